@@ -1,0 +1,30 @@
+//! Core.
+#![no_std]
+#![warn(clippy::arithmetic_side_effects, clippy::indexing_slicing, clippy::expect_used, clippy::float_arithmetic)]
+extern crate alloc;
+
+pub mod algorithm;
+mod batch;
+mod change;
+mod decision;
+mod error;
+mod hit;
+mod limit;
+mod quota;
+mod receipt;
+mod state;
+mod time;
+mod window;
+
+pub use algorithm::{decide, decide_up_to, peek, refund, settle};
+pub use batch::{Batch, decide_batch};
+pub use change::Change;
+pub use decision::{Decision, Outcome, Retry};
+pub use error::LimitError;
+pub use hit::{Hit, Mode};
+pub use limit::{Algorithm, Limit};
+pub use quota::Quota;
+pub use receipt::Receipt;
+pub use state::{Count, Debt, State, TwoCounts};
+pub use time::Micros;
+pub use window::{UtcOffset, Window};

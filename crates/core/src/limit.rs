@@ -1,0 +1,232 @@
+//! A quota or a window together with the algorithm that keeps it. Its name and its keys belong to the policy.
+
+use crate::algorithm::fixed_window::FixedWindow;
+use crate::algorithm::sliding_window::SlidingWindow;
+use crate::algorithm::sliding_window_buckets::SlidingWindowBuckets;
+use crate::algorithm::sliding_window_log::SlidingWindowLog;
+use crate::{LimitError, Micros, Quota, Window};
+
+/// What may be spent, and how it is counted. The enum is closed: a new algorithm must visit every match.
+///
+/// A limit of 0 denies everything; *unlimited* is a word of its own, never a number.
+///
+/// ```
+/// use tollgate_core::{Limit, Micros, Window};
+/// let limits = [
+///     Limit::token_bucket(5, 1, Micros::from_secs(10))?,
+///     Limit::fixed_window(1_000, Window::Every(Micros::HOUR))?,
+///     Limit::sliding_window(3_000, Micros::MINUTE)?,
+///     Limit::Unlimited,
+/// ];
+/// assert_eq!(limits[0].algorithm().map(|a| a.name()), Some("token_bucket"));
+/// # Ok::<(), tollgate_core::LimitError>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Limit {
+    /// Grants everything and keeps no state.
+    Unlimited,
+    /// See [`token_bucket`](crate::algorithm::token_bucket).
+    TokenBucket(Quota),
+    /// See [`leaky_bucket`](crate::algorithm::leaky_bucket).
+    LeakyBucket(Quota),
+    /// See [`gcra`](crate::algorithm::gcra).
+    Gcra(Quota),
+    /// See [`fixed_window`](crate::algorithm::fixed_window).
+    FixedWindow(FixedWindow),
+    /// See [`sliding_window`](crate::algorithm::sliding_window).
+    SlidingWindow(SlidingWindow),
+    /// See [`sliding_window_buckets`](crate::algorithm::sliding_window_buckets).
+    SlidingWindowBuckets(SlidingWindowBuckets),
+    /// See [`sliding_window_log`](crate::algorithm::sliding_window_log).
+    SlidingWindowLog(SlidingWindowLog),
+}
+
+/// The algorithms by name.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Algorithm {
+    /// See [`token_bucket`](crate::algorithm::token_bucket).
+    TokenBucket,
+    /// See [`leaky_bucket`](crate::algorithm::leaky_bucket).
+    LeakyBucket,
+    /// See [`gcra`](crate::algorithm::gcra).
+    Gcra,
+    /// See [`fixed_window`](crate::algorithm::fixed_window).
+    FixedWindow,
+    /// See [`sliding_window`](crate::algorithm::sliding_window).
+    SlidingWindow,
+    /// See [`sliding_window_buckets`](crate::algorithm::sliding_window_buckets).
+    SlidingWindowBuckets,
+    /// See [`sliding_window_log`](crate::algorithm::sliding_window_log).
+    SlidingWindowLog,
+}
+
+impl Algorithm {
+    /// Every algorithm, in the order of the documentation.
+    pub const ALL: [Self; 7] = [
+        Self::TokenBucket,
+        Self::LeakyBucket,
+        Self::Gcra,
+        Self::FixedWindow,
+        Self::SlidingWindow,
+        Self::SlidingWindowBuckets,
+        Self::SlidingWindowLog,
+    ];
+
+    /// The name in documents and messages.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::TokenBucket => "token_bucket",
+            Self::LeakyBucket => "leaky_bucket",
+            Self::Gcra => "gcra",
+            Self::FixedWindow => "fixed_window",
+            Self::SlidingWindow => "sliding_window",
+            Self::SlidingWindowBuckets => "sliding_window_buckets",
+            Self::SlidingWindowLog => "sliding_window_log",
+        }
+    }
+}
+
+impl Limit {
+    /// The longest window: 71 years. An instant plus two windows stays below 2^53. A longer one is refused.
+    pub const WINDOW_MAX: Micros = Micros::new((1 << 51) - 1);
+    /// The largest limit of a window that only counts. A larger one is refused.
+    pub const COUNT_MAX: u64 = (1 << 52) - 1;
+    /// The largest limit of the two-count sliding window, whose counts are weighted by up to 2^20 steps. A larger one
+    /// is refused.
+    pub const WEIGHTED_MAX: u64 = (1 << 32) - 1;
+    /// The largest limit of the log: at most this many entries of 16 bytes, 1 MiB, for one key. A larger one is
+    /// refused; `sliding_window` with `buckets` serves it in bounded memory.
+    pub const LOG_MAX: u64 = 1 << 16;
+    /// The largest number of buckets of the conservative sliding window: at most 16 KiB for one key. A larger one is
+    /// refused.
+    pub const BUCKETS_MAX: u32 = 1_024;
+
+    /// Tokens up to `burst`, refilled at `count` per `period`; a hit takes its cost in tokens.
+    ///
+    /// # Errors
+    /// As [`Quota::new`]; so for the next two.
+    pub const fn token_bucket(burst: u64, count: u64, period: Micros) -> Result<Self, LimitError> {
+        match Quota::new(burst, count, period) {
+            Ok(quota) => Ok(Self::TokenBucket(quota)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A level up to `burst`, drained at `count` per `period`; a hit adds its cost to the level.
+    ///
+    /// # Errors
+    /// As [`Quota::new`].
+    pub const fn leaky_bucket(burst: u64, count: u64, period: Micros) -> Result<Self, LimitError> {
+        match Quota::new(burst, count, period) {
+            Ok(quota) => Ok(Self::LeakyBucket(quota)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Arrivals `period / count` apart, ahead of their time by at most a burst.
+    ///
+    /// # Errors
+    /// As [`Quota::new`].
+    pub const fn gcra(burst: u64, count: u64, period: Micros) -> Result<Self, LimitError> {
+        match Quota::new(burst, count, period) {
+            Ok(quota) => Ok(Self::Gcra(quota)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// At most `limit` in each aligned window.
+    ///
+    /// # Errors
+    /// When the limit or the window's length is out of range.
+    pub const fn fixed_window(limit: u64, window: Window) -> Result<Self, LimitError> {
+        match FixedWindow::new(limit, window) {
+            Ok(rule) => Ok(Self::FixedWindow(rule)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// About `limit` in any span of one window, from two counters.
+    ///
+    /// # Errors
+    /// When the limit or the window's length is out of range.
+    pub const fn sliding_window(limit: u64, window: Micros) -> Result<Self, LimitError> {
+        match SlidingWindow::new(limit, window) {
+            Ok(rule) => Ok(Self::SlidingWindow(rule)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Never more than `limit` in any span of one window, from `buckets` + 1 counters.
+    ///
+    /// # Errors
+    /// When the limit, the window's length or the number of buckets is out of range.
+    pub const fn sliding_window_buckets(
+        limit: u64,
+        window: Micros,
+        buckets: u32,
+    ) -> Result<Self, LimitError> {
+        match SlidingWindowBuckets::new(limit, window, buckets) {
+            Ok(rule) => Ok(Self::SlidingWindowBuckets(rule)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Exactly `limit` in any span of one window, from a list of what was granted when.
+    ///
+    /// # Errors
+    /// When the limit or the window's length is out of range.
+    pub const fn sliding_window_log(limit: u64, window: Micros) -> Result<Self, LimitError> {
+        match SlidingWindowLog::new(limit, window) {
+            Ok(rule) => Ok(Self::SlidingWindowLog(rule)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The algorithm, unless it is unlimited.
+    #[must_use]
+    pub const fn algorithm(&self) -> Option<Algorithm> {
+        match self {
+            Self::Unlimited => None,
+            Self::TokenBucket(_) => Some(Algorithm::TokenBucket),
+            Self::LeakyBucket(_) => Some(Algorithm::LeakyBucket),
+            Self::Gcra(_) => Some(Algorithm::Gcra),
+            Self::FixedWindow(_) => Some(Algorithm::FixedWindow),
+            Self::SlidingWindow(_) => Some(Algorithm::SlidingWindow),
+            Self::SlidingWindowBuckets(_) => Some(Algorithm::SlidingWindowBuckets),
+            Self::SlidingWindowLog(_) => Some(Algorithm::SlidingWindowLog),
+        }
+    }
+
+    /// The most that can be granted at one instant: the burst, or the window's limit.
+    #[must_use]
+    pub const fn capacity(&self) -> u64 {
+        match self {
+            Self::Unlimited => crate::Decision::UNLIMITED,
+            Self::TokenBucket(quota) | Self::LeakyBucket(quota) | Self::Gcra(quota) => quota.burst(),
+            Self::FixedWindow(rule) => rule.limit(),
+            Self::SlidingWindow(rule) => rule.limit(),
+            Self::SlidingWindowBuckets(rule) => rule.limit(),
+            Self::SlidingWindowLog(rule) => rule.limit(),
+        }
+    }
+}
+
+/// Checks what all windows have in common.
+pub(crate) const fn check_window(
+    algorithm: Algorithm,
+    limit: u64,
+    limit_max: u64,
+    window: Micros,
+) -> Result<(), LimitError> {
+    if window.get() == 0 {
+        return Err(LimitError::WindowOutOfRange { asked: window, nearest: Micros::new(1) });
+    }
+    if window.get() > Limit::WINDOW_MAX.get() {
+        return Err(LimitError::WindowOutOfRange { asked: window, nearest: Limit::WINDOW_MAX });
+    }
+    if limit > limit_max {
+        return Err(LimitError::LimitTooLarge { algorithm, asked: limit, nearest: limit_max });
+    }
+    Ok(())
+}

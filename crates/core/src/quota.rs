@@ -1,0 +1,124 @@
+//! A burst and an exact rate, as the three bucket algorithms use them. Not a limit yet: a limit adds an algorithm.
+
+use core::fmt;
+use core::num::NonZeroU64;
+
+use crate::{LimitError, Micros};
+
+/// How much at once, and how much in the long run: `burst`, and `count` per `period`.
+///
+/// The rate is kept as a reduced fraction and never divided out, so 7 per 3 s stays 7 per 3 s for ever:
+/// a key under constant demand is granted exactly ⌊burst + count × t / period⌋ in any time t from its first hit.
+///
+/// `burst × period + count` (reduced, in microseconds) is below 2^52, which [`Quota::new`] proves once; then every number
+/// in a decision is an integer that 64 bits and a double both hold exactly. A burst of 0 denies everything.
+///
+/// ```
+/// use tollgate_core::{Micros, Quota};
+/// let quota = Quota::new(20, 1_000_000, Micros::DAY)?;
+/// assert_eq!((quota.count(), quota.period()), (1, 86_400)); // 1 per 86,400 us is the same rate, reduced
+/// assert_eq!(quota.to_string(), "a burst of 20 at 1 per 86400 us");
+///
+/// let error = Quota::new(15, 1, Micros::from_secs(315_576_000)).unwrap_err(); // 1 per 10 years
+/// assert!(error.to_string().ends_with("the nearest quota that fits is a burst of 14 at 1 per 315576000 s"));
+/// # Ok::<(), tollgate_core::LimitError>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Quota {
+    burst: u64,
+    count: NonZeroU64,
+    period: NonZeroU64,
+}
+
+/// The sum `burst × period + count` may reach this and no more.
+const UNITS_MAX: u64 = (1 << 52) - 1;
+
+impl Quota {
+    /// A burst, and `count` per `period`.
+    ///
+    /// # Errors
+    /// When the count or the period is 0, or when the numbers are too large to be exact; the error names the nearest
+    /// quota that fits.
+    pub const fn new(burst: u64, count: u64, period: Micros) -> Result<Self, LimitError> {
+        let Some(given_count) = NonZeroU64::new(count) else { return Err(LimitError::CountZero) };
+        let Some(given_period) = NonZeroU64::new(period.get()) else { return Err(LimitError::PeriodZero) };
+        let quota = Self::reduced(burst, given_count, given_period);
+        if quota.fits() {
+            Ok(quota)
+        } else {
+            Err(LimitError::QuotaTooLarge { burst, count, period, nearest: quota.nearest() })
+        }
+    }
+
+    /// What a key may spend at one instant after it has been idle.
+    #[must_use]
+    pub const fn burst(&self) -> u64 {
+        self.burst
+    }
+
+    /// How much comes back every [`period`](Self::period), reduced.
+    #[must_use]
+    pub const fn count(&self) -> u64 {
+        self.count.get()
+    }
+
+    /// In how many microseconds [`count`](Self::count) comes back, reduced. It is also the number of units in one cell
+    /// of debt.
+    #[must_use]
+    pub const fn period(&self) -> u64 {
+        self.period.get()
+    }
+
+    /// One full drain: how long an exhausted key takes to be as good as new.
+    #[must_use]
+    pub const fn drain(&self) -> Micros {
+        Micros::new(self.burst.saturating_mul(self.period.get()).div_ceil(self.count.get()))
+    }
+
+    const fn reduced(burst: u64, count: NonZeroU64, period: NonZeroU64) -> Self {
+        let divisor = greatest_common_divisor(count.get(), period.get());
+        match (NonZeroU64::new(count.get() / divisor), NonZeroU64::new(period.get() / divisor)) {
+            (Some(count), Some(period)) => Self { burst, count, period },
+            // A common divisor divides without becoming zero; as given is right all the same.
+            _ => Self { burst, count, period },
+        }
+    }
+
+    const fn fits(&self) -> bool {
+        let units = self.burst as u128 * self.period.get() as u128 + self.count.get() as u128;
+        units <= UNITS_MAX as u128
+    }
+
+    /// The same rate with the largest burst that fits; if not even a burst of one fits, the nearest slower rate
+    /// (or, below the slowest there is, the slowest).
+    const fn nearest(&self) -> Self {
+        let (mut count, mut period) = (self.count.get(), self.period.get());
+        while count as u128 + period as u128 > UNITS_MAX as u128 {
+            if count == 1 {
+                period = UNITS_MAX - 1;
+            } else {
+                count /= 2;
+                period = period.div_ceil(2);
+            }
+        }
+        let burst_max = (UNITS_MAX - count) / period;
+        let burst = if self.burst < burst_max { self.burst } else { burst_max };
+        match (NonZeroU64::new(count), NonZeroU64::new(period)) {
+            (Some(count), Some(period)) => Self::reduced(burst, count, period),
+            _ => Self { burst: 0, ..*self },
+        }
+    }
+}
+
+impl fmt::Display for Quota {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a burst of {} at {} per {}", self.burst, self.count, Micros::new(self.period.get()))
+    }
+}
+
+const fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
