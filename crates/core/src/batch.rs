@@ -46,7 +46,8 @@ pub fn decide_batch(hits: &[Hit<'_>], states: &[Option<State>], now: Micros) -> 
             let state = states.get(hit.slot).and_then(Option::as_ref);
             let sum = taken.of(hit.slot).saturating_add(hit.cost);
             let (change, decision) = decide(hit.limit, state, now, sum);
-            if decision.granted() {
+            // An enforced hit that does not fit still counts for those after it: the batch waits for all of them.
+            if decision.granted() || mode == Mode::Enforced {
                 taken.set(hit.slot, sum);
             }
             *answer = Some((change, decision));

@@ -1,6 +1,11 @@
 //! Core.
 #![no_std]
-#![warn(clippy::arithmetic_side_effects, clippy::indexing_slicing, clippy::expect_used, clippy::float_arithmetic)]
+#![warn(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::expect_used,
+    clippy::float_arithmetic
+)]
 extern crate alloc;
 
 pub mod algorithm;

@@ -28,19 +28,31 @@ impl Owing {
     }
 }
 
-/// The stored debt in the quota's own units, never more than one capacity overdrawn.
-///
-/// A debt written in another period is converted exactly and rounded up by less than a unit. Everything else in the
-/// verdict is a whole number of units, so rounding cannot turn a grant into a refusal, and it mints nothing.
+/// An overdraft is read as less than this: together with a debt it stays below 2^53.
+const OVERDRAFT_MAX: u64 = (1 << 52) - 1;
+
+/// What was owed at the state's own time, in the quota's own units.
 #[inline]
 fn read_debt(quota: &Quota, state: &Debt) -> u64 {
-    let overdrawn_max = quota.burst().saturating_mul(2).saturating_mul(quota.period());
-    if state.period == quota.period() {
-        return state.debt.min(overdrawn_max);
+    let full = quota.burst().saturating_mul(quota.period());
+    let debt = in_period(quota, state.period, state.debt).min(full);
+    if state.overdraft == 0 {
+        return debt;
     }
-    let scaled = u128::from(state.debt) * u128::from(quota.period());
-    let debt = scaled.div_ceil(u128::from(state.period.max(1)));
-    u64::try_from(debt).unwrap_or(u64::MAX).min(overdrawn_max)
+    debt.saturating_add(in_period(quota, state.period, state.overdraft).min(OVERDRAFT_MAX))
+}
+
+/// Units of another period in the quota's own: converted exactly and rounded up by less than a unit.
+///
+/// Everything else in a verdict is a whole number of units, so rounding cannot turn a grant into a refusal, and it mints
+/// nothing.
+#[inline]
+fn in_period(quota: &Quota, period: u64, units: u64) -> u64 {
+    if period == quota.period() {
+        return units;
+    }
+    let scaled = u128::from(units).saturating_mul(u128::from(quota.period()));
+    u64::try_from(scaled.div_ceil(u128::from(period.max(1)))).unwrap_or(u64::MAX)
 }
 
 impl Standing for Owing {
@@ -69,6 +81,10 @@ impl Standing for Owing {
     }
 
     fn refunded(&self, receipt: &Receipt) -> Option<Self> {
+        if receipt.at > self.at {
+            // The clock went back so far that the charge was forgotten: what is owed now is owed for something else.
+            return None;
+        }
         let charged = receipt.cost.saturating_mul(self.quota.period());
         let elapsed = self.at.saturating_sub(receipt.at).get();
         // What has drained since the charge has been given back already.
@@ -82,6 +98,9 @@ impl Standing for Owing {
         if self.owed == 0 {
             return Change::Forget;
         }
-        Change::Replace((self.kind)(Debt { at: self.at, debt: self.owed, period: self.quota.period() }))
+        let period = self.quota.period();
+        let debt = self.owed.min(self.quota.burst().saturating_mul(period));
+        let overdraft = self.owed.saturating_sub(debt);
+        Change::Replace((self.kind)(Debt { at: self.at, debt, overdraft, period }))
     }
 }

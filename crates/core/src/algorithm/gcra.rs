@@ -31,7 +31,8 @@ use crate::{Debt, Micros, Quota, State};
 /// The theoretical arrival time: the first microsecond at which the key owes nothing.
 #[must_use]
 pub fn arrival(quota: &Quota, state: &Debt) -> Micros {
-    state.at.saturating_add(Micros::new(state.debt.div_ceil(quota.count())))
+    let owed = state.debt.saturating_add(state.overdraft);
+    state.at.saturating_add(Micros::new(owed.div_ceil(quota.count())))
 }
 
 #[inline]

@@ -131,9 +131,9 @@ impl<'a> Listed<'a> {
             return Self { list: None, expired: list.entries.len(), ..fresh };
         }
         let at = now.max(newest);
-        let (mut expired, mut used) = (0, list.total);
+        let (mut expired, mut used) = (0_usize, list.total);
         for entry in list.entries.iter().take_while(|entry| entry.at.saturating_add(window) <= at) {
-            expired += 1;
+            expired = expired.saturating_add(1);
             used = used.saturating_sub(entry.cost);
         }
         let newest = (expired < list.entries.len()).then_some(newest);
@@ -150,7 +150,7 @@ impl<'a> Listed<'a> {
     }
 
     fn bucket_of(&self, at: Micros) -> u64 {
-        at.get() / self.spans.bucket.max(1)
+        at.get().checked_div(self.spans.bucket).unwrap_or(0)
     }
 }
 
@@ -196,7 +196,8 @@ impl Standing for Listed<'_> {
     fn refunded(&self, receipt: &Receipt) -> Option<Self> {
         let entries = &self.list?.entries;
         let bucket = self.bucket_of(receipt.at);
-        let found = entries.partition_point(|entry| self.bucket_of(entry.at) < bucket);
+        // The newest entry of that bucket: after a change of the limit's numbers there may be older ones.
+        let found = entries.partition_point(|entry| self.bucket_of(entry.at) <= bucket).checked_sub(1)?;
         let entry = entries.get(found).filter(|entry| self.bucket_of(entry.at) == bucket)?;
         let position = found.checked_sub(self.expired)?;
         let back = receipt.cost.min(entry.cost);

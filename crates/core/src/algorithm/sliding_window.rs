@@ -28,6 +28,8 @@
 //! # Ok::<(), tollgate_core::LimitError>(())
 //! ```
 
+use core::num::NonZeroU64;
+
 use super::standing::Standing;
 use crate::limit::check_window;
 use crate::{Algorithm, Change, Limit, LimitError, Micros, Receipt, State, TwoCounts};
@@ -61,28 +63,30 @@ impl SlidingWindow {
 }
 
 /// Into how many steps a window is cut at the most: a count below 2^33 times the steps is below 2^53.
-const STEPS_MAX: u64 = 1 << 20;
+const STEPS_MAX: NonZeroU64 = NonZeroU64::MIN.saturating_add((1 << 20) - 1);
 
 /// A window's length cut into equal steps (the last may be shorter).
 struct Steps {
     /// Microseconds in a step.
-    step: u64,
+    step: NonZeroU64,
     /// Steps in the window.
-    steps: u64,
+    steps: NonZeroU64,
 }
 
 impl Steps {
     #[inline]
     fn of(length: Micros) -> Self {
-        let length = length.get().max(1);
+        let length = NonZeroU64::new(length.get()).unwrap_or(NonZeroU64::MIN);
         let step = length.div_ceil(STEPS_MAX);
         Self { step, steps: length.div_ceil(step) }
     }
 
     /// How far into a window `older` has faded enough to leave `allowed` of it; `None` if it never does in this one.
     fn faded(&self, older: u64, allowed: u64) -> Option<Micros> {
-        let steps_left = allowed.saturating_mul(self.steps).checked_div(older).unwrap_or(self.steps);
-        (steps_left > 0).then(|| Micros::new(self.steps.saturating_sub(steps_left).saturating_mul(self.step)))
+        let steps = self.steps.get();
+        let steps_left = allowed.saturating_mul(steps).checked_div(older).unwrap_or(steps);
+        (steps_left > 0)
+            .then(|| Micros::new(steps.saturating_sub(steps_left).saturating_mul(self.step.get())))
     }
 }
 
@@ -125,9 +129,9 @@ impl Standing for InWindows {
             return left;
         }
         let Steps { step, steps } = Steps::of(self.counts.end.saturating_sub(self.counts.start));
-        let elapsed = self.at.saturating_sub(self.counts.start).get() / step.max(1);
-        let weighted = self.counts.previous.saturating_mul(steps.saturating_sub(elapsed));
-        left.saturating_sub(weighted.div_ceil(steps.max(1)))
+        let elapsed = self.at.saturating_sub(self.counts.start).get() / step;
+        let weighted = self.counts.previous.saturating_mul(steps.get().saturating_sub(elapsed));
+        left.saturating_sub(weighted.div_ceil(steps.get()))
     }
 
     fn wait(&self, capacity: u64, cost: u64) -> Micros {

@@ -44,10 +44,9 @@ impl SlidingWindowBuckets {
         if buckets == 0 {
             return Err(LimitError::BucketsOutOfRange { asked: buckets, nearest: 1 });
         }
-        let mut most = Limit::BUCKETS_MAX;
-        while most as u64 > window.get() {
-            most -= 1;
-        }
+        #[expect(clippy::cast_possible_truncation, reason = "cast only where it is below BUCKETS_MAX")]
+        let most =
+            if window.get() < Limit::BUCKETS_MAX as u64 { window.get() as u32 } else { Limit::BUCKETS_MAX };
         if buckets > most {
             return Err(LimitError::BucketsOutOfRange { asked: buckets, nearest: most });
         }

@@ -1,0 +1,166 @@
+//! The engine against the model, act by act, on random traces. Every promise of every answer is checked.
+
+use crate::engine::{Act, Answer, Engine, Wait};
+use crate::model::{self, Look, Model};
+use crate::random::Random;
+use crate::spec::Spec;
+use crate::trace::Clock;
+use tollgate_core::Algorithm;
+
+/// Runs traces until at least `decisions` decisions were compared.
+///
+/// # Errors
+/// With the seed and the whole trace of the first difference.
+pub fn run<E: Engine>(algorithm: Algorithm, seed: u64, decisions: u64) -> Result<u64, String> {
+    let (mut done, mut case) = (0, 0);
+    let mut model = model::of(algorithm);
+    while done < decisions {
+        done += trace::<E>(algorithm, &mut *model, seed, case, &mut None).or_else(|_| {
+            // Once more, taking notes this time.
+            let mut notes = Some(Vec::new());
+            match trace::<E>(algorithm, &mut *model, seed, case, &mut notes) {
+                Ok(done) => Ok(done),
+                Err(why) => Err(format!(
+                    "{}, seed {seed}, case {case}: {why}\n{}",
+                    algorithm.name(),
+                    notes.unwrap_or_default().join("\n")
+                )),
+            }
+        })?;
+        case += 1;
+    }
+    Ok(done)
+}
+
+fn trace<E: Engine>(
+    algorithm: Algorithm,
+    model: &mut dyn Model,
+    seed: u64,
+    case: u64,
+    notes: &mut Option<Vec<String>>,
+) -> Result<u64, String> {
+    let mut random = Random::case(seed, case);
+    let mut spec = Spec::random(algorithm, &mut random);
+    let mut limit = E::limit(&spec).ok_or("the limit was refused")?;
+    let mut clock = Clock::start(&spec, &mut random);
+    let mut key = None;
+    let mut charges: Vec<(u64, u64)> = Vec::new();
+    let mut last: Option<Answer> = None;
+    model.clear();
+    let steps = random.within(4, 40);
+    let changes = random.one_in(4);
+    for _ in 0..steps {
+        if changes && random.one_in(8) {
+            spec = spec.changed(&mut random);
+            limit = E::limit(&spec).ok_or("the changed limit was refused")?;
+            // Receipts are void under other numbers.
+            charges.clear();
+        }
+        let now = clock.step(&spec, last.as_ref(), &mut random);
+        let act = if !charges.is_empty() && random.one_in(8) {
+            let chosen = random.below(charges.len() as u64);
+            let (at, cost) = charges.swap_remove(usize::try_from(chosen).unwrap_or(0));
+            Act::Refund(at, cost)
+        } else {
+            crate::trace::act(&spec, last.as_ref(), &mut random)
+        };
+        let answer = E::act(&limit, &mut key, now, act);
+        if let Some(notes) = notes {
+            notes.push(format!("{spec:?}\n  at {now}: {act:?}\n  {answer:?}\n  {key:?}"));
+        }
+        Step { spec: &spec, now, act, answer: &answer }.verify(model)?;
+        if answer.charged > 0 {
+            charges.push((answer.at, answer.charged));
+        }
+        last = Some(answer);
+    }
+    Ok(steps)
+}
+
+/// One act and its answer.
+struct Step<'a> {
+    spec: &'a Spec,
+    now: u64,
+    act: Act,
+    answer: &'a Answer,
+}
+
+impl Step<'_> {
+    /// Checks the answer against the model, and tells the model what was done.
+    fn verify(&self, model: &mut dyn Model) -> Result<(), String> {
+        let Self { spec, now, act, answer } = *self;
+        let look = model.look(spec, now);
+        let capacity = spec.limit;
+        ensure(answer.at == look.at, "the instant", look.at)?;
+        ensure(answer.limit == capacity, "the limit", capacity)?;
+        let cost = match act {
+            Act::Charge(cost) | Act::Peek(cost) | Act::Settle(cost) => cost,
+            Act::UpTo(most) => most.min(1),
+            Act::Refund(..) => 0,
+        };
+        let fits = cost == 0 || matches!(act, Act::Settle(_)) || model.fits(spec, look, capacity, cost);
+        ensure(answer.granted == fits, "granted", fits)?;
+        self.retry(model, look, cost)?;
+        match act {
+            Act::Charge(cost) => ensure(answer.charged == if fits { cost } else { 0 }, "charged", fits)?,
+            Act::Peek(_) | Act::Refund(..) => ensure(answer.charged == 0, "charged", 0)?,
+            Act::UpTo(most) => self.most_that_fits(model, look, capacity, most)?,
+            Act::Settle(cost) => self.most_that_fits(model, look, capacity * 2, cost)?,
+        }
+        if !matches!(act, Act::Peek(_)) {
+            model.decided(spec, look);
+        }
+        if answer.charged > 0 {
+            model.charge(spec, look, answer.charged);
+        }
+        if let Act::Refund(at, cost) = act {
+            model.refund(spec, look, at, cost);
+        }
+        self.remaining_and_reset(model, look)
+    }
+
+    fn retry(&self, model: &dyn Model, look: Look, cost: u64) -> Result<(), String> {
+        let Self { spec, now, answer, .. } = *self;
+        match answer.retry {
+            Wait::None => ensure(answer.granted, "no retry only if granted", true),
+            Wait::Never => ensure(!answer.granted && cost > spec.limit, "never only if over the limit", cost),
+            Wait::After(wait) => {
+                ensure(!answer.granted && wait > 0 && cost <= spec.limit, "a retry only if refused", wait)?;
+                let then = look.later(now + wait);
+                ensure(model.fits(spec, then, spec.limit, cost), "granted at retry", wait)?;
+                let before = look.later(now + wait - 1);
+                ensure(!model.fits(spec, before, spec.limit, cost), "refused a tick earlier", wait)
+            }
+        }
+    }
+
+    /// What was charged is the most of what was asked that fits under the capacity.
+    fn most_that_fits(&self, model: &dyn Model, look: Look, capacity: u64, asked: u64) -> Result<(), String> {
+        let charged = self.answer.charged;
+        let fits = |cost| model.fits(self.spec, look, capacity, cost);
+        ensure(charged <= asked, "charged no more than asked", asked)?;
+        ensure(charged == 0 || fits(charged), "what was charged fits", charged)?;
+        ensure(charged == asked || !fits(charged + 1), "no more would fit", charged)
+    }
+
+    fn remaining_and_reset(&self, model: &dyn Model, look: Look) -> Result<(), String> {
+        let Self { spec, now, answer, .. } = *self;
+        let (capacity, remaining, reset) = (spec.limit, answer.remaining, answer.reset);
+        let look = if answer.charged > 0 { Look { counts: true, ..look } } else { look };
+        let fits = |look, cost| model.fits(spec, look, capacity, cost);
+        ensure(remaining <= capacity, "remaining is at most the limit", capacity)?;
+        ensure(remaining == 0 || fits(look, remaining), "remaining fits", remaining)?;
+        let one_more = remaining < capacity && fits(look, remaining + 1);
+        ensure(!one_more, "no more than remaining fits", remaining)?;
+        if capacity == 0 {
+            return Ok(());
+        }
+        ensure(fits(look.later(now + reset), capacity), "as good as none at reset", reset)?;
+        let early = reset > 0 && fits(look.later(now + reset - 1), capacity);
+        ensure(!early, "not as good as none a tick before reset", reset)
+    }
+}
+
+fn ensure<T: std::fmt::Debug>(holds: bool, promise: &str, number: T) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(format!("broken: {promise} (model: {number:?})")) }
+}

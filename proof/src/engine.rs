@@ -1,0 +1,185 @@
+//! What is put to the proof, seen through plain numbers: the real core, or a copy of it with one operator changed.
+
+use std::fmt::Debug;
+
+use crate::spec::Spec;
+
+/// The answer to one act, in plain numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Answer {
+    /// Whether it was granted.
+    pub granted: bool,
+    /// What was charged.
+    pub charged: u64,
+    /// The capacity.
+    pub limit: u64,
+    /// How much more is granted now.
+    pub remaining: u64,
+    /// When a refused act is granted.
+    pub retry: Wait,
+    /// When the key is as good as never seen.
+    pub reset: u64,
+    /// The instant at which it was decided.
+    pub at: u64,
+}
+
+/// When a refused act is granted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wait {
+    /// It was not refused.
+    None,
+    /// After so many microseconds.
+    After(u64),
+    /// Never.
+    Never,
+}
+
+/// What is done to a key. All but `Peek` apply the change they get.
+#[derive(Clone, Copy, Debug)]
+pub enum Act {
+    /// Charge this cost.
+    Charge(u64),
+    /// Ask about this cost, and apply nothing.
+    Peek(u64),
+    /// Charge as much as possible up to this.
+    UpTo(u64),
+    /// Charge this cost after the fact.
+    Settle(u64),
+    /// Give back the charge made at this instant, of this cost, under this limit.
+    Refund(u64, u64),
+}
+
+/// One hit of a batch: which key, what cost, enforced or shadow.
+pub type BatchHit = (usize, u64, bool);
+
+/// An implementation of the algorithms.
+pub trait Engine: 'static {
+    /// A limit that was built.
+    type Limit: Copy + Debug;
+    /// Where a key stands.
+    type State: Clone + PartialEq + Debug;
+
+    /// Builds a limit; `None` if its numbers are refused.
+    fn limit(spec: &Spec) -> Option<Self::Limit>;
+
+    /// Does something to a key.
+    fn act(limit: &Self::Limit, key: &mut Option<Self::State>, now: u64, act: Act) -> Answer;
+
+    /// The entries of a state that is a list: time and cost, oldest first.
+    fn entries(state: &Self::State) -> Option<Vec<(u64, u64)>>;
+
+    /// A batch at one instant, applied if it is granted.
+    fn batch(
+        limits: &[Self::Limit],
+        keys: &mut [Option<Self::State>],
+        now: u64,
+        hits: &[BatchHit],
+    ) -> (bool, Vec<Answer>);
+}
+
+/// Makes an [`Engine`] of a crate with the interface of `tollgate-core`. A macro, because a copy of the core has types
+/// of its own.
+#[macro_export]
+macro_rules! engine {
+    ($(#[$doc:meta])* $name:ident, $core:ident) => {
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $name;
+
+        impl $name {
+            fn answer(decision: &$core::Decision) -> $crate::engine::Answer {
+                $crate::engine::Answer {
+                    granted: decision.granted(),
+                    charged: decision.charged,
+                    limit: decision.limit,
+                    remaining: decision.remaining,
+                    retry: match decision.retry() {
+                        None => $crate::engine::Wait::None,
+                        Some($core::Retry::After(wait)) => $crate::engine::Wait::After(wait.get()),
+                        Some($core::Retry::Never) => $crate::engine::Wait::Never,
+                    },
+                    reset: decision.reset_after.get(),
+                    at: decision.at.get(),
+                }
+            }
+        }
+
+        impl $crate::engine::Engine for $name {
+            type Limit = $core::Limit;
+            type State = $core::State;
+
+            fn limit(spec: &$crate::spec::Spec) -> Option<Self::Limit> {
+                let window = $core::Micros::new(spec.window);
+                match spec.algorithm.name() {
+                    "token_bucket" => $core::Limit::token_bucket(spec.limit, spec.count, window),
+                    "leaky_bucket" => $core::Limit::leaky_bucket(spec.limit, spec.count, window),
+                    "gcra" => $core::Limit::gcra(spec.limit, spec.count, window),
+                    "fixed_window" => $core::Limit::fixed_window(spec.limit, $core::Window::Every(window)),
+                    "sliding_window" => $core::Limit::sliding_window(spec.limit, window),
+                    "sliding_window_buckets" => {
+                        $core::Limit::sliding_window_buckets(spec.limit, window, spec.buckets)
+                    }
+                    _ => $core::Limit::sliding_window_log(spec.limit, window),
+                }
+                .ok()
+            }
+
+            #[inline]
+            fn act(
+                limit: &Self::Limit,
+                key: &mut Option<Self::State>,
+                now: u64,
+                act: $crate::engine::Act,
+            ) -> $crate::engine::Answer {
+                use $crate::engine::Act;
+                let (state, now) = (key.as_ref(), $core::Micros::new(now));
+                let (change, decision) = match act {
+                    Act::Charge(cost) => $core::decide(limit, state, now, cost),
+                    Act::UpTo(most) => $core::decide_up_to(limit, state, now, most),
+                    Act::Settle(cost) => $core::settle(limit, state, now, cost),
+                    Act::Refund(at, cost) => {
+                        let receipt = $core::Receipt { at: $core::Micros::new(at), cost, limit: *limit };
+                        $core::refund(limit, state, now, &receipt)
+                    }
+                    Act::Peek(cost) => return Self::answer(&$core::peek(limit, state, now, cost)),
+                };
+                change.apply(key);
+                Self::answer(&decision)
+            }
+
+            fn entries(state: &Self::State) -> Option<Vec<(u64, u64)>> {
+                if let $core::State::SlidingWindowBuckets(list) | $core::State::SlidingWindowLog(list) = state {
+                    Some(list.entries().map(|entry| (entry.at.get(), entry.cost)).collect())
+                } else {
+                    None
+                }
+            }
+
+            fn batch(
+                limits: &[Self::Limit],
+                keys: &mut [Option<Self::State>],
+                now: u64,
+                hits: &[$crate::engine::BatchHit],
+            ) -> (bool, Vec<$crate::engine::Answer>) {
+                let mode = |shadow| if shadow { $core::Mode::Shadow } else { $core::Mode::Enforced };
+                let hits: Vec<_> = hits
+                    .iter()
+                    .map(|&(slot, cost, shadow)| {
+                        $core::Hit { limit: &limits[slot], slot, cost, mode: mode(shadow) }
+                    })
+                    .collect();
+                let batch = $core::decide_batch(&hits, keys, $core::Micros::new(now));
+                for (slot, change) in batch.changes {
+                    change.apply(&mut keys[slot]);
+                }
+                (batch.granted, batch.decisions.iter().map(Self::answer).collect())
+            }
+        }
+    };
+}
+
+engine!(
+    /// The core that ships.
+    Core,
+    tollgate_core
+);

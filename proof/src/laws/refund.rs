@@ -1,0 +1,81 @@
+//! Law 11: after a refund a key is never better off than if the charge had not been made; at once, all of it comes back.
+
+use super::{Lived, ensure};
+use crate::engine::{Act, Engine};
+use crate::random::Random;
+use tollgate_core::Algorithm;
+
+/// The same key in a world in which the refunded charges were never made.
+struct Other<E: Engine> {
+    key: Option<E::State>,
+}
+
+pub(super) fn check<E: Engine>(algorithm: Algorithm, random: &mut Random) -> Result<(), String> {
+    let mut lived = Lived::<E>::new(algorithm, random)?;
+    let mut other = Other::<E> { key: None };
+    let mut receipts = Vec::new();
+    let (limit, spec) = (lived.limit, lived.spec);
+    for _ in 0..random.within(4, 16) {
+        let now = lived.clock.step(&spec, lived.last.as_ref(), random);
+        let before = lived.key.clone();
+        let answer = lived.act(Act::UpTo(random.pick(&[1, 1, 2, spec.limit])));
+        if answer.charged == 0 {
+            continue;
+        }
+        if random.one_in(2) {
+            at_once::<E>(&lived, before, (answer.at, answer.charged))?;
+            receipts.push((answer.at, answer.charged));
+        } else {
+            let made = E::act(&limit, &mut other.key, now, Act::Charge(answer.charged));
+            ensure(made.granted, || format!("less was used, and yet {now} was refused: {spec:?}"))?;
+        }
+        if random.one_in(3) && !receipts.is_empty() {
+            let chosen = usize::try_from(random.below(receipts.len() as u64)).unwrap_or(0);
+            let (at, cost) = receipts.swap_remove(chosen);
+            lived.clock.step(&spec, lived.last.as_ref(), random);
+            let unrefunded = lived.act(Act::Peek(1)).remaining;
+            let refunded = lived.act(Act::Refund(at, cost));
+            ensure(refunded.charged == 0 && refunded.remaining >= unrefunded, || {
+                format!("a refund of {cost} at {at} took from {unrefunded}: {refunded:?}")
+            })?;
+        }
+    }
+    // What is still owed for the charges that were not refunded only makes it harder: give them all back.
+    for (at, cost) in receipts {
+        lived.act(Act::Refund(at, cost));
+    }
+    never_better_off(&lived, &other, random)
+}
+
+fn never_better_off<E: Engine>(
+    lived: &Lived<E>,
+    other: &Other<E>,
+    random: &mut Random,
+) -> Result<(), String> {
+    let mut now = lived.clock.now();
+    for _ in 0..4 {
+        let refunded = lived.ask(now, Act::Peek(1));
+        let never_made = E::act(&lived.limit, &mut other.key.clone(), now, Act::Peek(1));
+        ensure(refunded.remaining <= never_made.remaining, || {
+            format!(
+                "{} left at {now} after refunds, {} had the charges not been made: {:?} {:?} {:?}",
+                refunded.remaining, never_made.remaining, lived.key, other.key, lived.spec
+            )
+        })?;
+        now += random.below(lived.spec.horizon().saturating_add(2));
+    }
+    Ok(())
+}
+
+/// Given back at the instant of the charge, nothing of it is left.
+fn at_once<E: Engine>(lived: &Lived<E>, before: Option<E::State>, charge: (u64, u64)) -> Result<(), String> {
+    let now = lived.clock.now();
+    let uncharged = E::act(&lived.limit, &mut before.clone(), now, Act::Peek(0)).remaining;
+    let refunded = lived.ask(now, Act::Refund(charge.0, charge.1)).remaining;
+    ensure(refunded == uncharged, || {
+        format!(
+            "{uncharged} before, {refunded} after a charge and its refund at {now}: {before:?} {:?}",
+            lived.spec
+        )
+    })
+}

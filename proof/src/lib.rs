@@ -1,0 +1,9 @@
+//! The laws of `tollgate-core` as executable properties, and an independent model of every algorithm. Not shipped.
+
+pub mod compare;
+pub mod engine;
+pub mod laws;
+pub mod model;
+pub mod random;
+pub mod spec;
+pub mod trace;
