@@ -7,64 +7,108 @@ use crate::spec::Spec;
 use crate::trace::Clock;
 use tollgate_core::Algorithm;
 
+/// What the compared decisions were like: a comparison that never met a refusal would prove little.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Tally {
+    /// Decisions compared.
+    pub decisions: u64,
+    /// Granted, and charged for.
+    pub charged: u64,
+    /// Refused for a while.
+    pub refused: u64,
+    /// Refused for ever.
+    pub never: u64,
+    /// Refunds.
+    pub refunds: u64,
+    /// Costs settled after the fact.
+    pub settled: u64,
+    /// Decisions at an earlier instant than the one before.
+    pub clock_back: u64,
+    /// Decisions under changed numbers.
+    pub changed: u64,
+}
+
+impl Tally {
+    /// Adds another run's.
+    pub const fn add(&mut self, other: &Self) {
+        self.decisions += other.decisions;
+        self.charged += other.charged;
+        self.refused += other.refused;
+        self.never += other.never;
+        self.refunds += other.refunds;
+        self.settled += other.settled;
+        self.clock_back += other.clock_back;
+        self.changed += other.changed;
+    }
+
+    fn count(&mut self, act: Act, answer: &Answer) {
+        self.decisions += 1;
+        self.charged += u64::from(answer.charged > 0);
+        self.refused += u64::from(matches!(answer.retry, Wait::After(_)));
+        self.never += u64::from(answer.retry == Wait::Never);
+        self.refunds += u64::from(matches!(act, Act::Refund(..)));
+        self.settled += u64::from(matches!(act, Act::Settle(_)));
+    }
+}
+
 /// Runs traces until at least `decisions` decisions were compared.
 ///
 /// # Errors
 /// With the seed and the whole trace of the first difference.
-pub fn run<E: Engine>(algorithm: Algorithm, seed: u64, decisions: u64) -> Result<u64, String> {
-    let (mut done, mut case) = (0, 0);
+pub fn run<E: Engine>(algorithm: Algorithm, seed: u64, decisions: u64) -> Result<Tally, String> {
+    let (mut tally, mut case) = (Tally::default(), 0);
     let mut model = model::of(algorithm);
-    while done < decisions {
-        done += trace::<E>(algorithm, &mut *model, seed, case, &mut None).or_else(|_| {
+    while tally.decisions < decisions {
+        let before = tally;
+        if let Err(why) = trace::<E>(algorithm, &mut *model, Random::case(seed, case), &mut tally, &mut None)
+        {
             // Once more, taking notes this time.
-            let mut notes = Some(Vec::new());
-            match trace::<E>(algorithm, &mut *model, seed, case, &mut notes) {
-                Ok(done) => Ok(done),
-                Err(why) => Err(format!(
-                    "{}, seed {seed}, case {case}: {why}\n{}",
-                    algorithm.name(),
-                    notes.unwrap_or_default().join("\n")
-                )),
-            }
-        })?;
+            let (mut notes, mut again) = (Some(Vec::new()), before);
+            let _ = trace::<E>(algorithm, &mut *model, Random::case(seed, case), &mut again, &mut notes);
+            let notes = notes.unwrap_or_default().join("\n");
+            return Err(format!("{}, seed {seed}, case {case}: {why}\n{notes}", algorithm.name()));
+        }
         case += 1;
     }
-    Ok(done)
+    Ok(tally)
 }
 
 fn trace<E: Engine>(
     algorithm: Algorithm,
     model: &mut dyn Model,
-    seed: u64,
-    case: u64,
+    mut random: Random,
+    tally: &mut Tally,
     notes: &mut Option<Vec<String>>,
-) -> Result<u64, String> {
-    let mut random = Random::case(seed, case);
-    let mut spec = Spec::random(algorithm, &mut random);
+) -> Result<(), String> {
+    let random = &mut random;
+    let mut spec = Spec::random(algorithm, random);
     let mut limit = E::limit(&spec).ok_or("the limit was refused")?;
-    let mut clock = Clock::start(&spec, &mut random);
-    let mut key = None;
+    let mut clock = Clock::start(&spec, random);
+    let (mut key, mut last) = (None, None);
     let mut charges: Vec<(u64, u64)> = Vec::new();
-    let mut last: Option<Answer> = None;
     model.clear();
-    let steps = random.within(4, 40);
     let changes = random.one_in(4);
+    let steps = if random.one_in(64) { random.within(41, 200) } else { random.within(4, 40) };
     for _ in 0..steps {
         if changes && random.one_in(8) {
-            spec = spec.changed(&mut random);
+            spec = spec.changed(random);
             limit = E::limit(&spec).ok_or("the changed limit was refused")?;
+            tally.changed += 1;
             // Receipts are void under other numbers.
             charges.clear();
         }
-        let now = clock.step(&spec, last.as_ref(), &mut random);
+        let before = clock.now();
+        let now = clock.step(&spec, last.as_ref(), random);
+        tally.clock_back += u64::from(now < before);
         let act = if !charges.is_empty() && random.one_in(8) {
             let chosen = random.below(charges.len() as u64);
             let (at, cost) = charges.swap_remove(usize::try_from(chosen).unwrap_or(0));
             Act::Refund(at, cost)
         } else {
-            crate::trace::act(&spec, last.as_ref(), &mut random)
+            crate::trace::act(&spec, last.as_ref(), random)
         };
         let answer = E::act(&limit, &mut key, now, act);
+        tally.count(act, &answer);
         if let Some(notes) = notes {
             notes.push(format!("{spec:?}\n  at {now}: {act:?}\n  {answer:?}\n  {key:?}"));
         }
@@ -74,7 +118,7 @@ fn trace<E: Engine>(
         }
         last = Some(answer);
     }
-    Ok(steps)
+    Ok(())
 }
 
 /// One act and its answer.

@@ -1,6 +1,7 @@
 //! The laws of `tollgate-core` as executable properties, and an independent model of every algorithm. Not shipped.
 
 pub mod compare;
+pub mod drift;
 pub mod engine;
 pub mod laws;
 pub mod model;

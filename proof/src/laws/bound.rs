@@ -21,7 +21,18 @@ pub(super) fn check<E: Engine>(algorithm: Algorithm, random: &mut Random) -> Res
             admitted.push((answer.at, answer.charged));
         }
     }
-    within_bounds(&lived.spec, &admitted)
+    within_bounds(&lived.spec, &admitted)?;
+    overdraft(Lived::<E>::new(algorithm, random)?, random)
+}
+
+/// Costs settled after the fact overdraw a key by at most one capacity, however many of them come.
+fn overdraft<E: Engine>(mut lived: Lived<E>, random: &mut Random) -> Result<(), String> {
+    let mut used = u128::from(lived.act(Act::UpTo(random.magnitude(lived.spec.limit))).charged);
+    for _ in 0..3 {
+        used +=
+            u128::from(lived.act(Act::Settle(random.magnitude(lived.spec.limit.saturating_mul(2)))).charged);
+    }
+    ensure(used <= 2 * u128::from(lived.spec.limit), || format!("{used} used at once: {:?}", lived.spec))
 }
 
 /// Checks every interval between two admissions.

@@ -43,41 +43,29 @@ pub(super) fn check<E: Engine>(algorithm: Algorithm, random: &mut Random) -> Res
     Ok(())
 }
 
-/// The limit and another that is at least as generous in every number.
+/// The limit and another, of which the first is at most as generous as the second in every number.
 fn pair(spec: Spec, random: &mut Random) -> (Spec, Spec) {
-    let up = |number: u64, random: &mut Random| match random.below(4) {
-        0 => number.saturating_add(1),
-        1 => number.saturating_mul(random.within(2, 5)),
-        2 => number.saturating_mul(7) / 5,
-        _ => number,
-    };
-    // The two-count window's weights are rounded to steps, which differ between lengths above 2^20.
-    let exact_steps = spec.algorithm != Algorithm::SlidingWindow || spec.window < 1 << 17;
-    let grown = |spec: Spec, random: &mut Random| {
-        let limit = up(spec.limit, random);
-        let count = if spec.is_debt() { up(spec.count, random) } else { spec.count };
-        Spec { limit, count, ..spec }.reduced()
-    };
-    let shortened = |spec: Spec, random: &mut Random| {
-        let window = (spec.window / random.within(1, 4)).max(1);
-        Spec { window: if exact_steps { window } else { spec.window }, ..spec }.reduced()
-    };
-    for _ in 0..8 {
-        let higher = match random.below(3) {
-            0 => grown(spec, random),
-            1 => shortened(spec, random),
-            _ => shortened(grown(spec, random), random),
-        };
-        if higher.fits() {
-            return if random.one_in(2) { (spec, higher) } else { lowered(spec, higher) };
+    for _ in 0..16 {
+        let mut other = spec.changed(random);
+        if spec.algorithm == Algorithm::SlidingWindow && spec.window.max(other.window) > 1 << 17 {
+            // The weights of the two-count window are rounded to steps, which differ between lengths above 2^20.
+            other.window = spec.window;
+        }
+        if !spec.is_debt() {
+            other.count = spec.count;
+        }
+        match (at_most(&spec, &other), at_most(&other, &spec)) {
+            (true, _) => return (spec, other),
+            (_, true) => return (other, spec),
+            _ => {}
         }
     }
     (spec, spec)
 }
 
-/// The same relation seen from the other side: the limit that the state was written under is the higher one.
-fn lowered(spec: Spec, higher: Spec) -> (Spec, Spec) {
-    let limit = spec.limit.saturating_sub(higher.limit - spec.limit);
-    let lower = Spec { limit, ..spec };
-    if lower.fits() { (lower, spec) } else { (spec, higher) }
+/// Whether every number of `a` is at most as generous as that of `b`.
+fn at_most(a: &Spec, b: &Spec) -> bool {
+    // A higher rate is a higher count or a shorter period; a shorter window forgets sooner.
+    let rate = |this: &Spec, that: &Spec| u128::from(this.count) * u128::from(that.window);
+    a.limit <= b.limit && if a.is_debt() { rate(a, b) <= rate(b, a) } else { a.window >= b.window }
 }

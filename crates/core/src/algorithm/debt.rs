@@ -23,7 +23,7 @@ impl Owing {
         let at = now.max(state.at);
         let elapsed = at.saturating_sub(state.at).get();
         // Saturating is exact here: a debt is far below what it saturates at, so it is gone either way.
-        let drained = quota.count().saturating_mul(elapsed);
+        let drained = elapsed.saturating_mul(quota.count());
         Self { at, owed: read_debt(quota, state).saturating_sub(drained), ..fresh }
     }
 }
@@ -88,7 +88,7 @@ impl Standing for Owing {
         let charged = receipt.cost.saturating_mul(self.quota.period());
         let elapsed = self.at.saturating_sub(receipt.at).get();
         // What has drained since the charge has been given back already.
-        let drained = self.quota.count().saturating_mul(elapsed);
+        let drained = elapsed.saturating_mul(self.quota.count());
         let back = charged.saturating_sub(drained).min(self.owed);
         (back > 0).then(|| Self { owed: self.owed.saturating_sub(back), ..*self })
     }

@@ -139,11 +139,7 @@ impl Standing for InWindows {
         let allowed = capacity.saturating_sub(cost);
         let this_window = Steps::of(end.saturating_sub(start));
         let next_window = Steps::of(self.window);
-        let fits_in_this = if current <= allowed {
-            this_window.faded(previous, allowed.saturating_sub(current))
-        } else {
-            None
-        };
+        let fits_in_this = allowed.checked_sub(current).and_then(|left| this_window.faded(previous, left));
         let fits_at = match (fits_in_this, next_window.faded(current, allowed)) {
             (Some(faded), _) => start.saturating_add(faded),
             (None, Some(faded)) => end.saturating_add(faded),
