@@ -1,4 +1,4 @@
-//! The laws of DESIGN as properties over any engine: one file each, one random case a call. The wording of a law is in
+//! The laws as properties over any engine: one file each, one random case a call. Their wording is in
 //! `tollgate-core`'s documentation.
 
 mod all_or_none;

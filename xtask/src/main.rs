@@ -1,1 +1,42 @@
-fn main() {}
+//! Everything that is not cargo's: test, proof, bench. It only calls other programs and says how they fared.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool")]
+
+mod bench;
+mod examples;
+mod marked;
+mod proof;
+mod readme;
+mod run;
+mod test;
+#[cfg(test)]
+mod tidy;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  test                     install what the tests need, then run all of them: formatting, lints, tests, docs, examples
+  proof [DECISIONS [SEED]] the long run against the model (10^9 decisions per algorithm); writes docs/PROOF.md
+  bench core [--record]    count instructions per decision (callgrind); fails on a regression over 10 %;
+                           --record makes the counts the new ones to compare with, and writes docs/BENCHMARKS.md
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["test"] => test::run(),
+        ["proof", numbers @ ..] => proof::run(numbers),
+        ["bench", "core"] => bench::run(false),
+        ["bench", "core", "--record"] => bench::run(true),
+        _ => Err(USAGE.to_string()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Runs one kind of decision n times and prints what it did. Callgrind counts the instructions of two such runs, and
+//! their difference is the cost of the decisions alone. It measures nothing itself.
+
+mod ours;
+mod peers;
+
+/// What a run did: granted, refused.
+type Done = (u64, u64);
+
+fn main() -> Result<(), String> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [who, what, limit, n] = arguments.as_slice() else {
+        return Err("usage: counts WHO granted|refused LIMIT N".into());
+    };
+    let number =
+        |text: &str| text.parse::<u64>().map_err(|error| format!("`{text}` is not a number: {error}"));
+    let (limit, n) = (number(limit)?, number(n)?);
+    let granting = match what.as_str() {
+        "granted" => true,
+        "refused" => false,
+        other => return Err(format!("`{other}` is neither `granted` nor `refused`")),
+    };
+    let (granted, refused) = match who.as_str() {
+        "governor" => peers::governor(granting, limit, n)?,
+        algorithm => ours::run(algorithm, granting, limit, n)?,
+    };
+    println!("granted {granted} refused {refused}");
+    if (granting && granted < n) || (!granting && refused != n) {
+        return Err(format!("{n} decisions were to be {what}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,207 @@
+//! Single decisions that are easy to get wrong.
+
+use tollgate_core::{Decision, Limit, Micros, Outcome, Retry, UtcOffset, Window};
+
+use crate::key::{Key, NOON, SECOND, each, name, of, wait};
+use tollgate_core::Algorithm;
+
+#[test]
+fn a_limit_of_zero_denies_everything_for_ever() {
+    for limit in each(5, SECOND).into_iter().zip(Algorithm::ALL).map(|(_, algorithm)| zero(algorithm)) {
+        let mut key = Key::new(limit);
+        let refused = key.hit(NOON, 1);
+        assert_eq!(refused.outcome, Outcome::Refused(Retry::Never), "{}", name(&limit));
+        assert_eq!((refused.limit, refused.remaining, refused.reset_after), (0, 0, Micros::ZERO));
+        assert!(key.hit(NOON, 0).granted() && key.take(NOON, 9) == 0 && key.settle(NOON, 9).charged == 0);
+        assert_eq!(key.state, None, "{}", name(&limit));
+    }
+}
+
+fn zero(algorithm: Algorithm) -> Limit {
+    match algorithm {
+        Algorithm::TokenBucket => Limit::token_bucket(0, 1, Micros::SECOND).unwrap(),
+        Algorithm::LeakyBucket => Limit::leaky_bucket(0, 1, Micros::SECOND).unwrap(),
+        Algorithm::Gcra => Limit::gcra(0, 1, Micros::SECOND).unwrap(),
+        Algorithm::FixedWindow
+        | Algorithm::SlidingWindow
+        | Algorithm::SlidingWindowBuckets
+        | Algorithm::SlidingWindowLog => of(algorithm, 0, SECOND),
+    }
+}
+
+#[test]
+fn unlimited_is_a_word_of_its_own() {
+    let mut key = Key::new(Limit::Unlimited);
+    let decision = key.hit(NOON, u64::MAX);
+    assert!(decision.granted() && key.state.is_none());
+    assert_eq!((decision.limit, decision.remaining), (Decision::UNLIMITED, Decision::UNLIMITED));
+    assert_eq!(key.limit.algorithm(), None);
+}
+
+#[test]
+fn a_cost_of_zero_is_granted_and_tells_how_the_key_stands() {
+    for limit in each(3, SECOND) {
+        let mut key = Key::new(limit);
+        key.take(NOON, 3);
+        let before = key.state.clone();
+        let asked = key.hit(NOON, 0);
+        assert!(asked.granted() && asked.charged == 0 && asked.remaining == 0, "{}", name(&limit));
+        assert_eq!(key.state, before, "{}", name(&limit));
+        assert!(asked.receipt(&limit).is_none());
+    }
+}
+
+#[test]
+fn a_partial_grant_charges_exactly_what_it_grants() {
+    for limit in each(10, 60 * SECOND) {
+        let mut key = Key::new(limit);
+        assert_eq!(key.take(NOON, 7), 7, "{}", name(&limit));
+        assert_eq!(key.take(NOON, 7), 3, "{}", name(&limit));
+        assert_eq!(key.take(NOON, 7), 0, "{}", name(&limit));
+    }
+    // redis_rate charges the fraction and returns the floor: after 1.5 tokens, half a token would be lost here.
+    let mut bucket = Key::new(Limit::token_bucket(2, 1, Micros::SECOND).unwrap());
+    bucket.take(NOON, 2);
+    assert_eq!(bucket.take(NOON + SECOND * 3 / 2, 5), 1);
+    assert_eq!(wait(&bucket.peek(NOON + SECOND * 3 / 2, 1)), SECOND / 2);
+}
+
+#[test]
+fn a_settled_cost_overdraws_by_at_most_one_capacity() {
+    for limit in each(10, 60 * SECOND) {
+        let mut key = Key::new(limit);
+        key.take(NOON, 8);
+        assert_eq!(key.settle(NOON, 5).charged, 5, "{}", name(&limit));
+        assert_eq!(key.settle(NOON, 1_000).charged, 7, "{}: the rest is forgiven", name(&limit));
+        assert_eq!(key.settle(NOON, 1).charged, 0, "{}", name(&limit));
+        let refused = key.peek(NOON, 1);
+        assert!(!refused.granted() && refused.remaining == 0, "{}", name(&limit));
+        assert!(key.peek(NOON + wait(&refused), 1).granted(), "{}", name(&limit));
+    }
+}
+
+#[test]
+fn a_refund_gives_back_once_what_has_not_come_back_by_itself() {
+    let mut key = Key::new(Limit::token_bucket(10, 1, Micros::SECOND).unwrap());
+    let receipt = key.hit(NOON, 5).receipt(&key.limit).unwrap();
+    assert_eq!(key.refund(NOON + 2 * SECOND, &receipt).remaining, 10);
+    let receipt = key.hit(NOON + 3 * SECOND, 5).receipt(&key.limit).unwrap();
+    key.hit(NOON + 3 * SECOND, 5);
+    // Two of the five have been refilled since; three are given back.
+    assert_eq!(key.refund(NOON + 5 * SECOND, &receipt).remaining, 5);
+}
+
+#[test]
+fn a_refund_into_another_window_gives_nothing() {
+    for algorithm in [Algorithm::FixedWindow, Algorithm::SlidingWindowLog, Algorithm::SlidingWindowBuckets] {
+        let mut key = Key::new(of(algorithm, 10, SECOND));
+        let receipt = key.hit(NOON, 5).receipt(&key.limit).unwrap();
+        key.hit(NOON + SECOND, 5);
+        assert_eq!(key.refund(NOON + SECOND, &receipt).remaining, 5, "{}", algorithm.name());
+    }
+    let mut counts = Key::new(of(Algorithm::SlidingWindow, 10, SECOND));
+    let receipt = counts.hit(NOON, 5).receipt(&counts.limit).unwrap();
+    counts.hit(NOON + SECOND, 1);
+    assert_eq!(counts.refund(NOON + SECOND, &receipt).remaining, 9, "the previous window still holds it");
+    counts.hit(NOON + 2 * SECOND, 1);
+    assert_eq!(counts.refund(NOON + 2 * SECOND, &receipt).remaining, 8, "and now it does not");
+}
+
+#[test]
+fn a_receipt_is_void_under_other_numbers() {
+    for (limit, other) in each(10, SECOND).into_iter().zip(each(11, SECOND)) {
+        let mut key = Key::new(limit);
+        let receipt = key.hit(NOON, 5).receipt(&limit).unwrap();
+        key.limit = other;
+        assert_eq!(key.refund(NOON, &receipt).remaining, 6, "{}", name(&limit));
+    }
+}
+
+#[test]
+fn a_refund_of_everything_leaves_nothing_behind() {
+    for limit in each(10, SECOND) {
+        let mut key = Key::new(limit);
+        let receipts = [3, 4].map(|cost| key.hit(NOON, cost).receipt(&limit).unwrap());
+        for receipt in &receipts {
+            key.refund(NOON, receipt);
+        }
+        assert_eq!(key.state, None, "{}", name(&limit));
+    }
+}
+
+#[test]
+fn a_changed_algorithm_starts_afresh() {
+    let limits = each(10, SECOND);
+    for (before, after) in limits.iter().zip(limits.iter().cycle().skip(1)) {
+        let mut key = Key::new(*before);
+        key.take(NOON, 10);
+        key.limit = *after;
+        assert_eq!(key.take(NOON, u64::MAX), 10, "{} to {}", name(before), name(after));
+        assert!(!key.hit(NOON, 1).granted());
+    }
+}
+
+#[test]
+fn a_window_in_progress_keeps_its_end_when_its_length_changes() {
+    let hourly = Limit::fixed_window(10, Window::Every(Micros::HOUR)).unwrap();
+    let daily = Limit::fixed_window(10, Window::Day(UtcOffset::UTC)).unwrap();
+    for (before, after, end) in [(hourly, daily, 3_600 * SECOND), (daily, hourly, 12 * 3_600 * SECOND)] {
+        let mut key = Key::new(before);
+        key.take(NOON, 10);
+        key.limit = after;
+        assert_eq!(wait(&key.peek(NOON, 1)), end, "counted from noon");
+        assert!(key.peek(NOON + end, 10).granted());
+    }
+}
+
+/// Were a debt rounded up to whole cells when the period changes, half a cell that has drained by half a cell would be
+/// read as half a cell, and a raise would refuse what was granted.
+#[test]
+fn a_raise_between_rates_that_do_not_divide_punishes_nobody() {
+    let mut key = Key::new(Limit::token_bucket(1, 1, Micros::new(1_000_000)).unwrap());
+    key.take(NOON, 1);
+    for (after, count, period) in [(1_000_000, 1_000_001, 1_000_000_000_000), (1_000_000, 7, 6_999_999)] {
+        let raised = Limit::token_bucket(1, count, Micros::new(period)).unwrap();
+        assert!(key.peek(NOON + after, 1).granted());
+        assert!(Key { limit: raised, ..key.clone() }.peek(NOON + after, 1).granted(), "{count} per {period}");
+    }
+}
+
+/// A key that owes a thousand cells to a limit that is lowered to ten waits as if it owed ten, not for hours.
+#[test]
+fn lowering_a_burst_locks_nobody_out_for_longer_than_a_drain() {
+    let mut key = Key::new(Limit::token_bucket(1_000, 1_000, Micros::MINUTE).unwrap());
+    key.take(NOON, 1_000);
+    key.limit = Limit::token_bucket(10, 10, Micros::MINUTE).unwrap();
+    assert_eq!(wait(&key.peek(NOON, 10)), 60 * SECOND);
+}
+
+#[test]
+fn instants_at_the_ends_of_their_type_are_safe() {
+    for limit in each(3, SECOND) {
+        let mut key = Key::new(limit);
+        assert!(key.hit(0, 1).granted(), "{}", name(&limit));
+        assert!(key.hit(u64::MAX, 1).granted(), "{}", name(&limit));
+        assert!(key.hit(u64::MAX, 1).granted(), "{}", name(&limit));
+        assert_eq!(key.hit(u64::MAX, 0).at, Micros::INSTANT_MAX);
+    }
+}
+
+/// Changed from sixty buckets to one while many are in use, the list stays short, and counts everything.
+#[test]
+fn fewer_buckets_merge_and_lose_nothing() {
+    let many = Limit::sliding_window_buckets(100, Micros::new(6_000), 60).unwrap();
+    let one = Limit::sliding_window_buckets(100, Micros::new(6_000), 1).unwrap();
+    let mut key = Key::new(many);
+    for step in 0..50 {
+        key.hit(6_000 + step * 100, 1);
+    }
+    key.limit = one;
+    for step in 50..60 {
+        assert_eq!(key.hit(6_000 + step * 100, 1).remaining, 99 - step);
+    }
+    let Some(tollgate_core::State::SlidingWindowBuckets(list)) = &key.state else {
+        panic!("{:?}", key.state)
+    };
+    assert_eq!(list.entries().count(), 50);
+}

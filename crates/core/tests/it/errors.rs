@@ -1,0 +1,105 @@
+//! Every sentence of every error, with numbers in it, as people read it.
+
+use tollgate_core::{Limit, LimitError, Micros, Quota, UtcOffset, Window};
+
+fn says(result: Result<impl std::fmt::Debug, LimitError>, sentence: &str) {
+    assert_eq!(result.unwrap_err().to_string(), sentence);
+}
+
+#[test]
+fn quotas() {
+    says(
+        Quota::new(5, 0, Micros::SECOND),
+        "a rate of 0 never gives anything back: set the burst or limit to 0 to deny everything, or give a count of \
+         at least 1",
+    );
+    says(Quota::new(5, 1, Micros::ZERO), "a period of 0 is no rate: give a period of at least 1 us");
+    says(
+        Quota::new(1_000_003, 1_000_003, Micros::DAY),
+        "a burst of 1000003 at 1000003 per 86400 s cannot be counted exactly: burst x period, reduced and in \
+         microseconds, plus count must stay below 2^52; the nearest quota that fits is a burst of 52124 at 1000003 \
+         per 86400 s",
+    );
+    says(
+        Quota::new(1, 1, Micros::from_secs(10_000_000_000)),
+        "a burst of 1 at 1 per 10000000000 s cannot be counted exactly: burst x period, reduced and in microseconds, \
+         plus count must stay below 2^52; the nearest quota that fits is a burst of 1 at 1 per 4503599627370494 us",
+    );
+    says(
+        Quota::new(u64::MAX, u64::MAX, Micros::SECOND),
+        "a burst of 18446744073709551615 at 18446744073709551615 per 1 s cannot be counted exactly: burst x period, \
+         reduced and in microseconds, plus count must stay below 2^52; the nearest quota that fits is a burst of \
+         4595509823847 at 900719925474099 per 49 us",
+    );
+}
+
+#[test]
+fn windows() {
+    says(
+        Limit::fixed_window(1, Window::Every(Micros::ZERO)),
+        "a window of 0 s is out of range: the nearest that fits is 1 us",
+    );
+    says(
+        Limit::sliding_window_log(1, Micros::from_secs(3_000_000_000)),
+        "a window of 3000000000 s is out of range: the nearest that fits is 2251799813685247 us",
+    );
+    says(
+        Limit::sliding_window_log(70_000, Micros::MINUTE),
+        "a limit of 70000 is too large for sliding_window_log: the largest that fits is 65536",
+    );
+    says(
+        Limit::sliding_window(5_000_000_000, Micros::MINUTE),
+        "a limit of 5000000000 is too large for sliding_window: the largest that fits is 4294967295",
+    );
+    says(
+        Limit::fixed_window(u64::MAX, Window::Month(UtcOffset::UTC)),
+        "a limit of 18446744073709551615 is too large for fixed_window: the largest that fits is 4503599627370495",
+    );
+}
+
+#[test]
+fn buckets_and_offsets() {
+    let buckets = |window, buckets| Limit::sliding_window_buckets(10, Micros::new(window), buckets);
+    says(buckets(60, 0), "0 buckets are out of range for this window: the nearest that fits is 1");
+    says(buckets(60, 61), "61 buckets are out of range for this window: the nearest that fits is 60");
+    says(buckets(60, 5_000), "5000 buckets are out of range for this window: the nearest that fits is 60");
+    says(
+        buckets(6_000, 5_000),
+        "5000 buckets are out of range for this window: the nearest that fits is 1024",
+    );
+    says(
+        UtcOffset::from_minutes(1_200),
+        "a UTC offset of 1200 minutes is out of range: the nearest that fits is 1080 minutes",
+    );
+    says(
+        UtcOffset::from_minutes(-1_200),
+        "a UTC offset of -1200 minutes is out of range: the nearest that fits is -1080 minutes",
+    );
+}
+
+/// What an error proposes can be built, and one more cannot.
+#[test]
+fn the_nearest_fits_and_nothing_nearer_does() {
+    let nearest = |burst, count, period| match Quota::new(burst, count, Micros::new(period)) {
+        Err(LimitError::QuotaTooLarge { nearest, .. }) => nearest,
+        other => panic!("{other:?}"),
+    };
+    for (count, period) in
+        [(1, 315_576_000_000_000), (1_000_003, 86_400_000_000), (7, 3_000_000), (1 << 40, 3)]
+    {
+        let fits = nearest(u64::MAX, count, period);
+        assert_eq!((fits.count(), fits.period()), (count, period), "the rate is kept");
+        assert!(Quota::new(fits.burst(), count, Micros::new(period)).is_ok());
+        assert!(Quota::new(fits.burst() + 1, count, Micros::new(period)).is_err());
+    }
+    for (count, period) in
+        [(u64::MAX, 1), (1, u64::MAX), (u64::MAX, u64::MAX - 1), (3, 1 << 60), (1 << 53, 1 << 53)]
+    {
+        let Err(LimitError::QuotaTooLarge { nearest: fits, .. }) =
+            Quota::new(u64::MAX, count, Micros::new(period))
+        else {
+            panic!("{count} per {period} fits")
+        };
+        assert_eq!(Quota::new(fits.burst(), fits.count(), Micros::new(fits.period())), Ok(fits));
+    }
+}

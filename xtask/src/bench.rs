@@ -1,0 +1,153 @@
+//! `cargo xtask bench core`: instructions per decision, counted by callgrind, compared with those on record.
+//!
+//! Instructions and not time: they are the same on a busy machine. A case is run twice, with n and with 2n decisions;
+//! the difference is the cost of n decisions, without start and warm-up.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::process::Command;
+
+use crate::marked;
+use crate::run::{captured, command, result_of, root};
+
+/// A count above the one on record by more than this fails.
+const REGRESSION_PERCENT_MAX: u64 = 10;
+/// Decisions of the shorter run.
+const DECISIONS: u64 = 20_000;
+/// The counts on record: one `CASE COUNT` a line.
+const RECORD: &str = "bench/core.txt";
+const ALGORITHMS: [&str; 7] = [
+    "token_bucket",
+    "leaky_bucket",
+    "gcra",
+    "fixed_window",
+    "sliding_window",
+    "sliding_window_buckets",
+    "sliding_window_log",
+];
+
+/// Who decides, whether it is granted, under which limit.
+struct Case {
+    who: &'static str,
+    what: &'static str,
+    limit: u64,
+}
+
+impl Case {
+    fn name(&self) -> String {
+        format!("{} {} {}", self.who, self.what, self.limit)
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let both = |who, limit| [Case { who, what: "granted", limit }, Case { who, what: "refused", limit }];
+    let mut cases: Vec<_> = ALGORITHMS.into_iter().flat_map(|who| both(who, 100)).collect();
+    cases.extend([10, 1_000, 10_000].into_iter().flat_map(|limit| both("sliding_window_log", limit)));
+    cases.extend(both("governor", 100));
+    cases
+}
+
+/// Counts every case, and compares or records.
+///
+/// # Errors
+/// When something cannot be run, or a count is more than 10 % above the one on record.
+pub(crate) fn run(record: bool) -> Result<(), String> {
+    install()?;
+    captured(command("cargo build --release --locked --manifest-path bench/Cargo.toml"))?;
+    let on_record = fs::read_to_string(root().join(RECORD)).unwrap_or_default();
+    let (mut lines, mut worse) = (String::new(), Vec::new());
+    println!("{:44} {:>8} {:>10}", "instructions per decision", "now", "on record");
+    for case in cases() {
+        let (name, count) = (case.name(), counted(&case)?);
+        let before = recorded(&on_record, &name);
+        println!("{name:44} {count:>8} {:>10}", before.map_or("-".into(), |before| before.to_string()));
+        let _ = writeln!(lines, "{name} {count}");
+        if before.is_some_and(|before| count * 100 > before * (100 + REGRESSION_PERCENT_MAX)) {
+            worse.push(name);
+        }
+    }
+    flat(&lines)?;
+    if record {
+        fs::write(root().join(RECORD), &lines).map_err(|error| format!("{RECORD}: {error}"))?;
+        return marked::write("docs/BENCHMARKS.md", "core", &report(&lines)?);
+    }
+    if worse.is_empty() {
+        return Ok(());
+    }
+    Err(format!("more than {REGRESSION_PERCENT_MAX} % above the record: {}", worse.join(", ")))
+}
+
+/// The log's decisions must not get dearer as its limit grows.
+fn flat(lines: &str) -> Result<(), String> {
+    for what in ["granted", "refused"] {
+        let count = |limit: u64| recorded(lines, &format!("sliding_window_log {what} {limit}")).unwrap_or(0);
+        let (small, large) = (count(10), count(10_000));
+        if large * 100 > small * (100 + REGRESSION_PERCENT_MAX) {
+            return Err(format!(
+                "the log's cost grows with its limit: {what}, {small} at 10, {large} at 10,000"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn recorded(lines: &str, name: &str) -> Option<u64> {
+    lines.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok())
+}
+
+/// Instructions per decision, rounded.
+fn counted(case: &Case) -> Result<u64, String> {
+    let (once, twice) = (instructions(case, DECISIONS)?, instructions(case, 2 * DECISIONS)?);
+    Ok((twice.saturating_sub(once) + DECISIONS / 2) / DECISIONS)
+}
+
+fn instructions(case: &Case, decisions: u64) -> Result<u64, String> {
+    let line = format!(
+        "valgrind --tool=callgrind --callgrind-out-file=/dev/null bench/target/release/counts {} {decisions}",
+        case.name()
+    );
+    let printed = captured(command(&line))?;
+    let collected = printed.lines().find_map(|line| line.split_once("Collected : "));
+    let count = collected.and_then(|(_, count)| count.trim().parse().ok());
+    count.ok_or_else(|| format!("callgrind said no count:\n{printed}"))
+}
+
+/// Callgrind is part of valgrind.
+fn install() -> Result<(), String> {
+    if Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success()) {
+        return Ok(());
+    }
+    println!("installing valgrind");
+    captured(command("apt-get update"))
+        .and_then(|_| captured(command("apt-get install --yes valgrind")))
+        .map(|_| ())
+}
+
+/// The processor, its cores, and the compiler.
+///
+/// # Errors
+/// When the compiler does not say its version.
+pub(crate) fn machine() -> Result<String, String> {
+    let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let rustc = result_of(command("rustc --version"))?;
+    Ok(format!("{}, {cores} cores, {}", model.map_or("an unknown processor", |(_, name)| name), rustc.trim()))
+}
+
+fn report(lines: &str) -> Result<String, String> {
+    let mut table = format!("`cargo xtask bench core --record` on {}.\n\n", machine()?);
+    table.push_str("| | limit | granted | refused |\n|---|---|---|---|\n");
+    for case in cases().iter().filter(|case| case.what == "granted") {
+        let count = |what| recorded(lines, &format!("{} {what} {}", case.who, case.limit)).unwrap_or(0);
+        let _ = writeln!(
+            table,
+            "| {} | {} | {} | {} |",
+            case.who,
+            case.limit,
+            count("granted"),
+            count("refused")
+        );
+    }
+    Ok(table)
+}
