@@ -17,12 +17,12 @@ impl Random {
     #[must_use]
     pub fn case(seed: u64, case: u64) -> Self {
         let mut mixed = Self::new(seed ^ case.wrapping_mul(0xD6E8_FEB8_6659_FD93));
-        mixed.next();
+        mixed.any();
         mixed
     }
 
     /// Any number.
-    pub fn next(&mut self) -> u64 {
+    pub fn any(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.state;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -32,7 +32,7 @@ impl Random {
 
     /// A number from `0` up to and without `bound`, which is not zero.
     pub fn below(&mut self, bound: u64) -> u64 {
-        let scaled = (u128::from(self.next()) * u128::from(bound)) >> 64;
+        let scaled = (u128::from(self.any()) * u128::from(bound)) >> 64;
         u64::try_from(scaled).unwrap_or(u64::MAX)
     }
 

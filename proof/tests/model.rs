@@ -1,5 +1,6 @@
 //! Every algorithm against its model: every promise of every answer, on random traces. The seed is fixed; another is
 //! tried with `cargo xtask proof`.
+#![cfg(test)]
 
 use tollgate_core::Algorithm;
 use tollgate_proof::compare::{self, Tally};

@@ -1,4 +1,5 @@
 //! Tests of the tests: with one operator broken, the laws notice, within the number of cases that CI runs.
+#![cfg(test)]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -77,7 +77,8 @@ enum Ask<'a> {
     Refund(&'a Receipt),
 }
 
-#[inline]
+// Inlined into each of the functions above, so that each is compiled for its own question alone.
+#[inline(always)]
 fn resolve(limit: &Limit, state: Option<&State>, now: Micros, ask: Ask<'_>) -> (Change, Decision) {
     let now = now.min(Micros::INSTANT_MAX);
     match limit {
@@ -111,7 +112,7 @@ fn unlimited(now: Micros, ask: Ask<'_>) -> Decision {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn answer<S: Standing>(standing: S, limit: &Limit, now: Micros, ask: Ask<'_>) -> (Change, Decision) {
     let capacity = limit.capacity();
     let room = standing.room(capacity);
@@ -121,6 +122,13 @@ fn answer<S: Standing>(standing: S, limit: &Limit, now: Micros, ask: Ask<'_>) ->
             return Outcome::Refused(Retry::Never);
         }
         Outcome::Refused(Retry::After(late.saturating_add(standing.wait(capacity, cost))))
+    };
+    let report = |after: &S, outcome: Outcome, charged: u64, remaining: u64| {
+        let reset_after = match after.drained() {
+            Micros::ZERO => Micros::ZERO,
+            drained => late.saturating_add(drained),
+        };
+        Decision { outcome, charged, limit: capacity, remaining, reset_after, at: standing.at() }
     };
     let (outcome, charged) = match ask {
         Ask::Cost(cost) if cost <= room => (Outcome::Granted, cost),
@@ -132,32 +140,15 @@ fn answer<S: Standing>(standing: S, limit: &Limit, now: Micros, ask: Ask<'_>) ->
         Ask::Refund(receipt) => {
             let refunded = if receipt.limit == *limit { standing.refunded(receipt) } else { None };
             return match refunded {
-                Some(after) => (after.change(), report(&after, capacity, now, Outcome::Granted, 0)),
-                None => (standing.unchanged(), report(&standing, capacity, now, Outcome::Granted, 0)),
+                Some(after) => (after.change(), report(&after, Outcome::Granted, 0, after.room(capacity))),
+                None => (standing.unchanged(), report(&standing, Outcome::Granted, 0, room)),
             };
         }
     };
     if charged == 0 {
-        return (standing.unchanged(), report(&standing, capacity, now, outcome, 0));
+        return (standing.unchanged(), report(&standing, outcome, 0, room));
     }
     let after = standing.charged(charged);
-    let decision = report(&after, capacity, now, outcome, charged);
+    let decision = report(&after, outcome, charged, room.saturating_sub(charged));
     (after.change(), decision)
-}
-
-#[inline]
-fn report<S: Standing>(standing: &S, capacity: u64, now: Micros, outcome: Outcome, charged: u64) -> Decision {
-    let late = standing.at().saturating_sub(now);
-    let reset_after = match standing.drained() {
-        Micros::ZERO => Micros::ZERO,
-        drained => late.saturating_add(drained),
-    };
-    Decision {
-        outcome,
-        charged,
-        limit: capacity,
-        remaining: standing.room(capacity),
-        reset_after,
-        at: standing.at(),
-    }
 }

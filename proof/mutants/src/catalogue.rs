@@ -142,7 +142,7 @@ pub const MUTANTS: &[Mutant] = &[
     ),
     mutant("algorithm/list", "capacity.saturating_sub(self.used)", "capacity.abs_diff(self.used)"),
     mutant("algorithm/list", "newest.cost.saturating_add(entry.cost)", "newest.cost.max(entry.cost)"),
-    mutant("algorithm/list", "excess == 0", "excess <= 1"),
+    mutant("algorithm/list", "excess > 0", "excess > 1"),
     mutant(
         "algorithm/list",
         "self.bucket_of(newest) == self.bucket_of(self.at)",

@@ -4,17 +4,19 @@ use super::standing::Standing;
 use crate::{Change, Debt, Micros, Quota, Receipt, State};
 
 /// What a key owes at one instant, in units of which one cell of cost is `period` and `count` drain each microsecond.
-pub(crate) struct Owing {
+///
+/// `K` makes the state of one of the three algorithms out of a debt.
+#[derive(Clone, Copy)]
+pub(crate) struct Owing<K> {
     quota: Quota,
     at: Micros,
     owed: u64,
-    /// Which algorithm's state this becomes.
-    kind: fn(Debt) -> State,
+    kind: K,
 }
 
-impl Owing {
+impl<K: Fn(Debt) -> State + Copy> Owing<K> {
     #[inline]
-    pub(crate) fn new(quota: &Quota, state: Option<&Debt>, now: Micros, kind: fn(Debt) -> State) -> Self {
+    pub(crate) fn new(quota: &Quota, state: Option<&Debt>, now: Micros, kind: K) -> Self {
         let fresh = Self { quota: *quota, at: now, owed: 0, kind };
         let Some(state) = state else { return fresh };
         if state.at > now && state.at.saturating_sub(now) > quota.drain() {
@@ -55,7 +57,7 @@ fn in_period(quota: &Quota, period: u64, units: u64) -> u64 {
     u64::try_from(scaled.div_ceil(u128::from(period.max(1)))).unwrap_or(u64::MAX)
 }
 
-impl Standing for Owing {
+impl<K: Fn(Debt) -> State + Copy> Standing for Owing<K> {
     fn at(&self) -> Micros {
         self.at
     }
@@ -76,8 +78,8 @@ impl Standing for Owing {
     }
 
     #[inline]
-    fn charged(self, cost: u64) -> Self {
-        Self { owed: self.owed.saturating_add(cost.saturating_mul(self.quota.period())), ..self }
+    fn charged(&self, cost: u64) -> Self {
+        Self { owed: self.owed.saturating_add(cost.saturating_mul(self.quota.period())), ..*self }
     }
 
     fn refunded(&self, receipt: &Receipt) -> Option<Self> {

@@ -56,6 +56,7 @@ impl FixedWindow {
 }
 
 /// What was used of the window that holds the instant `at`.
+#[derive(Clone, Copy)]
 pub(crate) struct InWindow {
     at: Micros,
     count: Count,
@@ -91,8 +92,8 @@ impl Standing for InWindow {
         if self.count.used == 0 { Micros::ZERO } else { self.count.end.saturating_sub(self.at) }
     }
 
-    fn charged(self, cost: u64) -> Self {
-        Self { count: Count { used: self.count.used.saturating_add(cost), ..self.count }, ..self }
+    fn charged(&self, cost: u64) -> Self {
+        Self { count: Count { used: self.count.used.saturating_add(cost), ..self.count }, ..*self }
     }
 
     fn refunded(&self, receipt: &Receipt) -> Option<Self> {

@@ -36,7 +36,11 @@ pub fn arrival(quota: &Quota, state: &Debt) -> Micros {
 }
 
 #[inline]
-pub(crate) fn standing(quota: &Quota, state: Option<&State>, now: Micros) -> Owing {
+pub(crate) fn standing(
+    quota: &Quota,
+    state: Option<&State>,
+    now: Micros,
+) -> Owing<impl Fn(Debt) -> State + Copy> {
     let debt = if let Some(State::Gcra(debt)) = state { Some(debt) } else { None };
     Owing::new(quota, debt, now, State::Gcra)
 }

@@ -24,10 +24,14 @@
 //! ```
 
 use super::debt::Owing;
-use crate::{Micros, Quota, State};
+use crate::{Debt, Micros, Quota, State};
 
 #[inline]
-pub(crate) fn standing(quota: &Quota, state: Option<&State>, now: Micros) -> Owing {
+pub(crate) fn standing(
+    quota: &Quota,
+    state: Option<&State>,
+    now: Micros,
+) -> Owing<impl Fn(Debt) -> State + Copy> {
     let debt = if let Some(State::LeakyBucket(debt)) = state { Some(debt) } else { None };
     Owing::new(quota, debt, now, State::LeakyBucket)
 }

@@ -91,8 +91,9 @@ impl List {
     }
 }
 
-/// The numbers of a limit that is kept in a list.
-pub(crate) struct Spans {
+/// The numbers of a limit that is kept in a list. `K` makes the change of one of the two algorithms out of an edit.
+#[derive(Clone, Copy)]
+pub(crate) struct Spans<K> {
     /// How long an entry counts.
     pub(crate) window: Micros,
     /// How long a bucket lasts: charges of one bucket merge.
@@ -100,14 +101,15 @@ pub(crate) struct Spans {
     /// How many entries there may be; beyond it, charges merge.
     pub(crate) entries_max: usize,
     /// Which algorithm's list is edited.
-    pub(crate) kind: fn(Edit) -> Change,
+    pub(crate) kind: K,
 }
 
 /// The part of a list that counts at the instant `at`.
-pub(crate) struct Listed<'a> {
+#[derive(Clone, Copy)]
+pub(crate) struct Listed<'a, K> {
     /// `None` if no part of it counts, because there is none or because it lies too far ahead of the clock.
     list: Option<&'a List>,
-    spans: Spans,
+    spans: Spans<K>,
     at: Micros,
     /// How many entries have left the window.
     expired: usize,
@@ -118,10 +120,10 @@ pub(crate) struct Listed<'a> {
     then: Then,
 }
 
-impl<'a> Listed<'a> {
+impl<'a, K: Fn(Edit) -> Change + Copy> Listed<'a, K> {
     /// Looks at each expired entry once; the change that is returned drops them, so the work is O(1) amortised.
     #[inline]
-    pub(crate) fn new(spans: Spans, list: Option<&'a List>, now: Micros) -> Self {
+    pub(crate) fn new(spans: Spans<K>, list: Option<&'a List>, now: Micros) -> Self {
         let newest = list.and_then(|list| list.entries.back()).map(|entry| entry.at);
         let window = spans.window;
         let fresh = Self { list, spans, at: now, expired: 0, used: 0, newest: None, then: Then::Nothing };
@@ -132,7 +134,9 @@ impl<'a> Listed<'a> {
         }
         let at = now.max(newest);
         let (mut expired, mut used) = (0_usize, list.total);
-        for entry in list.entries.iter().take_while(|entry| entry.at.saturating_add(window) <= at) {
+        while let Some(entry) = list.entries.get(expired)
+            && entry.at.saturating_add(window) <= at
+        {
             expired = expired.saturating_add(1);
             used = used.saturating_sub(entry.cost);
         }
@@ -140,8 +144,9 @@ impl<'a> Listed<'a> {
         Self { at, expired, used, newest, ..fresh }
     }
 
-    fn live(&self) -> impl Iterator<Item = &'a Entry> + use<'a> {
-        self.list.into_iter().flat_map(|list| list.entries.iter()).skip(self.expired)
+    /// An entry that counts; 0 is the oldest of them.
+    fn live(&self, position: usize) -> Option<&'a Entry> {
+        self.list?.entries.get(self.expired.saturating_add(position))
     }
 
     /// The time until which all that was charged up to `newest` counts.
@@ -154,7 +159,7 @@ impl<'a> Listed<'a> {
     }
 }
 
-impl Standing for Listed<'_> {
+impl<K: Fn(Edit) -> Change + Copy> Standing for Listed<'_, K> {
     fn at(&self) -> Micros {
         self.at
     }
@@ -167,13 +172,13 @@ impl Standing for Listed<'_> {
     /// Looks at as many entries as must expire: at one, for a cost of 1 on a key that is not overdrawn.
     fn wait(&self, capacity: u64, cost: u64) -> Micros {
         let mut excess = self.used.saturating_sub(capacity.saturating_sub(cost));
-        let mut wait = Micros::ZERO;
-        for entry in self.live() {
-            if excess == 0 {
-                break;
-            }
+        let (mut position, mut wait) = (0_usize, Micros::ZERO);
+        while excess > 0
+            && let Some(entry) = self.live(position)
+        {
             excess = excess.saturating_sub(entry.cost);
             wait = self.expiry(entry.at);
+            position = position.saturating_add(1);
         }
         wait
     }
@@ -184,13 +189,13 @@ impl Standing for Listed<'_> {
     }
 
     #[inline]
-    fn charged(self, cost: u64) -> Self {
+    fn charged(&self, cost: u64) -> Self {
         let entry = Entry { at: self.at, cost };
         let entries = self.list.map_or(0, |list| list.entries.len()).saturating_sub(self.expired);
         let same_bucket = self.newest.is_some_and(|newest| self.bucket_of(newest) == self.bucket_of(self.at));
         let merge = same_bucket || entries >= self.spans.entries_max;
         let then = if merge { Then::Merge(entry) } else { Then::Push(entry) };
-        Self { used: self.used.saturating_add(cost), newest: Some(self.at), then, ..self }
+        Self { used: self.used.saturating_add(cost), newest: Some(self.at), then, ..*self }
     }
 
     fn refunded(&self, receipt: &Receipt) -> Option<Self> {
@@ -203,13 +208,12 @@ impl Standing for Listed<'_> {
         let back = receipt.cost.min(entry.cost);
         let emptied_newest = back == entry.cost && found.saturating_add(1) == entries.len();
         let newest = if emptied_newest {
-            self.live().take(position).last().map(|entry| entry.at)
+            position.checked_sub(1).and_then(|before| self.live(before)).map(|entry| entry.at)
         } else {
             self.newest
         };
-        let spans = Spans { ..self.spans };
         let used = self.used.saturating_sub(back);
-        Some(Self { spans, used, newest, then: Then::Reduce(position, back), ..*self })
+        Some(Self { used, newest, then: Then::Reduce(position, back), ..*self })
     }
 
     fn change(&self) -> Change {

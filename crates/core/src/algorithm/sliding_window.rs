@@ -91,6 +91,7 @@ impl Steps {
 }
 
 /// The two counts as they are at the instant `at`.
+#[derive(Clone, Copy)]
 pub(crate) struct InWindows {
     at: Micros,
     counts: TwoCounts,
@@ -158,9 +159,9 @@ impl Standing for InWindows {
         }
     }
 
-    fn charged(self, cost: u64) -> Self {
+    fn charged(&self, cost: u64) -> Self {
         let current = self.counts.current.saturating_add(cost);
-        Self { counts: TwoCounts { current, ..self.counts }, ..self }
+        Self { counts: TwoCounts { current, ..self.counts }, ..*self }
     }
 
     fn refunded(&self, receipt: &Receipt) -> Option<Self> {

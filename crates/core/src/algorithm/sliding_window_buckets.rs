@@ -24,7 +24,7 @@
 //! # Ok::<(), tollgate_core::LimitError>(())
 //! ```
 
-use super::list::{Listed, Spans};
+use super::list::{Edit, Listed, Spans};
 use crate::limit::check_window;
 use crate::{Algorithm, Change, Limit, LimitError, Micros, State};
 
@@ -73,7 +73,11 @@ impl SlidingWindowBuckets {
 }
 
 #[inline]
-pub(crate) fn standing<'a>(rule: &SlidingWindowBuckets, state: Option<&'a State>, now: Micros) -> Listed<'a> {
+pub(crate) fn standing<'a>(
+    rule: &SlidingWindowBuckets,
+    state: Option<&'a State>,
+    now: Micros,
+) -> Listed<'a, impl Fn(Edit) -> Change + Copy> {
     let list = if let Some(State::SlidingWindowBuckets(list)) = state { Some(list) } else { None };
     let spans = Spans {
         window: rule.window,

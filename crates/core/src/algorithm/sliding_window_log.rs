@@ -26,7 +26,7 @@
 //! # Ok::<(), tollgate_core::LimitError>(())
 //! ```
 
-use super::list::{Listed, Spans};
+use super::list::{Edit, Listed, Spans};
 use crate::limit::check_window;
 use crate::{Algorithm, Change, Limit, LimitError, Micros, State};
 
@@ -59,7 +59,11 @@ impl SlidingWindowLog {
 }
 
 #[inline]
-pub(crate) fn standing<'a>(rule: &SlidingWindowLog, state: Option<&'a State>, now: Micros) -> Listed<'a> {
+pub(crate) fn standing<'a>(
+    rule: &SlidingWindowLog,
+    state: Option<&'a State>,
+    now: Micros,
+) -> Listed<'a, impl Fn(Edit) -> Change + Copy> {
     let list = if let Some(State::SlidingWindowLog(list)) = state { Some(list) } else { None };
     let spans = Spans {
         window: rule.window,

@@ -18,7 +18,7 @@ pub(crate) trait Standing: Sized {
     fn drained(&self) -> Micros;
 
     /// The same key after a charge.
-    fn charged(self, cost: u64) -> Self;
+    fn charged(&self, cost: u64) -> Self;
 
     /// The same key after a refund; `None` if there is nothing left to give back.
     fn refunded(&self, receipt: &Receipt) -> Option<Self>;

@@ -1,1 +1,104 @@
+//! The table on the front page, recomputed: every entry is measured here, or comes from the counts on record.
 
+use tollgate_core::algorithm::list::Entry;
+use tollgate_core::{Algorithm, Count, Debt, TwoCounts};
+
+use crate::key::{Key, SECOND, of, wait};
+
+const FRONT_PAGE: &str = include_str!("../../src/docs/choosing.md");
+const COUNTS: &str = include_str!("../../../../bench/core.txt");
+
+/// What the state of one key takes, besides the store's own overhead.
+fn memory(algorithm: Algorithm) -> String {
+    let entry = size_of::<Entry>();
+    match algorithm {
+        Algorithm::TokenBucket | Algorithm::LeakyBucket | Algorithm::Gcra => {
+            format!("{} bytes", size_of::<Debt>())
+        }
+        Algorithm::FixedWindow => format!("{} bytes", size_of::<Count>()),
+        Algorithm::SlidingWindow => format!("{} bytes", size_of::<TwoCounts>()),
+        Algorithm::SlidingWindowBuckets => format!("{entry} bytes × (buckets + 1)"),
+        Algorithm::SlidingWindowLog => format!("{entry} bytes × limit"),
+    }
+}
+
+/// Greedy demand at every tick and phase, and at random ones: the most that one window admitted, and whether a hit was
+/// refused although fewer than the limit had been admitted in the last window.
+fn errors(algorithm: Algorithm) -> (u64, bool) {
+    let (limit, window) = (10, 100);
+    let (mut most, mut refused_with_room) = (0, false);
+    for phase in 0..window {
+        for gap in [1, 3, 7, 40, 99, 100, 101] {
+            let mut key = Key::new(of(algorithm, limit, window));
+            let mut admitted: Vec<u64> = Vec::new();
+            let mut at = 100 * window + phase;
+            let end = at + 6 * window;
+            while at < end {
+                let ask = if gap == 1 { 20 } else { 1 + at % 7 };
+                for _ in 0..ask {
+                    let in_window =
+                        |admitted: &[u64]| admitted.iter().filter(|&&then| then + window > at).count() as u64;
+                    if key.hit(at, 1).granted() {
+                        admitted.push(at);
+                        most = most.max(in_window(&admitted));
+                    } else {
+                        refused_with_room |= in_window(&admitted) < limit;
+                    }
+                }
+                at += gap;
+            }
+        }
+    }
+    (most, refused_with_room)
+}
+
+fn accuracy(over: bool, under: bool) -> &'static str {
+    match (over, under) {
+        (false, false) => "exact",
+        (true, false) => "admits more",
+        (false, true) => "refuses more",
+        (true, true) => "both ways",
+    }
+}
+
+/// After all ten were taken at once, three seconds into an aligned window: when there is one more, and when ten.
+fn after_a_burst(algorithm: Algorithm) -> String {
+    let mut key = Key::new(of(algorithm, 10, 10 * SECOND));
+    let now = 1_003 * SECOND;
+    assert_eq!(key.take(now, 10), 10);
+    let seconds = |cost| wait(&key.peek(now, cost)) / SECOND;
+    format!("{} s, {} s", seconds(1), seconds(10))
+}
+
+fn instructions(algorithm: Algorithm) -> String {
+    let count = |what: &str| {
+        let name = format!("{} {what} 100 ", algorithm.name());
+        COUNTS.lines().find_map(|line| line.strip_prefix(&name)).unwrap().to_string()
+    };
+    format!("{}, {}", count("granted"), count("refused"))
+}
+
+fn table() -> String {
+    let mut table = String::from(
+        "| algorithm | state of a key | against “10 in any 10 s” | most in any 10 s | after a burst of 10: one more, ten more | instructions: granted, refused |\n\
+         |---|---|---|---|---|---|\n",
+    );
+    for algorithm in Algorithm::ALL {
+        let name = algorithm.name();
+        let (most, under) = errors(algorithm);
+        table += &format!(
+            "| [`{name}`](algorithm::{name}) | {} | {} | {most} | {} | {} |\n",
+            memory(algorithm),
+            accuracy(most > 10, under),
+            after_a_burst(algorithm),
+            instructions(algorithm)
+        );
+    }
+    table
+}
+
+#[test]
+fn every_entry_of_the_table_is_true() {
+    let table = table();
+    assert!(FRONT_PAGE.contains(&table), "crates/core/src/docs/choosing.md must have this table:\n{table}");
+}

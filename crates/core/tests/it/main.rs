@@ -1,4 +1,5 @@
 //! What the core promises, seen from outside: one binary, one module per subject.
+#![cfg(test)]
 
 mod adversary; // who reaches each algorithm's bound, and not one hit more
 mod behaviour; // single decisions that are easy to get wrong

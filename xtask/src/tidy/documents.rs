@@ -1,0 +1,73 @@
+//! Documents that tell the truth: every path they name exists, every crate is described, every record is listed.
+
+use super::{assert_none, files, read};
+use crate::run::root;
+
+/// Words in backquotes that look like paths of this repository.
+fn paths(markdown: &str) -> impl Iterator<Item = &str> {
+    let quoted = markdown.split('`').skip(1).step_by(2);
+    quoted.filter(|word| !word.contains([' ', '\n', '{', '*', '<', '$', '(']) && word.contains('/'))
+}
+
+#[test]
+fn every_path_that_a_document_names_exists() {
+    let mut findings = Vec::new();
+    for file in ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "docs/PROOF.md", "docs/BENCHMARKS.md"] {
+        let text = read(file);
+        let missing = paths(&text).filter(|path| !root().join(path).exists());
+        findings.extend(missing.map(|path| format!("{file} names {path}")));
+    }
+    assert_none(&findings, "a document names a path that does not exist:");
+    assert!(paths(&read("ARCHITECTURE.md")).count() > 20, "ARCHITECTURE.md names hardly any path");
+}
+
+#[test]
+fn every_crate_is_in_the_architecture() {
+    let architecture = read("ARCHITECTURE.md");
+    let manifests = files().into_iter().filter(|file| file.path.ends_with("/Cargo.toml"));
+    let folders: Vec<_> =
+        manifests.map(|file| file.path.trim_end_matches("/Cargo.toml").to_string()).collect();
+    let missing: Vec<_> =
+        folders.into_iter().filter(|folder| !architecture.contains(&format!("`{folder}`"))).collect();
+    assert_none(&missing, "ARCHITECTURE.md says nothing of:");
+}
+
+#[test]
+fn every_markdown_link_leads_somewhere() {
+    let mut findings = Vec::new();
+    for file in files().iter().filter(|file| file.path.ends_with(".md") && !file.path.starts_with("crates/"))
+    {
+        let folder = root().join(&file.path).parent().map(std::path::Path::to_path_buf).unwrap_or_default();
+        for link in file.text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let target = link.split('#').next().unwrap_or_default();
+            if !target.is_empty() && !target.contains("://") && !folder.join(target).exists() {
+                findings.push(format!("{} links to {link}", file.path));
+            }
+        }
+    }
+    assert_none(&findings, "a link leads nowhere:");
+}
+
+#[test]
+fn every_record_is_listed() {
+    let list = read("docs/adr/README.md");
+    let records = files().into_iter().filter(|file| file.path.starts_with("docs/adr/0"));
+    let names = records.filter_map(|file| file.path.rsplit('/').next().map(str::to_string));
+    let missing: Vec<_> = names.filter(|name| !list.contains(&format!("({name})"))).collect();
+    assert_none(&missing, "docs/adr/README.md does not list:");
+}
+
+/// The cases of the release gate that PROOF.md claims have a test of that number, and the other way round.
+#[test]
+fn every_gate_case_on_record_is_a_test() {
+    let (proof, gate) = (read("docs/PROOF.md"), read("crates/core/tests/it/gate.rs"));
+    let number = |text: &str| {
+        text.get(..2).filter(|digits| digits.chars().all(|c| c.is_ascii_digit())).map(str::to_string)
+    };
+    let mut tested: Vec<_> = gate.split("fn gate_").skip(1).filter_map(number).collect();
+    let mut claimed: Vec<_> = proof.split("`gate_").skip(1).filter_map(number).collect();
+    tested.sort();
+    claimed.sort();
+    assert!(tested.len() > 10);
+    assert_eq!(tested, claimed);
+}
