@@ -43,7 +43,7 @@ fn cases() -> Vec<Case> {
     let both = |who, limit| [Case { who, what: "granted", limit }, Case { who, what: "refused", limit }];
     let mut cases: Vec<_> = ALGORITHMS.into_iter().flat_map(|who| both(who, 100)).collect();
     cases.extend([10, 1_000, 10_000].into_iter().flat_map(|limit| both("sliding_window_log", limit)));
-    cases.extend(both("governor", 100));
+    cases.extend(["governor", "governor+remaining"].into_iter().flat_map(|peer| both(peer, 100)));
     cases
 }
 

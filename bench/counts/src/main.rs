@@ -21,7 +21,8 @@ fn main() -> Result<(), String> {
         other => return Err(format!("`{other}` is neither `granted` nor `refused`")),
     };
     let (granted, refused) = match who.as_str() {
-        "governor" => peers::governor(granting, limit, n)?,
+        "governor" => peers::governor(false, granting, limit, n)?,
+        "governor+remaining" => peers::governor(true, granting, limit, n)?,
         algorithm => ours::run(algorithm, granting, limit, n)?,
     };
     println!("granted {granted} refused {refused}");

@@ -24,27 +24,20 @@ pub enum Change {
 
 impl Change {
     /// Makes the change. To be applied to the very state that was decided on.
+    #[inline]
     pub fn apply(self, state: &mut Option<State>) {
         match self {
             Self::Keep => {}
             Self::Replace(new) => *state = Some(new),
             Self::Forget => *state = None,
-            Self::EditBuckets(edit) => {
-                if !matches!(state, Some(State::SlidingWindowBuckets(_))) {
-                    *state = Some(State::SlidingWindowBuckets(List::default()));
-                }
-                if let Some(State::SlidingWindowBuckets(list)) = state {
-                    list.apply(edit);
-                }
-            }
-            Self::EditLog(edit) => {
-                if !matches!(state, Some(State::SlidingWindowLog(_))) {
-                    *state = Some(State::SlidingWindowLog(List::default()));
-                }
-                if let Some(State::SlidingWindowLog(list)) = state {
-                    list.apply(edit);
-                }
-            }
+            Self::EditBuckets(edit) => match state {
+                Some(State::SlidingWindowBuckets(list)) => list.apply(edit),
+                _ => *state = Some(State::SlidingWindowBuckets(List::edited(edit))),
+            },
+            Self::EditLog(edit) => match state {
+                Some(State::SlidingWindowLog(list)) => list.apply(edit),
+                _ => *state = Some(State::SlidingWindowLog(List::edited(edit))),
+            },
         }
     }
 }

@@ -1,4 +1,10 @@
-//! Core.
+//! The decision itself: every rate-limiting algorithm as one exact, pure function. No store, no clock, no protocol.
+//!
+#![doc = include_str!("docs/front.md")]
+//!
+#![doc = include_str!("docs/choosing.md")]
+//!
+#![doc = include_str!("docs/laws.md")]
 #![no_std]
 #![warn(
     clippy::arithmetic_side_effects,
@@ -33,3 +39,8 @@ pub use receipt::Receipt;
 pub use state::{Count, Debt, State, TwoCounts};
 pub use time::Micros;
 pub use window::{UtcOffset, Window};
+
+/// The README's snippets, so that they are compiled and run with the documentation's.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod readme {}

@@ -8,7 +8,7 @@
 //! [token bucket](super::token_bucket) is for: the two decide alike on every trace, which a test shows against a model
 //! that keeps arrival times.
 //!
-//! **State:** how far the key is ahead of its timetable, as [`Debt`](crate::Debt): (arrival time − now) × count,
+//! **State:** how far the key is ahead of its timetable, as [`Debt`]: (arrival time − now) × count,
 //! which stays an integer where the arrival time itself would be a fraction. While no clock runs back, the pair of
 //! time and debt is worth one number, the arrival time: see [`arrival`].
 //!

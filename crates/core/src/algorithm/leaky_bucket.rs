@@ -7,7 +7,7 @@
 //! (level = burst − tokens) and decides alike on every trace. **Not for** smoothing traffic: it refuses, it does
 //! not delay.
 //!
-//! **State:** the level, as [`Debt`](crate::Debt).
+//! **State:** the level, as [`Debt`].
 //!
 //! **Bound:** no interval of length t admits more than `burst + count × t / period`; the level is never above `burst`,
 //! but for a cost that is [settled](crate::settle) after the fact.

@@ -59,6 +59,13 @@ impl List {
         self.entries.iter()
     }
 
+    /// An empty list after an edit.
+    pub(crate) fn edited(edit: Edit) -> Self {
+        let mut list = Self::default();
+        list.apply(edit);
+        list
+    }
+
     pub(crate) fn apply(&mut self, edit: Edit) {
         for _ in 0..edit.drop {
             let dropped = self.entries.pop_front().map_or(0, |entry| entry.cost);

@@ -5,7 +5,7 @@
 //!
 //! **For** limits that must be exact in both directions: logins, payments, messages sent in somebody's name. **Not
 //! for** limits of many thousands: 16 bytes for each charge in the window. A limit above
-//! [`Limit::LOG_MAX`](crate::Limit::LOG_MAX) is refused; [buckets](super::sliding_window_buckets) serve those.
+//! [`Limit::LOG_MAX`] is refused; [buckets](super::sliding_window_buckets) serve those.
 //!
 //! **State:** the charges of the last window, as [`List`](super::list::List): at most `limit` of them.
 //!

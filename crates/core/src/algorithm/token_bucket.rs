@@ -7,7 +7,7 @@
 //! such as "at most 100 in any minute": a full bucket and a minute's refill together are 200 (see the bound); the
 //! [log](super::sliding_window_log) and the [buckets](super::sliding_window_buckets) keep that promise.
 //!
-//! **State:** what is missing from the bucket, as [`Debt`](crate::Debt); refilled lazily, when it is looked at.
+//! **State:** what is missing from the bucket, as [`Debt`]; refilled lazily, when it is looked at.
 //!
 //! **Bound:** no interval of length t admits more than `burst + count × t / period`; and under constant demand
 //! exactly the floor of that is admitted, for ever, because the rate is never rounded.

@@ -52,8 +52,8 @@ fn errors(algorithm: Algorithm) -> (u64, bool) {
     (most, refused_with_room)
 }
 
-fn accuracy(over: bool, under: bool) -> &'static str {
-    match (over, under) {
+fn accuracy((most, under): (u64, bool)) -> &'static str {
+    match (most > 10, under) {
         (false, false) => "exact",
         (true, false) => "admits more",
         (false, true) => "refuses more",
@@ -85,11 +85,12 @@ fn table() -> String {
     );
     for algorithm in Algorithm::ALL {
         let name = algorithm.name();
-        let (most, under) = errors(algorithm);
+        let errors = errors(algorithm);
         table += &format!(
-            "| [`{name}`](algorithm::{name}) | {} | {} | {most} | {} | {} |\n",
+            "| [`{name}`](algorithm::{name}) | {} | {} | {} | {} | {} |\n",
             memory(algorithm),
-            accuracy(most > 10, under),
+            accuracy(errors),
+            errors.0,
             after_a_burst(algorithm),
             instructions(algorithm)
         );
