@@ -85,7 +85,7 @@ fn trace<E: Engine>(
     let mut limit = E::limit(&spec).ok_or("the limit was refused")?;
     let mut clock = Clock::start(&spec, random);
     let (mut key, mut last) = (None, None);
-    let mut charges: Vec<(u64, u64)> = Vec::new();
+    let mut charges: Vec<(u64, u64, Spec)> = Vec::new();
     model.clear();
     let changes = random.one_in(4);
     let steps = if random.one_in(64) { random.within(41, 200) } else { random.within(4, 40) };
@@ -94,16 +94,16 @@ fn trace<E: Engine>(
             spec = spec.changed(random);
             limit = E::limit(&spec).ok_or("the changed limit was refused")?;
             tally.changed += 1;
-            // Receipts are void under other numbers.
-            charges.clear();
+            // Numbers that were changed and changed back cannot be told apart: see `Receipt`.
+            charges.retain(|charge| charge.2 != spec);
         }
         let before = clock.now();
         let now = clock.step(&spec, last.as_ref(), random);
         tally.clock_back += u64::from(now < before);
         let act = if !charges.is_empty() && random.one_in(8) {
             let chosen = random.below(charges.len() as u64);
-            let (at, cost) = charges.swap_remove(usize::try_from(chosen).unwrap_or(0));
-            Act::Refund(at, cost)
+            let (at, cost, charged_under) = charges.swap_remove(usize::try_from(chosen).unwrap_or(0));
+            Act::Refund(at, cost, charged_under)
         } else {
             crate::trace::act(&spec, last.as_ref(), random)
         };
@@ -114,12 +114,15 @@ fn trace<E: Engine>(
         }
         Step { spec: &spec, now, act, answer: &answer }.verify(model)?;
         if answer.charged > 0 {
-            charges.push((answer.at, answer.charged));
+            charges.push((answer.at, answer.charged, spec));
         }
         last = Some(answer);
     }
     Ok(())
 }
+
+/// A wait that is longer than anybody can try out: a debt beyond counting.
+const BEYOND_TIME: u64 = 1 << 62;
 
 /// One act and its answer.
 struct Step<'a> {
@@ -151,13 +154,13 @@ impl Step<'_> {
             Act::UpTo(most) => self.most_that_fits(model, look, capacity, most)?,
             Act::Settle(cost) => self.most_that_fits(model, look, capacity * 2, cost)?,
         }
-        if !matches!(act, Act::Peek(_)) {
-            model.decided(spec, look);
-        }
         if answer.charged > 0 {
             model.charge(spec, look, answer.charged);
         }
-        if let Act::Refund(at, cost) = act {
+        // A receipt is void under other numbers than those of its charge.
+        if let Act::Refund(at, cost, charged_under) = act
+            && charged_under == *spec
+        {
             model.refund(spec, look, at, cost);
         }
         self.remaining_and_reset(model, look)
@@ -170,6 +173,9 @@ impl Step<'_> {
             Wait::Never => ensure(!answer.granted && cost > spec.limit, "never only if over the limit", cost),
             Wait::After(wait) => {
                 ensure(!answer.granted && wait > 0 && cost <= spec.limit, "a retry only if refused", wait)?;
+                if wait > BEYOND_TIME {
+                    return Ok(());
+                }
                 let then = look.later(now + wait);
                 ensure(model.fits(spec, then, spec.limit, cost), "granted at retry", wait)?;
                 let before = look.later(now + wait - 1);
@@ -196,7 +202,7 @@ impl Step<'_> {
         ensure(remaining == 0 || fits(look, remaining), "remaining fits", remaining)?;
         let one_more = remaining < capacity && fits(look, remaining + 1);
         ensure(!one_more, "no more than remaining fits", remaining)?;
-        if capacity == 0 {
+        if capacity == 0 || reset > BEYOND_TIME {
             return Ok(());
         }
         ensure(fits(look.later(now + reset), capacity), "as good as none at reset", reset)?;

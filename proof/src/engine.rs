@@ -45,8 +45,8 @@ pub enum Act {
     UpTo(u64),
     /// Charge this cost after the fact.
     Settle(u64),
-    /// Give back the charge made at this instant, of this cost, under this limit.
-    Refund(u64, u64),
+    /// Give back the charge made at this instant, of this cost, under these numbers.
+    Refund(u64, u64, Spec),
 }
 
 /// One hit of a batch: which key, what cost, enforced or shadow.
@@ -114,7 +114,17 @@ macro_rules! engine {
                     "token_bucket" => $core::Limit::token_bucket(spec.limit, spec.count, window),
                     "leaky_bucket" => $core::Limit::leaky_bucket(spec.limit, spec.count, window),
                     "gcra" => $core::Limit::gcra(spec.limit, spec.count, window),
-                    "fixed_window" => $core::Limit::fixed_window(spec.limit, $core::Window::Every(window)),
+                    "fixed_window" => {
+                        use $crate::spec::Calendar;
+                        let offset = |minutes| $core::UtcOffset::from_minutes(minutes).unwrap_or_default();
+                        let window = match spec.calendar {
+                            Calendar::None => $core::Window::Every(window),
+                            Calendar::Day(minutes) => $core::Window::Day(offset(minutes)),
+                            Calendar::Week(minutes) => $core::Window::Week(offset(minutes)),
+                            Calendar::Month(minutes) => $core::Window::Month(offset(minutes)),
+                        };
+                        $core::Limit::fixed_window(spec.limit, window)
+                    }
                     "sliding_window" => $core::Limit::sliding_window(spec.limit, window),
                     "sliding_window_buckets" => {
                         $core::Limit::sliding_window_buckets(spec.limit, window, spec.buckets)
@@ -137,8 +147,9 @@ macro_rules! engine {
                     Act::Charge(cost) => $core::decide(limit, state, now, cost),
                     Act::UpTo(most) => $core::decide_up_to(limit, state, now, most),
                     Act::Settle(cost) => $core::settle(limit, state, now, cost),
-                    Act::Refund(at, cost) => {
-                        let receipt = $core::Receipt { at: $core::Micros::new(at), cost, limit: *limit };
+                    Act::Refund(at, cost, spec) => {
+                        let charged_under = Self::limit(&spec).unwrap_or($core::Limit::Unlimited);
+                        let receipt = $core::Receipt { at: $core::Micros::new(at), cost, limit: charged_under };
                         $core::refund(limit, state, now, &receipt)
                     }
                     Act::Peek(cost) => return Self::answer(&$core::peek(limit, state, now, cost)),
@@ -162,15 +173,16 @@ macro_rules! engine {
                 hits: &[$crate::engine::BatchHit],
             ) -> (bool, Vec<$crate::engine::Answer>) {
                 let mode = |shadow| if shadow { $core::Mode::Shadow } else { $core::Mode::Enforced };
-                let hits: Vec<_> = hits
-                    .iter()
-                    .map(|&(slot, cost, shadow)| {
-                        $core::Hit { limit: &limits[slot], slot, cost, mode: mode(shadow) }
-                    })
-                    .collect();
-                let batch = $core::decide_batch(&hits, keys, $core::Micros::new(now));
-                for (slot, change) in batch.changes {
-                    change.apply(&mut keys[slot]);
+                let hit = |&(key, cost, shadow): &$crate::engine::BatchHit| {
+                    $core::Hit { key, cost, mode: mode(shadow) }
+                };
+                let hits: Vec<_> = hits.iter().map(hit).collect();
+                let standing = limits.iter().zip(&*keys);
+                let borrowed: Vec<_> =
+                    standing.map(|(limit, key)| $core::Key { limit, state: key.as_ref() }).collect();
+                let batch = $core::decide_batch(&borrowed, &hits, $core::Micros::new(now));
+                for (key, change) in batch.changes {
+                    change.apply(&mut keys[key]);
                 }
                 (batch.granted, batch.decisions.iter().map(Self::answer).collect())
             }

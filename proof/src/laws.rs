@@ -42,13 +42,15 @@ pub enum Law {
     Change,
     /// Law 11: a refund never mints.
     Refund,
-    /// Several hits: all are charged, or none.
+    /// Several hits on keys under one algorithm: all are charged, or none.
     AllOrNone,
+    /// The same on keys under several algorithms.
+    AllOrNoneMixed,
 }
 
 impl Law {
     /// Every law.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Bound,
         Self::Completeness,
         Self::HonestRetry,
@@ -60,6 +62,7 @@ impl Law {
         Self::Change,
         Self::Refund,
         Self::AllOrNone,
+        Self::AllOrNoneMixed,
     ];
 
     /// Its number and name.
@@ -76,7 +79,8 @@ impl Law {
             Self::Splitting => "8 splitting",
             Self::Change => "10 raise never punishes",
             Self::Refund => "11 refund never mints",
-            Self::AllOrNone => "- all or none",
+            Self::AllOrNone => "batch: all or none",
+            Self::AllOrNoneMixed => "batch: all or none, mixed",
         }
     }
 
@@ -98,7 +102,8 @@ impl Law {
                 Self::Splitting => splitting::check::<E>(algorithm, &mut random),
                 Self::Change => change::check::<E>(algorithm, &mut random),
                 Self::Refund => refund::check::<E>(algorithm, &mut random),
-                Self::AllOrNone => all_or_none::check::<E>(algorithm, &mut random),
+                Self::AllOrNone => all_or_none::alike::<E>(algorithm, &mut random),
+                Self::AllOrNoneMixed => all_or_none::mixed::<E>(algorithm, &mut random),
             };
             outcome.map_err(|why| {
                 format!("law {} on {}, seed {seed}, case {case}: {why}", self.name(), algorithm.name())
@@ -117,8 +122,6 @@ struct Lived<E: Engine> {
     last: Option<Answer>,
     /// The instant and cost of the latest charge.
     charged: Option<(u64, u64)>,
-    /// The numbers under which it was made.
-    written: Option<Spec>,
 }
 
 impl<E: Engine> Lived<E> {
@@ -127,7 +130,7 @@ impl<E: Engine> Lived<E> {
         let spec = Spec::random(algorithm, random);
         let limit = E::limit(&spec).ok_or("the limit was refused")?;
         let clock = Clock::monotone(&spec, random);
-        Ok(Self { spec, limit, key: None, clock, last: None, charged: None, written: None })
+        Ok(Self { spec, limit, key: None, clock, last: None, charged: None })
     }
 
     /// A key that has seen some hits.
@@ -163,7 +166,6 @@ impl<E: Engine> Lived<E> {
         self.last = Some(answer);
         if answer.charged > 0 {
             self.charged = Some((answer.at, answer.charged));
-            self.written = Some(self.spec);
         }
         answer
     }

@@ -1,5 +1,6 @@
 //! The laws of `tollgate-core` as executable properties, and an independent model of every algorithm. Not shipped.
 
+pub mod calendar;
 pub mod compare;
 pub mod drift;
 pub mod engine;

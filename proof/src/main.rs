@@ -11,7 +11,7 @@ use tollgate_proof::compare::{self, Tally};
 use tollgate_proof::drift;
 use tollgate_proof::engine::Core;
 use tollgate_proof::laws::Law;
-use tollgate_proof::spec::Spec;
+use tollgate_proof::spec::{Calendar, Spec};
 
 /// How many decisions one piece of work compares. Each piece has a seed of its own.
 const CHUNK: u64 = 1_000_000;
@@ -81,7 +81,8 @@ fn checked(law: Law, seed: u64, cases: u64) -> Result<u64, String> {
 
 /// 7 per 3 s, and a capacity of 5: does not divide, and must not drift.
 fn drifted(algorithm: Algorithm, seed: u64, steps: u64) -> Result<(), String> {
-    let spec = Spec { algorithm, limit: 5, count: 7, window: 3_000_000, buckets: 1 };
+    let spec =
+        Spec { algorithm, limit: 5, count: 7, window: 3_000_000, buckets: 1, calendar: Calendar::None };
     let drift = drift::run::<Core>(&spec, seed, steps, 1_000_000)?;
     println!(
         "| {}, 7 per 3 s | {steps} | {} s | {} | {} |",

@@ -38,8 +38,6 @@ pub trait Model: std::fmt::Debug {
     fn charge(&mut self, spec: &Spec, look: Look, cost: u64);
     /// Notes that a charge of `cost` at the instant `at` is given back, as far as law 11 allows.
     fn refund(&mut self, spec: &Spec, look: Look, at: u64, cost: u64);
-    /// Notes that a decision was made: lists may drop what has expired.
-    fn decided(&mut self, _spec: &Spec, _look: Look) {}
     /// Forgets everything.
     fn clear(&mut self);
 }

@@ -2,6 +2,7 @@
 
 use tollgate_core::{Algorithm, Limit, Micros, Quota, Window};
 
+use crate::calendar;
 use crate::random::Random;
 
 /// The numbers of a limit.
@@ -17,6 +18,21 @@ pub struct Spec {
     pub window: u64,
     /// `sliding_window_buckets` only.
     pub buckets: u32,
+    /// `fixed_window` only.
+    pub calendar: Calendar,
+}
+
+/// Whose windows a fixed window has: the clock's, or the calendar's at an offset in minutes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Calendar {
+    /// Windows of one length.
+    None,
+    /// Midnight to midnight.
+    Day(i32),
+    /// Monday to Monday.
+    Week(i32),
+    /// The first to the first.
+    Month(i32),
 }
 
 impl Spec {
@@ -43,6 +59,26 @@ impl Spec {
         }
     }
 
+    /// The aligned window that holds an instant: where it begins, and where the next one does.
+    #[must_use]
+    pub fn window_of(&self, at: u64) -> (u64, u64) {
+        match self.calendar {
+            Calendar::None => {
+                let start = at / self.window * self.window;
+                (start, start + self.window)
+            }
+            Calendar::Day(minutes) => calendar::days(at, minutes, 1),
+            Calendar::Week(minutes) => calendar::days(at, minutes, 7),
+            Calendar::Month(minutes) => calendar::month(at, minutes),
+        }
+    }
+
+    /// The length of its shortest window.
+    #[must_use]
+    pub const fn window_min(&self) -> u64 {
+        if matches!(self.calendar, Calendar::Month(_)) { 28 * calendar::DAY } else { self.window }
+    }
+
     /// Whether it can be built: the same question as the constructors', for any engine.
     #[must_use]
     pub fn fits(&self) -> bool {
@@ -66,6 +102,7 @@ impl Spec {
             let spec = match random.below(8) {
                 // Small numbers meet their boundaries often.
                 0..=3 => Self::small(algorithm, random),
+                4 if algorithm == Algorithm::FixedWindow => Self::by_calendar(random),
                 4..=5 => Self::ordinary(algorithm, random),
                 6 => Self::extreme(algorithm, random),
                 _ => Self { limit: random.below(2), ..Self::small(algorithm, random) },
@@ -85,6 +122,7 @@ impl Spec {
             count: random.within(1, 9),
             window,
             buckets: u32::try_from(random.within(1, window.min(6))).unwrap_or(1),
+            calendar: Calendar::None,
         }
     }
 
@@ -96,6 +134,25 @@ impl Spec {
             count: random.pick(&[1, 3, 5, 7, 10, 100, 1_000_003]),
             window: seconds * 1_000_000 + random.pick(&[0, 0, 1, 999]),
             buckets: random.pick(&[1, 2, 7, 10, 60]),
+            calendar: Calendar::None,
+        }
+    }
+
+    fn by_calendar(random: &mut Random) -> Self {
+        let minutes = random.pick(&[0, 0, -18 * 60, -210, 330, 18 * 60]);
+        let (calendar, days) = match random.below(3) {
+            0 => (Calendar::Day(minutes), 1),
+            1 => (Calendar::Week(minutes), 7),
+            _ => (Calendar::Month(minutes), 30),
+        };
+        let limit = random.within(1, 6);
+        Self {
+            algorithm: Algorithm::FixedWindow,
+            limit,
+            count: 1,
+            window: days * calendar::DAY,
+            buckets: 1,
+            calendar,
         }
     }
 
@@ -121,12 +178,16 @@ impl Spec {
             count: edge(random, 1 << 50),
             window: edge(random, window_max).max(1),
             buckets: u32::try_from(edge(random, u64::from(Limit::BUCKETS_MAX))).unwrap_or(1),
+            calendar: Calendar::None,
         }
     }
 
     /// The same limit after some of its numbers have changed.
     #[must_use]
     pub fn changed(&self, random: &mut Random) -> Self {
+        if self.algorithm == Algorithm::FixedWindow && random.one_in(3) {
+            return Self::random(self.algorithm, random);
+        }
         for _ in 0..8 {
             let mut changed = *self;
             let scale = |number: u64, random: &mut Random| match random.below(6) {
@@ -139,7 +200,9 @@ impl Spec {
             };
             changed.limit = scale(self.limit, random);
             changed.count = scale(self.count, random);
-            changed.window = scale(self.window, random);
+            if self.calendar == Calendar::None {
+                changed.window = scale(self.window, random);
+            }
             changed.buckets = u32::try_from(scale(u64::from(self.buckets), random)).unwrap_or(1);
             let changed = changed.reduced();
             if changed.fits() {
@@ -149,16 +212,19 @@ impl Spec {
         *self
     }
 
-    /// The rate in lowest terms, as a quota keeps it.
+    /// The numbers in lowest terms, and those that the algorithm does not use at 1: equal limits are equal specs.
     #[must_use]
-    pub fn reduced(self) -> Self {
-        if !self.is_debt() || self.count == 0 || self.window == 0 {
-            return self;
+    pub const fn reduced(self) -> Self {
+        let buckets =
+            if matches!(self.algorithm, Algorithm::SlidingWindowBuckets) { self.buckets } else { 1 };
+        if !self.is_debt() {
+            return Self { count: 1, buckets, ..self };
         }
         let (mut a, mut b) = (self.count, self.window);
         while b != 0 {
             (a, b) = (b, a % b);
         }
-        Self { count: self.count / a, window: self.window / a, ..self }
+        let divisor = if a == 0 { 1 } else { a };
+        Self { count: self.count / divisor, window: self.window / divisor, buckets, ..self }
     }
 }

@@ -4,8 +4,8 @@
 
 use tollgate_core::algorithm::list::{Entry, List};
 use tollgate_core::{
-    Algorithm, Count, Debt, Hit, Limit, Micros, Mode, Quota, Receipt, State, TwoCounts, UtcOffset, Window,
-    decide, decide_batch, decide_up_to, peek, refund, settle,
+    Algorithm, Count, Debt, Hit, Key, Limit, Micros, Mode, Quota, Receipt, State, TwoCounts, UtcOffset,
+    Window, decide, decide_batch, decide_up_to, peek, refund, settle,
 };
 use tollgate_proof::random::Random;
 
@@ -61,8 +61,7 @@ fn limit(random: &mut Random) -> Limit {
 
 /// Any numbers at all, in the shape of the limit's state or of another's.
 fn state(random: &mut Random, limit: &Limit) -> Option<State> {
-    let debt =
-        Debt { at: micros(random), debt: number(random), overdraft: number(random), period: number(random) };
+    let debt = Debt { at: micros(random), debt: number(random), period: number(random) };
     let algorithm = if random.one_in(8) { Some(random.pick(&Algorithm::ALL)) } else { limit.algorithm() };
     let list = |random: &mut Random| {
         let entries = random.below(5);
@@ -113,12 +112,16 @@ fn no_input_panics_and_no_answer_contradicts_itself() {
             granted += u64::from(decision.granted());
         }
         let hits = [Mode::Enforced, Mode::Shadow, Mode::Enforced].map(|mode| Hit {
-            limit: &limit,
-            slot: usize::try_from(random.below(3)).unwrap_or(0),
+            key: usize::try_from(random.below(3)).unwrap_or(0),
             cost: number(random),
             mode,
         });
-        let batch = decide_batch(&hits, &[key], micros(random));
+        let keys = [Key { limit: &limit, state: key.as_ref() }, Key { limit: &limit, state: None }];
+        let batch = decide_batch(&keys, &hits, micros(random));
+        assert!(
+            !batch.granted || hits.iter().all(|hit| hit.key < 2 || hit.mode == Mode::Shadow),
+            "case {case}"
+        );
         assert_eq!(batch.decisions.len(), 3);
     }
     assert!(granted > CASES / 10, "{granted} granted: most of this was refused for a trivial reason");

@@ -4,7 +4,7 @@
 
 use tollgate_core::algorithm::gcra;
 use tollgate_core::{Algorithm, Limit, Micros, Quota, State, decide};
-use tollgate_proof::engine::{Act, Core, Engine};
+use tollgate_proof::engine::{Act, Answer, Core, Engine};
 use tollgate_proof::random::Random;
 use tollgate_proof::spec::Spec;
 use tollgate_proof::trace::{self, Clock};
@@ -26,14 +26,12 @@ fn the_three_buckets_give_the_same_answer_to_every_act() {
         let mut last = None;
         for _ in 0..24 {
             let now = clock.step(&spec, last.as_ref(), random);
-            let act = match last {
-                Some(last) if random.one_in(8) => {
-                    let tollgate_proof::engine::Answer { at, charged, .. } = last;
-                    Act::Refund(at, charged)
-                }
-                _ => trace::act(&spec, last.as_ref(), random),
-            };
-            let answers = [0, 1, 2].map(|index| Core::act(&limits[index], &mut keys[index], now, act));
+            let refund = last.filter(|_: &Answer| random.one_in(8));
+            let act = trace::act(&spec, last.as_ref(), random);
+            let answers = [0, 1, 2].map(|index| {
+                let refund = refund.map(|last| Act::Refund(last.at, last.charged, specs[index]));
+                Core::act(&limits[index], &mut keys[index], now, refund.unwrap_or(act))
+            });
             assert!(
                 answers.iter().all(|answer| *answer == answers[0]),
                 "case {case}: {act:?} {answers:?} {spec:?}"

@@ -68,3 +68,8 @@ fn law_11_a_refund_never_mints() {
 fn a_batch_is_charged_whole_or_not_at_all() {
     holds(Law::AllOrNone);
 }
+
+#[test]
+fn a_batch_over_several_algorithms_is_charged_whole_or_not_at_all() {
+    holds(Law::AllOrNoneMixed);
+}

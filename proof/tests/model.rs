@@ -6,7 +6,7 @@ use tollgate_core::Algorithm;
 use tollgate_proof::compare::{self, Tally};
 use tollgate_proof::drift;
 use tollgate_proof::engine::Core;
-use tollgate_proof::spec::Spec;
+use tollgate_proof::spec::{Calendar, Spec};
 
 const SEED: u64 = 20_261_115;
 const DECISIONS: u64 = 2_000_000;
@@ -66,7 +66,7 @@ fn constant_demand_admits_exactly_capacity_plus_rate_times_time() {
     let day = 86_400_000_000;
     for (count, window, steps) in [(7, 3_000_000, 1_000_000), (1, day, 25_000), (1_000_003, day, 1_000_000)] {
         for algorithm in [Algorithm::TokenBucket, Algorithm::LeakyBucket, Algorithm::Gcra] {
-            let spec = Spec { algorithm, limit: 5, count, window, buckets: 1 };
+            let spec = Spec { algorithm, limit: 5, count, window, buckets: 1, calendar: Calendar::None };
             let drift = drift::run::<Core>(&spec, SEED, steps, window / count).unwrap();
             assert_eq!(drift.admitted, drift.exact, "{spec:?} over {} us", drift.micros);
         }

@@ -43,6 +43,11 @@ fn cases() -> Vec<Case> {
     let both = |who, limit| [Case { who, what: "granted", limit }, Case { who, what: "refused", limit }];
     let mut cases: Vec<_> = ALGORITHMS.into_iter().flat_map(|who| both(who, 100)).collect();
     cases.extend([10, 1_000, 10_000].into_iter().flat_map(|limit| both("sliding_window_log", limit)));
+    cases.extend([10, 100, 1_000, 10_000].map(|limit| Case {
+        who: "sliding_window_log",
+        what: "whole",
+        limit,
+    }));
     cases.extend(["governor", "governor+remaining"].into_iter().flat_map(|peer| both(peer, 100)));
     cases
 }
@@ -137,7 +142,7 @@ pub(crate) fn machine() -> Result<String, String> {
 
 fn report(lines: &str) -> Result<String, String> {
     let mut table = format!("`cargo xtask bench core --record` on {}.\n\n", machine()?);
-    table.push_str("| | limit | granted | refused |\n|---|---|---|---|\n");
+    table.push_str("| | limit | granted | refused | whole |\n|---|---|---|---|---|\n");
     for case in cases().iter().filter(|case| case.what == "granted") {
         let count = |what| recorded(lines, &format!("{} {what} {}", case.who, case.limit)).unwrap_or(0);
         let _ = writeln!(

@@ -10,20 +10,22 @@ type Done = (u64, u64);
 fn main() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [who, what, limit, n] = arguments.as_slice() else {
-        return Err("usage: counts WHO granted|refused LIMIT N".into());
+        return Err("usage: counts WHO granted|refused|whole LIMIT N".into());
     };
     let number =
         |text: &str| text.parse::<u64>().map_err(|error| format!("`{text}` is not a number: {error}"));
     let (limit, n) = (number(limit)?, number(n)?);
-    let granting = match what.as_str() {
-        "granted" => true,
-        "refused" => false,
-        other => return Err(format!("`{other}` is neither `granted` nor `refused`")),
+    let (granting, cost) = match what.as_str() {
+        "granted" => (true, 1),
+        "refused" => (false, 1),
+        // The whole limit at once, on a key that is exhausted.
+        "whole" => (false, limit),
+        other => return Err(format!("`{other}` is none of `granted`, `refused` and `whole`")),
     };
     let (granted, refused) = match who.as_str() {
         "governor" => peers::governor(false, granting, limit, n)?,
         "governor+remaining" => peers::governor(true, granting, limit, n)?,
-        algorithm => ours::run(algorithm, granting, limit, n)?,
+        algorithm => ours::run(algorithm, granting, (limit, cost), n)?,
     };
     println!("granted {granted} refused {refused}");
     if (granting && granted < n) || (!granting && refused != n) {

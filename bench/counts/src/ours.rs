@@ -27,7 +27,7 @@ fn limit_of(algorithm: Algorithm, limit: u64) -> Result<Limit, LimitError> {
 
 /// Granted: a steady hit a step, on a key that has been in use for two windows. Refused: again and again, on a key that
 /// has just been exhausted.
-pub(crate) fn run(name: &str, granting: bool, limit: u64, n: u64) -> Result<Done, String> {
+pub(crate) fn run(name: &str, granting: bool, (limit, cost): (u64, u64), n: u64) -> Result<Done, String> {
     let algorithm = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == name);
     let algorithm = algorithm.ok_or_else(|| format!("`{name}` is no algorithm"))?;
     let rule = limit_of(algorithm, limit).map_err(|error| error.to_string())?;
@@ -47,7 +47,7 @@ pub(crate) fn run(name: &str, granting: bool, limit: u64, n: u64) -> Result<Done
     for _ in 0..n {
         now += if granting { STEP } else { 0 };
         let (change, decision) =
-            decide(black_box(&rule), key.as_ref(), black_box(Micros::new(now)), black_box(1));
+            decide(black_box(&rule), key.as_ref(), black_box(Micros::new(now)), black_box(cost));
         change.apply(&mut key);
         let decision = black_box(decision);
         granted += u64::from(decision.granted());

@@ -2,7 +2,7 @@
 //! in the shadow refuses nobody.
 #![expect(clippy::print_stdout, reason = "an example that shows something")]
 
-use tollgate_core::{Hit, Limit, LimitError, Micros, Mode, State, Window, decide_batch};
+use tollgate_core::{Hit, Key, Limit, LimitError, Micros, Mode, State, Window, decide_batch};
 
 fn main() -> Result<(), LimitError> {
     let names = ["per address", "per key", "per organisation (on trial)"];
@@ -16,10 +16,11 @@ fn main() -> Result<(), LimitError> {
     let now = Micros::from_secs(1_763_208_000);
 
     for request in 1..=4 {
-        let hit = |slot: usize| Hit { limit: &limits[slot], slot, cost: 1, mode: modes[slot] };
-        let batch = decide_batch(&[hit(0), hit(1), hit(2)], &states, now);
-        for (slot, change) in batch.changes {
-            change.apply(&mut states[slot]);
+        let key = |key: usize| Key { limit: &limits[key], state: states[key].as_ref() };
+        let hit = |key: usize| Hit { key, cost: 1, mode: modes[key] };
+        let batch = decide_batch(&[key(0), key(1), key(2)], &[hit(0), hit(1), hit(2)], now);
+        for (key, change) in batch.changes {
+            change.apply(&mut states[key]);
         }
         println!("request {request}: {}", if batch.granted { "granted" } else { "refused" });
         for (name, decision) in names.iter().zip(&batch.decisions) {

@@ -16,9 +16,9 @@ use standing::Standing;
 
 /// Decides one hit. Total and pure: no clock, no I/O, no failure. `None` is a key never seen.
 ///
-/// Borrows the state and returns the change to make to it. A refusal changes nothing (a list may drop entries that
-/// have expired). Nothing is charged until the caller [applies](Change::apply) the change. A cost of 0 is granted
-/// always, charges nothing, and tells how the key stands.
+/// Borrows the state and returns the change to make to it. A refusal changes nothing. Nothing is charged until the
+/// caller [applies](Change::apply) the change. A cost of 0 is granted always, charges nothing, and tells how the key
+/// stands.
 ///
 /// ```
 /// use tollgate_core::{Limit, Micros, Outcome, Retry, decide};
@@ -56,7 +56,7 @@ pub fn decide_up_to(limit: &Limit, state: Option<&State>, now: Micros, most: u64
 /// Charges a cost that became known only after the work was done, whether it fits or not.
 ///
 /// It may overdraw the key by at most one capacity; what lies above that is forgiven, so that nobody is locked out for
-/// longer than two drains (two windows). [`Decision::charged`] says what was charged.
+/// longer than two drains (two windows) by it. [`Decision::charged`] says what was charged.
 pub fn settle(limit: &Limit, state: Option<&State>, now: Micros, cost: u64) -> (Change, Decision) {
     resolve(limit, state, now, Ask::Settle(cost))
 }
@@ -141,12 +141,12 @@ fn answer<S: Standing>(standing: S, limit: &Limit, now: Micros, ask: Ask<'_>) ->
             let refunded = if receipt.limit == *limit { standing.refunded(receipt) } else { None };
             return match refunded {
                 Some(after) => (after.change(), report(&after, Outcome::Granted, 0, after.room(capacity))),
-                None => (standing.unchanged(), report(&standing, Outcome::Granted, 0, room)),
+                None => (Change::Keep, report(&standing, Outcome::Granted, 0, room)),
             };
         }
     };
     if charged == 0 {
-        return (standing.unchanged(), report(&standing, outcome, 0, room));
+        return (Change::Keep, report(&standing, outcome, 0, room));
     }
     let after = standing.charged(charged);
     let decision = report(&after, outcome, charged, room.saturating_sub(charged));

@@ -2,100 +2,139 @@
 
 use alloc::vec::Vec;
 
-use crate::{Change, Decision, Hit, Micros, Mode, Outcome, State, decide, peek};
+use crate::{Change, Decision, Hit, Key, Micros, Mode, Outcome, Retry, decide, peek};
 
 /// The answer to several hits at one instant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Batch {
     /// Whether every enforced hit fits.
     pub granted: bool,
-    /// One for each hit, in their order. In a refused batch each reports the uncharged state.
+    /// One for each hit, in their order.
+    ///
+    /// In a granted batch each tells how its key stands after it. In a refused batch each tells how its key stands
+    /// uncharged; an enforced hit is refused there if it does not fit *together with* the enforced hits before it on the
+    /// same key, and its retry is the instant at which they do. So the longest retry of a refused batch is when it
+    /// is granted as a whole, and *never* if any says never.
     pub decisions: Vec<Decision>,
-    /// What to apply to which slot: every change, or none of them.
+    /// What to apply to which key: every change, or none of them.
     pub changes: Vec<(usize, Change)>,
 }
 
 /// Decides every hit at one instant: if every enforced hit fits, all of them and each shadow hit that fits are
 /// charged; otherwise none is.
 ///
-/// Hits on the same slot add up, enforced ones first, so that a shadow hit never takes room from an enforced one. A
-/// refused hit's retry is the instant at which it fits *together with* those before it. A slot that `states` does not
-/// have counts as a key never seen. The work grows with the square of the number of hits: whoever takes batches from
-/// outside bounds them.
+/// Hits on the same key add up, enforced ones first, so that a shadow hit never takes room from an enforced one. A hit on
+/// a key that is not there is refused for ever. The work grows with the square of the number of hits: whoever takes
+/// batches from outside bounds them.
 ///
 /// ```
-/// use tollgate_core::{Hit, Limit, Micros, Mode, decide_batch};
+/// use tollgate_core::{Hit, Key, Limit, Micros, Mode, decide_batch};
 /// let per_key = Limit::token_bucket(10, 1, Micros::SECOND)?;
 /// let per_organisation = Limit::sliding_window_log(3, Micros::MINUTE)?;
-/// let hits = [
-///     Hit { limit: &per_key, slot: 0, cost: 5, mode: Mode::Enforced },
-///     Hit { limit: &per_organisation, slot: 1, cost: 5, mode: Mode::Enforced },
-/// ];
-/// let batch = decide_batch(&hits, &[None, None], Micros::from_secs(1_000));
+/// let keys = [Key { limit: &per_key, state: None }, Key { limit: &per_organisation, state: None }];
+/// let hits = [0, 1].map(|key| Hit { key, cost: 5, mode: Mode::Enforced });
+///
+/// let batch = decide_batch(&keys, &hits, Micros::from_secs(1_000));
 /// assert!(!batch.granted && batch.changes.is_empty());
 /// assert!(batch.decisions[0].granted() && !batch.decisions[1].granted()); // which limit refused
 /// assert_eq!(batch.decisions[0].remaining, 10); // and the other was not charged for it
 /// # Ok::<(), tollgate_core::LimitError>(())
 /// ```
 #[must_use]
-pub fn decide_batch(hits: &[Hit<'_>], states: &[Option<State>], now: Micros) -> Batch {
-    let mut taken = Taken::default();
-    let mut decided: Vec<Option<(Change, Decision)>> = hits.iter().map(|_| None).collect();
-    for mode in [Mode::Enforced, Mode::Shadow] {
-        for (hit, answer) in hits.iter().zip(&mut decided).filter(|(hit, _)| hit.mode == mode) {
-            let state = states.get(hit.slot).and_then(Option::as_ref);
-            let sum = taken.of(hit.slot).saturating_add(hit.cost);
-            let (change, decision) = decide(hit.limit, state, now, sum);
-            // An enforced hit that does not fit still counts for those after it: the batch waits for all of them.
-            if decision.granted() || mode == Mode::Enforced {
-                taken.set(hit.slot, sum);
-            }
-            *answer = Some((change, decision));
-        }
+pub fn decide_batch(keys: &[Key<'_>], hits: &[Hit], now: Micros) -> Batch {
+    let mut tab = Tab { keys, now, taken: Vec::new() };
+    let mut decided: Vec<Option<Decided>> = Vec::with_capacity(hits.len());
+    let mut granted = true;
+    for hit in hits {
+        let answer = (hit.mode == Mode::Enforced).then(|| tab.enforced(hit));
+        granted &= answer.as_ref().is_none_or(|(_, decision)| decision.granted());
+        decided.push(answer);
     }
-    let decided: Vec<_> = decided.into_iter().flatten().collect();
-    let refused = |(hit, (_, decision)): (&Hit<'_>, &(Change, Decision))| {
-        hit.mode == Mode::Enforced && !decision.granted()
-    };
-    if hits.iter().zip(&decided).any(refused) {
-        let decisions = hits.iter().zip(&decided).map(|(hit, (_, asked))| uncharged(hit, asked, states, now));
-        return Batch { granted: false, decisions: decisions.collect(), changes: Vec::new() };
+    if !granted {
+        let decisions = hits.iter().zip(decided).map(|(hit, answer)| tab.uncharged(hit, answer)).collect();
+        return Batch { granted, decisions, changes: Vec::new() };
     }
-    charged(hits, decided, &taken)
-}
-
-/// The decision of a hit in a refused batch: its own outcome, the numbers of the uncharged state.
-fn uncharged(hit: &Hit<'_>, asked: &Decision, states: &[Option<State>], now: Micros) -> Decision {
-    let state = states.get(hit.slot).and_then(Option::as_ref);
-    Decision { outcome: asked.outcome, ..peek(hit.limit, state, now, 0) }
-}
-
-/// Every slot's change is that of the last granted hit on it, which was decided for the sum of them all.
-fn charged(hits: &[Hit<'_>], decided: Vec<(Change, Decision)>, taken: &Taken) -> Batch {
-    let mut batch = Batch { granted: true, decisions: Vec::with_capacity(hits.len()), changes: Vec::new() };
-    for (hit, (change, decision)) in hits.iter().zip(decided) {
-        let granted = decision.outcome == Outcome::Granted;
-        batch.decisions.push(Decision { charged: if granted { hit.cost } else { 0 }, ..decision });
-        if granted && hit.cost > 0 && decision.charged == taken.of(hit.slot) {
-            batch.changes.push((hit.slot, change));
+    let answers: Vec<_> =
+        hits.iter().zip(decided).map(|(hit, answer)| answer.unwrap_or_else(|| tab.shadow(hit))).collect();
+    let mut batch = Batch { granted, decisions: Vec::with_capacity(hits.len()), changes: Vec::new() };
+    for (hit, (change, decision)) in hits.iter().zip(answers) {
+        // A key's change is that of the last hit on it, which was decided for the sum of them all.
+        if decision.granted() && hit.cost > 0 && decision.charged == tab.taken(hit.key) {
+            batch.changes.push((hit.key, change));
         }
+        batch.decisions.push(Decision { charged: decision.charged.min(hit.cost), ..decision });
     }
     batch
 }
 
-/// What the hits so far have taken from each slot.
-#[derive(Default)]
-struct Taken(Vec<(usize, u64)>);
+type Decided = (Change, Decision);
 
-impl Taken {
-    fn of(&self, slot: usize) -> u64 {
-        self.0.iter().find(|(taken, _)| *taken == slot).map_or(0, |(_, sum)| *sum)
+/// The keys of a batch, and what its hits so far have taken from each.
+struct Tab<'a> {
+    keys: &'a [Key<'a>],
+    now: Micros,
+    taken: Vec<(usize, u64)>,
+}
+
+impl Tab<'_> {
+    fn taken(&self, key: usize) -> u64 {
+        self.taken.iter().find(|(taken, _)| *taken == key).map_or(0, |(_, sum)| *sum)
     }
 
-    fn set(&mut self, slot: usize, sum: u64) {
-        match self.0.iter_mut().find(|(taken, _)| *taken == slot) {
+    fn take(&mut self, key: usize, sum: u64) {
+        match self.taken.iter_mut().find(|(taken, _)| *taken == key) {
             Some((_, taken)) => *taken = sum,
-            None => self.0.push((slot, sum)),
+            None => self.taken.push((key, sum)),
         }
+    }
+
+    /// An enforced hit, together with those before it. One that does not fit still counts for those after it: the batch
+    /// waits for all of them.
+    fn enforced(&mut self, hit: &Hit) -> Decided {
+        let Some(key) = self.keys.get(hit.key) else { return (Change::Keep, missing(self.now)) };
+        let sum = self.taken(hit.key).saturating_add(hit.cost);
+        self.take(hit.key, sum);
+        decide(key.limit, key.state, self.now, sum)
+    }
+
+    /// A shadow hit in a granted batch: on top of what is charged, or left out.
+    fn shadow(&mut self, hit: &Hit) -> Decided {
+        let Some(key) = self.keys.get(hit.key) else { return (Change::Keep, missing(self.now)) };
+        let taken = self.taken(hit.key);
+        let sum = taken.saturating_add(hit.cost);
+        let (change, decision) = decide(key.limit, key.state, self.now, sum);
+        if decision.granted() {
+            self.take(hit.key, sum);
+            return (change, decision);
+        }
+        // Left out: it waits for a key that has been charged with the rest, which is the one thing that has to be copied.
+        let mut after = key.state.cloned();
+        decide(key.limit, key.state, self.now, taken).0.apply(&mut after);
+        (Change::Keep, decide(key.limit, after.as_ref(), self.now, hit.cost).1)
+    }
+
+    /// A hit in a refused batch: its outcome, and the numbers of the uncharged key.
+    fn uncharged(&self, hit: &Hit, answer: Option<Decided>) -> Decision {
+        let Some(key) = self.keys.get(hit.key) else { return missing(self.now) };
+        match answer {
+            None => peek(key.limit, key.state, self.now, hit.cost),
+            Some((_, asked)) => {
+                // A cost of 0 is always granted, whatever comes before it.
+                let outcome = if hit.cost == 0 { Outcome::Granted } else { asked.outcome };
+                Decision { outcome, ..decide(key.limit, key.state, self.now, 0).1 }
+            }
+        }
+    }
+}
+
+/// The answer to a hit on a key that is not there: not a grant.
+const fn missing(now: Micros) -> Decision {
+    Decision {
+        outcome: Outcome::Refused(Retry::Never),
+        charged: 0,
+        limit: 0,
+        remaining: 0,
+        reset_after: Micros::ZERO,
+        at: now,
     }
 }

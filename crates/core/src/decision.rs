@@ -11,7 +11,8 @@ use crate::{Limit, Micros, Receipt};
 pub struct Decision {
     /// Granted, or refused and until when.
     pub outcome: Outcome,
-    /// What was charged: the cost if it was granted, nothing if it was refused.
+    /// What was charged: the cost, or what was granted of it ([`decide_up_to`](crate::decide_up_to)) or counted of it
+    /// ([`settle`](crate::settle)); nothing if it was refused.
     pub charged: u64,
     /// The limit's burst or limit, or [`UNLIMITED`](Self::UNLIMITED).
     pub limit: u64,

@@ -1,5 +1,7 @@
 //! A quota or a window together with the algorithm that keeps it. Its name and its keys belong to the policy.
 
+use core::fmt;
+
 use crate::algorithm::fixed_window::FixedWindow;
 use crate::algorithm::sliding_window::SlidingWindow;
 use crate::algorithm::sliding_window_buckets::SlidingWindowBuckets;
@@ -18,7 +20,8 @@ use crate::{LimitError, Micros, Quota, Window};
 ///     Limit::sliding_window(3_000, Micros::MINUTE)?,
 ///     Limit::Unlimited,
 /// ];
-/// assert_eq!(limits[0].algorithm().map(|a| a.name()), Some("token_bucket"));
+/// assert_eq!(limits[0].to_string(), "token_bucket, a burst of 5 at 1 per 10 s");
+/// assert_eq!(limits[1].to_string(), "fixed_window, 1000 per 3600 s");
 /// # Ok::<(), tollgate_core::LimitError>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -95,11 +98,11 @@ impl Limit {
     /// The largest limit of the two-count sliding window, whose counts are weighted by up to 2^20 steps. A larger one
     /// is refused.
     pub const WEIGHTED_MAX: u64 = (1 << 32) - 1;
-    /// The largest limit of the log: at most this many entries of 16 bytes, 1 MiB, for one key. A larger one is
-    /// refused; `sliding_window` with `buckets` serves it in bounded memory.
+    /// The largest limit of the log: at most this many entries of 16 bytes, 1 MiB, for one key (twice that while it is
+    /// overdrawn). A larger one is refused; `sliding_window` with `buckets` serves it in bounded memory.
     pub const LOG_MAX: u64 = 1 << 16;
-    /// The largest number of buckets of the conservative sliding window: at most 16 KiB for one key. A larger one is
-    /// refused.
+    /// The largest number of buckets of the conservative sliding window: one more entry of 16 bytes than this, at most,
+    /// for one key. A larger one is refused.
     pub const BUCKETS_MAX: u32 = 1_024;
 
     /// Tokens up to `burst`, refilled at `count` per `period`; a hit takes its cost in tokens.
@@ -208,6 +211,31 @@ impl Limit {
             Self::SlidingWindow(rule) => rule.limit(),
             Self::SlidingWindowBuckets(rule) => rule.limit(),
             Self::SlidingWindowLog(rule) => rule.limit(),
+        }
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The limit in words, with the numbers as they are kept: `token_bucket, a burst of 5 at 1 per 10 s`.
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(name) = self.algorithm() else { return f.write_str("unlimited") };
+        match self {
+            Self::Unlimited => f.write_str("unlimited"),
+            Self::TokenBucket(quota) | Self::LeakyBucket(quota) | Self::Gcra(quota) => {
+                write!(f, "{name}, {quota}")
+            }
+            Self::FixedWindow(rule) => write!(f, "{name}, {} per {}", rule.limit(), rule.window()),
+            Self::SlidingWindow(rule) => write!(f, "{name}, {} per {}", rule.limit(), rule.window()),
+            Self::SlidingWindowBuckets(rule) => {
+                write!(f, "{name}, {} per {}, {} buckets", rule.limit(), rule.window(), rule.buckets())
+            }
+            Self::SlidingWindowLog(rule) => write!(f, "{name}, {} per {}", rule.limit(), rule.window()),
         }
     }
 }

@@ -11,11 +11,12 @@ use crate::{LimitError, Micros};
 
 /// How much at once, and how much in the long run: `burst`, and `count` per `period`.
 ///
-/// The rate is kept as a reduced fraction and never divided out, so 7 per 3 s stays 7 per 3 s for ever:
-/// a key under constant demand is granted exactly ⌊burst + count × t / period⌋ in any time t from its first hit.
+/// The rate is kept as a reduced fraction and never divided out, so 7 per 3 s stays 7 per 3 s for ever: a key under
+/// constant demand is granted exactly ⌊burst + count × t / period⌋ in the time t from its first hit, as long as what
+/// comes back between two hits finds room in the burst.
 ///
 /// `burst × period + count` (reduced, in microseconds) is below 2^52, which [`Quota::new`] proves once; then every number
-/// in a decision is an integer that 64 bits and a double both hold exactly. A burst of 0 denies everything.
+/// that is stored or reported is an integer that 64 bits and a double both hold exactly. A burst of 0 denies everything.
 ///
 /// ```
 /// use tollgate_core::{Micros, Quota};
@@ -93,21 +94,23 @@ impl Quota {
         units <= UNITS_MAX as u128
     }
 
-    /// The same rate with the largest burst that fits; if not even a burst of one fits, the nearest slower rate
-    /// (or, below the slowest there is, the slowest).
+    /// The same rate with the largest burst that fits. If not even a burst of one fits, the nearest rate at which it
+    /// does: never a faster one, unless the rate is slower than the slowest there is.
+    #[expect(clippy::cast_possible_truncation, reason = "each quotient is at most UNITS_MAX")]
     const fn nearest(&self) -> Self {
-        let (mut count, mut period) = (self.count.get(), self.period.get());
-        while count as u128 + period as u128 > UNITS_MAX as u128 {
-            if count == 1 {
-                period = UNITS_MAX - 1;
-            } else {
-                count /= 2;
-                period = period.div_ceil(2);
-            }
+        let (mut count, mut period) = (self.count.get() as u128, self.period.get() as u128);
+        let most = UNITS_MAX as u128;
+        if count + period > most {
+            let shorter = most * period / (count + period);
+            (count, period) = match (count * shorter, shorter) {
+                (_, 0) => (most - 1, 1),
+                (scaled, _) if scaled < period => (1, most - 1),
+                (scaled, shorter) => (scaled / period, shorter),
+            };
         }
-        let burst_max = (UNITS_MAX - count) / period;
+        let burst_max = ((most - count) / period) as u64;
         let burst = if self.burst < burst_max { self.burst } else { burst_max };
-        match (NonZeroU64::new(count), NonZeroU64::new(period)) {
+        match (NonZeroU64::new(count as u64), NonZeroU64::new(period as u64)) {
             (Some(count), Some(period)) => Self::reduced(burst, count, period),
             _ => Self { burst: 0, ..*self },
         }

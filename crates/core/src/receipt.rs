@@ -4,11 +4,12 @@ use crate::{Limit, Micros};
 
 /// Proof of one charge: when, how much, and under which numbers.
 ///
-/// It is deliberately neither `Clone` nor `Copy`: one charge is given back once. [`refund`](crate::refund) borrows
-/// it, because a pure function may be tried again; whoever applies the change drops the receipt.
+/// It is neither `Clone` nor `Copy`, so that one charge is not given back twice by oversight. [`refund`](crate::refund)
+/// borrows it, because a pure function may be tried again; whoever applies the change drops the receipt.
 ///
-/// A receipt is void under other numbers than those of its charge. Numbers that were changed and changed back in
-/// between cannot be told apart here: whoever changes limits while receipts are out also voids those.
+/// A receipt is void under other numbers than those of its charge. Two things cannot be told apart here and are left to
+/// whoever hands out receipts: numbers that were changed and changed back in between, and a charge that a jump of the
+/// clock made a state forget, under which the same instant came again.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Receipt {
     /// The store's time of the charge ([`Decision::at`](crate::Decision::at)).

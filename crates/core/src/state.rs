@@ -25,19 +25,16 @@ pub enum State {
     SlidingWindowLog(List),
 }
 
-/// What a key of a bucket or of GCRA owes: `debt + overdraft` units at the instant `at`, draining ever since.
+/// What a key of a bucket or of GCRA owes: `debt` units at the instant `at`, draining ever since.
 ///
-/// One cell of cost is `period` units, and `count` units drain each microsecond. The overdraft is kept apart so that a
-/// limit that was lowered can tell it from an ordinary debt: under a smaller burst a debt is read as a full one and
-/// no more (nobody is locked out for longer than one drain for what the old limit allowed), an overdraft is kept.
+/// One cell of cost is `period` units, and `count` units drain each microsecond.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Debt {
     /// The state's time: the latest charge (or refund).
     pub at: Micros,
-    /// Units owed at that time, up to a full burst.
+    /// Units owed at that time. More than a burst if a cost was [settled](crate::settle) after the fact, or if the burst
+    /// was larger then.
     pub debt: u64,
-    /// Units owed above a full burst: only a cost that was [settled](crate::settle) after the fact leaves any.
-    pub overdraft: u64,
     /// Units in a cell when this was written: a quota with another period reads the debt in its own.
     pub period: u64,
 }

@@ -1,6 +1,7 @@
 //! Microseconds, the only unit of time here: an instant, or the length between two. It reads no clock.
 
 use core::fmt;
+use core::time::Duration;
 
 /// A number of microseconds: an instant when it is counted from the Unix epoch, a length otherwise.
 ///
@@ -11,6 +12,7 @@ use core::fmt;
 /// use tollgate_core::Micros;
 /// assert_eq!(Micros::from_secs(90), Micros::new(90_000_000));
 /// assert_eq!(Micros::from_secs(90).to_string(), "90 s");
+/// assert_eq!(core::time::Duration::from(Micros::SECOND), core::time::Duration::from_secs(1));
 /// assert_eq!(Micros::new(900_000).secs_rounded_up(), 1); // what a `Retry-After` field can say without lying
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
@@ -53,6 +55,12 @@ impl Micros {
         Self(secs.saturating_mul(Self::SECOND.0))
     }
 
+    /// The whole microseconds of a duration, or the longest length there is.
+    #[must_use]
+    pub fn from_duration(duration: Duration) -> Self {
+        Self(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX))
+    }
+
     /// The number of microseconds.
     #[must_use]
     pub const fn get(self) -> u64 {
@@ -75,6 +83,12 @@ impl Micros {
     #[must_use]
     pub const fn saturating_sub(self, earlier: Self) -> Self {
         Self(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl From<Micros> for Duration {
+    fn from(micros: Micros) -> Self {
+        Self::from_micros(micros.0)
     }
 }
 

@@ -4,6 +4,8 @@
     reason = "instants, lengths and offsets are bounded: the largest product here is 2^52 x 4800"
 )]
 
+use core::fmt;
+
 use crate::{LimitError, Micros};
 
 /// Which stretch of time a [`fixed_window`](crate::algorithm::fixed_window) counts over.
@@ -24,7 +26,7 @@ pub enum Window {
 /// ```
 /// use tollgate_core::UtcOffset;
 /// let india = UtcOffset::from_minutes(5 * 60 + 30)?;
-/// assert_eq!(india.minutes(), 330);
+/// assert_eq!((india.minutes(), india.to_string().as_str()), (330, "+05:30"));
 /// assert!(UtcOffset::from_minutes(24 * 60).is_err());
 /// # Ok::<(), tollgate_core::LimitError>(())
 /// ```
@@ -75,10 +77,33 @@ impl UtcOffset {
     }
 }
 
+impl fmt::Display for UtcOffset {
+    /// As in ISO 8601: `+05:30`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (sign, minutes) = (if self.minutes < 0 { '-' } else { '+' }, self.minutes.unsigned_abs());
+        write!(f, "{sign}{:02}:{:02}", minutes / 60, minutes % 60)
+    }
+}
+
+impl fmt::Display for Window {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Every(length) => length.fmt(f),
+            Self::Day(offset) => write!(f, "calendar day ({offset})"),
+            Self::Week(offset) => write!(f, "calendar week ({offset})"),
+            Self::Month(offset) => write!(f, "calendar month ({offset})"),
+        }
+    }
+}
+
 impl Window {
     /// When the window that holds `now` began, and when the next one begins.
+    ///
+    /// An instant above [`Micros::INSTANT_MAX`] is read as that one. A window of no length (no limit has one) is read as
+    /// one of a microsecond.
     #[must_use]
     pub fn bounds(&self, now: Micros) -> (Micros, Micros) {
+        let now = now.min(Micros::INSTANT_MAX);
         let (offset, first, next) = match self {
             Self::Every(length) => {
                 let length = length.get().max(1);

@@ -36,7 +36,7 @@ fn overdraft<E: Engine>(mut lived: Lived<E>, random: &mut Random) -> Result<(), 
 }
 
 /// Checks every interval between two admissions.
-fn within_bounds(spec: &Spec, admitted: &[(u64, u64)]) -> Result<(), String> {
+pub(super) fn within_bounds(spec: &Spec, admitted: &[(u64, u64)]) -> Result<(), String> {
     for (from, &(start, _)) in admitted.iter().enumerate() {
         let mut sum = 0_u128;
         for &(end, cost) in &admitted[from..] {
@@ -53,8 +53,8 @@ fn within_bounds(spec: &Spec, admitted: &[(u64, u64)]) -> Result<(), String> {
 fn interval_holds(spec: &Spec, sum: u128, start: u64, end: u64) -> bool {
     let limit = u128::from(spec.limit);
     let (window, length) = (u128::from(spec.window), u128::from(end - start));
-    let one_window = start / spec.window == end / spec.window;
-    let within_a_window = end - start < spec.window;
+    let one_window = spec.window_of(start) == spec.window_of(end);
+    let within_a_window = end - start < spec.window_min();
     match spec.algorithm {
         Algorithm::TokenBucket | Algorithm::LeakyBucket | Algorithm::Gcra => {
             sum * window <= limit * window + u128::from(spec.count) * length

@@ -23,7 +23,6 @@ pub(super) fn check<E: Engine>(algorithm: Algorithm, random: &mut Random) -> Res
         ensure(answer.granted || !fits, || {
             format!("{cost} fits at {now} and was refused: {:?}", lived.spec)
         })?;
-        model.decided(&lived.spec, look);
         if answer.charged > 0 {
             model.charge(&lived.spec, look, answer.charged);
         }

@@ -34,7 +34,7 @@ pub(super) fn check<E: Engine>(algorithm: Algorithm, random: &mut Random) -> Res
             let (at, cost) = receipts.swap_remove(chosen);
             lived.clock.step(&spec, lived.last.as_ref(), random);
             let unrefunded = lived.act(Act::Peek(1)).remaining;
-            let refunded = lived.act(Act::Refund(at, cost));
+            let refunded = lived.act(Act::Refund(at, cost, spec));
             ensure(refunded.charged == 0 && refunded.remaining >= unrefunded, || {
                 format!("a refund of {cost} at {at} took from {unrefunded}: {refunded:?}")
             })?;
@@ -42,7 +42,7 @@ pub(super) fn check<E: Engine>(algorithm: Algorithm, random: &mut Random) -> Res
     }
     // What is still owed for the charges that were not refunded only makes it harder: give them all back.
     for (at, cost) in receipts {
-        lived.act(Act::Refund(at, cost));
+        lived.act(Act::Refund(at, cost, spec));
     }
     never_better_off(&lived, &other, random)
 }
@@ -71,7 +71,7 @@ fn never_better_off<E: Engine>(
 fn at_once<E: Engine>(lived: &Lived<E>, before: Option<E::State>, charge: (u64, u64)) -> Result<(), String> {
     let now = lived.clock.now();
     let uncharged = E::act(&lived.limit, &mut before.clone(), now, Act::Peek(0)).remaining;
-    let refunded = lived.ask(now, Act::Refund(charge.0, charge.1)).remaining;
+    let refunded = lived.ask(now, Act::Refund(charge.0, charge.1, lived.spec)).remaining;
     ensure(refunded == uncharged, || {
         format!(
             "{uncharged} before, {refunded} after a charge and its refund at {now}: {before:?} {:?}",

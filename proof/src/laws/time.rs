@@ -14,8 +14,9 @@ pub(super) fn check<E: Engine>(algorithm: Algorithm, random: &mut Random) -> Res
     let Some((charged_at, _)) = lived.charged else { return Ok(()) };
     // Windows stand for all of their instants: their state's time is their start.
     let aligned = matches!(algorithm, Algorithm::FixedWindow | Algorithm::SlidingWindow);
-    let state_time = if aligned { charged_at / spec.window * spec.window } else { charged_at };
-    let horizon = spec.horizon();
+    let window = spec.window_of(charged_at);
+    let (state_time, horizon) =
+        if aligned { (window.0, window.1 - window.0) } else { (charged_at, spec.horizon()) };
     let back = match random.below(8) {
         0 => horizon.saturating_add(1),
         1 => horizon,

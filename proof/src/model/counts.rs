@@ -43,15 +43,10 @@ impl Counts {
         self.events.iter().filter(|event| event.counted == window).map(|event| event.amount).sum()
     }
 
-    fn aligned(spec: &Spec, at: u64) -> Window {
-        let start = at / spec.window * spec.window;
-        (start, start + spec.window)
-    }
-
     fn two(&self, spec: &Spec, look: Look) -> Two {
         let fresh = |window| Two { window, current: 0, previous: 0, previous_window: (0, 0) };
         let Some(last) = self.events.last().filter(|_| look.counts) else {
-            return fresh(Self::aligned(spec, look.at));
+            return fresh(spec.window_of(look.at));
         };
         let (start, end) = last.window;
         if look.at < end {
@@ -64,8 +59,8 @@ impl Counts {
                 previous_window: before.unwrap_or((0, 0)),
             };
         }
-        if self.sliding && look.at < end + spec.window {
-            let previous = self.sum((start, end));
+        let previous = self.sum((start, end));
+        if self.sliding && previous > 0 && look.at < end + spec.window {
             return Two {
                 window: (end, end + spec.window),
                 current: 0,
@@ -73,7 +68,7 @@ impl Counts {
                 previous_window: (start, end),
             };
         }
-        fresh(Self::aligned(spec, look.at))
+        fresh(spec.window_of(look.at))
     }
 }
 
@@ -82,7 +77,8 @@ impl Model for Counts {
         let Some(last) = self.events.last() else { return Look { at: now, counts: true } };
         let (start, end) = last.window;
         let at = now.max(start);
-        let over = if self.sliding { at >= end + spec.window } else { at >= end };
+        let lasts = self.sliding && self.sum((start, end)) > 0;
+        let over = if lasts { at >= end + spec.window } else { at >= end };
         if at - now > end - start || over {
             return Look { at: now, counts: false };
         }

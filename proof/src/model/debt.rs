@@ -6,28 +6,45 @@
 use super::{Look, Model};
 use crate::spec::Spec;
 
-/// One charge (or, negative, one refund), in cells × period.
+/// One charge (or, negative, one refund), in cells × period, and the numbers it was made under.
 #[derive(Clone, Copy, Debug)]
 struct Event {
     at: u64,
     units: i128,
+    spec: Spec,
 }
 
 #[derive(Default, Debug)]
 pub(super) struct Debts {
     events: Vec<Event>,
-    /// The numbers under which the events were charged.
-    written: Option<Spec>,
 }
 
-/// What is owed at an instant, by the same inequality: the largest excess over all suffixes of the list.
-fn owed(events: &[Event], count: u64, at: u64) -> i128 {
-    let (mut sum, mut most) = (0, 0);
-    for event in events.iter().rev() {
-        sum += event.units;
-        most = most.max(sum - i128::from(count) * i128::from(at - event.at));
+/// The events of the numbers in force, after what was owed under earlier numbers.
+struct View<'a> {
+    earlier: Option<(u64, i128)>,
+    events: &'a [Event],
+}
+
+impl View<'_> {
+    /// What is owed at an instant: the largest excess over all suffixes of the list.
+    fn owed(&self, count: u64, at: u64) -> i128 {
+        let (mut sum, mut most) = (0, 0);
+        for (then, units) in self.newest_first() {
+            sum += units;
+            most = most.max(sum - i128::from(count) * i128::from(at - then));
+        }
+        most
     }
-    most
+
+    fn newest_first(&self) -> impl Iterator<Item = (u64, i128)> {
+        self.events.iter().rev().map(|event| (event.at, event.units)).chain(self.earlier)
+    }
+}
+
+/// What was owed under some numbers, in the unit of others, rounded up.
+fn converted(owed: i128, from: &Spec, to: &Spec) -> i128 {
+    let period = i128::from(from.window);
+    (owed * i128::from(to.window) + period - 1) / period
 }
 
 impl Debts {
@@ -35,39 +52,23 @@ impl Debts {
         self.events.last().map(|event| event.at)
     }
 
-    /// Under other numbers, what was owed at the time of the last event, in the new unit, rounded up: of an ordinary
-    /// debt no more than a full burst, of an overdraft all.
-    fn converted(&self, spec: &Spec) -> Option<Event> {
-        let (written, at) = (self.written?, self.last()?);
-        let owed = owed(&self.events, written.count, at);
-        let debt = owed.min(i128::from(written.limit) * i128::from(written.window));
-        let period = i128::from(written.window);
-        let convert = |units: i128| (units * i128::from(spec.window) + period - 1) / period;
-        let full = i128::from(spec.limit) * i128::from(spec.window);
-        let overdraft = convert(owed - debt).min((1 << 52) - 1);
-        Some(Event { at, units: convert(debt).min(full) + overdraft })
-    }
-
-    /// Brings the list to these numbers.
-    fn write(&mut self, spec: &Spec, look: Look) {
-        if !look.counts {
-            self.events.clear();
-        } else if self.written != Some(*spec) {
-            let converted = self.converted(spec);
-            self.events.clear();
-            self.events.extend(converted);
+    /// Goes through the list from its beginning, one stretch of unchanged numbers after the other.
+    fn view(&self, spec: &Spec, look: Look) -> View<'_> {
+        let mut view = View { earlier: None, events: &[] };
+        let mut rest = if look.counts { &self.events[..] } else { &[] };
+        while let Some(first) = rest.first() {
+            let stretch = rest.iter().take_while(|event| event.spec == first.spec).count();
+            view.events = &rest[..stretch];
+            rest = &rest[stretch..];
+            let next = rest.first().map_or(spec, |event| &event.spec);
+            if rest.is_empty() && first.spec == *spec {
+                return view;
+            }
+            let at = view.events[stretch - 1].at;
+            let owed = view.owed(first.spec.count, at);
+            view = View { earlier: Some((at, converted(owed, &first.spec, next))), events: &[] };
         }
-        self.written = Some(*spec);
-    }
-
-    fn with_events<T>(&self, spec: &Spec, look: Look, ask: impl FnOnce(&[Event]) -> T) -> T {
-        if !look.counts {
-            ask(&[])
-        } else if self.written == Some(*spec) {
-            ask(&self.events)
-        } else {
-            ask(self.converted(spec).as_slice())
-        }
+        view
     }
 }
 
@@ -85,18 +86,19 @@ impl Model for Debts {
             return false;
         }
         let allowed = i128::from(capacity - cost) * i128::from(spec.window);
-        self.with_events(spec, look, |events| {
-            let mut sum = 0;
-            events.iter().rev().all(|event| {
-                sum += event.units;
-                sum <= allowed + i128::from(spec.count) * i128::from(look.at - event.at)
-            })
+        let mut sum = 0;
+        self.view(spec, look).newest_first().all(|(then, units)| {
+            sum += units;
+            sum <= allowed + i128::from(spec.count) * i128::from(look.at - then)
         })
     }
 
     fn charge(&mut self, spec: &Spec, look: Look, cost: u64) {
-        self.write(spec, look);
-        self.events.push(Event { at: look.at, units: i128::from(cost) * i128::from(spec.window) });
+        if !look.counts {
+            self.events.clear();
+        }
+        let units = i128::from(cost) * i128::from(spec.window);
+        self.events.push(Event { at: look.at, units, spec: *spec });
     }
 
     fn refund(&mut self, spec: &Spec, look: Look, at: u64, cost: u64) {
@@ -105,13 +107,12 @@ impl Model for Debts {
         }
         let charged = i128::from(cost) * i128::from(spec.window);
         let undrained = charged - i128::from(spec.count) * i128::from(look.at - at);
-        let owed = self.with_events(spec, look, |events| owed(events, spec.count, look.at));
+        let owed = self.view(spec, look).owed(spec.count, look.at);
         let back = undrained.min(owed);
         if back <= 0 {
             return;
         }
-        self.write(spec, look);
-        self.events.push(Event { at: look.at, units: -back });
+        self.events.push(Event { at: look.at, units: -back, spec: *spec });
         if back == owed {
             self.clear();
         }

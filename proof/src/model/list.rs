@@ -40,6 +40,12 @@ impl Hits {
         })
     }
 
+    /// A charge and a refund forget what does not count by then.
+    fn forget(&mut self, spec: &Spec, look: Look) {
+        let live: Vec<_> = self.live(spec, look).map(|(group, _, _)| group).collect();
+        self.hits.retain(|hit| live.contains(&hit.group));
+    }
+
     fn live(&self, spec: &Spec, look: Look) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
         let (window, at) = (spec.window, look.at);
         self.groups().filter(move |&(_, last, _)| look.counts && last + window > at)
@@ -71,15 +77,14 @@ impl Model for Hits {
                 self.groups
             }
         };
-        if !look.counts {
-            self.hits.clear();
-        }
+        self.forget(spec, look);
         self.hits.push(Hit { at: look.at, cost, group });
     }
 
     fn refund(&mut self, spec: &Spec, look: Look, at: u64, cost: u64) {
         let same = |&(_, last, _): &(u64, u64, u64)| bucket(spec, last) == bucket(spec, at);
         let Some((group, _, sum)) = self.live(spec, look).find(same) else { return };
+        self.forget(spec, look);
         if sum <= cost {
             self.hits.retain(|hit| hit.group != group);
             return;
@@ -89,15 +94,6 @@ impl Model for Hits {
             let taken = hit.cost.min(left);
             hit.cost -= taken;
             left -= taken;
-        }
-    }
-
-    fn decided(&mut self, spec: &Spec, look: Look) {
-        if look.counts {
-            let expired =
-                |hit: &Hit| self.groups().any(|(g, last, _)| g == hit.group && last + spec.window <= look.at);
-            let keep: Vec<_> = self.hits.iter().filter(|hit| !expired(hit)).copied().collect();
-            self.hits = keep;
         }
     }
 

@@ -24,37 +24,43 @@ impl<K: Fn(Debt) -> State + Copy> Owing<K> {
         }
         let at = now.max(state.at);
         let elapsed = at.saturating_sub(state.at).get();
-        // Saturating is exact here: a debt is far below what it saturates at, so it is gone either way.
-        let drained = elapsed.saturating_mul(quota.count());
-        Self { at, owed: read_debt(quota, state).saturating_sub(drained), ..fresh }
+        Self { at, owed: owed_after(quota, state, elapsed), ..fresh }
+    }
+
+    /// How long so many of the units that are owed take to drain. Of a debt beyond counting nobody sees the end.
+    #[inline]
+    fn drain(&self, units: u64) -> Micros {
+        if self.owed == BEYOND_COUNTING {
+            return Micros::new(u64::MAX);
+        }
+        Micros::new(units.div_ceil(self.quota.count()))
     }
 }
 
-/// An overdraft is read as less than this: together with a debt it stays below 2^53.
-const OVERDRAFT_MAX: u64 = (1 << 52) - 1;
+/// A debt of more than 2^64 units. It takes a limit lowered beyond all measure: nothing that is written comes near 2^53.
+const BEYOND_COUNTING: u64 = u64::MAX;
 
-/// What was owed at the state's own time, in the quota's own units.
+/// What a state owes, in the quota's own units, after so many microseconds: all of it, also where it is more than a
+/// burst, because the burst was larger when it was charged or because a cost was settled after the fact.
 #[inline]
-fn read_debt(quota: &Quota, state: &Debt) -> u64 {
-    let full = quota.burst().saturating_mul(quota.period());
-    let debt = in_period(quota, state.period, state.debt).min(full);
-    if state.overdraft == 0 {
-        return debt;
+pub(crate) fn owed_after(quota: &Quota, state: &Debt, elapsed: u64) -> u64 {
+    if state.period != quota.period() {
+        return converted_after(quota, state, elapsed);
     }
-    debt.saturating_add(in_period(quota, state.period, state.overdraft).min(OVERDRAFT_MAX))
+    // Saturating is exact here: a debt is far below what it saturates at, so it is gone either way.
+    state.debt.saturating_sub(elapsed.saturating_mul(quota.count()))
 }
 
-/// Units of another period in the quota's own: converted exactly and rounded up by less than a unit.
+/// The same for a state that was written in another period: converted exactly and rounded up by less than a unit.
 ///
 /// Everything else in a verdict is a whole number of units, so rounding cannot turn a grant into a refusal, and it mints
 /// nothing.
-#[inline]
-fn in_period(quota: &Quota, period: u64, units: u64) -> u64 {
-    if period == quota.period() {
-        return units;
-    }
-    let scaled = u128::from(units).saturating_mul(u128::from(quota.period()));
-    u64::try_from(scaled.div_ceil(u128::from(period.max(1)))).unwrap_or(u64::MAX)
+#[cold]
+fn converted_after(quota: &Quota, state: &Debt, elapsed: u64) -> u64 {
+    let scaled = u128::from(state.debt).saturating_mul(u128::from(quota.period()));
+    let debt = scaled.div_ceil(u128::from(state.period.max(1)));
+    let drained = u128::from(elapsed).saturating_mul(u128::from(quota.count()));
+    u64::try_from(debt.saturating_sub(drained)).unwrap_or(BEYOND_COUNTING)
 }
 
 impl<K: Fn(Debt) -> State + Copy> Standing for Owing<K> {
@@ -69,12 +75,12 @@ impl<K: Fn(Debt) -> State + Copy> Standing for Owing<K> {
 
     fn wait(&self, capacity: u64, cost: u64) -> Micros {
         let allowed = capacity.saturating_sub(cost).saturating_mul(self.quota.period());
-        Micros::new(self.owed.saturating_sub(allowed).div_ceil(self.quota.count()))
+        self.drain(self.owed.saturating_sub(allowed))
     }
 
     #[inline]
     fn drained(&self) -> Micros {
-        Micros::new(self.owed.div_ceil(self.quota.count()))
+        self.drain(self.owed)
     }
 
     #[inline]
@@ -83,8 +89,8 @@ impl<K: Fn(Debt) -> State + Copy> Standing for Owing<K> {
     }
 
     fn refunded(&self, receipt: &Receipt) -> Option<Self> {
-        if receipt.at > self.at {
-            // The clock went back so far that the charge was forgotten: what is owed now is owed for something else.
+        // If the clock went back so far that the charge was forgotten, what is owed now is owed for something else.
+        if receipt.at > self.at || self.owed == BEYOND_COUNTING {
             return None;
         }
         let charged = receipt.cost.saturating_mul(self.quota.period());
@@ -100,9 +106,7 @@ impl<K: Fn(Debt) -> State + Copy> Standing for Owing<K> {
         if self.owed == 0 {
             return Change::Forget;
         }
-        let period = self.quota.period();
-        let debt = self.owed.min(self.quota.burst().saturating_mul(period));
-        let overdraft = self.owed.saturating_sub(debt);
-        Change::Replace((self.kind)(Debt { at: self.at, debt, overdraft, period }))
+        let debt = Debt { at: self.at, debt: self.owed, period: self.quota.period() };
+        Change::Replace((self.kind)(debt))
     }
 }

@@ -25,14 +25,13 @@
 //! # Ok::<(), tollgate_core::LimitError>(())
 //! ```
 
-use super::debt::Owing;
+use super::debt::{Owing, owed_after};
 use crate::{Debt, Micros, Quota, State};
 
 /// The theoretical arrival time: the first microsecond at which the key owes nothing.
 #[must_use]
 pub fn arrival(quota: &Quota, state: &Debt) -> Micros {
-    let owed = state.debt.saturating_add(state.overdraft);
-    state.at.saturating_add(Micros::new(owed.div_ceil(quota.count())))
+    state.at.saturating_add(Micros::new(owed_after(quota, state, 0).div_ceil(quota.count())))
 }
 
 #[inline]

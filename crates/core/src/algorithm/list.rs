@@ -1,5 +1,5 @@
 //! What was granted when, as a short list: the state of the log and of the conservative buckets. Not a history: entries
-//! of one bucket (of one microsecond, in the log) are one entry, and what has left the window is dropped.
+//! of one bucket (of one microsecond, in the log) are one entry, and what has left the window goes with the next charge.
 
 use alloc::collections::VecDeque;
 
@@ -15,11 +15,23 @@ pub struct Entry {
     pub cost: u64,
 }
 
-/// Entries in the order of time, and their sum.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+/// Entries in the order of time.
+///
+/// It keeps running totals instead of costs, so that any number of entries is summed by one subtraction, and found by
+/// bisection: a decision never walks the list.
+#[derive(Clone, Default, Debug)]
 pub struct List {
-    entries: VecDeque<Entry>,
-    total: u64,
+    totals: VecDeque<Total>,
+    /// The running total before the first entry.
+    before: u64,
+}
+
+/// An entry as it is kept: its time, and all that was ever charged up to and including it. Totals wrap around; only their
+/// differences mean something.
+#[derive(Clone, Copy, Debug)]
+struct Total {
+    at: Micros,
+    through: u64,
 }
 
 /// A change to a list: drop the oldest, then change one.
@@ -34,8 +46,6 @@ pub struct Edit {
 /// What an [`Edit`] does after dropping.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Then {
-    /// Nothing more.
-    Nothing,
     /// Add an entry.
     Push(Entry),
     /// Add to the newest entry, and move it to this time.
@@ -44,19 +54,85 @@ pub enum Then {
     Reduce(usize, u64),
 }
 
+/// The sum of the entries of a list that was read from outside is at most this; a larger one refuses everything anyway.
+const SUM_MAX: u64 = 1 << 62;
+
 impl List {
     /// A list of these entries, which are in the order of time.
     #[must_use]
     pub fn from_entries(entries: impl IntoIterator<Item = Entry>) -> Self {
-        let entries: VecDeque<_> = entries.into_iter().collect();
-        let total = entries.iter().fold(0, |sum: u64, entry| sum.saturating_add(entry.cost));
-        Self { entries, total }
+        let mut through = 0_u64;
+        let total = |entry: Entry| {
+            through = through.saturating_add(entry.cost).min(SUM_MAX);
+            Total { at: entry.at, through }
+        };
+        Self { totals: entries.into_iter().map(total).collect(), before: 0 }
+    }
+
+    /// How many entries there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.totals.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.totals.is_empty()
     }
 
     /// The entries, oldest first.
-    #[must_use]
-    pub fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry> {
-        self.entries.iter()
+    pub fn entries(&self) -> impl Iterator<Item = Entry> {
+        (0..self.totals.len()).filter_map(|position| self.entry(position))
+    }
+
+    fn entry(&self, position: usize) -> Option<Entry> {
+        let total = self.totals.get(position)?;
+        Some(Entry { at: total.at, cost: total.through.wrapping_sub(self.through_before(position)) })
+    }
+
+    /// The running total before an entry.
+    fn through_before(&self, position: usize) -> u64 {
+        let previous = position.checked_sub(1).and_then(|previous| self.totals.get(previous));
+        previous.map_or(self.before, |total| total.through)
+    }
+
+    /// The running total.
+    fn through(&self) -> u64 {
+        self.totals.back().map_or(self.before, |total| total.through)
+    }
+
+    /// What was charged from an entry on.
+    fn sum_from(&self, position: usize) -> u64 {
+        self.through().wrapping_sub(self.through_before(position))
+    }
+
+    /// The first entry, at or after `from`, for which it holds; it holds for all after that one. Looks ahead in doubling
+    /// steps and then bisects, so an answer near `from` is found at once; mostly it is `from` itself.
+    #[inline]
+    fn first(&self, from: usize, holds: impl Fn(&Total) -> bool) -> usize {
+        if self.totals.get(from).is_none_or(&holds) {
+            return from;
+        }
+        let (mut low, mut step) = (from.saturating_add(1), 1_usize);
+        let mut high = loop {
+            let probe = low.saturating_add(step).saturating_sub(1);
+            match self.totals.get(probe) {
+                Some(total) if !holds(total) => low = probe.saturating_add(1),
+                Some(_) => break probe,
+                None => break self.totals.len(),
+            }
+            step = step.saturating_mul(2);
+        };
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.totals.get(middle).is_none_or(&holds) {
+                high = middle;
+            } else {
+                low = middle.saturating_add(1);
+            }
+        }
+        low
     }
 
     /// An empty list after an edit.
@@ -68,35 +144,42 @@ impl List {
 
     pub(crate) fn apply(&mut self, edit: Edit) {
         for _ in 0..edit.drop {
-            let dropped = self.entries.pop_front().map_or(0, |entry| entry.cost);
-            self.total = self.total.saturating_sub(dropped);
+            self.before = self.totals.pop_front().map_or(self.before, |total| total.through);
         }
+        let newest = self.through();
         match edit.then {
-            Then::Nothing => {}
-            Then::Push(entry) => {
-                self.entries.push_back(entry);
-                self.total = self.total.saturating_add(entry.cost);
+            Then::Push(Entry { at, cost }) => {
+                self.totals.push_back(Total { at, through: newest.wrapping_add(cost) });
             }
-            Then::Merge(entry) => {
-                if let Some(newest) = self.entries.back_mut() {
-                    newest.at = entry.at;
-                    newest.cost = newest.cost.saturating_add(entry.cost);
-                    self.total = self.total.saturating_add(entry.cost);
+            Then::Merge(Entry { at, cost }) => {
+                if let Some(total) = self.totals.back_mut() {
+                    *total = Total { at, through: newest.wrapping_add(cost) };
                 }
             }
-            Then::Reduce(position, cost) => {
-                if let Some(entry) = self.entries.get_mut(position) {
-                    let taken = cost.min(entry.cost);
-                    entry.cost = entry.cost.saturating_sub(taken);
-                    self.total = self.total.saturating_sub(taken);
-                    if entry.cost == 0 {
-                        self.entries.remove(position);
-                    }
-                }
-            }
+            Then::Reduce(position, cost) => self.reduce(position, cost),
+        }
+    }
+
+    /// Touches every later entry: a refund is dearer than a decision.
+    fn reduce(&mut self, position: usize, cost: u64) {
+        let Some(entry) = self.entry(position) else { return };
+        let taken = cost.min(entry.cost);
+        for total in self.totals.iter_mut().skip(position) {
+            total.through = total.through.wrapping_sub(taken);
+        }
+        if taken == entry.cost {
+            self.totals.remove(position);
         }
     }
 }
+
+impl PartialEq for List {
+    fn eq(&self, other: &Self) -> bool {
+        self.entries().eq(other.entries())
+    }
+}
+
+impl Eq for List {}
 
 /// The numbers of a limit that is kept in a list. `K` makes the change of one of the two algorithms out of an edit.
 #[derive(Clone, Copy)]
@@ -124,36 +207,25 @@ pub(crate) struct Listed<'a, K> {
     used: u64,
     /// The time of the newest entry that counts.
     newest: Option<Micros>,
-    then: Then,
+    /// What a change does, once something was charged or refunded.
+    then: Option<Then>,
 }
 
 impl<'a, K: Fn(Edit) -> Change + Copy> Listed<'a, K> {
-    /// Looks at each expired entry once; the change that is returned drops them, so the work is O(1) amortised.
     #[inline]
     pub(crate) fn new(spans: Spans<K>, list: Option<&'a List>, now: Micros) -> Self {
-        let newest = list.and_then(|list| list.entries.back()).map(|entry| entry.at);
+        let newest = list.and_then(|list| list.totals.back()).map(|total| total.at);
         let window = spans.window;
-        let fresh = Self { list, spans, at: now, expired: 0, used: 0, newest: None, then: Then::Nothing };
+        let fresh = Self { list, spans, at: now, expired: 0, used: 0, newest: None, then: None };
         let (Some(list), Some(newest)) = (list, newest) else { return fresh };
         if newest.saturating_sub(now) > window {
-            // More than a window ahead: none of it counts, and all of it goes with the next charge, but not before.
-            return Self { list: None, expired: list.entries.len(), ..fresh };
+            // More than a window ahead: none of it counts, and all of it goes with the next charge.
+            return Self { list: None, expired: list.totals.len(), ..fresh };
         }
         let at = now.max(newest);
-        let (mut expired, mut used) = (0_usize, list.total);
-        while let Some(entry) = list.entries.get(expired)
-            && entry.at.saturating_add(window) <= at
-        {
-            expired = expired.saturating_add(1);
-            used = used.saturating_sub(entry.cost);
-        }
-        let newest = (expired < list.entries.len()).then_some(newest);
-        Self { at, expired, used, newest, ..fresh }
-    }
-
-    /// An entry that counts; 0 is the oldest of them.
-    fn live(&self, position: usize) -> Option<&'a Entry> {
-        self.list?.entries.get(self.expired.saturating_add(position))
+        let expired = list.first(0, |total| total.at.saturating_add(window) > at);
+        let newest = (expired < list.totals.len()).then_some(newest);
+        Self { at, expired, used: list.sum_from(expired), newest, ..fresh }
     }
 
     /// The time until which all that was charged up to `newest` counts.
@@ -176,18 +248,13 @@ impl<K: Fn(Edit) -> Change + Copy> Standing for Listed<'_, K> {
         capacity.saturating_sub(self.used)
     }
 
-    /// Looks at as many entries as must expire: at one, for a cost of 1 on a key that is not overdrawn.
+    /// Until the first entry expires with which enough has expired: for a cost of 1, that is mostly the oldest.
     fn wait(&self, capacity: u64, cost: u64) -> Micros {
-        let mut excess = self.used.saturating_sub(capacity.saturating_sub(cost));
-        let (mut position, mut wait) = (0_usize, Micros::ZERO);
-        while excess > 0
-            && let Some(entry) = self.live(position)
-        {
-            excess = excess.saturating_sub(entry.cost);
-            wait = self.expiry(entry.at);
-            position = position.saturating_add(1);
-        }
-        wait
+        let Some(list) = self.list else { return Micros::ZERO };
+        let excess = self.used.saturating_sub(capacity.saturating_sub(cost));
+        let before = list.through_before(self.expired);
+        let last = list.first(self.expired, |total| total.through.wrapping_sub(before) >= excess);
+        list.totals.get(last).map_or(Micros::ZERO, |total| self.expiry(total.at))
     }
 
     #[inline]
@@ -198,43 +265,39 @@ impl<K: Fn(Edit) -> Change + Copy> Standing for Listed<'_, K> {
     #[inline]
     fn charged(&self, cost: u64) -> Self {
         let entry = Entry { at: self.at, cost };
-        let entries = self.list.map_or(0, |list| list.entries.len()).saturating_sub(self.expired);
+        let entries = self.list.map_or(0, |list| list.totals.len()).saturating_sub(self.expired);
         let same_bucket = self.newest.is_some_and(|newest| self.bucket_of(newest) == self.bucket_of(self.at));
         let merge = same_bucket || entries >= self.spans.entries_max;
         let then = if merge { Then::Merge(entry) } else { Then::Push(entry) };
-        Self { used: self.used.saturating_add(cost), newest: Some(self.at), then, ..*self }
+        Self { used: self.used.saturating_add(cost), newest: Some(self.at), then: Some(then), ..*self }
     }
 
     fn refunded(&self, receipt: &Receipt) -> Option<Self> {
-        let entries = &self.list?.entries;
+        let list = self.list?;
         let bucket = self.bucket_of(receipt.at);
         // The newest entry of that bucket: after a change of the limit's numbers there may be older ones.
-        let found = entries.partition_point(|entry| self.bucket_of(entry.at) <= bucket).checked_sub(1)?;
-        let entry = entries.get(found).filter(|entry| self.bucket_of(entry.at) == bucket)?;
+        let found = list.first(self.expired, |total| self.bucket_of(total.at) > bucket).checked_sub(1)?;
         let position = found.checked_sub(self.expired)?;
+        let entry = list.entry(found).filter(|entry| self.bucket_of(entry.at) == bucket)?;
         let back = receipt.cost.min(entry.cost);
-        let emptied_newest = back == entry.cost && found.saturating_add(1) == entries.len();
+        let emptied_newest = back == entry.cost && found.saturating_add(1) == list.totals.len();
         let newest = if emptied_newest {
-            position.checked_sub(1).and_then(|before| self.live(before)).map(|entry| entry.at)
+            position
+                .checked_sub(1)
+                .and_then(|_| list.totals.get(found.saturating_sub(1)))
+                .map(|total| total.at)
         } else {
             self.newest
         };
         let used = self.used.saturating_sub(back);
-        Some(Self { used, newest, then: Then::Reduce(position, back), ..*self })
+        Some(Self { used, newest, then: Some(Then::Reduce(position, back)), ..*self })
     }
 
     fn change(&self) -> Change {
-        if self.used == 0 {
-            Change::Forget
-        } else {
-            (self.spans.kind)(Edit { drop: self.expired, then: self.then })
+        match self.then {
+            None => Change::Keep,
+            Some(_) if self.used == 0 => Change::Forget,
+            Some(then) => (self.spans.kind)(Edit { drop: self.expired, then }),
         }
-    }
-
-    fn unchanged(&self) -> Change {
-        if self.list.is_none() || self.expired == 0 {
-            return Change::Keep;
-        }
-        (self.spans.kind)(Edit { drop: self.expired, then: Then::Nothing })
     }
 }

@@ -109,7 +109,7 @@ pub(crate) fn standing(rule: &SlidingWindow, state: Option<&State>, now: Micros)
             return InWindows { at, counts: *counts, window };
         }
         let next_end = counts.end.saturating_add(window);
-        if !ahead && at < next_end {
+        if !ahead && counts.current > 0 && at < next_end {
             let rolled = TwoCounts { start: counts.end, end: next_end, previous: counts.current, current: 0 };
             return InWindows { at, counts: rolled, window };
         }

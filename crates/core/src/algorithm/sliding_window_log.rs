@@ -7,12 +7,14 @@
 //! for** limits of many thousands: 16 bytes for each charge in the window. A limit above
 //! [`Limit::LOG_MAX`] is refused; [buckets](super::sliding_window_buckets) serve those.
 //!
-//! **State:** the charges of the last window, as [`List`](super::list::List): at most `limit` of them.
+//! **State:** the charges of the last window, as [`List`](super::list::List): at most `limit` of them, twice that while
+//! the key is overdrawn.
 //!
 //! **Bound:** `limit` in every span (t − window, t], also when a hundred hits come in one microsecond; and a hit is
 //! refused only if it would exceed that. A charge exactly one window old no longer counts.
 //!
-//! A decision takes amortised constant time, whatever the limit; a retry for a cost of 1 looks at one entry.
+//! A decision takes amortised constant time, whatever the limit, and never more than a bisection of the list; a retry for
+//! a cost of 1 looks at the oldest entry. Only a refund touches all entries after the one it gives back from.
 //!
 //! ```
 //! use tollgate_core::{Limit, Micros, Retry, decide, peek};

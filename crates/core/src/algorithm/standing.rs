@@ -25,9 +25,4 @@ pub(crate) trait Standing: Sized {
 
     /// The change that brings the stored state to this standing.
     fn change(&self) -> Change;
-
-    /// The change when nothing was charged: none, except that a list may drop what has expired.
-    fn unchanged(&self) -> Change {
-        Change::Keep
-    }
 }

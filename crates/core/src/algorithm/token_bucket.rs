@@ -10,7 +10,11 @@
 //! **State:** what is missing from the bucket, as [`Debt`]; refilled lazily, when it is looked at.
 //!
 //! **Bound:** no interval of length t admits more than `burst + count × t / period`; and under constant demand
-//! exactly the floor of that is admitted, for ever, because the rate is never rounded.
+//! exactly the floor of that is admitted, for ever, because the rate is never rounded. (What comes back while the
+//! bucket is full is lost, here as everywhere.)
+//!
+//! **When its numbers change** what is owed stays owed, in cells, and drains at the new rate. A key that owes more than
+//! a lowered burst waits until the new rate has paid for it.
 //!
 //! ```
 //! use tollgate_core::{Limit, Micros, decide};

@@ -1,6 +1,6 @@
 //! Single decisions that are easy to get wrong.
 
-use tollgate_core::{Decision, Limit, Micros, Outcome, Retry, UtcOffset, Window};
+use tollgate_core::{Decision, Hit, Limit, Micros, Mode, Outcome, Retry, UtcOffset, Window, decide_batch};
 
 use crate::key::{Key, NOON, SECOND, each, name, of, wait};
 use tollgate_core::Algorithm;
@@ -167,13 +167,70 @@ fn a_raise_between_rates_that_do_not_divide_punishes_nobody() {
     }
 }
 
-/// A key that owes a thousand cells to a limit that is lowered to ten waits as if it owed ten, not for hours.
+/// Lowered and raised again, with charges in between: nothing that was used is forgotten on the way.
 #[test]
-fn lowering_a_burst_locks_nobody_out_for_longer_than_a_drain() {
-    let mut key = Key::new(Limit::token_bucket(1_000, 1_000, Micros::MINUTE).unwrap());
-    key.take(NOON, 1_000);
+fn lowering_and_raising_again_mints_nothing() {
+    for (limit, lower) in each(1_000, 60 * SECOND).into_iter().zip(each(10, 60 * SECOND)) {
+        let mut key = Key::new(limit);
+        key.take(NOON, 1_000);
+        key.limit = lower;
+        assert_eq!(key.settle(NOON, 1).charged, 0, "{}", name(&limit));
+        assert_eq!(key.take(NOON, u64::MAX), 0, "{}", name(&limit));
+        key.limit = limit;
+        assert_eq!(key.take(NOON, u64::MAX), 0, "{}", name(&limit));
+    }
+}
+
+/// What is owed when a burst is lowered stays owed, and the new rate pays for it.
+#[test]
+fn a_debt_larger_than_a_lowered_burst_is_paid_at_the_new_rate() {
+    let mut key = Key::new(Limit::token_bucket(100, 100, Micros::MINUTE).unwrap());
+    key.take(NOON, 100);
     key.limit = Limit::token_bucket(10, 10, Micros::MINUTE).unwrap();
-    assert_eq!(wait(&key.peek(NOON, 10)), 60 * SECOND);
+    assert_eq!(wait(&key.peek(NOON, 1)), (100 - 9) * 6 * SECOND);
+    key.limit = Limit::token_bucket(10, 100, Micros::MINUTE).unwrap();
+    assert_eq!(wait(&key.peek(NOON, 1)), (100 - 9) * SECOND * 6 / 10);
+}
+
+/// A charge in the shadow that does not fit is left out, and told how the key stands without it.
+#[test]
+fn a_shadow_hit_that_is_left_out_gets_an_honest_answer() {
+    let limit = Limit::token_bucket(10, 1, Micros::SECOND).unwrap();
+    let keys = [tollgate_core::Key { limit: &limit, state: None }];
+    let hit = |cost, mode| Hit { key: 0, cost, mode };
+    let hits = [hit(8, Mode::Enforced), hit(5, Mode::Shadow), hit(2, Mode::Shadow), hit(0, Mode::Enforced)];
+    let batch = decide_batch(&keys, &hits, Micros::new(NOON));
+    assert!(batch.granted && batch.changes.len() == 1);
+    let told: Vec<_> =
+        batch.decisions.iter().map(|told| (told.granted(), told.charged, told.remaining)).collect();
+    assert_eq!(told, [(true, 8, 2), (false, 0, 2), (true, 2, 0), (true, 0, 2)]);
+    assert_eq!(batch.decisions[1].retry(), Some(Retry::After(Micros::from_secs(3))));
+}
+
+/// Two hits that fit alone and not together: the second waits for both, and one of no cost is granted all the same.
+#[test]
+fn hits_on_one_key_add_up() {
+    let limit = Limit::token_bucket(10, 1, Micros::SECOND).unwrap();
+    let mut key = Key::new(limit);
+    key.hit(NOON, 2);
+    let keys = [tollgate_core::Key { limit: &limit, state: key.state.as_ref() }];
+    let hits = [5, 5, 0].map(|cost| Hit { key: 0, cost, mode: Mode::Enforced });
+    let batch = decide_batch(&keys, &hits, Micros::new(NOON));
+    let retries: Vec<_> = batch.decisions.iter().map(Decision::retry).collect();
+    assert!(!batch.granted);
+    assert_eq!(retries, [None, Some(Retry::After(Micros::from_secs(2))), None]);
+    let missing = decide_batch(&keys, &[Hit { key: 7, cost: 1, mode: Mode::Enforced }], Micros::new(NOON));
+    assert!(!missing.granted && missing.decisions[0].retry() == Some(Retry::Never));
+}
+
+/// A refusal far in the future, then an instant before it: the refusal has freed nothing.
+#[test]
+fn a_refusal_frees_nothing_for_instants_out_of_order() {
+    let mut key = Key::new(Limit::sliding_window_log(10, Micros::new(100)).unwrap());
+    key.hit(890, 5);
+    key.hit(950, 5);
+    assert!(!key.hit(1_000, 10).granted());
+    assert_eq!(wait(&key.hit(960, 5)), 30);
 }
 
 #[test]
@@ -203,5 +260,5 @@ fn fewer_buckets_merge_and_lose_nothing() {
     let Some(tollgate_core::State::SlidingWindowBuckets(list)) = &key.state else {
         panic!("{:?}", key.state)
     };
-    assert_eq!(list.entries().count(), 50);
+    assert_eq!((list.len(), list.is_empty()), (50, false));
 }

@@ -29,7 +29,7 @@ fn quotas() {
         Quota::new(u64::MAX, u64::MAX, Micros::SECOND),
         "a burst of 18446744073709551615 at 18446744073709551615 per 1 s cannot be counted exactly: burst x period, \
          reduced and in microseconds, plus count must stay below 2^52; the nearest quota that fits is a burst of \
-         4595509823847 at 900719925474099 per 49 us",
+         10631448300 at 2250502776992565 per 122 us",
     );
 }
 
@@ -92,14 +92,16 @@ fn the_nearest_fits_and_nothing_nearer_does() {
         assert!(Quota::new(fits.burst(), count, Micros::new(period)).is_ok());
         assert!(Quota::new(fits.burst() + 1, count, Micros::new(period)).is_err());
     }
-    for (count, period) in
-        [(u64::MAX, 1), (1, u64::MAX), (u64::MAX, u64::MAX - 1), (3, 1 << 60), (1 << 53, 1 << 53)]
-    {
-        let Err(LimitError::QuotaTooLarge { nearest: fits, .. }) =
-            Quota::new(u64::MAX, count, Micros::new(period))
-        else {
-            panic!("{count} per {period} fits")
-        };
+    // Where not even a burst of one fits, the nearest rate: as fast as can be, and no faster than asked.
+    let asked =
+        [(u64::MAX, 1), (1, u64::MAX), (u64::MAX, u64::MAX - 1), (3, 1 << 60), (1 << 53, (1 << 53) + 1)];
+    for (count, period) in asked {
+        let fits = nearest(u64::MAX, count, period);
         assert_eq!(Quota::new(fits.burst(), fits.count(), Micros::new(fits.period())), Ok(fits));
+        let product = |a: u64, b: u64| u128::from(a) * u128::from(b);
+        let faster = product(fits.count(), period) > product(count, fits.period());
+        let slowest = fits.count() == 1 && fits.period() == (1 << 52) - 2;
+        assert!(!faster || slowest, "{count} per {period}: {fits}");
     }
+    assert_eq!(nearest(1, (1 << 52) + 1, 1).count(), (1 << 52) - 2);
 }

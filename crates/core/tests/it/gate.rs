@@ -180,14 +180,16 @@ fn gate_13_retrying_while_refused_delays_nothing() {
 fn gate_15_a_refusal_by_one_level_charges_no_other() {
     let levels = each(10, SECOND);
     let tight = Limit::fixed_window(1, Window::Every(Micros::SECOND)).unwrap();
-    let hit = |slot, limit| Hit { limit, slot, cost: 2, mode: Mode::Enforced };
     for pair in levels.windows(2) {
         let states = [Key::new(pair[0]), Key::new(pair[1]), Key::new(tight)].map(|mut key| {
             key.hit(NOON, 1);
             key.state
         });
-        let batch =
-            decide_batch(&[hit(0, &pair[0]), hit(1, &pair[1]), hit(2, &tight)], &states, Micros::new(NOON));
+        let limits = [&pair[0], &pair[1], &tight];
+        let keys =
+            [0, 1, 2].map(|key| tollgate_core::Key { limit: limits[key], state: states[key].as_ref() });
+        let hits = [0, 1, 2].map(|key| Hit { key, cost: 2, mode: Mode::Enforced });
+        let batch = decide_batch(&keys, &hits, Micros::new(NOON));
         assert!(!batch.granted && batch.changes.is_empty());
         let refused: Vec<_> = batch.decisions.iter().map(|decision| !decision.granted()).collect();
         assert_eq!(refused, [false, false, true], "the answer names the level that refused");
@@ -195,7 +197,7 @@ fn gate_15_a_refusal_by_one_level_charges_no_other() {
     }
 }
 
-/// 16 (C10): raising a rate on a live key denies nothing; lowering a limit below its usage leaves 0.
+/// 16 (C10): raising a rate on a live key denies nothing; lowering a limit below its usage leaves 0, and keeps it.
 #[test]
 fn gate_16_raising_denies_nothing_and_lowering_does_not_underflow() {
     let mut key = Key::new(Limit::token_bucket(10, 10, Micros::from_secs(60)).unwrap());
