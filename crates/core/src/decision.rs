@@ -6,7 +6,8 @@ use crate::{Limit, Micros, Receipt};
 ///
 /// Its numbers are promises, and each is a law with a test: a granted decision has no retry; a refused one has
 /// `remaining < cost`, is granted at `now + retry` and refused one microsecond earlier; exactly `remaining` more hits
-/// of cost 1 are granted at this instant; after `reset_after` the key is as good as never seen.
+/// of cost 1 are granted at this instant; after `reset_after` the key is as good as never seen. (In a batch, hits on
+/// the same key add up: see [`Batch::decisions`](crate::Batch::decisions).)
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Decision {
     /// Granted, or refused and until when.

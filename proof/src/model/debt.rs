@@ -109,7 +109,8 @@ impl Model for Debts {
         let undrained = charged - i128::from(spec.count) * i128::from(look.at - at);
         let owed = self.view(spec, look).owed(spec.count, look.at);
         let back = undrained.min(owed);
-        if back <= 0 {
+        // A debt of 2^53 or more is not written down.
+        if back <= 0 || owed >= 1 << 53 {
             return;
         }
         self.events.push(Event { at: look.at, units: -back, spec: *spec });

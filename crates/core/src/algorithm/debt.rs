@@ -37,7 +37,10 @@ impl<K: Fn(Debt) -> State + Copy> Owing<K> {
     }
 }
 
-/// A debt of more than 2^64 units. It takes a limit lowered beyond all measure: nothing that is written comes near 2^53.
+/// The largest debt that is ever written. A grant leaves at most a burst, a settled cost at most two.
+const DEBT_MAX: u64 = (1 << 53) - 1;
+
+/// What a debt of 2^64 units or more is read as. It takes a limit lowered beyond all measure.
 const BEYOND_COUNTING: u64 = u64::MAX;
 
 /// What a state owes, in the quota's own units, after so many microseconds: all of it, also where it is more than a
@@ -90,7 +93,7 @@ impl<K: Fn(Debt) -> State + Copy> Standing for Owing<K> {
 
     fn refunded(&self, receipt: &Receipt) -> Option<Self> {
         // If the clock went back so far that the charge was forgotten, what is owed now is owed for something else.
-        if receipt.at > self.at || self.owed == BEYOND_COUNTING {
+        if receipt.at > self.at || self.owed > DEBT_MAX {
             return None;
         }
         let charged = receipt.cost.saturating_mul(self.quota.period());

@@ -1,4 +1,4 @@
-//! Every sentence of every error, with numbers in it, as people read it.
+//! Every sentence of every error, and every limit in words, with numbers in it, as people read it.
 
 use tollgate_core::{Limit, LimitError, Micros, Quota, UtcOffset, Window};
 
@@ -104,4 +104,26 @@ fn the_nearest_fits_and_nothing_nearer_does() {
         assert!(!faster || slowest, "{count} per {period}: {fits}");
     }
     assert_eq!(nearest(1, (1 << 52) + 1, 1).count(), (1 << 52) - 2);
+}
+
+#[test]
+fn limits_in_words() {
+    let offset = |minutes| UtcOffset::from_minutes(minutes).unwrap();
+    let ten_seconds = Micros::from_secs(10);
+    let limits = [
+        (Ok(Limit::Unlimited), "unlimited"),
+        (Limit::token_bucket(5, 30, Micros::MINUTE), "token_bucket, a burst of 5 at 1 per 2 s"),
+        (Limit::leaky_bucket(5, 7, Micros::from_secs(3)), "leaky_bucket, a burst of 5 at 7 per 3 s"),
+        (Limit::gcra(1, 2_000_000_000, Micros::SECOND), "gcra, a burst of 1 at 2000 per 1 us"),
+        (Limit::fixed_window(9, Window::Every(Micros::from_millis(1_500))), "fixed_window, 9 per 1500 ms"),
+        (Limit::fixed_window(9, Window::Day(offset(330))), "fixed_window, 9 per calendar day (+05:30)"),
+        (Limit::fixed_window(9, Window::Week(offset(-60))), "fixed_window, 9 per calendar week (-01:00)"),
+        (Limit::fixed_window(9, Window::Month(offset(0))), "fixed_window, 9 per calendar month (+00:00)"),
+        (Limit::sliding_window(3_000, Micros::MINUTE), "sliding_window, 3000 per 60 s"),
+        (Limit::sliding_window_buckets(8, ten_seconds, 6), "sliding_window_buckets, 8 per 10 s, 6 buckets"),
+        (Limit::sliding_window_log(8, ten_seconds), "sliding_window_log, 8 per 10 s"),
+    ];
+    for (limit, words) in limits {
+        assert_eq!(limit.unwrap().to_string(), words);
+    }
 }
