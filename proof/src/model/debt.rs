@@ -12,6 +12,8 @@ struct Event {
     at: u64,
     units: i128,
     spec: Spec,
+    /// How often the numbers had changed by then.
+    changes: u32,
 }
 
 #[derive(Default, Debug)]
@@ -52,12 +54,22 @@ impl Debts {
         self.events.last().map(|event| event.at)
     }
 
+    fn push(&mut self, spec: &Spec, look: Look, units: i128) {
+        let changes = self.events.last().map_or(0, |last| last.changes + u32::from(last.spec != *spec));
+        self.events.push(Event { at: look.at, units, spec: *spec, changes });
+    }
+
     /// Goes through the list from its beginning, one stretch of unchanged numbers after the other.
     fn view(&self, spec: &Spec, look: Look) -> View<'_> {
+        if let (Some(first), Some(last)) = (self.events.first(), self.events.last())
+            && (look.counts && first.changes == last.changes && last.spec == *spec)
+        {
+            return View { earlier: None, events: &self.events };
+        }
         let mut view = View { earlier: None, events: &[] };
         let mut rest = if look.counts { &self.events[..] } else { &[] };
         while let Some(first) = rest.first() {
-            let stretch = rest.iter().take_while(|event| event.spec == first.spec).count();
+            let stretch = rest.iter().take_while(|event| event.changes == first.changes).count();
             view.events = &rest[..stretch];
             rest = &rest[stretch..];
             let next = rest.first().map_or(spec, |event| &event.spec);
@@ -98,7 +110,7 @@ impl Model for Debts {
             self.events.clear();
         }
         let units = i128::from(cost) * i128::from(spec.window);
-        self.events.push(Event { at: look.at, units, spec: *spec });
+        self.push(spec, look, units);
     }
 
     fn refund(&mut self, spec: &Spec, look: Look, at: u64, cost: u64) {
@@ -113,7 +125,7 @@ impl Model for Debts {
         if back <= 0 || owed >= 1 << 53 {
             return;
         }
-        self.events.push(Event { at: look.at, units: -back, spec: *spec });
+        self.push(spec, look, -back);
         if back == owed {
             self.clear();
         }
