@@ -24,7 +24,7 @@ pub struct Tally {
     pub settled: u64,
     /// Decisions at an earlier instant than the one before.
     pub clock_back: u64,
-    /// Decisions under changed numbers.
+    /// Changes of the numbers.
     pub changed: u64,
 }
 
@@ -59,18 +59,25 @@ pub fn run<E: Engine>(algorithm: Algorithm, seed: u64, decisions: u64) -> Result
     let (mut tally, mut case) = (Tally::default(), 0);
     let mut model = model::of(algorithm);
     while tally.decisions < decisions {
-        let before = tally;
         if let Err(why) = trace::<E>(algorithm, &mut *model, Random::case(seed, case), &mut tally, &mut None)
         {
-            // Once more, taking notes this time.
-            let (mut notes, mut again) = (Some(Vec::new()), before);
-            let _ = trace::<E>(algorithm, &mut *model, Random::case(seed, case), &mut again, &mut notes);
-            let notes = notes.unwrap_or_default().join("\n");
-            return Err(format!("{}, seed {seed}, case {case}: {why}\n{notes}", algorithm.name()));
+            let trace = replay::<E>(algorithm, seed, case);
+            return Err(format!("{algorithm}, seed {seed}, case {case}: {why}\n{trace}"));
         }
         case += 1;
     }
     Ok(tally)
+}
+
+/// One case again, with every act, answer and state written down.
+#[must_use]
+pub fn replay<E: Engine>(algorithm: Algorithm, seed: u64, case: u64) -> String {
+    let (mut model, mut notes) = (model::of(algorithm), Some(Vec::new()));
+    let outcome =
+        trace::<E>(algorithm, &mut *model, Random::case(seed, case), &mut Tally::default(), &mut notes);
+    let mut notes = notes.unwrap_or_default();
+    notes.push(outcome.map_or_else(|why| why, |()| "every promise was kept".into()));
+    notes.join("\n")
 }
 
 fn trace<E: Engine>(

@@ -65,9 +65,6 @@ pub trait Engine: 'static {
     /// Does something to a key.
     fn act(limit: &Self::Limit, key: &mut Option<Self::State>, now: u64, act: Act) -> Answer;
 
-    /// The entries of a state that is a list: time and cost, oldest first.
-    fn entries(state: &Self::State) -> Option<Vec<(u64, u64)>>;
-
     /// A batch at one instant, applied if it is granted.
     fn batch(
         limits: &[Self::Limit],
@@ -109,13 +106,13 @@ macro_rules! engine {
             type State = $core::State;
 
             fn limit(spec: &$crate::spec::Spec) -> Option<Self::Limit> {
+                use $crate::spec::{Algorithm, Calendar};
                 let window = $core::Micros::new(spec.window);
-                match spec.algorithm.name() {
-                    "token_bucket" => $core::Limit::token_bucket(spec.limit, spec.count, window),
-                    "leaky_bucket" => $core::Limit::leaky_bucket(spec.limit, spec.count, window),
-                    "gcra" => $core::Limit::gcra(spec.limit, spec.count, window),
-                    "fixed_window" => {
-                        use $crate::spec::Calendar;
+                match spec.algorithm {
+                    Algorithm::TokenBucket => $core::Limit::token_bucket(spec.limit, spec.count, window),
+                    Algorithm::LeakyBucket => $core::Limit::leaky_bucket(spec.limit, spec.count, window),
+                    Algorithm::Gcra => $core::Limit::gcra(spec.limit, spec.count, window),
+                    Algorithm::FixedWindow => {
                         let offset = |minutes| $core::UtcOffset::from_minutes(minutes).unwrap_or_default();
                         let window = match spec.calendar {
                             Calendar::None => $core::Window::Every(window),
@@ -125,11 +122,11 @@ macro_rules! engine {
                         };
                         $core::Limit::fixed_window(spec.limit, window)
                     }
-                    "sliding_window" => $core::Limit::sliding_window(spec.limit, window),
-                    "sliding_window_buckets" => {
+                    Algorithm::SlidingWindow => $core::Limit::sliding_window(spec.limit, window),
+                    Algorithm::SlidingWindowBuckets => {
                         $core::Limit::sliding_window_buckets(spec.limit, window, spec.buckets)
                     }
-                    _ => $core::Limit::sliding_window_log(spec.limit, window),
+                    Algorithm::SlidingWindowLog => $core::Limit::sliding_window_log(spec.limit, window),
                 }
                 .ok()
             }
@@ -158,14 +155,6 @@ macro_rules! engine {
                 Self::answer(&decision)
             }
 
-            fn entries(state: &Self::State) -> Option<Vec<(u64, u64)>> {
-                if let $core::State::SlidingWindowBuckets(list) | $core::State::SlidingWindowLog(list) = state {
-                    Some(list.entries().map(|entry| (entry.at.get(), entry.cost)).collect())
-                } else {
-                    None
-                }
-            }
-
             fn batch(
                 limits: &[Self::Limit],
                 keys: &mut [Option<Self::State>],
@@ -174,12 +163,12 @@ macro_rules! engine {
             ) -> (bool, Vec<$crate::engine::Answer>) {
                 let mode = |shadow| if shadow { $core::Mode::Shadow } else { $core::Mode::Enforced };
                 let hit = |&(key, cost, shadow): &$crate::engine::BatchHit| {
-                    $core::Hit { key, cost, mode: mode(shadow) }
+                    $core::Hit { target: key, cost, mode: mode(shadow) }
                 };
                 let hits: Vec<_> = hits.iter().map(hit).collect();
                 let standing = limits.iter().zip(&*keys);
                 let borrowed: Vec<_> =
-                    standing.map(|(limit, key)| $core::Key { limit, state: key.as_ref() }).collect();
+                    standing.map(|(limit, key)| $core::Target { limit, state: key.as_ref() }).collect();
                 let batch = $core::decide_batch(&borrowed, &hits, $core::Micros::new(now));
                 for (key, change) in batch.changes {
                     change.apply(&mut keys[key]);

@@ -90,26 +90,33 @@ impl Law {
     /// With the seed, the case and what was broken.
     pub fn check<E: Engine>(self, algorithm: Algorithm, seed: u64, cases: u64) -> Result<u64, String> {
         for case in 0..cases {
-            let mut random = Random::case(seed, case);
-            let outcome = match self {
-                Self::Bound => bound::check::<E>(algorithm, &mut random),
-                Self::Completeness => completeness::check::<E>(algorithm, &mut random),
-                Self::HonestRetry => retry::check::<E>(algorithm, &mut random),
-                Self::HonestRemaining => remaining::check::<E>(algorithm, &mut random),
-                Self::FreeRefusal => free_refusal::check::<E>(algorithm, &mut random),
-                Self::Forgetting => forgetting::check::<E>(algorithm, &mut random),
-                Self::Time => time::check::<E>(algorithm, &mut random),
-                Self::Splitting => splitting::check::<E>(algorithm, &mut random),
-                Self::Change => change::check::<E>(algorithm, &mut random),
-                Self::Refund => refund::check::<E>(algorithm, &mut random),
-                Self::AllOrNone => all_or_none::alike::<E>(algorithm, &mut random),
-                Self::AllOrNoneMixed => all_or_none::mixed::<E>(algorithm, &mut random),
-            };
-            outcome.map_err(|why| {
-                format!("law {} on {}, seed {seed}, case {case}: {why}", self.name(), algorithm.name())
+            self.case::<E>(algorithm, seed, case).map_err(|why| {
+                format!("law {} on {algorithm}, seed {seed}, case {case}: {why}", self.name())
             })?;
         }
         Ok(cases)
+    }
+
+    /// Checks it on one random case.
+    ///
+    /// # Errors
+    /// With what was broken.
+    pub fn case<E: Engine>(self, algorithm: Algorithm, seed: u64, case: u64) -> Result<(), String> {
+        let random = &mut Random::case(seed, case);
+        match self {
+            Self::Bound => bound::check::<E>(algorithm, random),
+            Self::Completeness => completeness::check::<E>(algorithm, random),
+            Self::HonestRetry => retry::check::<E>(algorithm, random),
+            Self::HonestRemaining => remaining::check::<E>(algorithm, random),
+            Self::FreeRefusal => free_refusal::check::<E>(algorithm, random),
+            Self::Forgetting => forgetting::check::<E>(algorithm, random),
+            Self::Time => time::check::<E>(algorithm, random),
+            Self::Splitting => splitting::check::<E>(algorithm, random),
+            Self::Change => change::check::<E>(algorithm, random),
+            Self::Refund => refund::check::<E>(algorithm, random),
+            Self::AllOrNone => all_or_none::alike::<E>(algorithm, random),
+            Self::AllOrNoneMixed => all_or_none::mixed::<E>(algorithm, random),
+        }
     }
 }
 

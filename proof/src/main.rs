@@ -1,127 +1,45 @@
-//! The long run: every algorithm against its model, every law, and constant demand, on all cores. CI runs a short form
-//! of the same in `tests/`.
+//! The long run, and one case of it again. CI runs a short form of the same in `tests/`.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a report for people, and its progress")]
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+mod long;
 
 use tollgate_core::Algorithm;
-use tollgate_proof::compare::{self, Tally};
-use tollgate_proof::drift;
+use tollgate_proof::compare;
 use tollgate_proof::engine::Core;
 use tollgate_proof::laws::Law;
-use tollgate_proof::spec::{Calendar, Spec};
 
-/// How many decisions one piece of work compares. Each piece has a seed of its own.
-const CHUNK: u64 = 1_000_000;
+/// Decisions per algorithm, if none are given.
+const DECISIONS: u64 = 1_000_000_000;
+/// The seed, if none is given.
+const SEED: u64 = 20_261_115;
 
 fn main() -> Result<(), String> {
-    let mut arguments = std::env::args().skip(1).map(|argument| {
-        argument.parse::<u64>().map_err(|error| format!("`{argument}` is not a number: {error}"))
-    });
-    let decisions = arguments.next().transpose()?.unwrap_or(1_000_000_000);
-    let seed = arguments.next().transpose()?.unwrap_or(20_261_115);
-    println!("seed {seed}\n");
-    println!(
-        "| algorithm | decisions | differences | charged | refused | never | refunds | settled | clock back | changes | time |"
-    );
-    println!("|---|---|---|---|---|---|---|---|---|---|---|");
-    for (number, algorithm) in (0..).zip(Algorithm::ALL) {
-        // Traces of their own for each.
-        let (tally, time) = timed(|| compared(algorithm, seed.wrapping_add(number << 40), decisions));
-        let Tally { decisions, charged, refused, never, refunds, settled, clock_back, changed } = tally?;
-        println!(
-            "| {} | {decisions} | 0 | {charged} | {refused} | {never} | {refunds} | {settled} | {clock_back} | \
-             {changed} | {} s |",
-            algorithm.name(),
-            time.as_secs()
-        );
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        [] => long::run(DECISIONS, SEED),
+        ["replay", judge, algorithm, seed, case] => replay(judge, algorithm, number(seed)?, number(case)?),
+        [decisions] => long::run(number(decisions)?, SEED),
+        [decisions, seed] => long::run(number(decisions)?, number(seed)?),
+        _ => Err("usage: [DECISIONS [SEED]], or replay JUDGE ALGORITHM SEED CASE".into()),
     }
-    println!("\n| law | random cases, all algorithms | broken | time |\n|---|---|---|---|");
-    for law in Law::ALL {
-        let (cases, time) = timed(|| checked(law, seed, decisions / 1_000));
-        println!("| {} | {} | 0 | {} s |", law.name(), cases?, time.as_secs());
+}
+
+fn number(word: &str) -> Result<u64, String> {
+    word.parse().map_err(|error| format!("`{word}` is not a number: {error}"))
+}
+
+/// One case again, before the model or a law.
+fn replay(judge: &str, algorithm: &str, seed: u64, case: u64) -> Result<(), String> {
+    let algorithm =
+        Algorithm::ALL.into_iter().find(|known| known.name() == algorithm).ok_or("no such algorithm")?;
+    if judge == "model" {
+        println!("{}", compare::replay::<Core>(algorithm, seed, case));
+        return Ok(());
     }
-    println!("\n| constant demand | steps | time spanned | admitted | floor(capacity + rate x time) |");
-    println!("|---|---|---|---|---|");
-    for algorithm in [Algorithm::TokenBucket, Algorithm::LeakyBucket, Algorithm::Gcra] {
-        drifted(algorithm, seed, decisions / 10)?;
-    }
+    let law =
+        Law::ALL.into_iter().find(|law| law.name().split(' ').next() == Some(judge)).ok_or("no such law")?;
+    law.case::<Core>(algorithm, seed, case)?;
+    println!("law {} holds on {algorithm}, seed {seed}, case {case}", law.name());
     Ok(())
-}
-
-#[expect(clippy::disallowed_methods, reason = "a stopwatch for the report")]
-fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
-    let start = Instant::now();
-    let done = work();
-    (done, start.elapsed())
-}
-
-/// Compares on all cores, a chunk at a time.
-fn compared(algorithm: Algorithm, seed: u64, decisions: u64) -> Result<Tally, String> {
-    let sum = Mutex::new(Tally::default());
-    on_all_cores(decisions.div_ceil(CHUNK), algorithm.name(), |chunk| {
-        let tally = compare::run::<Core>(algorithm, seed.wrapping_add(chunk), CHUNK.min(decisions))?;
-        sum.lock().map_err(|_| "a worker panicked")?.add(&tally);
-        Ok(())
-    })?;
-    sum.into_inner().map_err(|_| "a worker panicked".into())
-}
-
-/// Checks a law on every algorithm.
-fn checked(law: Law, seed: u64, cases: u64) -> Result<u64, String> {
-    let algorithms = Algorithm::ALL.len() as u64;
-    on_all_cores(algorithms, law.name(), |chunk| {
-        let algorithm = Algorithm::ALL[usize::try_from(chunk).unwrap_or(0)];
-        law.check::<Core>(algorithm, seed, cases).map(|_| ())
-    })?;
-    Ok(cases * algorithms)
-}
-
-/// 7 per 3 s, and a capacity of 5: does not divide, and must not drift.
-fn drifted(algorithm: Algorithm, seed: u64, steps: u64) -> Result<(), String> {
-    let spec =
-        Spec { algorithm, limit: 5, count: 7, window: 3_000_000, buckets: 1, calendar: Calendar::None };
-    let drift = drift::run::<Core>(&spec, seed, steps, 1_000_000)?;
-    println!(
-        "| {}, 7 per 3 s | {steps} | {} s | {} | {} |",
-        algorithm.name(),
-        drift.micros / 1_000_000,
-        drift.admitted,
-        drift.exact
-    );
-    if drift.admitted == drift.exact {
-        Ok(())
-    } else {
-        Err(format!("{} drifts: {drift:?}", algorithm.name()))
-    }
-}
-
-/// Hands out numbered pieces of work to as many threads as there are cores, and shows how far it is.
-fn on_all_cores(
-    pieces: u64,
-    name: &str,
-    work: impl Fn(u64) -> Result<(), String> + Sync,
-) -> Result<(), String> {
-    let next = AtomicU64::new(0);
-    let worker = || {
-        loop {
-            let piece = next.fetch_add(1, Ordering::Relaxed);
-            if piece >= pieces {
-                return Ok(());
-            }
-            work(piece)?;
-            if piece.is_multiple_of((pieces / 10).max(1)) {
-                eprintln!("{name}: {piece} of {pieces}");
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(worker)).collect();
-        workers
-            .into_iter()
-            .try_for_each(|worker| worker.join().unwrap_or_else(|_| Err("a worker panicked".into())))
-    })
 }

@@ -1,6 +1,7 @@
 //! A limit as plain numbers, and random ones: small, ordinary and extreme. Not tied to any engine.
 
-use tollgate_core::{Algorithm, Limit, Micros, Quota, Window};
+pub use tollgate_core::Algorithm;
+use tollgate_core::{Limit, Micros, Quota, Window};
 
 use crate::calendar;
 use crate::random::Random;
@@ -40,12 +41,6 @@ impl Spec {
     #[must_use]
     pub const fn is_debt(&self) -> bool {
         matches!(self.algorithm, Algorithm::TokenBucket | Algorithm::LeakyBucket | Algorithm::Gcra)
-    }
-
-    /// Whether it is kept as a list.
-    #[must_use]
-    pub const fn is_list(&self) -> bool {
-        matches!(self.algorithm, Algorithm::SlidingWindowBuckets | Algorithm::SlidingWindowLog)
     }
 
     /// One full drain, or one window.

@@ -4,7 +4,7 @@
 
 use tollgate_core::algorithm::list::{Entry, List};
 use tollgate_core::{
-    Algorithm, Count, Debt, Hit, Key, Limit, Micros, Mode, Quota, Receipt, State, TwoCounts, UtcOffset,
+    Algorithm, Count, Debt, Hit, Limit, Micros, Mode, Quota, Receipt, State, Target, TwoCounts, UtcOffset,
     Window, decide, decide_batch, decide_up_to, peek, refund, settle,
 };
 use tollgate_proof::random::Random;
@@ -112,14 +112,14 @@ fn no_input_panics_and_no_answer_contradicts_itself() {
             granted += u64::from(decision.granted());
         }
         let hits = [Mode::Enforced, Mode::Shadow, Mode::Enforced].map(|mode| Hit {
-            key: usize::try_from(random.below(3)).unwrap_or(0),
+            target: usize::try_from(random.below(3)).unwrap_or(0),
             cost: number(random),
             mode,
         });
-        let keys = [Key { limit: &limit, state: key.as_ref() }, Key { limit: &limit, state: None }];
-        let batch = decide_batch(&keys, &hits, micros(random));
+        let targets = [Target { limit: &limit, state: key.as_ref() }, Target { limit: &limit, state: None }];
+        let batch = decide_batch(&targets, &hits, micros(random));
         assert!(
-            !batch.granted || hits.iter().all(|hit| hit.key < 2 || hit.mode == Mode::Shadow),
+            !batch.granted || hits.iter().all(|hit| hit.target < 2 || hit.mode == Mode::Shadow),
             "case {case}"
         );
         assert_eq!(batch.decisions.len(), 3);

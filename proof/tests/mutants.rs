@@ -56,8 +56,21 @@ fn caught() -> Vec<Caught> {
     })
 }
 
+/// The copy without a broken operator is as good as the core.
+fn keeps_the_laws() {
+    tollgate_mutants::break_only(None);
+    for algorithm in Algorithm::ALL {
+        for law in Law::ALL {
+            law.check::<Mutated>(algorithm, SEED, CASES).unwrap();
+        }
+        compare::run::<Mutated>(algorithm, SEED, DECISIONS).unwrap();
+    }
+}
+
 #[test]
 fn every_law_notices_a_broken_operator_in_every_algorithm() {
+    keeps_the_laws();
+    // Some mutants panic, and that is fine: no need to hear of each.
     std::panic::set_hook(Box::new(|_| {}));
     let caught = caught();
     let _ = std::panic::take_hook();
@@ -81,15 +94,4 @@ fn every_law_notices_a_broken_operator_in_every_algorithm() {
         }
     }
     assert!(missing.is_empty(), "{}", missing.join("\n"));
-}
-
-#[test]
-fn the_copy_without_a_broken_operator_keeps_the_laws() {
-    tollgate_mutants::break_only(None);
-    for algorithm in Algorithm::ALL {
-        for law in Law::ALL {
-            law.check::<Mutated>(algorithm, SEED, CASES).unwrap();
-        }
-        compare::run::<Mutated>(algorithm, SEED, DECISIONS).unwrap();
-    }
 }

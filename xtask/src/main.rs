@@ -16,8 +16,12 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  test                     install what the tests need, then run all of them: formatting, lints, tests, docs, examples
-  proof [DECISIONS [SEED]] the long run against the model (10^9 decisions per algorithm); writes docs/PROOF.md
+  test                     install what the tests need, then run all of them: formatting, lints, tests (tidy among
+                           them), docs, examples, the README's commands
+  proof [DECISIONS [SEED]] the long run against the model; in full (10^9 decisions per algorithm) if no number is given,
+                           and then it writes docs/PROOF.md
+  proof replay JUDGE ALGORITHM SEED CASE
+                           one case again; JUDGE is `model` or the number of a law
   bench core [--record]    count instructions per decision (callgrind); fails on a regression over 10 %;
                            --record makes the counts the new ones to compare with, and writes docs/BENCHMARKS.md
 ";

@@ -15,9 +15,16 @@ pub(crate) struct Step {
     run: fn() -> Result<u64, String>,
 }
 
+impl Step {
+    /// The line that announces it.
+    pub(crate) fn title(&self) -> String {
+        format!("{:9} {}", self.name, self.what)
+    }
+}
+
 /// Every step, in order. Each returns how many tests passed in it.
 pub(crate) const STEPS: &[Step] = &[
-    Step { name: "install", what: "nothing to install: this toolchain is all it takes", run: || Ok(0) },
+    Step { name: "install", what: "git, rustfmt and clippy, if they are missing; the crates", run: install },
     Step { name: "format", what: "cargo fmt --check, both workspaces", run: format },
     Step { name: "lint", what: "cargo clippy, no warnings, both workspaces", run: lint },
     Step { name: "test", what: "unit, law, model, mutant and tidy tests", run: test },
@@ -33,7 +40,7 @@ pub(crate) fn run() -> Result<(), String> {
     let start = Instant::now();
     let mut passed = 0;
     for step in STEPS {
-        println!("{:9} {}", step.name, step.what);
+        println!("{}", step.title());
         let began = Instant::now();
         let count = (step.run)().map_err(|why| format!("{why}\n\nstep `{}` failed", step.name))?;
         let counted = if count > 0 { format!(", {count} passed") } else { String::new() };
@@ -45,6 +52,23 @@ pub(crate) fn run() -> Result<(), String> {
     Ok(())
 }
 
+/// What the steps after it need besides cargo.
+fn install() -> Result<u64, String> {
+    let needed = [
+        ("git --version", "apt-get install --yes git"),
+        ("cargo fmt --version", "rustup component add rustfmt"),
+        ("cargo clippy --version", "rustup component add clippy"),
+    ];
+    for (question, cure) in needed {
+        if captured(command(question)).is_err() {
+            captured(command(cure))?;
+        }
+    }
+    captured(command("cargo fetch --quiet --locked"))?;
+    captured(command("cargo fetch --quiet --locked --manifest-path bench/Cargo.toml"))?;
+    Ok(0)
+}
+
 fn format() -> Result<u64, String> {
     captured(command("cargo fmt --all --check"))?;
     captured(command("cargo fmt --all --check --manifest-path bench/Cargo.toml"))?;
@@ -53,7 +77,9 @@ fn format() -> Result<u64, String> {
 
 fn lint() -> Result<u64, String> {
     captured(command("cargo clippy --quiet --workspace --all-targets --locked -- -D warnings"))?;
-    captured(command("cargo clippy --quiet --manifest-path bench/Cargo.toml --locked -- -D warnings"))?;
+    captured(command(
+        "cargo clippy --quiet --manifest-path bench/Cargo.toml --all-targets --locked -- -D warnings",
+    ))?;
     Ok(0)
 }
 
@@ -72,24 +98,28 @@ fn docs() -> Result<u64, String> {
     captured(doc).map(|_| 0)
 }
 
-/// Runs tests and counts those that passed. A run that counts none has tested nothing, and fails.
+/// Runs tests and counts those that passed. A run that counts none has tested nothing, and fails; so does one that
+/// leaves a test out.
 fn counted(command: Command) -> Result<u64, String> {
     let printed = captured(command)?;
-    match passed(&printed) {
-        0 => Err(format!("{printed}\nno test was run")),
-        count => Ok(count),
+    match (sum(&printed, "passed"), sum(&printed, "ignored")) {
+        (0, _) => Err(format!("{printed}\nno test was run")),
+        (passed, 0) => Ok(passed),
+        (_, ignored) => Err(format!("{printed}\n{ignored} tests were left out")),
     }
 }
 
-/// The sum over lines such as `test result: ok. 12 passed; 0 failed; …`.
-fn passed(printed: &str) -> u64 {
-    let count = |line: &str| line.strip_prefix("test result: ok. ")?.split(' ').next()?.parse::<u64>().ok();
-    printed.lines().filter_map(count).sum()
+/// The sum of one number over lines such as `test result: ok. 12 passed; 0 failed; 0 ignored; …`.
+fn sum(printed: &str, what: &str) -> u64 {
+    let results = printed.lines().filter_map(|line| line.strip_prefix("test result: ok. "));
+    let number = |part: &str| part.trim().strip_suffix(what)?.trim().parse::<u64>().ok();
+    results.flat_map(|line| line.split(';').filter_map(number)).sum()
 }
 
 #[test]
-fn passed_tests_are_counted_over_all_binaries() {
-    let printed = "test a ... ok\ntest result: ok. 12 passed; 0 failed; 0 ignored\n\ntest result: ok. 3 passed; 0 failed";
-    assert_eq!(passed(printed), 15);
-    assert_eq!(passed("test result: FAILED. 2 passed; 1 failed"), 0);
+fn tests_are_counted_over_all_binaries() {
+    let printed = "test a ... ok\ntest result: ok. 12 passed; 0 failed; 1 ignored; 0 measured\n\n\
+                   test result: ok. 3 passed; 0 failed; 0 ignored";
+    assert_eq!((sum(printed, "passed"), sum(printed, "ignored")), (15, 1));
+    assert_eq!(sum("test result: FAILED. 2 passed; 1 failed", "passed"), 0);
 }

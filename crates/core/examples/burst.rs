@@ -30,10 +30,10 @@ fn limit_of(algorithm: Algorithm) -> Result<Limit, LimitError> {
 
 /// How much of each second's hits is admitted.
 fn admitted(limit: &Limit) -> Vec<u64> {
-    let mut key: Option<State> = None;
+    let mut state: Option<State> = None;
     let mut hit = |second| {
-        let (change, decision) = decide(limit, key.as_ref(), Micros::from_secs(second), 1);
-        change.apply(&mut key);
+        let (change, decision) = decide(limit, state.as_ref(), Micros::from_secs(second), 1);
+        change.apply(&mut state);
         decision.granted()
     };
     (0..SECONDS).map(|second| (0..hits_in(second)).map(|_| u64::from(hit(second))).sum()).collect()

@@ -2,7 +2,7 @@
 //! in the shadow refuses nobody.
 #![expect(clippy::print_stdout, reason = "an example that shows something")]
 
-use tollgate_core::{Hit, Key, Limit, LimitError, Micros, Mode, State, Window, decide_batch};
+use tollgate_core::{Hit, Limit, LimitError, Micros, Mode, State, Target, Window, decide_batch};
 
 fn main() -> Result<(), LimitError> {
     let names = ["per address", "per key", "per organisation (on trial)"];
@@ -16,16 +16,16 @@ fn main() -> Result<(), LimitError> {
     let now = Micros::from_secs(1_763_208_000);
 
     for request in 1..=4 {
-        let key = |key: usize| Key { limit: &limits[key], state: states[key].as_ref() };
-        let hit = |key: usize| Hit { key, cost: 1, mode: modes[key] };
-        let batch = decide_batch(&[key(0), key(1), key(2)], &[hit(0), hit(1), hit(2)], now);
-        for (key, change) in batch.changes {
-            change.apply(&mut states[key]);
+        let target = |slot: usize| Target { limit: &limits[slot], state: states[slot].as_ref() };
+        let hit = |target: usize| Hit { target, cost: 1, mode: modes[target] };
+        let batch = decide_batch(&[0, 1, 2].map(target), &[0, 1, 2].map(hit), now);
+        for (slot, change) in batch.changes {
+            change.apply(&mut states[slot]);
         }
         println!("request {request}: {}", if batch.granted { "granted" } else { "refused" });
         for (name, decision) in names.iter().zip(&batch.decisions) {
-            let verdict = if decision.granted() { "fits" } else { "does not fit" };
-            println!("  {name:28} {verdict:13} {} of {} left", decision.remaining, decision.limit);
+            let outcome = if decision.granted() { "fits" } else { "does not fit" };
+            println!("  {name:28} {outcome:13} {} of {} left", decision.remaining, decision.limit);
         }
     }
     Ok(())

@@ -23,13 +23,13 @@ use standing::Standing;
 /// ```
 /// use tollgate_core::{Limit, Micros, Outcome, Retry, decide};
 /// let limit = Limit::token_bucket(2, 1, Micros::SECOND)?;
-/// let (mut key, now) = (None, Micros::from_secs(1_000));
+/// let (mut state, now) = (None, Micros::from_secs(1_000));
 ///
-/// let (change, decision) = decide(&limit, key.as_ref(), now, 2);
+/// let (change, decision) = decide(&limit, state.as_ref(), now, 2);
 /// assert!(decision.granted());
-/// change.apply(&mut key);
+/// change.apply(&mut state);
 ///
-/// let (_, decision) = decide(&limit, key.as_ref(), now, 1);
+/// let (_, decision) = decide(&limit, state.as_ref(), now, 1);
 /// assert_eq!(decision.outcome, Outcome::Refused(Retry::After(Micros::SECOND)));
 /// # Ok::<(), tollgate_core::LimitError>(())
 /// ```

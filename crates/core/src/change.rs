@@ -30,14 +30,20 @@ impl Change {
             Self::Keep => {}
             Self::Replace(new) => *state = Some(new),
             Self::Forget => *state = None,
-            Self::EditBuckets(edit) => match state {
-                Some(State::SlidingWindowBuckets(list)) => list.apply(edit),
-                _ => *state = Some(State::SlidingWindowBuckets(List::edited(edit))),
-            },
-            Self::EditLog(edit) => match state {
-                Some(State::SlidingWindowLog(list)) => list.apply(edit),
-                _ => *state = Some(State::SlidingWindowLog(List::edited(edit))),
-            },
+            Self::EditBuckets(edit) => {
+                if let Some(State::SlidingWindowBuckets(list)) = state {
+                    list.apply(edit);
+                } else {
+                    *state = Some(State::SlidingWindowBuckets(List::edited(edit)));
+                }
+            }
+            Self::EditLog(edit) => {
+                if let Some(State::SlidingWindowLog(list)) = state {
+                    list.apply(edit);
+                } else {
+                    *state = Some(State::SlidingWindowLog(List::edited(edit)));
+                }
+            }
         }
     }
 }

@@ -39,7 +39,8 @@ pub enum Outcome {
 pub enum Retry {
     /// This long after `now`, and not a microsecond earlier.
     After(Micros),
-    /// Never: the cost is larger than the limit. Waiting does not help.
+    /// Never: the cost (in a batch: with those before it on the same target) is larger than the limit. Waiting does not
+    /// help.
     Never,
 }
 

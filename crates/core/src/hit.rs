@@ -1,21 +1,21 @@
-//! One charge against one key's limit, enforced or in the shadow. Whose key it is, the store knows.
+//! One charge against one limit, enforced or in the shadow. Whose key it is, the store knows.
 
 use crate::{Limit, State};
 
-/// A key of a [batch](crate::decide_batch): its limit, and where it stands.
+/// What a [batch](crate::decide_batch) charges: a limit, and where one key stands under it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Key<'a> {
-    /// The limit that the key is under.
+pub struct Target<'a> {
+    /// The limit.
     pub limit: &'a Limit,
-    /// Its state; `None` is a key never seen.
+    /// Where the key stands; `None` is a key never seen.
     pub state: Option<&'a State>,
 }
 
 /// One charge against one limit, as part of a [batch](crate::decide_batch).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hit {
-    /// Which of the batch's keys is charged.
-    pub key: usize,
+    /// Which of the batch's targets is charged.
+    pub target: usize,
     /// How much to charge.
     pub cost: u64,
     /// Whether a refusal refuses the batch.

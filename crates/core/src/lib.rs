@@ -32,7 +32,7 @@ pub use batch::{Batch, decide_batch};
 pub use change::Change;
 pub use decision::{Decision, Outcome, Retry};
 pub use error::LimitError;
-pub use hit::{Hit, Key, Mode};
+pub use hit::{Hit, Mode, Target};
 pub use limit::{Algorithm, Limit};
 pub use quota::Quota;
 pub use receipt::Receipt;

@@ -224,9 +224,9 @@ impl fmt::Display for Algorithm {
 /// The limit in words, with the numbers as they are kept: `token_bucket, a burst of 5 at 1 per 10 s`.
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(name) = self.algorithm() else { return f.write_str("unlimited") };
+        let name = self.algorithm().map_or("unlimited", Algorithm::name);
         match self {
-            Self::Unlimited => f.write_str("unlimited"),
+            Self::Unlimited => f.write_str(name),
             Self::TokenBucket(quota) | Self::LeakyBucket(quota) | Self::Gcra(quota) => {
                 write!(f, "{name}, {quota}")
             }

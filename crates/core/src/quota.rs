@@ -15,8 +15,8 @@ use crate::{LimitError, Micros};
 /// constant demand is granted exactly ⌊burst + count × t / period⌋ in the time t from its first hit, as long as what
 /// comes back between two hits finds room in the burst.
 ///
-/// `burst × period + count` (reduced, in microseconds) is below 2^52, which [`Quota::new`] proves once; then every number
-/// that is stored or reported is an integer that 64 bits and a double both hold exactly. A burst of 0 denies everything.
+/// `burst × period + count` (reduced, in microseconds) is below 2^52, which [`Quota::new`] proves once; then every debt
+/// that is written down is an integer that 64 bits and a double both hold exactly. A burst of 0 denies everything.
 ///
 /// ```
 /// use tollgate_core::{Micros, Quota};

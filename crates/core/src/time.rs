@@ -12,7 +12,8 @@ use core::time::Duration;
 /// use tollgate_core::Micros;
 /// assert_eq!(Micros::from_secs(90), Micros::new(90_000_000));
 /// assert_eq!(Micros::from_secs(90).to_string(), "90 s");
-/// assert_eq!(core::time::Duration::from(Micros::SECOND), core::time::Duration::from_secs(1));
+/// let second = core::time::Duration::from(Micros::SECOND);
+/// assert_eq!((second.as_millis(), Micros::from_duration(second)), (1_000, Micros::SECOND));
 /// assert_eq!(Micros::new(900_000).secs_rounded_up(), 1); // what a `Retry-After` field can say without lying
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]

@@ -8,7 +8,7 @@ pub struct Mutant {
     pub file: &'static str,
     /// An expression as it ships.
     pub shipped: &'static str,
-    /// The same with one operator changed.
+    /// The same with one operator, constant or condition changed.
     pub broken: &'static str,
 }
 
@@ -202,10 +202,14 @@ pub const MUTANTS: &[Mutant] = &[
     ),
     mutant("algorithm/list", "taken == entry.cost", "taken > entry.cost"),
     // Batches.
-    mutant("batch", "self.taken(hit.key).saturating_add(hit.cost)", "self.taken(hit.key).max(hit.cost)"),
+    mutant(
+        "batch",
+        "self.taken(hit.target).saturating_add(hit.cost)",
+        "self.taken(hit.target).max(hit.cost)",
+    ),
     mutant("batch", "taken.saturating_add(hit.cost)", "taken.max(hit.cost)"),
     mutant("batch", "hit.mode == Mode::Enforced", "hit.mode != Mode::Enforced"),
     mutant("batch", "hit.cost == 0", "hit.cost != 0"),
     mutant("batch", "decision.charged.min(hit.cost)", "decision.charged.max(hit.cost)"),
-    mutant("batch", "decision.charged == tab.taken(hit.key)", "decision.charged != tab.taken(hit.key)"),
+    mutant("batch", "decision.charged == tab.taken(hit.target)", "decision.charged != tab.taken(hit.target)"),
 ];

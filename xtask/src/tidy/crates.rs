@@ -1,56 +1,87 @@
 //! Which crate may use which. A new arrow needs a decision record.
 
-use super::{assert_none, files};
+use super::{assert_none, files, read};
 
-/// Every crate, and what it may depend on. `None`: its tests and tools may use any crate from outside.
-const ARROWS: &[(&str, &[&str])] = &[
-    ("tollgate-core", &[]),
-    ("tollgate-mutants", &[]),
-    ("tollgate-proof", &["tollgate-core"]),
-    ("xtask", &[]),
-    ("counts", &["governor", "tollgate-core"]),
+/// Every crate, what it may depend on, and what its tests may use besides.
+const ARROWS: &[(&str, &[&str], &[&str])] = &[
+    ("tollgate-core", &[], &[]),
+    ("tollgate-mutants", &[], &[]),
+    ("tollgate-proof", &["tollgate-core"], &["tollgate-mutants"]),
+    ("xtask", &[], &[]),
+    ("counts", &["governor", "tollgate-core"], &[]),
 ];
 
-/// The names under `[dependencies]`; what only tests use is left out.
-fn dependencies(manifest: &str) -> Vec<&str> {
-    let section = manifest.split("\n[dependencies]\n").nth(1).unwrap_or_default();
-    let lines = section.lines().take_while(|line| !line.starts_with('['));
-    lines.filter_map(|line| line.split(['.', ' ', '=']).next().filter(|name| !name.is_empty())).collect()
+/// The names in a manifest's tables of dependencies, of whatever kind; with each, whether only tests use it.
+fn dependencies(manifest: &str) -> Vec<(&str, bool)> {
+    let mut found = Vec::new();
+    let mut table = None;
+    for line in manifest.lines() {
+        if let Some(header) = line.strip_prefix('[') {
+            let header = header.trim_end_matches(']');
+            let for_tests = header.contains("dev-dependencies");
+            match header.rsplit_once("dependencies") {
+                Some((_, "")) => table = Some(for_tests),
+                Some((_, name)) => {
+                    found.push((name.trim_start_matches('.'), for_tests));
+                    table = None;
+                }
+                None => table = None,
+            }
+        } else if let (Some(for_tests), Some(name)) = (table, line.split(['.', ' ', '=']).next())
+            && !name.is_empty()
+            && !name.starts_with('#')
+        {
+            found.push((name, for_tests));
+        }
+    }
+    found
 }
 
 #[test]
 fn every_crate_uses_only_what_it_may() {
     let mut findings = Vec::new();
-    for file in files().iter().filter(|file| file.path.ends_with("Cargo.toml")) {
+    for file in files().iter().filter(|file| file.path.ends_with("/Cargo.toml")) {
         let name = file.text.lines().find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
         let Some(name) = name else { continue };
-        match ARROWS.iter().find(|(known, _)| *known == name) {
-            None => findings.push(format!("{name} is not in the list of crates in xtask/src/tidy/crates.rs")),
-            Some((_, allowed)) => {
-                let wrong = dependencies(&file.text).into_iter().filter(|used| !allowed.contains(used));
-                findings.extend(wrong.map(|used| format!("{name} uses {used}")));
-            }
-        }
+        let Some((_, allowed, in_tests)) = ARROWS.iter().find(|(known, ..)| *known == name) else {
+            findings.push(format!("{name} is not in the list of crates in xtask/src/tidy/crates.rs"));
+            continue;
+        };
+        let may = |used: &str, for_tests| allowed.contains(&used) || (for_tests && in_tests.contains(&used));
+        let wrong = dependencies(&file.text).into_iter().filter(|(used, for_tests)| !may(used, *for_tests));
+        findings.extend(wrong.map(|(used, _)| format!("{name} uses {used}")));
     }
     assert_none(&findings, "a new crate or a new arrow between crates needs a record in docs/adr:");
 }
 
 #[test]
-fn dependencies_are_found_in_a_manifest() {
-    let manifest = "[package]\nname = \"a\"\n\n[dependencies]\nb.workspace = true\nc = \"1\"\n\n[dev-dependencies]\nd = \"1\"\n";
-    assert_eq!(dependencies(manifest), ["b", "c"]);
+fn dependencies_are_found_in_every_kind_of_table() {
+    let manifest = "[package]\nname = \"a\"\n\n[dependencies]\nb.workspace = true\nc = \"1\"\n\n\
+                    [target.'cfg(unix)'.dependencies]\nd = \"1\"\n\n[dependencies.e]\nversion = \"1\"\n\n\
+                    [build-dependencies]\nf = \"1\"\n\n[dev-dependencies]\ng = \"1\"\n\n[lints]\nworkspace = true\n";
+    let names: Vec<_> = dependencies(manifest).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["b", "c", "d", "e", "f", "g"]);
+    assert_eq!(dependencies(manifest).last(), Some(&("g", true)));
 }
 
 /// The core is pure: what it must not know does not stand in it. (Clippy watches over its arithmetic.)
 #[test]
 fn the_core_has_no_floats_no_std_and_no_panics() {
+    assert!(read("crates/core/src/lib.rs").lines().any(|line| line == "#![no_std]"), "the core is no_std");
     let banned =
-        ["f32", "f64", "std::", "unsafe", ".unwrap()", ".expect(", "panic!", "unreachable!", "assert!"];
+        ["f32", "f64", "std::", "unsafe", ".unwrap()", ".expect(", "panic!", "unreachable!", "assert"];
+    let float = |line: &str| {
+        let bytes = line.as_bytes();
+        bytes.windows(3).any(|at| at[0].is_ascii_digit() && at[1] == b'.' && at[2].is_ascii_digit())
+    };
     let mut findings = Vec::new();
-    for file in files().iter().filter(|file| file.path.starts_with("crates/core/src/")) {
+    for file in
+        files().iter().filter(|file| file.path.starts_with("crates/core/src/") && file.path.ends_with(".rs"))
+    {
         let code = file.text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
         for (number, line) in code {
-            let found = banned.iter().filter(|word| line.contains(*word));
+            let found = banned.iter().copied().filter(|word| line.contains(word));
+            let found = found.chain(float(line).then_some("a float"));
             findings.extend(found.map(|word| format!("{}:{}: {word}", file.path, number + 1)));
         }
     }

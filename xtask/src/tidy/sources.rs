@@ -4,6 +4,8 @@ use super::{assert_none, files, rust_files};
 
 /// No file is longer, but for those of the ratchet.
 const LINES_MAX: usize = 400;
+/// A `main.rs` takes arguments and calls something.
+const MAIN_LINES_MAX: usize = 60;
 /// Half of the files are no longer than this.
 const LINES_MEDIAN_MAX: usize = 150;
 /// Files that are longer, and how long they are. They may shrink, and then the number here goes down with them.
@@ -27,14 +29,18 @@ fn no_file_is_too_long_to_read() {
     for file in rust_files() {
         let lines = file.text.lines().count();
         lengths.push(lines);
-        let most = RATCHET.iter().find(|(path, _)| *path == file.path).map_or(LINES_MAX, |(_, lines)| *lines);
+        let cap = if file.path.ends_with("src/main.rs") { MAIN_LINES_MAX } else { LINES_MAX };
+        let most = RATCHET.iter().find(|(path, _)| *path == file.path).map_or(cap, |(_, lines)| *lines);
         if lines > most {
             findings.push(format!("{} has {lines} lines, more than {most}", file.path));
-        } else if most > LINES_MAX && lines < most {
+        } else if most > cap && lines < most {
             findings
                 .push(format!("{} has shrunk to {lines} lines: lower its number in the ratchet", file.path));
         }
     }
+    let gone = |path: &str| !rust_files().iter().any(|file| file.path == path);
+    findings
+        .extend(RATCHET.iter().filter(|(path, _)| gone(path)).map(|(path, _)| format!("{path} is no more")));
     assert_none(&findings, "one idea a file:");
     lengths.sort_unstable();
     let median = lengths[lengths.len() / 2];
@@ -47,6 +53,7 @@ fn nothing_is_left_over() {
     let leftovers = [
         ("to", "do!("),
         ("unimple", "mented!("),
+        ("TO", "DO"),
         ("FIX", "ME"),
         ("XX", "X"),
         ("db", "g!("),
@@ -54,6 +61,8 @@ fn nothing_is_left_over() {
         ("thread::sl", "eep"),
         ("/wo", "rk/"),
         ("/ro", "ot/"),
+        ("/ho", "me/"),
+        ("/tm", "p/"),
     ]
     .map(|(a, b)| [a, b].concat());
     let mut findings = Vec::new();
@@ -78,9 +87,15 @@ fn every_file_is_imported() {
         let root = matches!(stem, "lib" | "main" | "build")
             || folder.ends_with("/tests")
             || folder.ends_with("/examples");
-        let declared = format!("mod {stem};");
+        let declares = |line: &str| {
+            let line = line.split("//").next().unwrap_or_default().trim();
+            line.strip_suffix(&format!("mod {stem};")).is_some_and(|visibility| {
+                matches!(visibility.trim(), "" | "pub" | "pub(crate)" | "pub(super)")
+            })
+        };
         let parents = [format!("{folder}.rs"), format!("{folder}/lib.rs"), format!("{folder}/main.rs")];
-        let named = |parent: &&super::File| parents.contains(&parent.path) && parent.text.contains(&declared);
+        let named =
+            |parent: &&super::File| parents.contains(&parent.path) && parent.text.lines().any(declares);
         if !root && !files.iter().any(|parent| named(&parent)) {
             findings.push(file.path.clone());
         }

@@ -56,7 +56,7 @@ pub(crate) fn owed_after(quota: &Quota, state: &Debt, elapsed: u64) -> u64 {
 
 /// The same for a state that was written in another period: converted exactly and rounded up by less than a unit.
 ///
-/// Everything else in a verdict is a whole number of units, so rounding cannot turn a grant into a refusal, and it mints
+/// Everything else in a decision is a whole number of units, so rounding cannot turn a grant into a refusal, and it mints
 /// nothing.
 #[cold]
 fn converted_after(quota: &Quota, state: &Debt, elapsed: u64) -> u64 {

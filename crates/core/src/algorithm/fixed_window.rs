@@ -2,7 +2,7 @@
 //!
 //! Time is cut into windows aligned to the clock; each grants `limit`, then refuses until the next one begins.
 //!
-//! **For** quotas that people reason about by the calendar ("10,000 a month") and for the smallest state. **Not for**
+//! **For** quotas that people reason about by the calendar ("10,000 a month"). **Not for**
 //! protecting capacity: a client that knows the clock gets the limit twice within a moment, before and after a boundary.
 //!
 //! **State:** the window and what was used of it, as [`Count`]. When the limit's numbers change, the window in progress

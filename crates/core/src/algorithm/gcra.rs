@@ -18,9 +18,9 @@
 //! use tollgate_core::algorithm::gcra;
 //! use tollgate_core::{Limit, Micros, Quota, State, decide};
 //! let quota = Quota::new(3, 1, Micros::SECOND)?;
-//! let (mut key, now) = (None, Micros::from_secs(1_000));
-//! decide(&Limit::Gcra(quota), None, now, 2).0.apply(&mut key);
-//! let Some(State::Gcra(debt)) = key else { unreachable!() };
+//! let (mut state, now) = (None, Micros::from_secs(1_000));
+//! decide(&Limit::Gcra(quota), None, now, 2).0.apply(&mut state);
+//! let Some(State::Gcra(debt)) = state else { unreachable!() };
 //! assert_eq!(gcra::arrival(&quota, &debt), Micros::from_secs(1_002));
 //! # Ok::<(), tollgate_core::LimitError>(())
 //! ```

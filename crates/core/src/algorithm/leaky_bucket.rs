@@ -10,14 +10,14 @@
 //! **State:** the level, as [`Debt`].
 //!
 //! **Bound:** no interval of length t admits more than `burst + count × t / period`; the level is never above `burst`,
-//! but for a cost that is [settled](crate::settle) after the fact.
+//! but for a cost that is [settled](crate::settle) after the fact, or after the burst was lowered.
 //!
 //! ```
 //! use tollgate_core::{Limit, Micros, State, decide};
 //! let limit = Limit::leaky_bucket(4, 2, Micros::SECOND)?;
-//! let mut key = None;
-//! let (change, decision) = decide(&limit, key.as_ref(), Micros::from_secs(1_000), 3);
-//! change.apply(&mut key);
+//! let mut state = None;
+//! let (change, decision) = decide(&limit, state.as_ref(), Micros::from_secs(1_000), 3);
+//! change.apply(&mut state);
 //! assert_eq!(decision.remaining, 1); // the level is 3 of 4
 //! assert_eq!(decision.reset_after, Micros::from_millis(1_500)); // 3, drained at 2 per second
 //! # Ok::<(), tollgate_core::LimitError>(())

@@ -18,8 +18,8 @@ pub struct Entry {
 /// Entries in the order of time.
 ///
 /// It keeps running totals instead of costs, so that any number of entries is summed by one subtraction, and found by
-/// bisection: a decision never walks the list.
-#[derive(Clone, Default, Debug)]
+/// bisection: a decision never walks the list. Two lists are equal if they are so to the bit.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct List {
     totals: VecDeque<Total>,
     /// The running total before the first entry.
@@ -28,7 +28,7 @@ pub struct List {
 
 /// An entry as it is kept: its time, and all that was ever charged up to and including it. Totals wrap around; only their
 /// differences mean something.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Total {
     at: Micros,
     through: u64,
@@ -53,6 +53,9 @@ pub enum Then {
     /// Take this much from the entry at this position (after dropping), and remove it if nothing is left.
     Reduce(usize, u64),
 }
+
+/// Room for so many entries is kept, however few there are.
+const ROOM_KEPT: usize = 32;
 
 /// The sum of the entries of a list that was read from outside is at most this; a larger one refuses everything anyway.
 const SUM_MAX: u64 = 1 << 62;
@@ -79,6 +82,12 @@ impl List {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.totals.is_empty()
+    }
+
+    /// What it takes on the heap: room for up to four times its entries, or for 32.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.totals.capacity().saturating_mul(size_of::<Total>())
     }
 
     /// The entries, oldest first.
@@ -146,6 +155,7 @@ impl List {
         for _ in 0..edit.drop {
             self.before = self.totals.pop_front().map_or(self.before, |total| total.through);
         }
+        self.shrink();
         let newest = self.through();
         match edit.then {
             Then::Push(Entry { at, cost }) => {
@@ -157,6 +167,14 @@ impl List {
                 }
             }
             Then::Reduce(position, cost) => self.reduce(position, cost),
+        }
+    }
+
+    /// Gives memory back when three quarters of it lie idle: a burst long ago does not weigh on a key for ever.
+    fn shrink(&mut self) {
+        let (kept, room) = (self.totals.len().saturating_mul(2), self.totals.capacity());
+        if room > ROOM_KEPT && kept.saturating_mul(2) < room {
+            self.totals.shrink_to(kept.max(ROOM_KEPT));
         }
     }
 
@@ -172,14 +190,6 @@ impl List {
         }
     }
 }
-
-impl PartialEq for List {
-    fn eq(&self, other: &Self) -> bool {
-        self.entries().eq(other.entries())
-    }
-}
-
-impl Eq for List {}
 
 /// The numbers of a limit that is kept in a list. `K` makes the change of one of the two algorithms out of an edit.
 #[derive(Clone, Copy)]

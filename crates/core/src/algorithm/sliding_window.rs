@@ -21,10 +21,10 @@
 //! ```
 //! use tollgate_core::{Limit, Micros, decide, peek};
 //! let limit = Limit::sliding_window(10, Micros::MINUTE)?;
-//! let mut key = None;
-//! decide(&limit, None, Micros::from_secs(30), 10).0.apply(&mut key);
+//! let mut state = None;
+//! decide(&limit, None, Micros::from_secs(30), 10).0.apply(&mut state);
 //! // Fifteen seconds into the next minute three quarters of those ten still count: 2.5 are left.
-//! assert_eq!(peek(&limit, key.as_ref(), Micros::from_secs(75), 1).remaining, 2);
+//! assert_eq!(peek(&limit, state.as_ref(), Micros::from_secs(75), 1).remaining, 2);
 //! # Ok::<(), tollgate_core::LimitError>(())
 //! ```
 

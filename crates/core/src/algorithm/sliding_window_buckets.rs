@@ -9,17 +9,20 @@
 //!
 //! **State:** at most `buckets + 1` sums with their times, as [`List`](super::list::List).
 //!
+//! **When its numbers change** entries are judged by the new window. If there are more of them than the new numbers
+//! want, nothing is dropped: new charges merge, and are held longer, never shorter, until the old ones have left.
+//!
 //! **Bound:** `limit` in every span of one window. The window that it really enforces lies between `window` and
 //! `window × (1 + 1 / buckets)`.
 //!
 //! ```
 //! use tollgate_core::{Limit, Micros, decide, peek};
 //! let limit = Limit::sliding_window_buckets(10, Micros::MINUTE, 6)?; // buckets of ten seconds
-//! let mut key = None;
+//! let mut state = None;
 //! for second in [0, 9] {
-//!     decide(&limit, key.as_ref(), Micros::from_secs(second), 5).0.apply(&mut key);
+//!     decide(&limit, state.as_ref(), Micros::from_secs(second), 5).0.apply(&mut state);
 //! }
-//! let left = |second| peek(&limit, key.as_ref(), Micros::from_secs(second), 1).remaining;
+//! let left = |second| peek(&limit, state.as_ref(), Micros::from_secs(second), 1).remaining;
 //! assert_eq!((left(60), left(68), left(69)), (0, 0, 10)); // both leave when the second does
 //! # Ok::<(), tollgate_core::LimitError>(())
 //! ```
@@ -82,7 +85,7 @@ pub(crate) fn standing<'a>(
     let spans = Spans {
         window: rule.window,
         bucket: rule.window.get().div_ceil(u64::from(rule.buckets.max(1))),
-        // Reached only after the number of buckets was lowered while more of them were in use.
+        // Reached only after a change of numbers, while more of them are in use than these would make.
         entries_max: usize::try_from(rule.buckets).unwrap_or(usize::MAX).saturating_add(1),
         kind: Change::EditBuckets,
     };

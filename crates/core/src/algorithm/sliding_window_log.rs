@@ -13,17 +13,18 @@
 //! **Bound:** `limit` in every span (t − window, t], also when a hundred hits come in one microsecond; and a hit is
 //! refused only if it would exceed that. A charge exactly one window old no longer counts.
 //!
-//! A decision takes amortised constant time, whatever the limit, and never more than a bisection of the list; a retry for
-//! a cost of 1 looks at the oldest entry. Only a refund touches all entries after the one it gives back from.
+//! A hit of cost 1 takes amortised constant time, whatever the limit: its retry looks at the oldest entry, and an expired
+//! entry is dropped once, with a charge. A larger cost may take a bisection of the list for its retry. Only a refund
+//! touches all entries after the one it gives back from.
 //!
 //! ```
 //! use tollgate_core::{Limit, Micros, Retry, decide, peek};
 //! let limit = Limit::sliding_window_log(3, Micros::MINUTE)?;
-//! let mut key = None;
+//! let mut state = None;
 //! for second in [0, 20, 40] {
-//!     decide(&limit, key.as_ref(), Micros::from_secs(second), 1).0.apply(&mut key);
+//!     decide(&limit, state.as_ref(), Micros::from_secs(second), 1).0.apply(&mut state);
 //! }
-//! let next = peek(&limit, key.as_ref(), Micros::from_secs(45), 1).retry();
+//! let next = peek(&limit, state.as_ref(), Micros::from_secs(45), 1).retry();
 //! assert_eq!(next, Some(Retry::After(Micros::from_secs(15)))); // when the first is a minute old
 //! # Ok::<(), tollgate_core::LimitError>(())
 //! ```

@@ -20,11 +20,11 @@
 //! use tollgate_core::{Limit, Micros, decide};
 //! // Five at once, and one more every ten seconds.
 //! let limit = Limit::token_bucket(5, 1, Micros::from_secs(10))?;
-//! let (mut key, start) = (None, Micros::from_secs(1_000));
+//! let (mut state, start) = (None, Micros::from_secs(1_000));
 //! let mut granted = Vec::new();
 //! for second in 0..=60 {
-//!     let (change, decision) = decide(&limit, key.as_ref(), start.saturating_add(Micros::from_secs(second)), 2);
-//!     change.apply(&mut key);
+//!     let (change, decision) = decide(&limit, state.as_ref(), start.saturating_add(Micros::from_secs(second)), 2);
+//!     change.apply(&mut state);
 //!     if decision.granted() {
 //!         granted.push(second);
 //!     }

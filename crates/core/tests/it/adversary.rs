@@ -1,4 +1,4 @@
-//! Whoever knows the algorithm gets its bound, and not one hit more. Release gate 14 (C4, C5).
+//! Whoever knows the algorithm gets its bound, and not one hit more. Case 14 of the release gate.
 
 use tollgate_core::{Limit, Micros};
 

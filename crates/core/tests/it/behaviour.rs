@@ -1,6 +1,8 @@
 //! Single decisions that are easy to get wrong.
 
-use tollgate_core::{Decision, Hit, Limit, Micros, Mode, Outcome, Retry, UtcOffset, Window, decide_batch};
+use tollgate_core::{
+    Decision, Hit, Limit, Micros, Mode, Outcome, Retry, Target, UtcOffset, Window, decide_batch,
+};
 
 use crate::key::{Key, NOON, SECOND, each, name, of, wait};
 use tollgate_core::Algorithm;
@@ -196,10 +198,10 @@ fn a_debt_larger_than_a_lowered_burst_is_paid_at_the_new_rate() {
 #[test]
 fn a_shadow_hit_that_is_left_out_gets_an_honest_answer() {
     let limit = Limit::token_bucket(10, 1, Micros::SECOND).unwrap();
-    let keys = [tollgate_core::Key { limit: &limit, state: None }];
-    let hit = |cost, mode| Hit { key: 0, cost, mode };
+    let targets = [Target { limit: &limit, state: None }];
+    let hit = |cost, mode| Hit { target: 0, cost, mode };
     let hits = [hit(8, Mode::Enforced), hit(5, Mode::Shadow), hit(2, Mode::Shadow), hit(0, Mode::Enforced)];
-    let batch = decide_batch(&keys, &hits, Micros::new(NOON));
+    let batch = decide_batch(&targets, &hits, Micros::new(NOON));
     assert!(batch.granted && batch.changes.len() == 1);
     let told: Vec<_> =
         batch.decisions.iter().map(|told| (told.granted(), told.charged, told.remaining)).collect();
@@ -213,13 +215,14 @@ fn hits_on_one_key_add_up() {
     let limit = Limit::token_bucket(10, 1, Micros::SECOND).unwrap();
     let mut key = Key::new(limit);
     key.hit(NOON, 2);
-    let keys = [tollgate_core::Key { limit: &limit, state: key.state.as_ref() }];
-    let hits = [5, 5, 0].map(|cost| Hit { key: 0, cost, mode: Mode::Enforced });
-    let batch = decide_batch(&keys, &hits, Micros::new(NOON));
+    let targets = [Target { limit: &limit, state: key.state.as_ref() }];
+    let hits = [5, 5, 0].map(|cost| Hit { target: 0, cost, mode: Mode::Enforced });
+    let batch = decide_batch(&targets, &hits, Micros::new(NOON));
     let retries: Vec<_> = batch.decisions.iter().map(Decision::retry).collect();
     assert!(!batch.granted);
     assert_eq!(retries, [None, Some(Retry::After(Micros::from_secs(2))), None]);
-    let missing = decide_batch(&keys, &[Hit { key: 7, cost: 1, mode: Mode::Enforced }], Micros::new(NOON));
+    let missing =
+        decide_batch(&targets, &[Hit { target: 7, cost: 1, mode: Mode::Enforced }], Micros::new(NOON));
     assert!(!missing.granted && missing.decisions[0].retry() == Some(Retry::Never));
 }
 
@@ -261,4 +264,20 @@ fn fewer_buckets_merge_and_lose_nothing() {
         panic!("{:?}", key.state)
     };
     assert_eq!((list.len(), list.is_empty()), (50, false));
+}
+
+/// A key that once held a long list, and is quiet since, does not keep the memory of it.
+#[test]
+fn a_list_gives_memory_back() {
+    let mut key = Key::new(Limit::sliding_window_log(Limit::LOG_MAX, Micros::SECOND).unwrap());
+    for at in 0..Limit::LOG_MAX {
+        assert!(key.hit(NOON + at, 1).granted());
+    }
+    let heap = |key: &Key| match &key.state {
+        Some(tollgate_core::State::SlidingWindowLog(list)) => list.heap_bytes(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(heap(&key), 1 << 20);
+    key.hit(NOON + 2 * SECOND, 1);
+    assert!(heap(&key) <= 32 * 16, "{} bytes", heap(&key));
 }

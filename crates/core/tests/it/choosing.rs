@@ -1,14 +1,14 @@
 //! The table on the front page, recomputed: every entry is measured here, or comes from the counts on record.
 
 use tollgate_core::algorithm::list::Entry;
-use tollgate_core::{Algorithm, Count, Debt, TwoCounts};
+use tollgate_core::{Algorithm, Count, Debt, State, TwoCounts};
 
 use crate::key::{Key, SECOND, of, wait};
 
 const FRONT_PAGE: &str = include_str!("../../src/docs/choosing.md");
 const COUNTS: &str = include_str!("../../../../bench/core.txt");
 
-/// What the state of one key takes, besides the store's own overhead.
+/// What must be kept for one key.
 fn memory(algorithm: Algorithm) -> String {
     let entry = size_of::<Entry>();
     match algorithm {
@@ -17,12 +17,37 @@ fn memory(algorithm: Algorithm) -> String {
         }
         Algorithm::FixedWindow => format!("{} bytes", size_of::<Count>()),
         Algorithm::SlidingWindow => format!("{} bytes", size_of::<TwoCounts>()),
-        Algorithm::SlidingWindowBuckets => format!("{entry} bytes × (buckets + 1)"),
-        Algorithm::SlidingWindowLog => format!("{entry} bytes × limit"),
+        Algorithm::SlidingWindowBuckets => {
+            assert_eq!(most_entries(algorithm), 10 + 1);
+            format!("{entry} bytes × (buckets + 1)")
+        }
+        Algorithm::SlidingWindowLog => {
+            assert_eq!(most_entries(algorithm), 50);
+            format!("{entry} bytes × limit")
+        }
     }
 }
 
-/// Greedy demand at every tick and phase, and at random ones: the most that one window admitted, and whether a hit was
+/// The longest list under a limit of 50 in 100 us (and ten buckets), with a hit every microsecond.
+fn most_entries(algorithm: Algorithm) -> usize {
+    let mut key = Key::new(of(algorithm, 50, 100));
+    let lengths = (1_000..2_000).map(|at| {
+        key.hit(at, 1);
+        match &key.state {
+            Some(State::SlidingWindowBuckets(list) | State::SlidingWindowLog(list)) => list.len(),
+            other => panic!("not a list: {other:?}"),
+        }
+    });
+    lengths.max().unwrap()
+}
+
+/// What the page says of a state in memory.
+#[test]
+fn a_state_takes_48_bytes() {
+    assert_eq!(size_of::<State>(), 48);
+}
+
+/// Greedy demand at every tick and phase, and sparser demand: the most that one window admitted, and whether a hit was
 /// refused although fewer than the limit had been admitted in the last window.
 fn errors(algorithm: Algorithm) -> (u64, bool) {
     let (limit, window) = (10, 100);

@@ -1,10 +1,10 @@
-//! The forty cases that gate a release, as far as they concern the pure algorithms, by their numbers.
+//! The cases that gate a release, as far as they concern the pure algorithms, by their numbers in `docs/PROOF.md`.
 
-use tollgate_core::{Hit, Limit, LimitError, Micros, Mode, Quota, Retry, Window, decide_batch};
+use tollgate_core::{Hit, Limit, LimitError, Micros, Mode, Quota, Retry, Target, Window, decide_batch};
 
 use crate::key::{Key, NOON, SECOND, each, name, wait};
 
-/// 1 (C1): a hundred requests in one tick, limit 10. Logs that key entries by time count them as one.
+/// 1: a hundred requests in one tick, limit 10. Logs that key entries by time count them as one.
 #[test]
 fn gate_01_a_hundred_hits_in_one_tick_admit_exactly_the_limit() {
     for limit in each(10, 60 * SECOND) {
@@ -14,7 +14,7 @@ fn gate_01_a_hundred_hits_in_one_tick_admit_exactly_the_limit() {
     }
 }
 
-/// 2 (C6): drain, idle for d, blast. Some limiters give a burst more after idling, others nearly two.
+/// 2: drain, idle for d, blast. Some limiters give a burst more after idling, others nearly two.
 #[test]
 fn gate_02_after_idling_a_bucket_holds_what_came_back_and_no_more() {
     let limits = [
@@ -31,7 +31,7 @@ fn gate_02_after_idling_a_bucket_holds_what_came_back_and_no_more() {
     }
 }
 
-/// 6 (B4): a cost over the capacity is never, not a wait, and charges nothing.
+/// 6: a cost over the capacity is never, not a wait, and charges nothing.
 #[test]
 fn gate_06_a_cost_over_the_capacity_is_never() {
     for limit in each(10, SECOND) {
@@ -45,7 +45,7 @@ fn gate_06_a_cost_over_the_capacity_is_never() {
     }
 }
 
-/// 7 (B5): numbers at the ends of their types are refused when the limit is built, or exact; never unlimited.
+/// 7: numbers at the ends of their types are refused when the limit is built, or exact; never unlimited.
 #[test]
 fn gate_07_extreme_numbers_are_refused_or_exact() {
     let extremes =
@@ -82,7 +82,7 @@ fn exhausts(limit: Limit, capacity: u64) {
     assert!(!key.hit(NOON, 1).granted() && !key.hit(NOON, u64::MAX).granted(), "{limit:?}");
 }
 
-/// 8 (B6): two thousand million per second, and one per ten years, are enforced exactly.
+/// 8: two thousand million per second, and one per ten years, are enforced exactly.
 #[test]
 fn gate_08_very_high_and_very_low_rates_are_exact() {
     let mut fast = Key::new(Limit::gcra(1, 2_000_000_000, Micros::SECOND).unwrap());
@@ -100,7 +100,7 @@ fn gate_08_very_high_and_very_low_rates_are_exact() {
     assert!(slow.hit(NOON + ten_years, 1).granted());
 }
 
-/// 9 (B9): 7 per 3 s does not divide. Here 10^5 steps; `cargo xtask proof` takes 10^8.
+/// 9: 7 per 3 s does not divide. Here 10^5 steps; `cargo xtask proof` takes 10^8.
 #[test]
 fn gate_09_a_rate_that_does_not_divide_does_not_drift() {
     let mut key = Key::new(Limit::token_bucket(5, 7, Micros::from_secs(3)).unwrap());
@@ -111,7 +111,7 @@ fn gate_09_a_rate_that_does_not_divide_does_not_drift() {
     assert_eq!(admitted, 5 + 7 * 100_000 * 100_003 / (3 * SECOND));
 }
 
-/// 10 (INV-T): one tick before the retry, at the retry, and at the whole seconds that a header field can say.
+/// 10: one tick before the retry, at the retry, and at the whole seconds that a header field can say.
 #[test]
 fn gate_10_obeying_the_retry_succeeds_and_a_tick_earlier_does_not() {
     for limit in each(7, 3 * SECOND) {
@@ -125,7 +125,7 @@ fn gate_10_obeying_the_retry_succeeds_and_a_tick_earlier_does_not() {
     }
 }
 
-/// 11 (A1): the clock goes back an hour, then forward two: at most one capacity for each jump, at most one drain lost.
+/// 11: the clock goes back an hour, then forward two: at most one capacity for each jump, at most one drain lost.
 #[test]
 fn gate_11_a_clock_that_jumps_neither_mints_nor_locks_out() {
     let hour = 3_600 * SECOND;
@@ -145,7 +145,7 @@ fn gate_11_a_clock_that_jumps_neither_mints_nor_locks_out() {
     }
 }
 
-/// 12 (A4): instants that arrive out of order credit nothing twice.
+/// 12: instants that arrive out of order credit nothing twice.
 #[test]
 fn gate_12_instants_out_of_order_credit_nothing_twice() {
     for limit in
@@ -161,7 +161,7 @@ fn gate_12_instants_out_of_order_credit_nothing_twice() {
     }
 }
 
-/// 13 (C2): a refused client that retries every millisecond is admitted exactly when the limit frees.
+/// 13: a refused client that retries every millisecond is admitted exactly when the limit frees.
 #[test]
 fn gate_13_retrying_while_refused_delays_nothing() {
     for limit in each(10, SECOND) {
@@ -173,9 +173,9 @@ fn gate_13_retrying_while_refused_delays_nothing() {
     }
 }
 
-// 14 (C4, C5) is the subject of `adversary.rs`.
+// 14 is the subject of `adversary.rs`.
 
-/// 15 (C11): three levels, refused by the third: the first two are as they were.
+/// 15: three levels, refused by the third: the first two are as they were.
 #[test]
 fn gate_15_a_refusal_by_one_level_charges_no_other() {
     let levels = each(10, SECOND);
@@ -186,10 +186,9 @@ fn gate_15_a_refusal_by_one_level_charges_no_other() {
             key.state
         });
         let limits = [&pair[0], &pair[1], &tight];
-        let keys =
-            [0, 1, 2].map(|key| tollgate_core::Key { limit: limits[key], state: states[key].as_ref() });
-        let hits = [0, 1, 2].map(|key| Hit { key, cost: 2, mode: Mode::Enforced });
-        let batch = decide_batch(&keys, &hits, Micros::new(NOON));
+        let targets = [0, 1, 2].map(|key| Target { limit: limits[key], state: states[key].as_ref() });
+        let hits = [0, 1, 2].map(|key| Hit { target: key, cost: 2, mode: Mode::Enforced });
+        let batch = decide_batch(&targets, &hits, Micros::new(NOON));
         assert!(!batch.granted && batch.changes.is_empty());
         let refused: Vec<_> = batch.decisions.iter().map(|decision| !decision.granted()).collect();
         assert_eq!(refused, [false, false, true], "the answer names the level that refused");
@@ -197,7 +196,7 @@ fn gate_15_a_refusal_by_one_level_charges_no_other() {
     }
 }
 
-/// 16 (C10): raising a rate on a live key denies nothing; lowering a limit below its usage leaves 0, and keeps it.
+/// 16: raising a rate on a live key denies nothing; lowering a limit below its usage leaves 0, and keeps it.
 #[test]
 fn gate_16_raising_denies_nothing_and_lowering_does_not_underflow() {
     let mut key = Key::new(Limit::token_bucket(10, 10, Micros::from_secs(60)).unwrap());
@@ -221,7 +220,7 @@ fn gate_16_raising_denies_nothing_and_lowering_does_not_underflow() {
     }
 }
 
-/// 17 (C14): no refusal contradicts itself.
+/// 17: no refusal contradicts itself.
 #[test]
 fn gate_17_a_refusal_has_less_than_its_cost_left_and_something_to_wait_for() {
     for limit in each(10, SECOND) {
@@ -238,7 +237,7 @@ fn gate_17_a_refusal_has_less_than_its_cost_left_and_something_to_wait_for() {
     }
 }
 
-/// 18 (D1), as far as it is arithmetic: 900 ms left are a whole second in a header field.
+/// 18, as far as it is arithmetic: 900 ms left are a whole second in a header field.
 #[test]
 fn gate_18_waits_are_rounded_up_to_seconds() {
     for (micros, seconds) in [(1, 1), (900_000, 1), (1_000_000, 1), (1_000_001, 2), (0, 0)] {

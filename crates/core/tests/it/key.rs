@@ -5,7 +5,7 @@ use tollgate_core::{
     settle,
 };
 
-/// An instant far from every boundary that matters: noon of some Saturday, and a bit.
+/// Noon of some Saturday: a boundary of every aligned window that divides half a day.
 pub(crate) const NOON: u64 = 1_763_208_000_000_000;
 pub(crate) const SECOND: u64 = 1_000_000;
 
