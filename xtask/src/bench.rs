@@ -70,7 +70,7 @@ pub(crate) fn run(record: bool) -> Result<(), String> {
         println!("{name:44} {count:>8} {:>10}", before.map_or("-".into(), |before| before.to_string()));
         let _ = writeln!(lines, "{name} {count}");
         // A case that is not on record cannot be compared, and does not pass.
-        if before.is_none_or(|before| count * 100 > before * (100 + REGRESSION_PERCENT_MAX)) {
+        if before.is_none_or(|before| regressed(before, count)) {
             worse.push(name);
         }
     }
@@ -90,13 +90,18 @@ fn flat(lines: &str) -> Result<(), String> {
     for what in ["granted", "refused"] {
         let count = |limit: u64| recorded(lines, &format!("sliding_window_log {what} {limit}")).unwrap_or(0);
         let (small, large) = (count(10), count(10_000));
-        if large * 100 > small * (100 + REGRESSION_PERCENT_MAX) {
+        if regressed(small, large) {
             return Err(format!(
                 "the log's cost grows with its limit: {what}, {small} at 10, {large} at 10,000"
             ));
         }
     }
     Ok(())
+}
+
+/// Whether a count is more than the tolerated share above another.
+const fn regressed(before: u64, now: u64) -> bool {
+    now * 100 > before * (100 + REGRESSION_PERCENT_MAX)
 }
 
 fn recorded(lines: &str, name: &str) -> Option<u64> {
@@ -155,4 +160,34 @@ fn report(lines: &str) -> Result<String, String> {
         let _ = writeln!(table, "| {} | {} | {granted} | {refused} | {whole} |", case.who, case.limit);
     }
     Ok(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{flat, recorded, regressed};
+
+    #[test]
+    fn ten_percent_more_is_tolerated_and_no_more() {
+        assert!(!regressed(200, 220) && regressed(200, 221));
+    }
+
+    #[test]
+    fn a_case_is_found_by_its_whole_name() {
+        let lines = "gcra granted 100 202\ngcra granted 1000 205\n";
+        assert_eq!(recorded(lines, "gcra granted 100"), Some(202));
+        assert_eq!(recorded(lines, "gcra granted 10"), None);
+    }
+
+    #[test]
+    fn a_log_whose_cost_grows_with_its_limit_is_noticed() {
+        let lines = |large: u64| {
+            let both = |limit, count| {
+                format!(
+                    "sliding_window_log granted {limit} {count}\nsliding_window_log refused {limit} {count}\n"
+                )
+            };
+            both(10, 300) + &both(10_000, large)
+        };
+        assert!(flat(&lines(310)).is_ok() && flat(&lines(400)).is_err());
+    }
 }
