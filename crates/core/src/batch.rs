@@ -14,8 +14,8 @@ pub struct Batch {
     /// In a granted batch each tells how its target stands after it. In a refused batch each tells how its target
     /// stands uncharged; an enforced hit is refused there if it does not fit *together with* the enforced hits before it
     /// on the same target, and its retry is the instant at which they do: so it may be refused, even for ever, with more
-    /// remaining than its own cost. The longest retry of a refused batch is when it is granted as a whole, and *never*
-    /// if any says never.
+    /// remaining than its own cost. The longest retry of a refused batch is when it is granted as a whole (unless a state
+    /// lies more than a drain ahead of the clock, law 7), and *never* if any says never.
     pub decisions: Vec<Decision>,
     /// What to apply to which target's state: every change, or none of them.
     pub changes: Vec<(usize, Change)>,
@@ -25,8 +25,8 @@ pub struct Batch {
 /// charged; otherwise none is.
 ///
 /// Hits on the same target add up, enforced ones first, so that a shadow hit never takes room from an enforced one. A
-/// hit on a target that is not there is refused for ever. The work grows with the square of the number of hits: whoever takes
-/// batches from outside bounds them.
+/// hit on a target that is not there is refused for ever. The work grows with the square of the number of hits (whoever
+/// takes batches from outside bounds them); a shadow hit that is left out beside others on its target copies its state.
 ///
 /// ```
 /// use tollgate_core::{Hit, Limit, Micros, Mode, Target, decide_batch};
@@ -107,6 +107,9 @@ impl Tab<'_> {
         if decision.granted() {
             self.take(hit.target, sum);
             return (change, decision);
+        }
+        if taken == 0 {
+            return (Change::Keep, decision);
         }
         // Left out: it waits for a key that has been charged with the rest, which is the one thing that has to be copied.
         let mut after = target.state.cloned();

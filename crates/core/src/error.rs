@@ -22,7 +22,8 @@ pub enum LimitError {
         count: u64,
         /// The period that was asked for.
         period: Micros,
-        /// The nearest quota that fits: never more generous than the one asked for.
+        /// The nearest quota that fits: never more generous than the one asked for, unless that is slower than the slowest
+        /// there is.
         nearest: Quota,
     },
     /// A window of no length, or one longer than [`Limit::WINDOW_MAX`](crate::Limit::WINDOW_MAX).

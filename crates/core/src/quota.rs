@@ -105,7 +105,8 @@ impl Quota {
             (count, period) = match (count * shorter, shorter) {
                 (_, 0) => (most - 1, 1),
                 (scaled, _) if scaled < period => (1, most - 1),
-                (scaled, shorter) => (scaled / period, shorter),
+                // With that count, the shortest period that is no faster than asked.
+                (scaled, _) => (scaled / period, (scaled / period * period).div_ceil(count)),
             };
         }
         let burst_max = ((most - count) / period) as u64;

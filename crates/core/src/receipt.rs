@@ -7,9 +7,10 @@ use crate::{Limit, Micros};
 /// It is neither `Clone` nor `Copy`, so that one charge is not given back twice by oversight. [`refund`](crate::refund)
 /// borrows it, because a pure function may be tried again; whoever applies the change drops the receipt.
 ///
-/// A receipt is void under other numbers than those of its charge. Two things cannot be told apart here and are left to
-/// whoever hands out receipts: numbers that were changed and changed back in between, and a charge that a jump of the
-/// clock made a state forget, under which the same instant came again.
+/// A receipt is void under other numbers than those of its charge. Three things cannot be told apart here and are left to
+/// whoever hands out receipts: numbers that were changed and changed back in between; a charge that a clock running back
+/// made a state forget; and a charge into a fixed window that had kept its end from earlier numbers, once that window's
+/// state was dropped.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Receipt {
     /// The store's time of the charge ([`Decision::at`](crate::Decision::at)).

@@ -99,7 +99,8 @@ impl fmt::Display for Window {
 impl Window {
     /// When the window that holds `now` began, and when the next one begins.
     ///
-    /// An instant above [`Micros::INSTANT_MAX`] is read as that one. A window of no length (no limit has one) is read as
+    /// A window that began before the epoch is said to begin at it. An instant above [`Micros::INSTANT_MAX`] is read as
+    /// that one. A window of no length (no limit has one) is read as
     /// one of a microsecond.
     #[must_use]
     pub fn bounds(&self, now: Micros) -> (Micros, Micros) {

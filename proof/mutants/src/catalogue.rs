@@ -60,7 +60,7 @@ pub const MUTANTS: &[Mutant] = &[
         "capacity.saturating_sub(cost).saturating_mul(self.quota.period())",
         "capacity.saturating_sub(cost).max(self.quota.period())",
     ),
-    mutant("algorithm/debt", "debt.saturating_sub(drained)", "debt.max(drained)"),
+    mutant("algorithm/debt", "owed.saturating_sub(drained)", "owed.max(drained)"),
     mutant(
         "algorithm/debt",
         "self.owed.saturating_add(cost.saturating_mul(self.quota.period()))",
@@ -103,6 +103,7 @@ pub const MUTANTS: &[Mutant] = &[
         "receipt.cost.min(self.count.used)",
         "receipt.cost.max(self.count.used)",
     ),
+    mutant("algorithm/fixed_window", "start.max(over)", "start.min(over)"),
     // Calendar windows.
     mutant("window", "day.saturating_add(3)", "day.saturating_add(4)"),
     mutant("window", "first_day_of_month(guess) > day", "first_day_of_month(guess) >= day"),

@@ -43,10 +43,20 @@ impl Counts {
         self.events.iter().filter(|event| event.counted == window).map(|event| event.amount).sum()
     }
 
+    /// A window in which nothing has happened yet. It begins no earlier than the last one ended.
+    fn fresh(&self, spec: &Spec, at: u64) -> Two {
+        let (mut start, end) = spec.window_of(at);
+        if let Some(over) =
+            self.events.last().map(|last| last.window.1).filter(|over| *over <= at && !self.sliding)
+        {
+            start = start.max(over);
+        }
+        Two { window: (start, end), current: 0, previous: 0, previous_window: (0, 0) }
+    }
+
     fn two(&self, spec: &Spec, look: Look) -> Two {
-        let fresh = |window| Two { window, current: 0, previous: 0, previous_window: (0, 0) };
         let Some(last) = self.events.last().filter(|_| look.counts) else {
-            return fresh(spec.window_of(look.at));
+            return self.fresh(spec, look.at);
         };
         let (start, end) = last.window;
         if look.at < end {
@@ -68,7 +78,7 @@ impl Counts {
                 previous_window: (start, end),
             };
         }
-        fresh(spec.window_of(look.at))
+        self.fresh(spec, look.at)
     }
 }
 

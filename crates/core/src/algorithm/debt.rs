@@ -10,29 +10,41 @@ use crate::{Change, Debt, Micros, Quota, Receipt, State};
 pub(crate) struct Owing<K> {
     quota: Quota,
     at: Micros,
+    /// What is owed, or [`BEYOND_COUNTING`].
     owed: u64,
+    /// What is owed if it is beyond counting.
+    wide: u128,
     kind: K,
 }
 
 impl<K: Fn(Debt) -> State + Copy> Owing<K> {
     #[inline]
     pub(crate) fn new(quota: &Quota, state: Option<&Debt>, now: Micros, kind: K) -> Self {
-        let fresh = Self { quota: *quota, at: now, owed: 0, kind };
+        let fresh = Self { quota: *quota, at: now, owed: 0, wide: 0, kind };
         let Some(state) = state else { return fresh };
         if state.at > now && state.at.saturating_sub(now) > quota.drain() {
             return fresh;
         }
         let at = now.max(state.at);
         let elapsed = at.saturating_sub(state.at).get();
-        Self { at, owed: owed_after(quota, state, elapsed), ..fresh }
+        if state.period != quota.period() {
+            let wide = converted_after(quota, state, elapsed);
+            return Self { at, owed: u64::try_from(wide).unwrap_or(BEYOND_COUNTING), wide, ..fresh };
+        }
+        // Saturating is exact here: a debt is far below what it saturates at, so it is gone either way.
+        let drained = elapsed.saturating_mul(quota.count());
+        Self { at, owed: state.debt.saturating_sub(drained), ..fresh }
     }
 
-    /// How long so many of the units that are owed take to drain. Of a debt beyond counting nobody sees the end.
+    /// How long until no more than `allowed` is owed.
     #[inline]
-    fn drain(&self, units: u64) -> Micros {
+    fn drain_to(&self, allowed: u64) -> Micros {
         if self.owed == BEYOND_COUNTING {
-            return Micros::new(u64::MAX);
+            let excess = self.wide.saturating_sub(u128::from(allowed));
+            let wait = excess.div_ceil(u128::from(self.quota.count()));
+            return Micros::new(u64::try_from(wait).unwrap_or(u64::MAX));
         }
+        let units = self.owed.saturating_sub(allowed);
         Micros::new(units.div_ceil(self.quota.count()))
     }
 }
@@ -40,30 +52,20 @@ impl<K: Fn(Debt) -> State + Copy> Owing<K> {
 /// The largest debt that is ever written. A grant leaves at most a burst, a settled cost at most two.
 const DEBT_MAX: u64 = (1 << 53) - 1;
 
-/// What a debt of 2^64 units or more is read as. It takes a limit lowered beyond all measure.
+/// A debt of so many units or more takes 128 bits: only one that was written in a much shorter period does.
 const BEYOND_COUNTING: u64 = u64::MAX;
 
-/// What a state owes, in the quota's own units, after so many microseconds: all of it, also where it is more than a
-/// burst, because the burst was larger when it was charged or because a cost was settled after the fact.
-#[inline]
-pub(crate) fn owed_after(quota: &Quota, state: &Debt, elapsed: u64) -> u64 {
-    if state.period != quota.period() {
-        return converted_after(quota, state, elapsed);
-    }
-    // Saturating is exact here: a debt is far below what it saturates at, so it is gone either way.
-    state.debt.saturating_sub(elapsed.saturating_mul(quota.count()))
-}
-
-/// The same for a state that was written in another period: converted exactly and rounded up by less than a unit.
+/// What a state that was written in another period owes after so many microseconds: all of it, converted exactly and
+/// rounded up by less than a unit.
 ///
-/// Everything else in a decision is a whole number of units, so rounding cannot turn a grant into a refusal, and it mints
-/// nothing.
+/// Everything else in a decision is a whole number of units, so rounding cannot turn a grant into a refusal, and it
+/// mints nothing.
 #[cold]
-fn converted_after(quota: &Quota, state: &Debt, elapsed: u64) -> u64 {
+fn converted_after(quota: &Quota, state: &Debt, elapsed: u64) -> u128 {
     let scaled = u128::from(state.debt).saturating_mul(u128::from(quota.period()));
-    let debt = scaled.div_ceil(u128::from(state.period.max(1)));
+    let owed = scaled.div_ceil(u128::from(state.period.max(1)));
     let drained = u128::from(elapsed).saturating_mul(u128::from(quota.count()));
-    u64::try_from(debt.saturating_sub(drained)).unwrap_or(BEYOND_COUNTING)
+    owed.saturating_sub(drained)
 }
 
 impl<K: Fn(Debt) -> State + Copy> Standing for Owing<K> {
@@ -78,12 +80,12 @@ impl<K: Fn(Debt) -> State + Copy> Standing for Owing<K> {
 
     fn wait(&self, capacity: u64, cost: u64) -> Micros {
         let allowed = capacity.saturating_sub(cost).saturating_mul(self.quota.period());
-        self.drain(self.owed.saturating_sub(allowed))
+        self.drain_to(allowed)
     }
 
     #[inline]
     fn drained(&self) -> Micros {
-        self.drain(self.owed)
+        self.drain_to(0)
     }
 
     #[inline]

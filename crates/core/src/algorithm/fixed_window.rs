@@ -64,14 +64,18 @@ pub(crate) struct InWindow {
 
 #[inline]
 pub(crate) fn standing(rule: &FixedWindow, state: Option<&State>, now: Micros) -> InWindow {
+    let mut over = Micros::ZERO;
     if let Some(State::FixedWindow(count)) = state {
         let at = now.max(count.start);
         let length = count.end.saturating_sub(count.start);
         if at < count.end && at.saturating_sub(now) <= length {
             return InWindow { at, count: *count };
         }
+        over = count.end;
     }
     let (start, end) = rule.window.bounds(now);
+    // A window that kept its end when the numbers changed may reach into this one: what was charged then is not in it.
+    let start = if over <= now { start.max(over) } else { start };
     InWindow { at: now, count: Count { start, end, used: 0 } }
 }
 

@@ -25,13 +25,15 @@
 //! # Ok::<(), tollgate_core::LimitError>(())
 //! ```
 
-use super::debt::{Owing, owed_after};
+use super::debt::Owing;
+use super::standing::Standing;
 use crate::{Debt, Micros, Quota, State};
 
 /// The theoretical arrival time: the first microsecond at which the key owes nothing.
 #[must_use]
 pub fn arrival(quota: &Quota, state: &Debt) -> Micros {
-    state.at.saturating_add(Micros::new(owed_after(quota, state, 0).div_ceil(quota.count())))
+    let owing = Owing::new(quota, Some(state), state.at, State::Gcra);
+    state.at.saturating_add(owing.drained())
 }
 
 #[inline]

@@ -155,7 +155,6 @@ impl List {
         for _ in 0..edit.drop {
             self.before = self.totals.pop_front().map_or(self.before, |total| total.through);
         }
-        self.shrink();
         let newest = self.through();
         match edit.then {
             Then::Push(Entry { at, cost }) => {
@@ -168,6 +167,7 @@ impl List {
             }
             Then::Reduce(position, cost) => self.reduce(position, cost),
         }
+        self.shrink();
     }
 
     /// Gives memory back when three quarters of it lie idle: a burst long ago does not weigh on a key for ever.

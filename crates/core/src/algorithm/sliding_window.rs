@@ -13,7 +13,8 @@
 //! its end, and the next begins there.
 //!
 //! **Bound:** `limit` in each aligned window; `limit × (1 + s / window)` in any span s of at most one window. With
-//! hits of cost 1 an adversary gets `2 × limit − 1` in a span of one window, and no more.
+//! hits of cost 1 an adversary gets up to `2 × limit − 1` in a span of one window (if the limit is no larger than the
+//! number of steps), and no more.
 //!
 //! Elapsed time is counted in 2^20 steps at the most, rounded down, and the weighted count is never rounded in the
 //! caller's favour.

@@ -14,8 +14,8 @@
 //! refused only if it would exceed that. A charge exactly one window old no longer counts.
 //!
 //! A hit of cost 1 takes amortised constant time, whatever the limit: its retry looks at the oldest entry, and an expired
-//! entry is dropped once, with a charge. A larger cost may take a bisection of the list for its retry. Only a refund
-//! touches all entries after the one it gives back from.
+//! entry is dropped once, with a charge. A larger cost, or a key that is overdrawn or whose limit was lowered, may take
+//! a bisection of the list. A refund touches all entries after the one it gives back from.
 //!
 //! ```
 //! use tollgate_core::{Limit, Micros, Retry, decide, peek};

@@ -266,6 +266,36 @@ fn fewer_buckets_merge_and_lose_nothing() {
     assert_eq!((list.len(), list.is_empty()), (50, false));
 }
 
+/// A window of a minute that is in progress when the limit becomes one per hour: what is charged into it then is not in
+/// the hour's window, and is not given back from there.
+#[test]
+fn a_refund_does_not_reach_into_a_window_that_began_later() {
+    let minutely = Limit::fixed_window(100, Window::Every(Micros::MINUTE)).unwrap();
+    let mut key = Key::new(minutely);
+    key.hit(NOON + 30 * SECOND, 1);
+    key.limit = Limit::fixed_window(1_000, Window::Every(Micros::HOUR)).unwrap();
+    let receipt = key.hit(NOON + 40 * SECOND, 400).receipt(&key.limit).unwrap();
+    assert_eq!(key.take(NOON + 60 * SECOND, u64::MAX), 1_000);
+    assert_eq!(key.refund(NOON + 60 * SECOND, &receipt).remaining, 0);
+}
+
+/// A debt whose units in the new period need more than 64 bits is waited for as exactly as any other.
+#[test]
+fn a_debt_beyond_64_bits_has_an_honest_retry() {
+    let mut key = Key::new(Limit::gcra(300_000_000, 1, Micros::new(1)).unwrap());
+    key.take(NOON, u64::MAX);
+    let quota = tollgate_core::Quota::new(50_000, 86_399_999_999, Micros::DAY).unwrap();
+    key.limit = Limit::Gcra(quota);
+    let refused = key.peek(NOON, 1);
+    let retry = NOON + wait(&refused);
+    assert!(
+        wait(&refused) < 300 * SECOND && key.peek(retry, 1).granted() && !key.peek(retry - 1, 1).granted()
+    );
+    let Some(tollgate_core::State::Gcra(debt)) = &key.state else { panic!("{:?}", key.state) };
+    let arrival = tollgate_core::algorithm::gcra::arrival(&quota, debt);
+    assert_eq!(arrival, Micros::new(NOON).saturating_add(refused.reset_after));
+}
+
 /// A key that once held a long list, and is quiet since, does not keep the memory of it.
 #[test]
 fn a_list_gives_memory_back() {

@@ -104,6 +104,7 @@ fn the_nearest_fits_and_nothing_nearer_does() {
         assert!(!faster || slowest, "{count} per {period}: {fits}");
     }
     assert_eq!(nearest(1, (1 << 52) + 1, 1).count(), (1 << 52) - 2);
+    assert_eq!(nearest(1, 3, 1 << 53).period(), (1_u64 << 53).div_ceil(3));
 }
 
 #[test]
