@@ -128,7 +128,7 @@ fn trace<E: Engine>(
     Ok(())
 }
 
-/// A wait that is longer than anybody can try out: a debt beyond counting.
+/// A wait that is longer than anybody can try out.
 const BEYOND_TIME: u64 = 1 << 62;
 
 /// One act and its answer.
