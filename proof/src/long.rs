@@ -14,17 +14,18 @@ use tollgate_proof::spec::{Calendar, Spec};
 /// How many decisions one piece of work compares. Each piece has a seed of its own.
 const CHUNK: u64 = 1_000_000;
 
-/// Prints the report as it grows.
+/// Prints the report as it grows. `only` leaves the other algorithms' comparison with the model out.
 ///
 /// # Errors
 /// With the first difference or broken law.
-pub(crate) fn run(decisions: u64, seed: u64) -> Result<(), String> {
+pub(crate) fn run(decisions: u64, seed: u64, only: Option<Algorithm>) -> Result<(), String> {
     println!("seed {seed}\n");
     println!(
         "| algorithm | decisions | differences | charged | refused | never | refunds | settled | clock back | changes | \
          time |\n|---|---|---|---|---|---|---|---|---|---|---|"
     );
-    for (number, algorithm) in (0..).zip(Algorithm::ALL) {
+    let chosen = |algorithm: &Algorithm| only.is_none_or(|only| only == *algorithm);
+    for (number, algorithm) in (0..).zip(Algorithm::ALL).filter(|(_, algorithm)| chosen(algorithm)) {
         // Traces of their own for each: a piece of work says its seed if it finds something.
         let (tally, time) = timed(|| compared(algorithm, seed.wrapping_add(number << 40), decisions));
         let Tally { decisions, charged, refused, never, refunds, settled, clock_back, changed } = tally?;

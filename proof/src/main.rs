@@ -17,11 +17,12 @@ fn main() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
-        [] => long::run(DECISIONS, SEED),
+        [] => long::run(DECISIONS, SEED, None),
         ["replay", judge, algorithm, seed, case] => replay(judge, algorithm, number(seed)?, number(case)?),
-        [decisions] => long::run(number(decisions)?, SEED),
-        [decisions, seed] => long::run(number(decisions)?, number(seed)?),
-        _ => Err("usage: [DECISIONS [SEED]], or replay JUDGE ALGORITHM SEED CASE".into()),
+        [decisions] => long::run(number(decisions)?, SEED, None),
+        [decisions, seed] => long::run(number(decisions)?, number(seed)?, None),
+        [decisions, seed, only] => long::run(number(decisions)?, number(seed)?, Some(algorithm(only)?)),
+        _ => Err("usage: [DECISIONS [SEED [ALGORITHM]]], or replay JUDGE ALGORITHM SEED CASE".into()),
     }
 }
 
@@ -29,10 +30,14 @@ fn number(word: &str) -> Result<u64, String> {
     word.parse().map_err(|error| format!("`{word}` is not a number: {error}"))
 }
 
+fn algorithm(word: &str) -> Result<Algorithm, String> {
+    let known = Algorithm::ALL.into_iter().find(|known| known.name() == word);
+    known.ok_or_else(|| format!("`{word}` is no algorithm"))
+}
+
 /// One case again, before the model or a law.
 fn replay(judge: &str, algorithm: &str, seed: u64, case: u64) -> Result<(), String> {
-    let algorithm =
-        Algorithm::ALL.into_iter().find(|known| known.name() == algorithm).ok_or("no such algorithm")?;
+    let algorithm = self::algorithm(algorithm)?;
     if judge == "model" {
         println!("{}", compare::replay::<Core>(algorithm, seed, case));
         return Ok(());

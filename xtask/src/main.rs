@@ -18,7 +18,8 @@ usage: cargo xtask COMMAND
 
   test                     install what the tests need, then run all of them: formatting, lints, tests (tidy among
                            them), docs, examples, the README's commands
-  proof [DECISIONS [SEED]] the long run against the model; in full (10^9 decisions per algorithm) if no number is given,
+  proof [DECISIONS [SEED [ALGORITHM]]]
+                           the long run against the model; in full (10^9 decisions per algorithm) if no number is given,
                            and then it writes docs/PROOF.md
   proof replay JUDGE ALGORITHM SEED CASE
                            one case again; JUDGE is `model` or the number of a law

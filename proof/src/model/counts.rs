@@ -133,7 +133,9 @@ impl Model for Counts {
         }
         self.events.push(Event { window: two.window, counted, amount: -amount });
         let previous = if self.sliding { two.previous } else { 0 };
-        if two.current + previous == amount {
+        // A window that began late, because the one before it kept its end, is not forgotten.
+        let whole = self.sliding || spec.window_of(two.window.0).0 == two.window.0;
+        if two.current + previous == amount && whole {
             self.clear();
         }
     }

@@ -60,6 +60,8 @@ impl FixedWindow {
 pub(crate) struct InWindow {
     at: Micros,
     count: Count,
+    /// Which windows there are.
+    window: Window,
 }
 
 #[inline]
@@ -69,14 +71,14 @@ pub(crate) fn standing(rule: &FixedWindow, state: Option<&State>, now: Micros) -
         let at = now.max(count.start);
         let length = count.end.saturating_sub(count.start);
         if at < count.end && at.saturating_sub(now) <= length {
-            return InWindow { at, count: *count };
+            return InWindow { at, count: *count, window: rule.window };
         }
         over = count.end;
     }
     let (start, end) = rule.window.bounds(now);
     // A window that kept its end when the numbers changed may reach into this one: what was charged then is not in it.
     let start = if over <= now { start.max(over) } else { start };
-    InWindow { at: now, count: Count { start, end, used: 0 } }
+    InWindow { at: now, count: Count { start, end, used: 0 }, window: rule.window }
 }
 
 impl Standing for InWindow {
@@ -108,6 +110,10 @@ impl Standing for InWindow {
     }
 
     fn change(&self) -> Change {
-        if self.count.used == 0 { Change::Forget } else { Change::Replace(State::FixedWindow(self.count)) }
+        // A window that began late, because the one before it kept its end, remembers that.
+        if self.count.used == 0 && self.window.bounds(self.count.start).0 == self.count.start {
+            return Change::Forget;
+        }
+        Change::Replace(State::FixedWindow(self.count))
     }
 }
