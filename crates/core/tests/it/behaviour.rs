@@ -275,6 +275,9 @@ fn a_refund_does_not_reach_into_a_window_that_began_later() {
     key.hit(NOON + 30 * SECOND, 1);
     key.limit = Limit::fixed_window(1_000, Window::Every(Micros::HOUR)).unwrap();
     let receipt = key.hit(NOON + 40 * SECOND, 400).receipt(&key.limit).unwrap();
+    // Also when the new window is emptied again by a refund of its own.
+    let own = key.hit(NOON + 60 * SECOND, 5).receipt(&key.limit).unwrap();
+    assert_eq!(key.refund(NOON + 60 * SECOND, &own).remaining, 1_000);
     assert_eq!(key.take(NOON + 60 * SECOND, u64::MAX), 1_000);
     assert_eq!(key.refund(NOON + 60 * SECOND, &receipt).remaining, 0);
 }
