@@ -59,7 +59,7 @@ fn cases() -> Vec<Case> {
 pub(crate) fn run(record: bool) -> Result<(), String> {
     install()?;
     captured(command(
-        "cargo build --release --locked --manifest-path bench/Cargo.toml --target-dir bench/target",
+        "cargo build --release --locked --manifest-path bench/Cargo.toml --target-dir bench/target -p counts",
     ))?;
     let on_record = fs::read_to_string(root().join(RECORD)).unwrap_or_default();
     let (mut lines, mut worse) = (String::new(), Vec::new());

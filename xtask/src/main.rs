@@ -2,6 +2,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool")]
 
 mod bench;
+mod bench_memory;
 mod examples;
 mod marked;
 mod proof;
@@ -25,6 +26,8 @@ usage: cargo xtask COMMAND
                            one case again; JUDGE is `model` or the number of a law
   bench core [--record]    count instructions per decision (callgrind); fails on a regression over 10 %;
                            --record makes the counts the new ones to compare with, and writes docs/BENCHMARKS.md
+  bench memory [quick]     limiters in memory side by side: time, memory, latency; writes docs/BENCHMARKS.md and
+                           docs/keys.svg, but not if it is quick
 ";
 
 fn main() -> ExitCode {
@@ -35,6 +38,8 @@ fn main() -> ExitCode {
         ["proof", numbers @ ..] => proof::run(numbers),
         ["bench", "core"] => bench::run(false),
         ["bench", "core", "--record"] => bench::run(true),
+        ["bench", "memory"] => bench_memory::run(false),
+        ["bench", "memory", "quick"] => bench_memory::run(true),
         _ => Err(USAGE.to_string()),
     };
     match done {

@@ -65,7 +65,21 @@ pub fn settle(limit: &Limit, state: Option<&State>, now: Micros, cost: u64) -> (
 ///
 /// The decision tells how the key stands afterwards.
 pub fn refund(limit: &Limit, state: Option<&State>, now: Micros, receipt: &Receipt) -> (Change, Decision) {
-    resolve(limit, state, now, Ask::Refund(receipt))
+    resolve(limit, state, now, Ask::Refund(receipt, receipt.cost))
+}
+
+/// Gives back a part of the receipt's charge: what it still weighs beyond what the rest would weigh alone.
+///
+/// After a charge of 100 of which 70 are given back the key stands as if 30 had been charged (or lower, where something else
+/// has gone by in between; never higher). More than was charged is read as all of it. For a cost that was a guess.
+pub fn refund_part(
+    limit: &Limit,
+    state: Option<&State>,
+    now: Micros,
+    receipt: &Receipt,
+    part: u64,
+) -> (Change, Decision) {
+    resolve(limit, state, now, Ask::Refund(receipt, part.min(receipt.cost)))
 }
 
 /// What is asked of a key: the one thing in which the functions above differ.
@@ -74,7 +88,8 @@ enum Ask<'a> {
     Cost(u64),
     UpTo(u64),
     Settle(u64),
-    Refund(&'a Receipt),
+    /// A receipt, and how much of it.
+    Refund(&'a Receipt, u64),
 }
 
 // Inlined into each of the functions above, so that each is compiled for its own question alone.
@@ -100,7 +115,7 @@ fn resolve(limit: &Limit, state: Option<&State>, now: Micros, ask: Ask<'_>) -> (
 fn unlimited(now: Micros, ask: Ask<'_>) -> Decision {
     let charged = match ask {
         Ask::Cost(cost) | Ask::UpTo(cost) | Ask::Settle(cost) => cost,
-        Ask::Refund(_) => 0,
+        Ask::Refund(..) => 0,
     };
     Decision {
         outcome: Outcome::Granted,
@@ -137,8 +152,8 @@ fn answer<S: Standing>(standing: S, limit: &Limit, now: Micros, ask: Ask<'_>) ->
         Ask::UpTo(_) => (refused(1), 0),
         // Doubled: a settled cost may overdraw by one capacity.
         Ask::Settle(cost) => (Outcome::Granted, cost.min(standing.room(capacity.saturating_mul(2)))),
-        Ask::Refund(receipt) => {
-            let refunded = if receipt.limit == *limit { standing.refunded(receipt) } else { None };
+        Ask::Refund(receipt, part) => {
+            let refunded = if receipt.limit == *limit { standing.refunded(receipt, part) } else { None };
             return match refunded {
                 Some(after) => (after.change(), report(&after, Outcome::Granted, 0, after.room(capacity))),
                 None => (Change::Keep, report(&standing, Outcome::Granted, 0, room)),

@@ -27,7 +27,7 @@ mod state;
 mod time;
 mod window;
 
-pub use algorithm::{decide, decide_up_to, peek, refund, settle};
+pub use algorithm::{decide, decide_up_to, peek, refund, refund_part, settle};
 pub use batch::{Batch, decide_batch};
 pub use change::Change;
 pub use decision::{Decision, Outcome, Retry};

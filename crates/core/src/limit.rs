@@ -186,6 +186,36 @@ impl Limit {
         }
     }
 
+    /// The same limit while the calendar runs so many microseconds ahead of the clock that `now` is taken from (or behind
+    /// it, if negative): a fixed window that begins from now on begins and ends by the calendar. Other limits know no
+    /// calendar.
+    ///
+    /// A store whose clock does not follow corrections of the wall clock says so with this; a window in progress keeps its
+    /// end.
+    ///
+    /// ```
+    /// use tollgate_core::{Limit, Micros, Window, decide};
+    /// let limit = Limit::fixed_window(9, Window::Every(Micros::MINUTE))?;
+    /// let (_, decision) = decide(&limit, None, Micros::from_secs(130), 1);
+    /// assert_eq!(decision.reset_after, Micros::from_secs(50)); // the minute ends at 180
+    /// let (_, decision) = decide(&limit.with_calendar_ahead(20_000_000), None, Micros::from_secs(130), 1);
+    /// assert_eq!(decision.reset_after, Micros::from_secs(30)); // by the calendar it is 150
+    /// # Ok::<(), tollgate_core::LimitError>(())
+    /// ```
+    #[must_use]
+    pub const fn with_calendar_ahead(self, micros: i64) -> Self {
+        match self {
+            Self::FixedWindow(rule) => Self::FixedWindow(rule.with_calendar_ahead(micros)),
+            Self::Unlimited
+            | Self::TokenBucket(_)
+            | Self::LeakyBucket(_)
+            | Self::Gcra(_)
+            | Self::SlidingWindow(_)
+            | Self::SlidingWindowBuckets(_)
+            | Self::SlidingWindowLog(_) => self,
+        }
+    }
+
     /// The algorithm, unless it is unlimited.
     #[must_use]
     pub const fn algorithm(&self) -> Option<Algorithm> {

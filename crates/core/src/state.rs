@@ -1,7 +1,8 @@
 //! Where a key stands under one limit: what a store keeps, and nothing that can be worked out from it.
 
-use crate::Micros;
+use crate::algorithm::debt;
 use crate::algorithm::list::List;
+use crate::{Micros, Quota};
 
 /// Where a key stands under one limit. A store keeps it by key and hands it back to [`decide`](crate::decide).
 ///
@@ -37,6 +38,15 @@ pub struct Debt {
     pub debt: u64,
     /// Units in a cell when this was written: a quota with another period reads the debt in its own.
     pub period: u64,
+}
+
+impl Debt {
+    /// The same debt in the units of a quota: converted exactly, and rounded up by less than a unit. `None` if the numbers
+    /// are so different that it cannot be written down.
+    #[must_use]
+    pub fn in_units_of(&self, quota: &Quota) -> Option<Self> {
+        debt::converted(quota, self).map(|debt| Self { at: self.at, debt, period: quota.period() })
+    }
 }
 
 /// What a key has used of one aligned window.

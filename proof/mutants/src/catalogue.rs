@@ -90,7 +90,7 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         "algorithm/fixed_window",
         "count.end.saturating_sub(count.start)",
-        "count.end.saturating_sub(count.start).min(rule.window.bounds(now).1.saturating_sub(rule.window.bounds(now).0))",
+        "count.end.saturating_sub(count.start).min(rule.bounds(now).1.saturating_sub(rule.bounds(now).0))",
     ),
     mutant("algorithm/fixed_window", "self.count.used.saturating_add(cost)", "self.count.used.max(cost)"),
     mutant(
@@ -98,11 +98,7 @@ pub const MUTANTS: &[Mutant] = &[
         "self.count.start <= receipt.at && receipt.at < self.count.end",
         "self.count.start <= receipt.at || receipt.at < self.count.end",
     ),
-    mutant(
-        "algorithm/fixed_window",
-        "receipt.cost.min(self.count.used)",
-        "receipt.cost.max(self.count.used)",
-    ),
+    mutant("algorithm/fixed_window", "part.min(self.count.used)", "part.max(self.count.used)"),
     mutant("algorithm/fixed_window", "start.max(over)", "start.min(over)"),
     // Calendar windows.
     mutant("window", "day.saturating_add(3)", "day.saturating_add(4)"),

@@ -9,6 +9,19 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("tollgate-proof", &["tollgate-core"], &["tollgate-mutants"]),
     ("xtask", &[], &[]),
     ("counts", &["governor", "tollgate-core"], &[]),
+    ("memory", MEMORY, &[]),
+];
+
+/// Everybody that is measured in memory.
+const MEMORY: &[&str] = &[
+    "flux-limiter",
+    "foldhash",
+    "gcra",
+    "governor",
+    "limitador",
+    "pingora-limits",
+    "throttlecrab",
+    "tokio-rate-limit",
 ];
 
 /// The names in a manifest's tables of dependencies, of whatever kind; with each, whether only tests use it.

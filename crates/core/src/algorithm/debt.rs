@@ -68,6 +68,14 @@ fn converted_after(quota: &Quota, state: &Debt, elapsed: u64) -> u128 {
     owed.saturating_sub(drained)
 }
 
+/// A debt in the units of a quota, if it can be written down in them.
+pub(crate) fn converted(quota: &Quota, state: &Debt) -> Option<u64> {
+    if state.period == quota.period() {
+        return Some(state.debt);
+    }
+    u64::try_from(converted_after(quota, state, 0)).ok().filter(|debt| *debt <= DEBT_MAX)
+}
+
 impl<K: Fn(Debt) -> State + Copy> Standing for Owing<K> {
     fn at(&self) -> Micros {
         self.at
@@ -93,7 +101,7 @@ impl<K: Fn(Debt) -> State + Copy> Standing for Owing<K> {
         Self { owed: self.owed.saturating_add(cost.saturating_mul(self.quota.period())), ..*self }
     }
 
-    fn refunded(&self, receipt: &Receipt) -> Option<Self> {
+    fn refunded(&self, receipt: &Receipt, part: u64) -> Option<Self> {
         // If the clock went back so far that the charge was forgotten, what is owed now is owed for something else.
         if receipt.at > self.at || self.owed > DEBT_MAX {
             return None;
@@ -102,7 +110,8 @@ impl<K: Fn(Debt) -> State + Copy> Standing for Owing<K> {
         let elapsed = self.at.saturating_sub(receipt.at).get();
         // What has drained since the charge has been given back already.
         let drained = elapsed.saturating_mul(self.quota.count());
-        let back = charged.saturating_sub(drained).min(self.owed);
+        let weighs = charged.saturating_sub(drained).min(self.owed);
+        let back = weighs.min(part.saturating_mul(self.quota.period()));
         (back > 0).then(|| Self { owed: self.owed.saturating_sub(back), ..*self })
     }
 

@@ -28,6 +28,8 @@ use crate::{Algorithm, Change, Count, Limit, LimitError, Micros, Receipt, State,
 pub struct FixedWindow {
     limit: u64,
     window: Window,
+    /// By how many microseconds the calendar runs ahead of the clock.
+    ahead: i64,
 }
 
 impl FixedWindow {
@@ -37,7 +39,7 @@ impl FixedWindow {
             Window::Day(_) | Window::Week(_) | Window::Month(_) => Micros::DAY,
         };
         match check_window(Algorithm::FixedWindow, limit, Limit::COUNT_MAX, length) {
-            Ok(()) => Ok(Self { limit, window }),
+            Ok(()) => Ok(Self { limit, window, ahead: 0 }),
             Err(error) => Err(error),
         }
     }
@@ -53,6 +55,23 @@ impl FixedWindow {
     pub const fn window(&self) -> Window {
         self.window
     }
+
+    pub(crate) const fn with_calendar_ahead(self, micros: i64) -> Self {
+        Self { ahead: micros, ..self }
+    }
+
+    /// The window that holds an instant of the clock, in the clock's own time.
+    #[inline]
+    fn bounds(&self, now: Micros) -> (Micros, Micros) {
+        if self.ahead == 0 {
+            return self.window.bounds(now);
+        }
+        let (start, end) = self.window.bounds(Micros::new(now.get().saturating_add_signed(self.ahead)));
+        let back = self.ahead.saturating_neg();
+        let ours = |calendar: Micros| Micros::new(calendar.get().saturating_add_signed(back));
+        // A calendar that is set back to before the epoch stands at it, in a window that never ends by itself.
+        (ours(start).min(now), ours(end).max(now.saturating_add(Micros::new(1))))
+    }
 }
 
 /// What was used of the window that holds the instant `at`.
@@ -61,7 +80,7 @@ pub(crate) struct InWindow {
     at: Micros,
     count: Count,
     /// Which windows there are.
-    window: Window,
+    rule: FixedWindow,
 }
 
 #[inline]
@@ -71,14 +90,14 @@ pub(crate) fn standing(rule: &FixedWindow, state: Option<&State>, now: Micros) -
         let at = now.max(count.start);
         let length = count.end.saturating_sub(count.start);
         if at < count.end && at.saturating_sub(now) <= length {
-            return InWindow { at, count: *count, window: rule.window };
+            return InWindow { at, count: *count, rule: *rule };
         }
         over = count.end;
     }
-    let (start, end) = rule.window.bounds(now);
+    let (start, end) = rule.bounds(now);
     // A window that kept its end when the numbers changed may reach into this one: what was charged then is not in it.
     let start = if over <= now { start.max(over) } else { start };
-    InWindow { at: now, count: Count { start, end, used: 0 }, window: rule.window }
+    InWindow { at: now, count: Count { start, end, used: 0 }, rule: *rule }
 }
 
 impl Standing for InWindow {
@@ -102,16 +121,16 @@ impl Standing for InWindow {
         Self { count: Count { used: self.count.used.saturating_add(cost), ..self.count }, ..*self }
     }
 
-    fn refunded(&self, receipt: &Receipt) -> Option<Self> {
+    fn refunded(&self, receipt: &Receipt, part: u64) -> Option<Self> {
         let in_window = self.count.start <= receipt.at && receipt.at < self.count.end;
-        let back = if in_window { receipt.cost.min(self.count.used) } else { 0 };
+        let back = if in_window { part.min(self.count.used) } else { 0 };
         let used = self.count.used.saturating_sub(back);
         (back > 0).then_some(Self { count: Count { used, ..self.count }, ..*self })
     }
 
     fn change(&self) -> Change {
         // A window that began late, because the one before it kept its end, remembers that.
-        if self.count.used == 0 && self.window.bounds(self.count.start).0 == self.count.start {
+        if self.count.used == 0 && self.rule.bounds(self.count.start).0 == self.count.start {
             return Change::Forget;
         }
         Change::Replace(State::FixedWindow(self.count))

@@ -282,14 +282,14 @@ impl<K: Fn(Edit) -> Change + Copy> Standing for Listed<'_, K> {
         Self { used: self.used.saturating_add(cost), newest: Some(self.at), then: Some(then), ..*self }
     }
 
-    fn refunded(&self, receipt: &Receipt) -> Option<Self> {
+    fn refunded(&self, receipt: &Receipt, part: u64) -> Option<Self> {
         let list = self.list?;
         let bucket = self.bucket_of(receipt.at);
         // The newest entry of that bucket: after a change of the limit's numbers there may be older ones.
         let found = list.first(self.expired, |total| self.bucket_of(total.at) > bucket).checked_sub(1)?;
         let position = found.checked_sub(self.expired)?;
         let entry = list.entry(found).filter(|entry| self.bucket_of(entry.at) == bucket)?;
-        let back = receipt.cost.min(entry.cost);
+        let back = part.min(entry.cost);
         let emptied_newest = back == entry.cost && found.saturating_add(1) == list.totals.len();
         let newest = if emptied_newest {
             position

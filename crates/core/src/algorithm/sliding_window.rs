@@ -165,12 +165,12 @@ impl Standing for InWindows {
         Self { counts: TwoCounts { current, ..self.counts }, ..*self }
     }
 
-    fn refunded(&self, receipt: &Receipt) -> Option<Self> {
+    fn refunded(&self, receipt: &Receipt, part: u64) -> Option<Self> {
         let TwoCounts { start, end, previous, current } = self.counts;
         let counts = if start <= receipt.at && receipt.at < end {
-            TwoCounts { current: current.saturating_sub(receipt.cost), ..self.counts }
+            TwoCounts { current: current.saturating_sub(part), ..self.counts }
         } else if start.saturating_sub(self.window) <= receipt.at && receipt.at < start {
-            TwoCounts { previous: previous.saturating_sub(receipt.cost), ..self.counts }
+            TwoCounts { previous: previous.saturating_sub(part), ..self.counts }
         } else {
             return None;
         };

@@ -20,8 +20,8 @@ pub(crate) trait Standing: Sized {
     /// The same key after a charge.
     fn charged(&self, cost: u64) -> Self;
 
-    /// The same key after a refund; `None` if there is nothing left to give back.
-    fn refunded(&self, receipt: &Receipt) -> Option<Self>;
+    /// The same key after a refund of a part of a charge; `None` if there is nothing left to give back.
+    fn refunded(&self, receipt: &Receipt, part: u64) -> Option<Self>;
 
     /// The change that brings the stored state to this standing.
     fn change(&self) -> Change;

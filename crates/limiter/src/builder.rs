@@ -1,0 +1,123 @@
+//! The settings of a limiter. Each has a default that is right for most.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use crate::clock::Clock;
+use crate::error::BuildError;
+use crate::event::{Event, Listener};
+use crate::hash::{Hashing, Secret};
+use crate::limiter::{Inner, Limiter};
+use crate::reservation::Book;
+use crate::snapshot::{self, RestoreError};
+use crate::store::memory::Memory;
+
+/// What a store may take in memory, unless it is told otherwise: room for more than ten million keys of a bucket.
+const BUDGET: usize = 256 << 20;
+
+/// How many reservations may be open at once, unless it is told otherwise.
+const RESERVATIONS: usize = 1 << 16;
+
+/// Settings of a [`Limiter`], made by [`Limiter::builder`].
+#[derive(Clone, Debug)]
+pub struct Builder {
+    budget: usize,
+    clock: Option<Clock>,
+    vouched: bool,
+    listener: Option<Listener>,
+    reservations_max: usize,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self { budget: BUDGET, clock: None, vouched: false, listener: None, reservations_max: RESERVATIONS }
+    }
+}
+
+impl Builder {
+    /// How many bytes the store may take: at least 1 MiB. 256 MiB unless set.
+    ///
+    /// When live keys fill it, known keys go on as before; a new key shares a cell with other new keys of its limit until
+    /// there is room again. It may then be refused for what others have spent, and is never granted more than its
+    /// limit. [`Stats::overflowed`](crate::Stats::overflowed) counts, and [`Verdict::shared`](crate::Verdict::shared) tells.
+    #[must_use]
+    pub fn budget(self, bytes: usize) -> Self {
+        Self { budget: bytes, ..self }
+    }
+
+    /// Where the time comes from: the system's monotonic clock unless set.
+    #[must_use]
+    pub fn clock(self, clock: Clock) -> Self {
+        Self { clock: Some(clock), ..self }
+    }
+
+    /// Hashes keys faster, in a way that holds only as long as nobody chooses keys in order to make them collide: say this
+    /// only if you make the keys yourself (numbers from your own database, say).
+    #[must_use]
+    pub fn keys_are_vouched_for(self) -> Self {
+        Self { vouched: true, ..self }
+    }
+
+    /// Calls this for every verdict, on the thread that asked, before it gets the answer: to be quick.
+    #[must_use]
+    pub fn listen(self, listener: impl Fn(&Event<'_>) + Send + Sync + 'static) -> Self {
+        Self { listener: Some(Listener(Arc::new(listener))), ..self }
+    }
+
+    /// How many reservations may be open at once (each takes some hundred bytes, on top of the budget): 65,536 unless set.
+    /// When there are as many, to [reserve](Limiter::reserve) one more is unavailable.
+    #[must_use]
+    pub fn reservations_max(self, reservations: usize) -> Self {
+        Self { reservations_max: reservations, ..self }
+    }
+
+    /// The limiter, empty.
+    ///
+    /// # Errors
+    /// When the system gives no memory or no randomness.
+    pub fn build(self) -> Result<Limiter, BuildError> {
+        let random = || getrandom::u64().map_err(|error| BuildError::NoRandomness(error.to_string()));
+        let hashing = if self.vouched {
+            Hashing::vouched(random()?)
+        } else {
+            Hashing::Keyed(Secret(random()?, random()?))
+        };
+        self.build_with(hashing)
+    }
+
+    /// The limiter, as it was when it was [saved](Limiter::save). If the file is not there, torn, cut off or somebody
+    /// else's, the limiter is empty, and the error says what is wrong.
+    ///
+    /// The hash of the keys is the one it was saved with, whatever was set here.
+    ///
+    /// # Errors
+    /// When the system gives no memory or no randomness.
+    pub fn restore(self, file: &Path) -> Result<(Limiter, Result<(), RestoreError>), BuildError> {
+        match snapshot::read(file) {
+            Ok(saved) => {
+                let limiter = self.build_with(saved.hashing.clone())?;
+                let taken_over = limiter.0.take_over(saved);
+                Ok((limiter, taken_over))
+            }
+            Err(why) => Ok((self.build()?, Err(why))),
+        }
+    }
+
+    fn build_with(self, hashing: Hashing) -> Result<Limiter, BuildError> {
+        static NUMBERS: AtomicU64 = AtomicU64::new(0);
+        let clock = self.clock.unwrap_or_default();
+        let memory = Memory::new(self.budget, clock.now()).ok_or(BuildError::NoMemory)?;
+        Ok(Limiter(Arc::new(Inner {
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+            memory,
+            clock,
+            hashing,
+            listener: self.listener,
+            names: Mutex::new(HashMap::new()),
+            limits: AtomicU32::new(0),
+            book: Mutex::new(Book::new(self.reservations_max)),
+        })))
+    }
+}

@@ -1,0 +1,297 @@
+//! The only file that reads a clock. Everything else takes `now` as an argument, or asks a [`Clock`] once per decision.
+#![expect(clippy::disallowed_methods, reason = "this is where clocks are read")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use tollgate_core::Micros;
+
+/// Where a limiter gets the time from.
+///
+/// Every clock counts microseconds from the Unix epoch, as the wall clock had it when the clock was made, and from then on
+/// goes by the system's monotonic time: a decision never sees time run back, whatever happens to the wall clock. If the
+/// wall clock is set right later on, that moves only the calendar (where the windows of a
+/// [`fixed_window`](tollgate_core::algorithm::fixed_window) that are still to come begin and end); a window in progress
+/// keeps its end, and no window that was spent is opened again.
+///
+/// | clock | resolution | for |
+/// |---|---|---|
+/// | [`monotonic`](Self::monotonic) | 1 µs | the default |
+/// | `tsc` (feature `tsc`) | 1 µs | half the cost, where the processor's counter can be trusted: not in every virtual machine |
+/// | [`coarse`](Self::coarse) | 1 to 10 ms | cheap, and needs no thread |
+/// | [`ticked`](Self::ticked) | as you say | cheapest; a thread moves it |
+/// | [`manual`](Self::manual) | 1 µs | tests |
+///
+/// A coarse or ticked clock is a monotonic clock that stands still between two ticks; every promise holds with respect to it.
+#[derive(Clone, Debug)]
+pub struct Clock(Kind);
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Monotonic(Anchor),
+    #[cfg(feature = "tsc")]
+    Tsc(Arc<Tsc>),
+    Coarse(Coarse),
+    Ticked(Arc<Ticked>),
+    Manual(ManualClock),
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self::monotonic()
+    }
+}
+
+impl Clock {
+    /// The system's monotonic clock.
+    #[must_use]
+    pub fn monotonic() -> Self {
+        Self(Kind::Monotonic(Anchor::now()))
+    }
+
+    /// The processor's time stamp counter, calibrated when it is first used. If it ever jumps back, decisions see time
+    /// stand still until it has caught up (but for the last millisecond).
+    #[cfg(feature = "tsc")]
+    #[must_use]
+    pub fn tsc() -> Self {
+        let clock = quanta::Clock::new();
+        let tsc = Tsc { start: clock.raw(), clock, anchor: Anchor::now(), highest: AtomicU64::new(0) };
+        Self(Kind::Tsc(Arc::new(tsc)))
+    }
+
+    /// The system's coarse monotonic clock: that of its last timer tick. Where there is none, the monotonic clock.
+    #[must_use]
+    pub fn coarse() -> Self {
+        Self(Kind::Coarse(Coarse::now()))
+    }
+
+    /// A clock that a thread of its own moves on, so that reading it is a read from memory. The thread ends when the last
+    /// copy of the clock is gone.
+    #[must_use]
+    pub fn ticked(every: Duration) -> Self {
+        let anchor = Anchor::now();
+        let ticked = Arc::new(Ticked { micros: AtomicU64::new(anchor.micros()), anchor });
+        let weak = Arc::downgrade(&ticked);
+        std::thread::spawn(move || {
+            while let Some(ticked) = weak.upgrade() {
+                ticked.micros.store(ticked.anchor.micros(), Ordering::Release);
+                drop(ticked);
+                std::thread::sleep(every);
+            }
+        });
+        Self(Kind::Ticked(ticked))
+    }
+
+    /// A clock that stands still until it is told to go on.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tollgate::{Clock, Limit, Limiter, Micros};
+    /// let clock = Clock::manual(Micros::from_secs(1_763_208_000));
+    /// let limiter = Limiter::builder().clock(clock.clock()).build()?;
+    /// let logins = limiter.limit("logins", Limit::token_bucket(1, 1, Micros::SECOND)?);
+    /// assert!(limiter.charge(&[logins.hit("ada")])?.granted());
+    /// assert!(!limiter.charge(&[logins.hit("ada")])?.granted());
+    /// clock.advance(Duration::from_secs(1));
+    /// assert!(limiter.charge(&[logins.hit("ada")])?.granted());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn manual(now: Micros) -> ManualClock {
+        let hands = Hands { micros: AtomicU64::new(now.get()), correction: AtomicI64::new(0) };
+        ManualClock(Arc::new(hands))
+    }
+
+    /// What it says now.
+    #[inline]
+    #[must_use]
+    pub fn now(&self) -> Micros {
+        Micros::new(match &self.0 {
+            Kind::Monotonic(anchor) => anchor.micros(),
+            #[cfg(feature = "tsc")]
+            Kind::Tsc(tsc) => tsc.micros(),
+            Kind::Coarse(coarse) => coarse.micros(),
+            Kind::Ticked(ticked) => ticked.micros.load(Ordering::Acquire),
+            Kind::Manual(manual) => manual.0.micros.load(Ordering::Acquire),
+        })
+    }
+
+    /// By how many microseconds the wall clock has been set right since this clock was made.
+    pub(crate) fn correction(&self) -> i64 {
+        let anchor = match &self.0 {
+            Kind::Monotonic(anchor) => anchor,
+            #[cfg(feature = "tsc")]
+            Kind::Tsc(tsc) => &tsc.anchor,
+            Kind::Coarse(coarse) => &coarse.anchor,
+            Kind::Ticked(ticked) => &ticked.anchor,
+            Kind::Manual(manual) => return manual.0.correction.load(Ordering::Acquire),
+        };
+        let (wall, ours) = (wall_micros(), anchor.micros());
+        i64::try_from(i128::from(wall) - i128::from(ours)).unwrap_or(0)
+    }
+}
+
+/// What the wall clock says, in microseconds from the Unix epoch; a time before it is read as the epoch.
+fn wall_micros() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| Micros::from_duration(since).get())
+}
+
+/// A monotonic instant, and what the wall clock said then.
+#[derive(Clone, Copy, Debug)]
+struct Anchor {
+    instant: Instant,
+    wall: u64,
+}
+
+impl Anchor {
+    fn now() -> Self {
+        Self { instant: Instant::now(), wall: wall_micros() }
+    }
+
+    #[inline]
+    fn micros(&self) -> u64 {
+        self.wall.saturating_add(micros_of(self.instant.elapsed()))
+    }
+}
+
+/// The whole microseconds of a duration that is shorter than half a million years.
+#[inline]
+fn micros_of(duration: Duration) -> u64 {
+    duration.as_secs().saturating_mul(1_000_000).saturating_add(u64::from(duration.subsec_micros()))
+}
+
+#[cfg(feature = "tsc")]
+#[derive(Debug)]
+struct Tsc {
+    clock: quanta::Clock,
+    start: u64,
+    anchor: Anchor,
+    /// About the highest reading so far.
+    highest: AtomicU64,
+}
+
+#[cfg(feature = "tsc")]
+impl Tsc {
+    /// The highest reading is noted once a millisecond, so that threads do not fight over it.
+    #[inline]
+    fn micros(&self) -> u64 {
+        let nanos = self.clock.delta_as_nanos(self.start, self.clock.raw());
+        let now = self.anchor.wall.saturating_add(nanos / 1_000);
+        let highest = self.highest.load(Ordering::Relaxed);
+        if now > highest.saturating_add(1_000) {
+            self.highest.fetch_max(now, Ordering::Relaxed);
+        }
+        now.max(highest)
+    }
+}
+
+/// The clock of the system's last timer tick.
+#[derive(Clone, Copy, Debug)]
+struct Coarse {
+    start: Duration,
+    anchor: Anchor,
+}
+
+impl Coarse {
+    fn now() -> Self {
+        let anchor = Anchor::now();
+        Self { start: Self::read(&anchor), anchor }
+    }
+
+    #[inline]
+    fn micros(&self) -> u64 {
+        self.anchor.wall.saturating_add(micros_of(Self::read(&self.anchor).saturating_sub(self.start)))
+    }
+
+    #[cfg(target_os = "linux")]
+    #[inline]
+    fn read(_anchor: &Anchor) -> Duration {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::MonotonicCoarse);
+        let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+        Duration::from_secs(seconds)
+            .saturating_add(Duration::from_nanos(u64::try_from(time.tv_nsec).unwrap_or(0)))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn read(anchor: &Anchor) -> Duration {
+        anchor.instant.elapsed()
+    }
+}
+
+#[derive(Debug)]
+struct Ticked {
+    micros: AtomicU64,
+    anchor: Anchor,
+}
+
+/// The hands of a [manual clock](Clock::manual): move them, and every limiter that was given the clock sees it.
+#[derive(Clone, Debug)]
+pub struct ManualClock(Arc<Hands>);
+
+#[derive(Debug)]
+struct Hands {
+    micros: AtomicU64,
+    correction: AtomicI64,
+}
+
+impl ManualClock {
+    /// The clock, to be given to a limiter.
+    #[must_use]
+    pub fn clock(&self) -> Clock {
+        Clock(Kind::Manual(self.clone()))
+    }
+
+    /// What it shows.
+    #[must_use]
+    pub fn now(&self) -> Micros {
+        Micros::new(self.0.micros.load(Ordering::Acquire))
+    }
+
+    /// Moves it on.
+    pub fn advance(&self, by: Duration) {
+        self.set(self.now().saturating_add(Micros::from_duration(by)));
+    }
+
+    /// Moves it to an instant, unless that has passed: like every clock here, it does not run back.
+    pub fn set(&self, to: Micros) {
+        self.0.micros.fetch_max(to.get(), Ordering::AcqRel);
+    }
+
+    /// Sets the wall clock right by so many microseconds, forwards or back, without any time passing.
+    pub fn correct_wall_clock(&self, by_micros: i64) {
+        self.0.correction.fetch_add(by_micros, Ordering::AcqRel);
+    }
+}
+
+/// Differences smaller than this, in microseconds, between the wall clock and the monotonic clock are not corrections, but
+/// the time between reading the one and the other.
+const CORRECTION_MICROS_MIN: i64 = 500_000;
+/// How often, in microseconds, the wall clock is looked at.
+const CORRECTION_EVERY: u64 = 1_000_000;
+
+/// The wall clock's correction as far as it has been noticed: it is looked at once a second, and small differences are not
+/// taken for one.
+#[derive(Debug, Default)]
+pub(crate) struct Calendar {
+    correction: AtomicI64,
+    looked_at: AtomicU64,
+    looking: AtomicBool,
+}
+
+impl Calendar {
+    /// By how many microseconds the calendar runs ahead of the clock.
+    pub(crate) fn ahead(&self, clock: &Clock, now: Micros) -> i64 {
+        let looked_at = self.looked_at.load(Ordering::Acquire);
+        let due = looked_at == 0 || now.get() >= looked_at.saturating_add(CORRECTION_EVERY);
+        if due && !self.looking.swap(true, Ordering::AcqRel) {
+            let (seen, known) = (clock.correction(), self.correction.load(Ordering::Acquire));
+            if seen.abs_diff(known) >= CORRECTION_MICROS_MIN.unsigned_abs() {
+                self.correction.store(seen, Ordering::Release);
+            }
+            self.looked_at.store(now.get(), Ordering::Release);
+            self.looking.store(false, Ordering::Release);
+        }
+        self.correction.load(Ordering::Acquire)
+    }
+}

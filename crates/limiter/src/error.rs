@@ -1,0 +1,78 @@
+//! What can be wrong with a question, as sentences. A wrong question is not a refusal, and changes nothing.
+
+use std::fmt;
+
+/// What is wrong with the hits of a request. Nothing was charged, and nothing was decided.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum HitError {
+    /// A key is longer than [`KEY_BYTES_MAX`](crate::KEY_BYTES_MAX).
+    KeyTooLong {
+        /// The limit whose key it is.
+        limit: String,
+        /// How long it is.
+        bytes: usize,
+    },
+    /// There are more hits than [`HITS_MAX`](crate::HITS_MAX).
+    TooManyHits {
+        /// How many there are.
+        hits: usize,
+    },
+    /// A limit was made by another limiter.
+    ForeignLimit {
+        /// Which limit.
+        limit: String,
+    },
+    /// Two hits are on the same key of two limits with the same name and different numbers.
+    SameKeyTwice {
+        /// The name.
+        limit: String,
+    },
+}
+
+impl fmt::Display for HitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::KeyTooLong { limit, bytes } => write!(
+                f,
+                "a key of `{limit}` has {bytes} bytes, more than {}: shorten it, or hash it before",
+                crate::KEY_BYTES_MAX
+            ),
+            Self::TooManyHits { hits } => write!(
+                f,
+                "{hits} hits in one request, more than {}: charge fewer limits at once, or independent keys one by one",
+                crate::HITS_MAX
+            ),
+            Self::ForeignLimit { limit } => {
+                write!(f, "`{limit}` was made by another limiter: use one that this limiter made")
+            }
+            Self::SameKeyTwice { limit } => write!(
+                f,
+                "two hits are on the same key of `{limit}` with different numbers: charge it once, with the numbers that hold"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for HitError {}
+
+/// Why a limiter could not be built.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum BuildError {
+    /// The system gives no memory.
+    NoMemory,
+    /// The system gives no random bytes, without which keys could be made to collide.
+    NoRandomness(String),
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoMemory => f.write_str("the system gives no memory for an empty store"),
+            Self::NoRandomness(why) => {
+                write!(f, "the system gives no random bytes for the secret that keys are hashed with: {why}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}

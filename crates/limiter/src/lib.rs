@@ -1,0 +1,34 @@
+//! Rate limiting in five lines: exact limits in bounded memory, for any number of threads and keys. No protocol, no policy.
+//!
+#![doc = include_str!("docs/front.md")]
+#![warn(clippy::expect_used)]
+
+mod builder;
+mod clock;
+mod error;
+mod event;
+mod hash;
+mod key;
+mod limit;
+mod limiter;
+mod receipt;
+mod reservation;
+mod snapshot;
+mod store;
+mod sync;
+mod verdict;
+
+pub use builder::Builder;
+pub use clock::{Clock, ManualClock};
+pub use error::{BuildError, HitError};
+pub use event::{Event, Verb};
+pub use key::Key;
+pub use limit::{Hit, NamedLimit};
+pub use limiter::{HITS_MAX, KEY_BYTES_MAX, Limiter, Standing, Stats};
+pub use receipt::Receipt;
+pub use reservation::{Ended, NotAnId, ReservationError, ReservationId};
+pub use snapshot::{RestoreError, SaveError};
+pub use tollgate_core::{
+    Algorithm, Decision, Limit, LimitError, Micros, Mode, Outcome, Quota, Retry, UtcOffset, Window,
+};
+pub use verdict::{Answer, Kind, Unavailable, Verdict};

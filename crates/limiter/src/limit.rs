@@ -1,0 +1,115 @@
+//! A limit with a name, as a limiter knows it, and a hit on one of its keys. The numbers are the core's.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tollgate_core::{Limit, Micros, Mode};
+
+use crate::hash::Prefix;
+use crate::store::memory::rates::Narrow;
+
+/// A limit with a name, made by [`Limiter::limit`](crate::Limiter::limit). Cheap to clone, and to be kept.
+///
+/// Its name says whose keys are whose: the same key under two names is two keys. Two limits of one name (a plan and a
+/// better plan, or yesterday's numbers and today's) share their keys, and a key keeps what it has used when it
+/// is met under other numbers.
+#[derive(Clone)]
+pub struct NamedLimit(pub(crate) Arc<Registered>);
+
+/// What a limiter knows of a limit.
+#[derive(Debug)]
+pub(crate) struct Registered {
+    /// Which limiter made it.
+    pub(crate) limiter: u64,
+    /// Which of its limits it is.
+    pub(crate) number: u32,
+    pub(crate) name: Arc<str>,
+    pub(crate) limit: Limit,
+    pub(crate) prefix: Prefix,
+    pub(crate) narrow: Option<Narrow>,
+    /// Shared by all limits of the name: receipts of charges up to this instant are void.
+    pub(crate) void: Arc<AtomicU64>,
+}
+
+impl Registered {
+    /// Makes all receipts of charges up to an instant void: a key was reset, or met under other numbers.
+    pub(crate) fn void_receipts(&self, until: Micros) {
+        self.void.fetch_max(until.get(), Ordering::AcqRel);
+    }
+
+    /// Whether a receipt of a charge at this instant is void.
+    pub(crate) fn is_void(&self, at: Micros) -> bool {
+        at.get() <= self.void.load(Ordering::Acquire)
+    }
+}
+
+impl NamedLimit {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Its numbers.
+    #[must_use]
+    pub fn limit(&self) -> Limit {
+        self.0.limit
+    }
+
+    /// A hit of cost 1 on a key, to be [charged](crate::Limiter::charge). A key is any bytes, up to
+    /// [`KEY_BYTES_MAX`](crate::KEY_BYTES_MAX) of them; for one that has parts, see [`Key`](crate::Key).
+    #[must_use]
+    #[inline]
+    pub fn hit<'a>(&'a self, key: &'a (impl AsRef<[u8]> + ?Sized)) -> Hit<'a> {
+        Hit { limit: &self.0, key: key.as_ref(), cost: 1, mode: Mode::Enforced, estimated: false }
+    }
+}
+
+impl fmt::Debug for NamedLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NamedLimit({:?}, {})", self.0.name, self.0.limit)
+    }
+}
+
+/// One charge against one key of one limit. Made by [`NamedLimit::hit`].
+#[derive(Clone, Copy, Debug)]
+pub struct Hit<'a> {
+    pub(crate) limit: &'a Arc<Registered>,
+    pub(crate) key: &'a [u8],
+    pub(crate) cost: u64,
+    pub(crate) mode: Mode,
+    pub(crate) estimated: bool,
+}
+
+impl Hit<'_> {
+    /// The same hit at another cost. A cost of 0 charges nothing, and tells how the key stands.
+    #[must_use]
+    pub const fn cost(self, cost: u64) -> Self {
+        Self { cost, ..self }
+    }
+
+    /// The same hit at a cost that is a guess: a [reservation](crate::Limiter::reserve) is committed with the true one.
+    #[must_use]
+    pub const fn estimate(self, cost: u64) -> Self {
+        Self { cost, estimated: true, ..self }
+    }
+
+    /// The same hit, counted and reported only: if it does not fit it is left out, and the others go on without it.
+    #[must_use]
+    pub const fn shadow(self) -> Self {
+        Self { mode: Mode::Shadow, ..self }
+    }
+
+    /// The name of the limit it is on.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.limit.name
+    }
+
+    /// Whether a refusal counts.
+    #[must_use]
+    pub const fn mode(&self) -> Mode {
+        self.mode
+    }
+}

@@ -1,0 +1,421 @@
+//! The front door: the verbs, one verdict each. How a key is found and charged is the store's; what fits is the core's.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use smallvec::SmallVec;
+use tollgate_core::{Decision, Limit, Micros, Mode};
+
+use crate::builder::Builder;
+use crate::clock::Clock;
+use crate::error::{BuildError, HitError};
+use crate::event::{Event, Listener, Verb};
+use crate::hash::Hashing;
+use crate::limit::{Hit, NamedLimit, Registered};
+use crate::receipt::Receipt;
+use crate::reservation::Book;
+use crate::store::memory::batch::Charge;
+use crate::store::memory::rates::{Narrow, Raw};
+use crate::store::memory::region::prefetch;
+use crate::store::memory::{Ask, Given, Memory, NoRoom};
+use crate::verdict::{Answer, Kind, Unavailable, Verdict};
+
+/// A key may have so many bytes; a longer one is an [error](HitError::KeyTooLong). Keys are hashed and not stored, so this
+/// bounds the time that one takes, about 40 µs, and not memory.
+pub const KEY_BYTES_MAX: usize = 1 << 16;
+
+/// So many hits may be charged together; more are an [error](HitError::TooManyHits).
+pub const HITS_MAX: usize = 32;
+
+/// So many hits of a [pipeline](Limiter::charge_each) are on their way at once.
+const PIPELINE: usize = 32;
+
+/// Decides, for any number of keys and threads, who may go on now.
+///
+/// It is cheap to clone, and clones share everything. State lives in memory, at most as much as the
+/// [budget](Builder::budget) says; there is no thread to be started and nothing to be swept.
+///
+/// ```
+/// use tollgate::{Limit, Limiter, Micros};
+/// let limiter = Limiter::new()?;
+/// let logins = limiter.limit("logins", Limit::token_bucket(5, 1, Micros::from_secs(10))?);
+/// let verdict = limiter.charge(&[logins.hit("ada@example.org")])?;
+/// assert!(verdict.granted() && verdict.remaining() == Some(4));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Several limits at once are all charged, or none is, and the verdict says which one refused:
+///
+/// ```
+/// use tollgate::{Limit, Limiter, Micros, Retry, Window};
+/// let limiter = Limiter::new()?;
+/// let per_user = limiter.limit("per user", Limit::sliding_window_log(100, Micros::MINUTE)?);
+/// let per_team = limiter.limit("per team", Limit::fixed_window(3, Window::Every(Micros::HOUR))?);
+/// let hits = [per_user.hit("ada"), per_team.hit("engines").cost(4)];
+/// let verdict = limiter.charge(&hits)?;
+/// assert!(!verdict.granted());
+/// assert_eq!(verdict.refused_by(), Some(1));
+/// assert_eq!(verdict.retry(), Some(Retry::Never)); // 4 never fit into 3
+/// assert_eq!(verdict.answers()[0].decision().remaining, 100); // and Ada has not paid for it
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Limiter(pub(crate) Arc<Inner>);
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    /// Tells this limiter from others.
+    pub(crate) number: u64,
+    pub(crate) memory: Memory,
+    pub(crate) clock: Clock,
+    pub(crate) hashing: Hashing,
+    pub(crate) listener: Option<Listener>,
+    pub(crate) names: Mutex<HashMap<Arc<str>, Name>>,
+    pub(crate) limits: AtomicU32,
+    pub(crate) book: Mutex<Book>,
+}
+
+/// What all limits of one name have in common.
+#[derive(Clone, Debug)]
+pub(crate) struct Name {
+    pub(crate) space: u64,
+    pub(crate) void: Arc<AtomicU64>,
+}
+
+/// How one key stands, for a person who wants to know why.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Standing {
+    /// Whether there is a state for this key. One that has not been charged for long has none.
+    pub known: bool,
+    /// Whether there was no room for it, so that it has a cell in common with other new keys.
+    pub shared: bool,
+    /// Its numbers at this instant, uncharged.
+    pub decision: Decision,
+}
+
+impl Limiter {
+    /// A limiter with a budget of 256 MiB and the system's monotonic clock.
+    ///
+    /// # Errors
+    /// When the system gives no memory or no randomness.
+    pub fn new() -> Result<Self, BuildError> {
+        Self::builder().build()
+    }
+
+    /// A limiter with other settings.
+    #[must_use]
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// A limit with a name. Its keys are those of all limits with this name: see [`NamedLimit`].
+    #[must_use]
+    pub fn limit(&self, name: &str, limit: Limit) -> NamedLimit {
+        let mut names = self.0.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let space = names.len() as u64;
+        let entry = names.entry(name.into());
+        let shared_name = entry.key().clone();
+        let known = match entry {
+            Entry::Occupied(known) => known.get().clone(),
+            Entry::Vacant(new) => new.insert(Name { space, void: Arc::default() }).clone(),
+        };
+        drop(names);
+        NamedLimit(Arc::new(Registered {
+            limiter: self.0.number,
+            // Number 0 is a cell's that has not been charged under any.
+            number: self.0.limits.fetch_add(1, Ordering::Relaxed).wrapping_add(1),
+            name: shared_name,
+            limit,
+            prefix: self.0.hashing.prefix(known.space),
+            narrow: self.0.memory.rates.narrow(&limit),
+            void: known.void,
+        }))
+    }
+
+    /// Charges hits at one instant: if every enforced one fits, all of them, and each shadow hit that fits; otherwise none.
+    ///
+    /// # Errors
+    /// When the question is wrong: see [`HitError`]. Then nothing was charged.
+    #[inline]
+    pub fn charge(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
+        if let [hit] = hits
+            && let Some((narrow, raw, now)) = self.0.charge_at_once(hit)
+        {
+            return Ok(Verdict::of_weighed(narrow, raw, now));
+        }
+        self.0.charge_and_tell(hits)
+    }
+
+    /// As [`charge`](Self::charge), for callers in asynchronous code. The store in memory answers at once: it never yields.
+    ///
+    /// # Errors
+    /// As [`charge`](Self::charge).
+    #[expect(clippy::unused_async, reason = "the same meaning for stores that do not answer at once")]
+    pub async fn charge_async(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
+        self.charge(hits)
+    }
+
+    /// As [`charge`](Self::charge), with a receipt by which it can be [refunded](Self::refund); `None` if nothing was
+    /// charged.
+    ///
+    /// # Errors
+    /// As [`charge`](Self::charge).
+    pub fn charge_for_receipt(&self, hits: &[Hit<'_>]) -> Result<(Verdict, Option<Receipt>), HitError> {
+        let (verdict, receipt, at) = self.0.charge_for_receipt(hits)?;
+        self.0.tell(Verb::Charge, hits, &verdict, at);
+        Ok((verdict, receipt))
+    }
+
+    /// Charges as much of one hit's cost as fits: [`Decision::charged`] says how much. Refused only if not even a cost of 1
+    /// fits.
+    ///
+    /// # Errors
+    /// As [`charge`](Self::charge).
+    pub fn charge_up_to(&self, hit: &Hit<'_>) -> Result<Verdict, HitError> {
+        let id = self.0.id_of(hit)?;
+        let now = self.0.clock.now();
+        let given = self.0.memory.act(hit.limit, id, Ask::UpTo(hit.cost), (&self.0.clock, now));
+        let verdict = verdict_of(hit.mode, given);
+        self.0.tell(Verb::Charge, std::slice::from_ref(hit), &verdict, now);
+        Ok(verdict)
+    }
+
+    /// Decides independent hits, a verdict each: what comes in from a pipeline. All are at the same instant, and while one
+    /// is decided the next ones are fetched, so that each takes a fraction of a [`charge`](Self::charge).
+    ///
+    /// # Errors
+    /// When one of the hits is wrong; then none is charged.
+    #[inline]
+    pub fn charge_each(
+        &self,
+        hits: &[Hit<'_>],
+        mut each: impl FnMut(usize, Verdict),
+    ) -> Result<(), HitError> {
+        for hit in hits {
+            self.0.check(hit)?;
+        }
+        let now = self.0.clock.now();
+        let (all, mut ids) = (hits, [0; PIPELINE]);
+        hits.iter().take(PIPELINE).for_each(|hit| prefetch(hit.key));
+        for (start, hits) in (0..).step_by(PIPELINE).zip(hits.chunks(PIPELINE)) {
+            let later = all.get(start + PIPELINE..).unwrap_or(&[]);
+            for (id, hit) in ids.iter_mut().zip(hits) {
+                *id = self.0.memory.id(self.0.hashing.hash(&hit.limit.prefix, hit.key));
+                self.0.memory.prefetch(*id);
+            }
+            // The next keys come while these are decided.
+            later.iter().take(PIPELINE).for_each(|hit| prefetch(hit.key));
+            for (position, (id, hit)) in (start..).zip(ids.iter().zip(hits)) {
+                each(position, self.0.charge_known(hit, *id, now));
+            }
+        }
+        Ok(())
+    }
+
+    /// Says what [`charge`](Self::charge) would, with the numbers of the uncharged keys, and charges nothing.
+    ///
+    /// # Errors
+    /// As [`charge`](Self::charge).
+    pub fn peek(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
+        let charges = self.0.charges(hits)?;
+        let now = self.0.clock.now();
+        let verdict = verdict_of_all(hits, self.0.memory.peek_all(&charges, (&self.0.clock, now)));
+        self.0.tell(Verb::Peek, hits, &verdict, now);
+        Ok(verdict)
+    }
+
+    /// Forgets a key of a limit's name: it is as good as never seen. Returns whether there was something to forget.
+    /// Receipts of earlier charges under that name become void.
+    ///
+    /// # Errors
+    /// When the key is too long, or the limit another limiter's.
+    pub fn reset(&self, limit: &NamedLimit, key: &(impl AsRef<[u8]> + ?Sized)) -> Result<bool, HitError> {
+        let hit = limit.hit(key);
+        let id = self.0.id_of(&hit)?;
+        Ok(self.0.memory.reset(hit.limit, id, self.0.clock.now()))
+    }
+
+    /// How a key stands, without charging it.
+    ///
+    /// # Errors
+    /// When the key is too long, or the limit another limiter's.
+    pub fn inspect(
+        &self,
+        limit: &NamedLimit,
+        key: &(impl AsRef<[u8]> + ?Sized),
+    ) -> Result<Standing, HitError> {
+        let hit = limit.hit(key).cost(0);
+        let id = self.0.id_of(&hit)?;
+        let now = self.0.clock.now();
+        let given = self.0.memory.act(hit.limit, id, Ask::Peek(0), (&self.0.clock, now));
+        let none = tollgate_core::peek(&Limit::Unlimited, None, now, 0);
+        let given = given.unwrap_or(Given { decision: none, shared: true, known: false });
+        let known = given.known && given.decision.reset_after > Micros::ZERO;
+        Ok(Standing { known, shared: given.shared, decision: given.decision })
+    }
+
+    /// How full the store is, and what has happened to it.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        let memory = &self.0.memory;
+        Stats {
+            bytes: memory.bytes(),
+            bytes_max: memory.budget(),
+            slots_used: memory.slots_used(),
+            overflowed: memory.overflowed(),
+        }
+    }
+}
+
+/// Numbers about a store: see [`Limiter::stats`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stats {
+    /// What the store takes.
+    pub bytes: usize,
+    /// What it may take.
+    pub bytes_max: usize,
+    /// How many keys have a slot, live ones and ones that are as good as none.
+    pub slots_used: u64,
+    /// How many hits found no room for their key, and were decided by a cell that new keys have in common.
+    pub overflowed: u64,
+}
+
+impl Inner {
+    /// Checks a hit: its limit is ours, its key not too long.
+    #[inline]
+    fn check(&self, hit: &Hit<'_>) -> Result<(), HitError> {
+        if hit.key.len() <= KEY_BYTES_MAX && hit.limit.limiter == self.number {
+            return Ok(());
+        }
+        let limit = hit.limit.name.to_string();
+        Err(if hit.limit.limiter == self.number {
+            HitError::KeyTooLong { limit, bytes: hit.key.len() }
+        } else {
+            HitError::ForeignLimit { limit }
+        })
+    }
+
+    #[inline]
+    pub(crate) fn id_of(&self, hit: &Hit<'_>) -> Result<u64, HitError> {
+        self.check(hit)?;
+        Ok(self.memory.id(self.hashing.hash(&hit.limit.prefix, hit.key)))
+    }
+
+    /// Charges one hit if that can be done at once and nobody listens; `None` if not, and then nothing was charged.
+    #[inline]
+    fn charge_at_once<'a>(&self, hit: &Hit<'a>) -> Option<(&'a Narrow, Raw, Micros)> {
+        let plain = hit.key.len() <= KEY_BYTES_MAX
+            && hit.limit.limiter == self.number
+            && hit.mode == Mode::Enforced
+            && self.listener.is_none();
+        if !plain {
+            return None;
+        }
+        let id = self.memory.id(self.hashing.hash(&hit.limit.prefix, hit.key));
+        let spot = self.memory.spot(id)?;
+        // The line comes from memory while the clock is read.
+        spot.prefetch();
+        let now = self.clock.now();
+        let raw = self.memory.charge_at(spot, hit.limit, id, hit.cost, now)?;
+        Some((hit.limit.narrow.as_ref()?, raw, now))
+    }
+
+    /// Decides one hit of a pipeline.
+    #[inline]
+    fn charge_known(&self, hit: &Hit<'_>, id: u64, now: Micros) -> Verdict {
+        if self.listener.is_none()
+            && hit.mode == Mode::Enforced
+            && let Some(spot) = self.memory.spot(id)
+            && let Some(narrow) = &hit.limit.narrow
+            && let Some(raw) = self.memory.charge_at(spot, hit.limit, id, hit.cost, now)
+        {
+            return Verdict::of_weighed(narrow, raw, now);
+        }
+        self.charge_known_and_tell(hit, id, now)
+    }
+
+    #[cold]
+    fn charge_known_and_tell(&self, hit: &Hit<'_>, id: u64, now: Micros) -> Verdict {
+        let given = self.memory.charge(hit.limit, id, hit.cost, (&self.clock, now));
+        let verdict = verdict_of(hit.mode, given);
+        self.tell(Verb::Charge, std::slice::from_ref(hit), &verdict, now);
+        verdict
+    }
+
+    #[inline(never)]
+    fn charge_and_tell(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
+        let (verdict, at) = self.charge(hits)?;
+        self.tell(Verb::Charge, hits, &verdict, at);
+        Ok(verdict)
+    }
+
+    pub(crate) fn charge(&self, hits: &[Hit<'_>]) -> Result<(Verdict, Micros), HitError> {
+        if let [hit] = hits {
+            let id = self.id_of(hit)?;
+            let now = self.clock.now();
+            let given = self.memory.charge(hit.limit, id, hit.cost, (&self.clock, now));
+            return Ok((verdict_of(hit.mode, given), now));
+        }
+        let charges = self.charges(hits)?;
+        let now = self.clock.now();
+        let answered = self.memory.charge_all(&charges, (&self.clock, now));
+        Ok((verdict_of_all(hits, answered), now))
+    }
+
+    /// The hits as the store sees them.
+    pub(crate) fn charges<'a>(&self, hits: &[Hit<'a>]) -> Result<SmallVec<[Charge<'a>; 4]>, HitError> {
+        if hits.len() > HITS_MAX {
+            return Err(HitError::TooManyHits { hits: hits.len() });
+        }
+        let mut charges: SmallVec<[Charge<'a>; 4]> = SmallVec::new();
+        for hit in hits {
+            let id = self.id_of(hit)?;
+            self.memory.prefetch(id);
+            let clashes = |other: &Charge<'_>| other.id == id && other.limit.limit != hit.limit.limit;
+            if charges.iter().any(clashes) {
+                return Err(HitError::SameKeyTwice { limit: hit.limit.name.to_string() });
+            }
+            charges.push(Charge { limit: hit.limit, id, cost: hit.cost, mode: hit.mode });
+        }
+        Ok(charges)
+    }
+
+    #[inline]
+    pub(crate) fn tell(&self, verb: Verb, hits: &[Hit<'_>], verdict: &Verdict, at: Micros) {
+        if let Some(listener) = &self.listener {
+            (listener.0)(&Event { verb, hits, verdict, at });
+        }
+    }
+}
+
+/// The verdict on one hit.
+#[inline]
+fn verdict_of(mode: Mode, given: Result<Given, NoRoom>) -> Verdict {
+    let mut answers = SmallVec::new();
+    let kind = match given {
+        Ok(Given { decision, shared, .. }) => {
+            answers.push(Answer::new(decision, mode, shared));
+            let granted = decision.granted() || mode == Mode::Shadow;
+            if granted { Kind::Granted } else { Kind::Refused }
+        }
+        Err(NoRoom) => Kind::Unavailable(Unavailable::NoRoom),
+    };
+    Verdict { kind, answers }
+}
+
+fn verdict_of_all(
+    hits: &[Hit<'_>],
+    answered: Result<crate::store::memory::batch::Answered, NoRoom>,
+) -> Verdict {
+    match answered {
+        Ok(answered) => {
+            let answer =
+                |(hit, given): (&Hit<'_>, Given)| Answer::new(given.decision, hit.mode, given.shared);
+            let answers = hits.iter().zip(answered.given).map(answer).collect();
+            Verdict { kind: if answered.granted { Kind::Granted } else { Kind::Refused }, answers }
+        }
+        Err(NoRoom) => Verdict { kind: Kind::Unavailable(Unavailable::NoRoom), answers: SmallVec::new() },
+    }
+}

@@ -1,0 +1,264 @@
+//! Reserve, then commit or cancel: for a cost that is known only afterwards. What is reserved is charged at once; what is
+//! committed is given back or charged on top.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::fmt;
+use std::str::FromStr;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use smallvec::SmallVec;
+use tollgate_core::Micros;
+
+use crate::error::HitError;
+use crate::event::Verb;
+use crate::limit::Hit;
+use crate::limiter::{Inner, Limiter};
+use crate::receipt::Receipt;
+use crate::store::memory::Ask;
+use crate::verdict::{Kind, Unavailable, Verdict};
+
+/// The name of a reservation: 128 random bits, which nobody can guess. It is written as 32 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ReservationId(u128);
+
+/// How a reservation ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// Committed, with this actual cost.
+    Committed(u64),
+    /// Cancelled: all that it still weighed was given back.
+    Cancelled,
+}
+
+/// Why a reservation cannot be committed or cancelled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReservationError {
+    /// There is none of this name, or no more: it has expired. What was charged stays charged.
+    Gone,
+    /// It has ended otherwise.
+    Ended(Ended),
+}
+
+impl fmt::Display for ReservationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gone => f.write_str(
+                "there is no such reservation, or it has expired: what it had charged stays charged; reserve for longer",
+            ),
+            Self::Ended(Ended::Committed(actual)) => {
+                write!(f, "the reservation was committed before, with a cost of {actual}: it cannot be cancelled any more")
+            }
+            Self::Ended(Ended::Cancelled) => {
+                f.write_str("the reservation was cancelled before: it cannot be committed any more; charge the cost instead")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ReservationError {}
+
+/// All reservations that have not expired.
+#[derive(Debug)]
+pub(crate) struct Book {
+    entries: HashMap<ReservationId, Entry>,
+    expiries: BinaryHeap<Reverse<(Micros, u128)>>,
+    most: usize,
+}
+
+#[derive(Debug)]
+struct Entry {
+    expires: Micros,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Open(Option<Receipt>),
+    Ended(Ended),
+}
+
+/// So many expired reservations are forgotten whenever a new one is made: more come than go only while they are alive.
+const FORGOTTEN_PER_RESERVATION: usize = 2;
+
+impl Book {
+    pub(crate) fn new(most: usize) -> Self {
+        Self { entries: HashMap::new(), expiries: BinaryHeap::new(), most }
+    }
+
+    fn forget_expired(&mut self, now: Micros) {
+        for _ in 0..FORGOTTEN_PER_RESERVATION {
+            match self.expiries.peek() {
+                Some(Reverse((expires, id))) if *expires <= now => {
+                    self.entries.remove(&ReservationId(*id));
+                    self.expiries.pop();
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// A reservation that has not expired.
+    fn get(&mut self, id: ReservationId, now: Micros) -> Result<&mut State, ReservationError> {
+        let entry = self.entries.get_mut(&id).filter(|entry| entry.expires > now);
+        entry.map(|entry| &mut entry.state).ok_or(ReservationError::Gone)
+    }
+}
+
+impl Limiter {
+    /// Charges hits whose cost is partly a guess ([`Hit::estimate`]), to be [committed](Self::commit) with the true cost, or
+    /// [cancelled](Self::cancel), within a time. After that what was charged stays charged.
+    ///
+    /// If it is refused or unavailable, nothing is charged and there is nothing to commit.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tollgate::{Limit, Limiter, Micros};
+    /// let limiter = Limiter::new()?;
+    /// let tokens = limiter.limit("tokens", Limit::token_bucket(10_000, 1, Micros::SECOND)?);
+    /// let (verdict, id) = limiter.reserve(&[tokens.hit("ada").estimate(4_000)], Duration::from_secs(60))?;
+    /// assert!(verdict.granted());
+    /// limiter.commit(id.unwrap(), 1_500)?; // it was less, after all
+    /// assert_eq!(limiter.inspect(&tokens, "ada")?.decision.remaining, 8_500);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`charge`](Self::charge).
+    pub fn reserve(
+        &self,
+        hits: &[Hit<'_>],
+        within: Duration,
+    ) -> Result<(Verdict, Option<ReservationId>), HitError> {
+        // Made before anything is charged.
+        let mut random = [0; 16];
+        let made = getrandom::fill(&mut random).map(|()| ReservationId(u128::from_le_bytes(random)));
+        let mut book = self.0.book.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.0.clock.now();
+        book.forget_expired(now);
+        let id = match made {
+            Err(_) => Err(Unavailable::NoRandomness),
+            Ok(_) if book.entries.len() >= book.most => Err(Unavailable::TooManyReservations),
+            Ok(id) => Ok(id),
+        };
+        let id = match id {
+            Ok(id) => id,
+            Err(why) => {
+                drop(book);
+                // A wrong question is wrong all the same.
+                self.0.charges(hits)?;
+                let verdict = Verdict { kind: Kind::Unavailable(why), answers: SmallVec::new() };
+                self.0.tell(Verb::Reserve, hits, &verdict, now);
+                return Ok((verdict, None));
+            }
+        };
+        let (verdict, receipt, at) = self.0.charge_for_receipt(hits)?;
+        let reserved = verdict.granted().then_some(id);
+        if let Some(id) = reserved {
+            let expires = at.saturating_add(Micros::from_duration(within));
+            book.entries.insert(id, Entry { expires, state: State::Open(receipt) });
+            book.expiries.push(Reverse((expires, id.0)));
+        }
+        drop(book);
+        self.0.tell(Verb::Reserve, hits, &verdict, at);
+        Ok((verdict, reserved))
+    }
+
+    /// Ends a reservation with its actual cost: of each hit whose cost was a guess, what was charged too much is given back,
+    /// or what was charged too little is charged on top, by at most one capacity (see [`tollgate_core::settle`]).
+    ///
+    /// To commit once more changes nothing, and tells how it ended.
+    ///
+    /// # Errors
+    /// When it has expired, or was cancelled.
+    pub fn commit(&self, id: ReservationId, actual: u64) -> Result<Ended, ReservationError> {
+        let mut book = self.0.book.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.0.clock.now();
+        let state = book.get(id, now)?;
+        match state {
+            State::Ended(Ended::Committed(first)) => return Ok(Ended::Committed(*first)),
+            State::Ended(Ended::Cancelled) => return Err(ReservationError::Ended(Ended::Cancelled)),
+            State::Open(receipt) => {
+                if let Some(receipt) = receipt.take() {
+                    self.0.settle(&receipt, actual, now);
+                }
+            }
+        }
+        *state = State::Ended(Ended::Committed(actual));
+        Ok(Ended::Committed(actual))
+    }
+
+    /// Ends a reservation for which no work was done: all that it still weighs is given back.
+    ///
+    /// To cancel once more changes nothing.
+    ///
+    /// # Errors
+    /// When it has expired, or was committed.
+    pub fn cancel(&self, id: ReservationId) -> Result<Ended, ReservationError> {
+        let mut book = self.0.book.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.0.clock.now();
+        let state = book.get(id, now)?;
+        match state {
+            State::Ended(Ended::Cancelled) => return Ok(Ended::Cancelled),
+            State::Ended(ended @ Ended::Committed(_)) => return Err(ReservationError::Ended(*ended)),
+            State::Open(receipt) => {
+                for part in receipt.take().iter().flat_map(|receipt| &receipt.parts) {
+                    self.0.give_back(part, part.charge.cost, now);
+                }
+            }
+        }
+        *state = State::Ended(Ended::Cancelled);
+        Ok(Ended::Cancelled)
+    }
+}
+
+impl Inner {
+    /// Brings the charges that were guesses to the actual cost.
+    fn settle(&self, receipt: &Receipt, actual: u64, now: Micros) {
+        for part in receipt.parts.iter().filter(|part| part.estimated) {
+            let reserved = part.charge.cost;
+            if actual < reserved {
+                self.give_back(part, reserved - actual, now);
+            } else if actual > reserved {
+                // If there is no room for the key at all, there is nobody to charge.
+                let ask = Ask::Settle(actual - reserved);
+                let _ = self.memory.act(&part.limit.0, part.id, ask, (&self.clock, now));
+            }
+        }
+    }
+}
+
+impl fmt::Display for ReservationId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl fmt::Debug for ReservationId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ReservationId({self})")
+    }
+}
+
+/// A text is not the name of a reservation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NotAnId;
+
+impl fmt::Display for NotAnId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the id of a reservation is 32 hexadecimal digits, in lower case")
+    }
+}
+
+impl std::error::Error for NotAnId {}
+
+impl FromStr for ReservationId {
+    type Err = NotAnId;
+
+    fn from_str(text: &str) -> Result<Self, NotAnId> {
+        let digits = text.len() == 32 && text.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
+        let number = u128::from_str_radix(text, 16).ok().filter(|_| digits);
+        number.map(Self).ok_or(NotAnId)
+    }
+}

@@ -1,0 +1,214 @@
+//! A store in a file: versioned, checked, written beside and renamed. What is worth keeping of a key, the store says.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, PoisonError};
+
+use tollgate_core::Micros;
+
+use crate::hash::{Hashing, Secret};
+use crate::limiter::{Inner, Limiter, Name};
+use crate::store::memory::snapshot::Saved;
+
+mod coding;
+mod paper;
+
+use coding::Torn;
+use paper::{Reader, Writer};
+
+/// The first bytes of every snapshot.
+const MAGIC: &[u8; 8] = b"TOLLGATE";
+/// The layout of what follows. Another one is refused.
+const VERSION: u64 = 1;
+/// What a snapshot hashes to tell whether its hash is still the one that it was written with.
+const TRIAL: &[u8] = b"trial";
+
+/// Why a store could not be saved. A file that was there before is as it was.
+#[derive(Debug)]
+pub struct SaveError {
+    file: String,
+    source: io::Error,
+}
+
+impl fmt::Display for SaveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: the store could not be saved ({}): what was there before is still there",
+            self.file, self.source
+        )
+    }
+}
+
+impl std::error::Error for SaveError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
+/// Why a store was not restored. The limiter is empty then, except after [`NoRoom`](Self::NoRoom).
+#[derive(Debug)]
+pub enum RestoreError {
+    /// The file cannot be read.
+    Unreadable(String, io::Error),
+    /// It is not a snapshot of a Tollgate store.
+    Foreign(String),
+    /// It is one of another version of the layout.
+    Version(String, u64),
+    /// It is torn or cut off: its checksum does not fit.
+    Torn(String),
+    /// Its keys were hashed in a way that this version does not know any more.
+    Hash(String),
+    /// Some keys were left out, because the budget is too small for all of them: they start afresh.
+    NoRoom(String, u64),
+}
+
+impl fmt::Display for RestoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let afresh = "the store starts empty";
+        match self {
+            Self::Unreadable(file, error) => write!(f, "{file}: cannot be read ({error}): {afresh}"),
+            Self::Foreign(file) => write!(f, "{file}: is not a snapshot of a Tollgate store: {afresh}"),
+            Self::Version(file, version) => {
+                write!(f, "{file}: has layout {version}, and this version reads layout {VERSION}: {afresh}")
+            }
+            Self::Torn(file) => write!(f, "{file}: is torn or cut off, its checksum does not fit: {afresh}"),
+            Self::Hash(file) => {
+                write!(f, "{file}: its keys were hashed by another version of the fast hash: {afresh}")
+            }
+            Self::NoRoom(file, keys) => {
+                write!(
+                    f,
+                    "{file}: {keys} keys found no room in the budget, and start afresh: raise the budget"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for RestoreError {}
+
+/// What was read from a file.
+#[derive(Debug)]
+pub(crate) struct Contents {
+    pub(crate) hashing: Hashing,
+    file: String,
+    names: Vec<String>,
+    saved_at: Micros,
+    keys: Vec<Saved>,
+}
+
+impl Limiter {
+    /// Saves the store in a file, from which [`Builder::restore`](crate::Builder::restore) makes one like it. Returns how
+    /// many keys were saved. Reservations and receipts are not.
+    ///
+    /// Decisions go on meanwhile; keys that change are saved as they were at some moment. The file is written beside, made
+    /// durable, and renamed, so there is always a whole one. It holds the secret by which keys are hashed: only its owner may
+    /// read it.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn save(&self, file: &Path) -> Result<u64, SaveError> {
+        let beside = file.with_added_extension("new");
+        let saved = self.0.write(&beside).and_then(|keys| {
+            fs::rename(&beside, file)?;
+            // The name is durable only when its folder is.
+            let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+            File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all())?;
+            Ok(keys)
+        });
+        saved.map_err(|source| {
+            // Nothing more can be done if it cannot be removed.
+            let _ = fs::remove_file(&beside);
+            SaveError { file: file.display().to_string(), source }
+        })
+    }
+}
+
+impl Inner {
+    fn write(&self, file: &Path) -> io::Result<u64> {
+        let mut options = File::options();
+        options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(file)?;
+        file.write_all(MAGIC)?;
+        let mut paper = Writer::new(file);
+        let now = self.clock.now();
+        paper.number(VERSION);
+        match &self.hashing {
+            Hashing::Keyed(secret) => [0, secret.0, secret.1].map(|number| paper.number(number)),
+            Hashing::Vouched(seed, _) => [1, *seed, 0].map(|number| paper.number(number)),
+        };
+        paper.number(self.hashing.hash(&self.hashing.prefix(0), TRIAL));
+        paper.number(now.get());
+        {
+            let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut in_order: Vec<_> = names.iter().map(|(name, known)| (known.space, name)).collect();
+            in_order.sort_unstable();
+            paper.number(in_order.len() as u64);
+            in_order.iter().for_each(|(_, name)| paper.bytes(name.as_bytes()));
+        }
+        let mut keys = 0;
+        self.memory.for_each_saved(now, |saved| {
+            keys += 1;
+            coding::write(&mut paper, saved);
+        });
+        coding::write_end(&mut paper);
+        paper.finish()?.sync_all()?;
+        Ok(keys)
+    }
+
+    /// Fills an empty store with what was saved.
+    pub(crate) fn take_over(&self, contents: Contents) -> Result<(), RestoreError> {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        for (space, name) in (0..).zip(contents.names) {
+            names.insert(name.into(), Name { space, void: Arc::new(AtomicU64::new(0)) });
+        }
+        drop(names);
+        let now = self.clock.now();
+        let put = |saved: &&Saved| !self.memory.put_back(saved, contents.saved_at, now);
+        let left_out = contents.keys.iter().filter(put).count();
+        if left_out > 0 { Err(RestoreError::NoRoom(contents.file, left_out as u64)) } else { Ok(()) }
+    }
+}
+
+/// Reads a file, and believes nothing in it before its checksum has been found right.
+pub(crate) fn read(path: &Path) -> Result<Contents, RestoreError> {
+    let file = path.display().to_string();
+    let all = fs::read(path).map_err(|error| RestoreError::Unreadable(file.clone(), error))?;
+    let Some(rest) = all.strip_prefix(MAGIC) else { return Err(RestoreError::Foreign(file)) };
+    let Some(mut paper) = Reader::new(rest) else { return Err(RestoreError::Torn(file)) };
+    match paper.number() {
+        Ok(VERSION) => {}
+        Ok(version) => return Err(RestoreError::Version(file, version)),
+        Err(Torn) => return Err(RestoreError::Torn(file)),
+    }
+    let (contents, trial) = contents(&mut paper, &file).map_err(|Torn| RestoreError::Torn(file.clone()))?;
+    let hashing = &contents.hashing;
+    if trial != hashing.hash(&hashing.prefix(0), TRIAL) {
+        return Err(RestoreError::Hash(file));
+    }
+    Ok(contents)
+}
+
+fn contents(paper: &mut Reader<'_>, file: &str) -> Result<(Contents, u64), Torn> {
+    let hashing = match (paper.number()?, paper.number()?, paper.number()?) {
+        (0, first, second) => Hashing::Keyed(Secret(first, second)),
+        (1, seed, _) => Hashing::vouched(seed),
+        _ => return Err(Torn),
+    };
+    let (trial, saved_at) = (paper.number()?, Micros::new(paper.number()?));
+    let mut names = Vec::new();
+    for _ in 0..paper.number()? {
+        names.push(String::from_utf8(paper.bytes()?.to_vec()).map_err(|_| Torn)?);
+    }
+    let mut keys = Vec::new();
+    while let Some(saved) = coding::read(paper)? {
+        keys.push(saved);
+    }
+    Ok((Contents { hashing, file: file.into(), names, saved_at, keys }, trial))
+}

@@ -1,0 +1,94 @@
+//! Numbers and bytes, one after the other, with a checksum at the end. Not what they mean.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+
+use super::coding::Torn;
+use crate::hash::{Hashing, Secret};
+
+/// A checksum is taken of so many bytes at a time, and of the one before.
+const BLOCK_BYTES: usize = 1 << 16;
+
+/// Any key will do: the checksum is for accidents, and the file is its owner's alone.
+fn checksum(before: u64, block: &[u8]) -> u64 {
+    let hashing = Hashing::Keyed(Secret(0x746f_6c6c, 0x6761_7465));
+    hashing.hash(&hashing.prefix(before), block)
+}
+
+/// Writes, and sums up.
+pub(super) struct Writer {
+    file: File,
+    block: Vec<u8>,
+    sum: u64,
+    /// The first thing that went wrong.
+    result: io::Result<()>,
+}
+
+impl Writer {
+    pub(super) fn new(file: File) -> Self {
+        Self { file, block: Vec::with_capacity(BLOCK_BYTES), sum: 0, result: Ok(()) }
+    }
+
+    pub(super) fn number(&mut self, number: u64) {
+        self.put(&number.to_le_bytes());
+    }
+
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+        self.number(bytes.len() as u64);
+        self.put(bytes);
+    }
+
+    fn put(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let (now, later) = bytes.split_at(bytes.len().min(BLOCK_BYTES - self.block.len()));
+            self.block.extend_from_slice(now);
+            bytes = later;
+            if self.block.len() == BLOCK_BYTES {
+                self.close_block();
+            }
+        }
+    }
+
+    fn close_block(&mut self) {
+        self.sum = checksum(self.sum, &self.block);
+        if self.result.is_ok() {
+            self.result = self.file.write_all(&self.block);
+        }
+        self.block.clear();
+    }
+
+    /// Writes the checksum.
+    pub(super) fn finish(mut self) -> io::Result<File> {
+        self.close_block();
+        self.result?;
+        self.file.write_all(&self.sum.to_le_bytes())?;
+        Ok(self.file)
+    }
+}
+
+/// Reads what has been found to be whole.
+pub(super) struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    /// `None` if the checksum does not fit.
+    pub(super) fn new(all: &'a [u8]) -> Option<Self> {
+        let (rest, sum) = all.split_last_chunk::<8>()?;
+        let mut blocks = rest.chunks_exact(BLOCK_BYTES);
+        let whole = blocks.by_ref().fold(0, checksum);
+        let found = checksum(whole, blocks.remainder());
+        (found == u64::from_le_bytes(*sum)).then_some(Self(rest))
+    }
+
+    pub(super) fn number(&mut self) -> Result<u64, Torn> {
+        let (number, rest) = self.0.split_first_chunk::<8>().ok_or(Torn)?;
+        self.0 = rest;
+        Ok(u64::from_le_bytes(*number))
+    }
+
+    pub(super) fn bytes(&mut self) -> Result<&'a [u8], Torn> {
+        let length = usize::try_from(self.number()?).map_err(|_| Torn)?;
+        let (bytes, rest) = self.0.split_at_checked(length).ok_or(Torn)?;
+        self.0 = rest;
+        Ok(bytes)
+    }
+}

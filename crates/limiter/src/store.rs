@@ -1,0 +1,3 @@
+//! Where state lives. Today there is one place: memory.
+
+pub(crate) mod memory;

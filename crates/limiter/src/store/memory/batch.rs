@@ -1,0 +1,441 @@
+//! Several hits at one instant on the memory store: all enforced ones are charged, or none. What fits is decided by the
+//! core, or by the same arithmetic on words.
+//!
+//! First every key gets a slot; then all slots are locked, in the order of identities, and whoever cannot have one lets go
+//! of all and starts over; then it is decided, and written, and the locks are let go. Nobody ever sees half of it.
+
+use std::sync::MutexGuard;
+
+use smallvec::SmallVec;
+use tollgate_core::{Batch, Decision, Hit, Limit, Micros, Mode, State, Target, decide_batch};
+
+use super::moving::{MOVED_LINES_PER_CHARGE, MOVED_LINES_PER_NEW_KEY};
+use super::rates::{FRESH, IN_A_CELL};
+use super::shared::{self, Common, Shared};
+use super::slot::Tag;
+use super::table::{Busy, Held, Locked, Place, Table};
+use super::{At, Given, Memory, NoRoom, Taken};
+use crate::clock::Clock;
+use crate::limit::Registered;
+use crate::sync::pause;
+
+/// One hit on one key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Charge<'a> {
+    pub(crate) limit: &'a Registered,
+    pub(crate) id: u64,
+    pub(crate) cost: u64,
+    pub(crate) mode: Mode,
+}
+
+/// The answer to several hits.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub(crate) granted: bool,
+    /// One for each hit.
+    pub(crate) given: SmallVec<[Given; 4]>,
+}
+
+/// A key of a batch.
+struct Member<'a> {
+    limit: &'a Registered,
+    dated: Limit,
+    id: u64,
+    /// It has no slot.
+    shared: bool,
+}
+
+/// Locks on all keys of a batch.
+struct Grip<'a> {
+    /// In the order of the members that have a slot.
+    slots: SmallVec<[Locked<'a>; 4]>,
+    homes: SmallVec<[Held<'a>; 1]>,
+    common: Option<MutexGuard<'a, shared::Cells>>,
+}
+
+impl Grip<'_> {
+    fn let_go(self) {
+        self.slots.into_iter().for_each(Locked::leave);
+        self.homes.into_iter().for_each(Held::leave);
+    }
+}
+
+impl Memory {
+    /// Charges several keys: if every enforced hit fits, all of them and each shadow hit that fits; otherwise none.
+    ///
+    /// Two hits on the same key must be under the same limit.
+    pub(crate) fn charge_all(
+        &self,
+        charges: &[Charge<'_>],
+        (clock, now): (&Clock, Micros),
+    ) -> Result<Answered, NoRoom> {
+        let at = At { store: self, now };
+        let mut members = self.members(charges, clock, now);
+        let mut times = 0;
+        let mut any_new = false;
+        let grip = loop {
+            for member in &mut members {
+                any_new |= self.settle_in(member, &at);
+            }
+            if let Ok(grip) = self.try_grip(&members) {
+                break grip;
+            }
+            pause(times);
+            times = u32::saturating_add(times, 1);
+        };
+        let answered = self.answer(charges, &members, grip, now);
+        if self.table.is_moving() {
+            self.table.help(if any_new { MOVED_LINES_PER_NEW_KEY } else { MOVED_LINES_PER_CHARGE }, &at);
+        }
+        answered
+    }
+
+    /// Gives a member a slot, and a cell if it needs one, or notes that there is no room. Returns whether it was new.
+    fn settle_in(&self, member: &mut Member<'_>, at: &At<'_>) -> bool {
+        member.shared = false;
+        let fits_in_word = member.limit.narrow.map(|narrow| narrow.kind);
+        if let Some((_, tag, _)) = self.table.read(member.id)
+            && (Some(tag.kind()) == fits_in_word || tag.kind() == IN_A_CELL)
+        {
+            return false;
+        }
+        let mut times = 0;
+        loop {
+            match self.table.try_lock(member.id, self.table.has_room(at), at) {
+                Ok(Place::Slot(locked)) => return self.settle_into(locked, member, at.now),
+                Ok(Place::Full(held)) => {
+                    held.leave();
+                    if !self.table.could_grow(at) {
+                        member.shared = true;
+                        return true;
+                    }
+                    self.table.make_room(at);
+                    pause(times);
+                }
+                Err(Busy) => pause(times),
+            }
+            times = u32::saturating_add(times, 1);
+        }
+    }
+
+    fn settle_into(&self, locked: Locked<'_>, member: &mut Member<'_>, now: Micros) -> bool {
+        let is_new = locked.known().is_none_or(|(tag, _)| tag.kind() == FRESH);
+        if is_new && member.limit.narrow.is_some() {
+            locked.write(Tag::new(member.id, FRESH), 0);
+            return true;
+        }
+        let taken = if is_new {
+            Taken { state: None, cell: None }
+        } else {
+            self.take_out(&locked, member.limit, member.id, now, None)
+        };
+        if let Some(state) = taken.state {
+            let over = reset_at(member, Some(&state), now);
+            let taken = Taken { state: Some(state), cell: taken.cell };
+            if let Err(locked) = self.put_in(locked, member.limit, member.id, taken, over) {
+                locked.leave();
+                member.shared = true;
+            }
+            return is_new;
+        }
+        match self.new_cell() {
+            Some(cell) => locked.write(Tag::new(member.id, IN_A_CELL), cell),
+            None => {
+                locked.leave();
+                member.shared = true;
+            }
+        }
+        is_new
+    }
+
+    /// Locks every member, or none.
+    fn try_grip(&self, members: &[Member<'_>]) -> Result<Grip<'_>, Busy> {
+        let mut grip = Grip { slots: SmallVec::new(), homes: SmallVec::new(), common: None };
+        for member in members.iter().filter(|member| !member.shared) {
+            let read = self.table.read(member.id);
+            match read.and_then(|(slot, tag, value)| Table::lock_as_read(slot, tag, value)) {
+                Some(locked) => grip.slots.push(locked),
+                None => {
+                    grip.let_go();
+                    return Err(Busy);
+                }
+            }
+        }
+        for member in members.iter().filter(|member| member.shared) {
+            match self.table.try_hold(member.id, &grip.slots, &grip.homes) {
+                Ok(held) => grip.homes.extend(held),
+                Err(Busy) => {
+                    grip.let_go();
+                    return Err(Busy);
+                }
+            }
+        }
+        if members.iter().any(|member| member.shared) {
+            grip.common = Some(self.shared.open());
+        }
+        Ok(grip)
+    }
+
+    /// Decides, writes and lets go.
+    fn answer(
+        &self,
+        charges: &[Charge<'_>],
+        members: &[Member<'_>],
+        grip: Grip<'_>,
+        now: Micros,
+    ) -> Result<Answered, NoRoom> {
+        let fresh = |locked: &Locked<'_>| locked.known().is_none_or(|(tag, _)| tag.kind() == FRESH);
+        let some_new = grip.slots.iter().any(fresh);
+        let now = if some_new { now.max(self.latest_drop()) } else { now };
+        if self.are_plain(charges, members, &grip) {
+            return Ok(self.answer_in_words(charges, members, grip, now));
+        }
+        self.answer_by_core(charges, members, grip, now)
+    }
+
+    /// Whether every hit is enforced, on a key of its own, whose word can be decided as it is.
+    fn are_plain(&self, charges: &[Charge<'_>], members: &[Member<'_>], grip: &Grip<'_>) -> bool {
+        let is_plain = |(member, locked): (&Member<'_>, &Locked<'_>)| {
+            let kind = locked.known().map(|(tag, _)| tag.kind());
+            member.limit.narrow.is_some_and(|narrow| Some(narrow.kind) == kind)
+        };
+        charges.len() == members.len()
+            && grip.slots.len() == members.len()
+            && charges.iter().all(|charge| charge.mode == Mode::Enforced)
+            && members.iter().zip(&grip.slots).all(is_plain)
+    }
+
+    fn answer_in_words(
+        &self,
+        charges: &[Charge<'_>],
+        members: &[Member<'_>],
+        grip: Grip<'_>,
+        now: Micros,
+    ) -> Answered {
+        let since_start = self.since_start(now);
+        let mut given: SmallVec<[Given; 4]> = SmallVec::new();
+        let mut zeros: SmallVec<[Option<u64>; 4]> = SmallVec::from_elem(None, members.len());
+        let mut granted = true;
+        let place = |charge: &Charge<'_>| members.binary_search_by_key(&charge.id, |member| member.id).ok();
+        let value = |place: usize| {
+            let locked = grip.slots.get(place);
+            locked.and_then(Locked::known).map_or((Tag::EMPTY, 0), |known| known)
+        };
+        for charge in charges {
+            let (Some(narrow), Some(place)) = (charge.limit.narrow, place(charge)) else { continue };
+            let (zero, decision) = narrow.decide(value(place).1, since_start, now, charge.cost);
+            granted &= decision.granted();
+            if let Some(kept) = zeros.get_mut(place) {
+                *kept = zero;
+            }
+            given.push(Given { decision, shared: false, known: true });
+        }
+        if !granted {
+            for (charge, given) in charges.iter().zip(&mut given) {
+                let (Some(narrow), Some(place)) = (charge.limit.narrow, place(charge)) else { continue };
+                let (_, uncharged) = narrow.decide(value(place).1, since_start, now, 0);
+                given.decision = Decision { outcome: given.decision.outcome, ..uncharged };
+            }
+            grip.let_go();
+            return Answered { granted, given };
+        }
+        for (locked, zero) in grip.slots.into_iter().zip(zeros) {
+            match (zero, locked.known()) {
+                (Some(zero), Some((tag, _))) => locked.write(tag, zero),
+                _ => locked.leave(),
+            }
+        }
+        Answered { granted, given }
+    }
+
+    fn answer_by_core(
+        &self,
+        charges: &[Charge<'_>],
+        members: &[Member<'_>],
+        mut grip: Grip<'_>,
+        now: Micros,
+    ) -> Result<Answered, NoRoom> {
+        let Some(mut taken) = self.take_out_all(members, &mut grip, now) else {
+            grip.let_go();
+            return Err(NoRoom);
+        };
+        let Batch { granted, decisions, changes } =
+            decided(charges, members, taken.iter().map(|taken| taken.state.as_ref()), now);
+        for (target, change) in changes {
+            if let Some(taken) = taken.get_mut(target) {
+                self.within_budget(change, &taken.state).apply(&mut taken.state);
+            }
+        }
+        self.put_in_all(members, taken, grip, now);
+        Ok(Answered { granted, given: given(charges, members, decisions) })
+    }
+
+    /// What [`charge_all`](Self::charge_all) would answer, with the numbers of the uncharged keys. Each key is looked at
+    /// by itself.
+    pub(crate) fn peek_all(
+        &self,
+        charges: &[Charge<'_>],
+        (clock, now): (&Clock, Micros),
+    ) -> Result<Answered, NoRoom> {
+        let mut members = self.members(charges, clock, now);
+        let mut states: SmallVec<[Option<State>; 4]> = SmallVec::new();
+        for member in &mut members {
+            let (state, shared) = self.look_at(member, now)?;
+            member.shared = shared;
+            states.push(state);
+        }
+        let batch = decided(charges, &members, states.iter().map(Option::as_ref), now);
+        let mut given = given(charges, &members, batch.decisions);
+        for (charge, given) in charges.iter().zip(&mut given) {
+            let member = place_of(charge, &members);
+            let state = states.get(member).and_then(Option::as_ref);
+            let limit = members.get(member).map_or(&Limit::Unlimited, |member| &member.dated);
+            let uncharged = tollgate_core::peek(limit, state, now, 0);
+            given.decision = Decision { outcome: given.decision.outcome, ..uncharged };
+        }
+        Ok(Answered { granted: batch.granted, given })
+    }
+
+    /// A copy of where a key stands, and whether it has that in common with others.
+    fn look_at(&self, member: &Member<'_>, now: Micros) -> Result<(Option<State>, bool), NoRoom> {
+        let at = At { store: self, now };
+        let mut times = 0;
+        loop {
+            match self.table.try_lock(member.id, self.table.has_room(&at), &at) {
+                Ok(Place::Slot(locked)) => {
+                    let taken = self.take_out(&locked, member.limit, member.id, now, None);
+                    let state = taken.state.clone();
+                    let is_new = locked.known().is_none_or(|(tag, _)| tag.kind() == FRESH);
+                    let over = reset_at(member, state.as_ref(), now);
+                    if is_new {
+                        locked.leave();
+                    } else if let Err(locked) = self.put_in(locked, member.limit, member.id, taken, over) {
+                        locked.leave();
+                    }
+                    return Ok((state, false));
+                }
+                Ok(Place::Full(held)) => {
+                    let mut cells = self.shared.open();
+                    let state = self.state_in_common(&mut cells, member, now);
+                    held.leave();
+                    return state.map(|state| (state, true));
+                }
+                Err(Busy) => pause(times),
+            }
+            times = u32::saturating_add(times, 1);
+        }
+    }
+
+    /// A copy of where the keys stand that this one has its cell in common with.
+    fn state_in_common(
+        &self,
+        cells: &mut shared::Cells,
+        member: &Member<'_>,
+        now: Micros,
+    ) -> Result<Option<State>, NoRoom> {
+        let state = Shared::state(cells, &member.limit.limit, member.id, now).map_err(|()| NoRoom)?;
+        let over = reset_at(member, state.as_ref(), now);
+        let common = state.clone().map(|state| Common { state, over });
+        self.shared.keep(cells, &member.limit.limit, member.id, common);
+        Ok(state)
+    }
+
+    /// The keys of a batch, each once, in the order of identities.
+    fn members<'a>(&self, charges: &[Charge<'a>], clock: &Clock, now: Micros) -> Members<'a> {
+        let mut members: Members<'a> = SmallVec::new();
+        for charge in charges.iter().filter(|charge| charge.limit.limit != Limit::Unlimited) {
+            if let Err(place) = members.binary_search_by_key(&charge.id, |member| member.id) {
+                let dated = self.dated(&charge.limit.limit, clock, now);
+                members.insert(place, Member { limit: charge.limit, dated, id: charge.id, shared: false });
+            }
+        }
+        members
+    }
+
+    /// Where every member stands; `None` if one of them has neither a slot nor a cell in common.
+    fn take_out_all(
+        &self,
+        members: &[Member<'_>],
+        grip: &mut Grip<'_>,
+        now: Micros,
+    ) -> Option<SmallVec<[Taken; 4]>> {
+        // First those in common, which can fail; nothing has been taken out yet.
+        let mut in_common: SmallVec<[Option<State>; 1]> = SmallVec::new();
+        for member in members.iter().filter(|member| member.shared) {
+            in_common.push(self.state_in_common(grip.common.as_mut()?, member, now).ok()?);
+        }
+        let (mut in_common, mut slots) = (in_common.into_iter(), grip.slots.iter());
+        let open = grip.common.as_deref();
+        let taken = |member: &Member<'_>| {
+            if member.shared {
+                return Taken { state: in_common.next().flatten(), cell: None };
+            }
+            let locked = slots.next();
+            locked.map_or(Taken { state: None, cell: None }, |locked| {
+                self.take_out(locked, member.limit, member.id, now, open)
+            })
+        };
+        Some(members.iter().map(taken).collect())
+    }
+
+    fn put_in_all(&self, members: &[Member<'_>], taken: SmallVec<[Taken; 4]>, grip: Grip<'_>, now: Micros) {
+        let Grip { slots, homes, mut common } = grip;
+        let mut slots = slots.into_iter();
+        for (member, taken) in members.iter().zip(taken) {
+            let over = reset_at(member, taken.state.as_ref(), now);
+            if !member.shared {
+                let Some(locked) = slots.next() else { continue };
+                let put = self.put_in(locked, member.limit, member.id, taken, over);
+                debug_assert!(put.is_ok(), "every member that needs a cell has one");
+                if let Err(locked) = put {
+                    locked.leave();
+                }
+            } else if let Some(cells) = common.as_mut() {
+                let state = taken.state.map(|state| Common { state, over });
+                self.shared.keep(cells, &member.limit.limit, member.id, state);
+                self.note_overflow();
+            }
+        }
+        drop(common);
+        homes.into_iter().for_each(Held::leave);
+    }
+}
+
+type Members<'a> = SmallVec<[Member<'a>; 4]>;
+
+/// From when on a key that nothing more is charged to is as good as never seen.
+fn reset_at(member: &Member<'_>, state: Option<&State>, now: Micros) -> Micros {
+    let Some(state) = state else { return now };
+    now.saturating_add(tollgate_core::peek(&member.dated, Some(state), now, 0).reset_after)
+}
+
+/// Which member a hit is on; beyond the last one for an unlimited one.
+fn place_of(charge: &Charge<'_>, members: &[Member<'_>]) -> usize {
+    let found = members.binary_search_by_key(&charge.id, |member| member.id);
+    found.ok().filter(|_| charge.limit.limit != Limit::Unlimited).unwrap_or(members.len())
+}
+
+/// Asks the core about all hits at once.
+fn decided<'a>(
+    charges: &[Charge<'_>],
+    members: &'a [Member<'_>],
+    states: impl Iterator<Item = Option<&'a State>>,
+    now: Micros,
+) -> Batch {
+    let target =
+        |(member, state): (&'a Member<'_>, Option<&'a State>)| Target { limit: &member.dated, state };
+    let mut targets: SmallVec<[Target<'_>; 4]> = members.iter().zip(states).map(target).collect();
+    targets.push(Target { limit: &Limit::Unlimited, state: None });
+    let hit =
+        |charge: &Charge<'_>| Hit { target: place_of(charge, members), cost: charge.cost, mode: charge.mode };
+    let hits: SmallVec<[Hit; 4]> = charges.iter().map(hit).collect();
+    decide_batch(&targets, &hits, now)
+}
+
+fn given(charges: &[Charge<'_>], members: &[Member<'_>], decisions: Vec<Decision>) -> SmallVec<[Given; 4]> {
+    let one = |(charge, decision): (&Charge<'_>, Decision)| {
+        let shared = members.get(place_of(charge, members)).is_some_and(|member| member.shared);
+        Given { decision, shared, known: !shared }
+    };
+    charges.iter().zip(decisions).map(one).collect()
+}

@@ -1,0 +1,386 @@
+//! How the table grows, shrinks and is swept: into another region, a line at a time, by whoever comes along. It stops
+//! nobody but those who want a key of the line that is being moved.
+
+use super::region::{PIECE_BYTES, Region};
+use super::slot::{LINE_SLOTS, Line, Slot, Tag};
+use super::table::{Busy, Home, Keeper, Map, REGIONS_MAX, Table, reach};
+use crate::sync::{AtomicU64, Ordering, pause};
+
+/// A new key moves this many lines at the most while the table grows. (A fifth of the new room is left when the last line
+/// has been moved.)
+pub(crate) const MOVED_LINES_PER_NEW_KEY: usize = 8;
+/// A charge on a known key moves this many.
+pub(crate) const MOVED_LINES_PER_CHARGE: usize = 1;
+/// So many lines are looked at to estimate how many keys are alive.
+const SAMPLED_LINES: usize = 64;
+
+/// The table moves when it is this full, in thousandths...
+const LOAD_MAX: u64 = 780;
+/// ... to where its live keys fill it so far.
+const LOAD_AFTER_MOVE: u64 = 650;
+/// A table that cannot grow is full at this load: new keys get a slot only in place of one that is as good as none.
+const LOAD_FULL: u64 = 880;
+
+/// Below so many homes a table doubles.
+const HOMES_SMALL: usize = 8_192;
+/// In a table of up to so many homes a new key may find no room by chance, long before it is full: it is moved at once.
+const HOMES_TINY: usize = 1_024;
+
+impl Table {
+    /// Takes a region into use, with so many homes.
+    pub(super) fn open(&self, region: usize, homes: usize) -> Option<()> {
+        let lines = homes.checked_add(reach(homes))?;
+        let area = self.areas.get(region)?;
+        if area.region.get().is_none() {
+            area.region.set(Region::new(lines)?).ok()?;
+        }
+        area.homes.store(homes as u64, Ordering::Relaxed);
+        area.used.store(0, Ordering::Relaxed);
+        self.ready.store(0, Ordering::Relaxed);
+        Some(())
+    }
+
+    /// Makes lines of the newest region ready for use.
+    pub(super) fn set_up_to(&self, lines: usize) {
+        self.set_up(Map::unpack(self.map.load(Ordering::Relaxed)).newest, lines);
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "a number of lines in memory")]
+    fn set_up(&self, region: usize, lines: usize) {
+        let ready = self.ready.load(Ordering::Relaxed) as usize;
+        let all = self.lines(region);
+        for line in all.get(ready..lines.min(all.len())).unwrap_or(&[]) {
+            line.0.iter().for_each(Slot::set_up);
+        }
+        self.ready.store(ready.max(lines) as u64, Ordering::Relaxed);
+    }
+
+    /// Whether a new key may take an empty slot. If the table is getting full, begins to move it.
+    pub(crate) fn has_room(&self, keeper: &impl Keeper) -> bool {
+        let map = Map::unpack(self.map.load(Ordering::Acquire));
+        let load = self.load(map.newest);
+        if load >= LOAD_MAX && map.oldest.is_none() {
+            self.begin(0, keeper);
+        }
+        load < LOAD_FULL
+    }
+
+    /// Whether it is worth looking again for room, after [`make_room`](Self::make_room): a tiny table can be moved at once.
+    pub(crate) fn could_grow(&self, keeper: &impl Keeper) -> bool {
+        let map = Map::unpack(self.map.load(Ordering::Acquire));
+        match map.oldest {
+            Some(oldest) => self.homes(oldest) <= HOMES_TINY,
+            None => self.homes(map.newest) <= HOMES_TINY && self.homes(map.newest) < keeper.homes_max(),
+        }
+    }
+
+    /// Begins to move because a new key found no room where it has to be, and moves a good part at once.
+    pub(crate) fn make_room(&self, keeper: &impl Keeper) {
+        let map = Map::unpack(self.map.load(Ordering::Acquire));
+        if map.oldest.is_none() {
+            self.begin(self.homes(map.newest) / 5 * 6 + 1, keeper);
+        }
+        self.help(2 * HOMES_TINY, keeper);
+    }
+
+    /// How full a region is, in thousandths.
+    fn load(&self, region: usize) -> u64 {
+        self.used_in(region).saturating_mul(1_000) / self.slots(region).max(1)
+    }
+
+    /// Begins to move, if that makes room: to as many homes as the live keys need, or more.
+    fn begin(&self, homes_wanted: usize, keeper: &impl Keeper) {
+        let patience = self.patience.load(Ordering::Relaxed);
+        if patience > 0 {
+            return self.patience.store(patience - 1, Ordering::Relaxed);
+        }
+        let Some(_alone) = Alone::try_new(&self.mover) else { return };
+        let map = Map::unpack(self.map.load(Ordering::Acquire));
+        if map.oldest.is_some() {
+            return;
+        }
+        let (live, homes_now) = (self.live_estimate(map.newest, keeper), self.homes(map.newest));
+        let fitting = live.saturating_mul(1_000) / (LOAD_AFTER_MOVE * LINE_SLOTS as u64) + 1;
+        // A small table doubles: there are only so many regions.
+        let doubled = if homes_now < HOMES_SMALL && fitting > homes_now as u64 { homes_now * 2 } else { 0 };
+        let homes = usize::try_from(fitting).unwrap_or(usize::MAX).max(homes_wanted).max(doubled);
+        // Not much smaller at once: new keys keep coming while it moves.
+        let homes = homes.max(homes_now / 4).min(keeper.homes_max()).max(self.homes_min);
+        let load_then = live.saturating_mul(1_000) / (homes * LINE_SLOTS) as u64;
+        // At its largest, a table moves only to get rid of keys that are as good as none, and only if that helps.
+        let helps = homes > homes_now || load_then.saturating_mul(9) / 8 < self.load(map.newest);
+        let region = if helps { self.free_region(&map, homes) } else { None };
+        let opened = region.filter(|region| self.open(*region, homes).is_some());
+        let Some(region) = opened else {
+            return self.patience.store(homes_now as u64 / 8, Ordering::Relaxed);
+        };
+        let moving = Map { newest: region, oldest: Some(map.newest), frontier: 0 };
+        self.map.store(moving.pack(), Ordering::Release);
+    }
+
+    /// A region that is not in use and large enough, or not there yet.
+    fn free_region(&self, map: &Map, homes: usize) -> Option<usize> {
+        let lines = homes.checked_add(reach(homes))?;
+        let fits = |region: &usize| {
+            let there = self.lines(*region).len();
+            *region != map.newest && there >= lines
+        };
+        let fresh = |region: &usize| self.areas.get(*region).is_some_and(|area| area.region.get().is_none());
+        let tightest = (0..REGIONS_MAX).filter(fits).min_by_key(|region| self.lines(*region).len());
+        tightest.or_else(|| (0..REGIONS_MAX).find(fresh))
+    }
+
+    /// How many keys are alive, from a sample.
+    fn live_estimate(&self, region: usize, keeper: &impl Keeper) -> u64 {
+        let (lines, homes) = (self.lines(region), self.homes(region));
+        let (mut taken, mut live) = (0_u64, 0_u64);
+        for line in lines.iter().take(homes).step_by((homes / SAMPLED_LINES).max(1)) {
+            for slot in &line.0 {
+                let tag = slot.tag();
+                taken += u64::from(tag != Tag::EMPTY);
+                // One that is locked is in use.
+                let dead = |value| keeper.is_as_good_as_none(tag, value);
+                live += u64::from(!tag.vacant() && !slot.value_of(tag).is_some_and(dead));
+            }
+        }
+        self.used_in(region).saturating_mul(live).checked_div(taken).unwrap_or(0)
+    }
+
+    /// Whether the table is between two regions.
+    #[inline]
+    pub(crate) fn is_moving(&self) -> bool {
+        Map::unpack(self.map.load(Ordering::Relaxed)).oldest.is_some()
+    }
+
+    /// Moves a few lines, unless somebody else is at it.
+    pub(crate) fn help(&self, lines: usize, keeper: &impl Keeper) {
+        let Some(_alone) = Alone::try_new(&self.mover) else { return };
+        for _ in 0..lines {
+            let map = Map::unpack(self.map.load(Ordering::Acquire));
+            let Some(oldest) = map.oldest else { return };
+            if map.frontier >= self.homes(oldest) + reach(self.homes(oldest)) {
+                return self.finish(map, oldest);
+            }
+            if self.move_line(map, oldest, keeper).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Moves the keys whose home is the line at the frontier, and gives the line up.
+    ///
+    /// First they are put where they go, while the old slots stay locked; then the frontier passes, so that they are looked
+    /// for there; and only then the old slots are given up. Whoever misses a key in between finds that the frontier has
+    /// passed.
+    fn move_line(&self, map: Map, oldest: usize, keeper: &impl Keeper) -> Result<(), Busy> {
+        let from = Leaving { line: map.frontier, homes: self.homes(oldest) };
+        let (homes, region) = (self.homes(map.newest), map.newest);
+        // A key of this line may be looked for, and another one put, from the frontier on.
+        self.set_up(region, (from.line + 1).saturating_mul(homes).div_ceil(from.homes) + reach(homes) + 1);
+        let path = self.path(Home { region: oldest, line: from.line });
+        let first = path.first().ok_or(Busy)?;
+        for slot in &first.0 {
+            wait_for(slot);
+        }
+        let mut moved = Ok(0_usize);
+        self.for_each_of(from, path, |slot, id, tag, distance| {
+            let Ok(count) = moved else { return };
+            if distance > 0 && lock_if(slot, tag).is_none() {
+                return;
+            }
+            if keeper.is_as_good_as_none(tag, slot.held()) {
+                keeper.dropped(tag, slot.held());
+                slot.rename(Tag::DEAD);
+                if distance > 0 {
+                    slot.unlock(0);
+                }
+                return;
+            }
+            moved = self.put(region, id, tag, slot.held(), keeper).map(|()| count + 1);
+            if moved.is_err() {
+                if distance > 0 {
+                    slot.unlock(slot.held());
+                }
+                self.put_back(from, path, region, count);
+            }
+        });
+        moved?;
+        self.map.store(Map { frontier: from.line + 1, ..map }.pack(), Ordering::Release);
+        self.for_each_of(from, path, |slot, _, _, distance| {
+            if distance > 0 {
+                slot.rename(Tag::DEAD);
+                slot.unlock(0);
+            }
+        });
+        for slot in &first.0 {
+            slot.rename(Tag::DEAD);
+            slot.retire();
+        }
+        self.give_back_up_to(oldest, from.line + 1);
+        Ok(())
+    }
+
+    /// Every key whose home is a certain line, wherever it stands: its slot, identity, tag, and how far it is from home.
+    fn for_each_of<'a>(
+        &self,
+        from: Leaving,
+        path: &'a [Line],
+        mut each: impl FnMut(&'a Slot, u64, Tag, usize),
+    ) {
+        for (distance, line) in path.iter().enumerate() {
+            let mut last = false;
+            for slot in &line.0 {
+                let tag = slot.tag();
+                last |= tag == Tag::EMPTY;
+                if !tag.vacant() {
+                    let id = self.id_at(tag, from.line + distance, from.homes);
+                    if self.line_of(id, from.homes) == from.line {
+                        each(slot, id, tag, distance);
+                    }
+                }
+            }
+            if last {
+                break;
+            }
+        }
+    }
+
+    /// Puts a key into the newest region.
+    fn put(&self, region: usize, id: u64, tag: Tag, value: u64, keeper: &impl Keeper) -> Result<(), Busy> {
+        let homes = self.homes(region);
+        let path = self.path(Home { region, line: self.line_of(id, homes) });
+        let first = path.first().map(|line| &line.0[0]).ok_or(Busy)?;
+        let first_value = wait_for(first);
+        let mut times = 0;
+        let room = loop {
+            match self.room(path, id, (first, first_value), reach(homes), keeper) {
+                Ok(room) => break room,
+                Err(Busy) => pause(times),
+            }
+            times = u32::saturating_add(times, 1);
+        };
+        let Some(locked) = room else {
+            first.unlock(first_value);
+            return Err(Busy);
+        };
+        if locked.was_empty() {
+            self.areas.get(region).map(|area| area.used.fetch_add(1, Ordering::Relaxed));
+        }
+        locked.write(Tag::new(id, tag.kind()), value);
+        Ok(())
+    }
+
+    /// Undoes half a line: one of its keys found no room. The table stays between its regions until there is some.
+    fn put_back(&self, from: Leaving, path: &[Line], region: usize, count: usize) {
+        let mut left = count;
+        self.for_each_of(from, path, |slot, id, tag, distance| {
+            let Some(less) = left.checked_sub(1) else { return };
+            left = less;
+            let there = self.path(Home { region, line: self.line_of(id, self.homes(region)) });
+            let copy = Self::slot_of(there, id).and_then(|(copy, tag)| lock_if(copy, tag).map(|_| copy));
+            match copy {
+                Some(copy) => {
+                    copy.rename(Tag::DEAD);
+                    copy.unlock(0);
+                    slot.rename(tag);
+                }
+                // It has become as good as none meanwhile, and somebody else has its place.
+                None => slot.rename(Tag::DEAD),
+            }
+            if distance > 0 {
+                slot.unlock(slot.held());
+            }
+        });
+        for slot in path.first().map_or(&[][..], |line| &line.0) {
+            slot.unlock(slot.held());
+        }
+    }
+
+    /// The last line has been moved.
+    fn finish(&self, map: Map, oldest: usize) {
+        self.set_up(map.newest, self.lines(map.newest).len());
+        self.map.store(Map { newest: map.newest, oldest: None, frontier: 0 }.pack(), Ordering::Release);
+        if let Some(region) = self.areas.get(oldest).and_then(|area| area.region.get()) {
+            region.give_back(0, region.lines().len());
+        }
+    }
+
+    fn give_back_up_to(&self, region: usize, line: usize) {
+        const LINES_PER_PIECE: usize = PIECE_BYTES / size_of::<Line>();
+        if line.is_multiple_of(LINES_PER_PIECE)
+            && let Some(region) = self.areas.get(region).and_then(|area| area.region.get())
+        {
+            region.give_back(line - LINES_PER_PIECE, line);
+        }
+    }
+
+    /// How much memory the slots take, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        let map = Map::unpack(self.map.load(Ordering::Acquire));
+        let lines = |region: usize| self.homes(region) + reach(self.homes(region));
+        let newest = if map.oldest.is_some() {
+            usize::try_from(self.ready.load(Ordering::Relaxed)).unwrap_or(usize::MAX)
+        } else {
+            lines(map.newest)
+        };
+        let oldest = map.oldest.map_or(0, |oldest| lines(oldest).saturating_sub(map.frontier));
+        newest.saturating_add(oldest).saturating_mul(size_of::<Line>())
+    }
+}
+
+/// A line that is being moved, and how many homes its region has.
+#[derive(Clone, Copy)]
+struct Leaving {
+    line: usize,
+    homes: usize,
+}
+
+/// Waits until a slot's lock is free, and takes it. Only for the one who moves.
+fn wait_for(slot: &Slot) -> u64 {
+    let mut times = 0;
+    loop {
+        if let Some(value) = slot.try_lock() {
+            return value;
+        }
+        pause(times);
+        times = u32::saturating_add(times, 1);
+    }
+}
+
+/// Waits for the lock of a key's slot; `None` if it is another key's by then.
+fn lock_if(slot: &Slot, tag: Tag) -> Option<u64> {
+    let value = wait_for(slot);
+    if slot.tag() == tag {
+        return Some(value);
+    }
+    slot.unlock(value);
+    None
+}
+
+/// The right to move lines, held by one at a time.
+pub(super) struct Alone<'a>(&'a AtomicU64);
+
+impl<'a> Alone<'a> {
+    fn try_new(mover: &'a AtomicU64) -> Option<Self> {
+        let free = mover.load(Ordering::Relaxed) == 0;
+        let taken = free && mover.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok();
+        taken.then_some(Self(mover))
+    }
+
+    /// Waits for it.
+    pub(super) fn new(mover: &'a AtomicU64) -> Self {
+        for times in 0_u32.. {
+            if let Some(alone) = Self::try_new(mover) {
+                return alone;
+            }
+            pause(times);
+        }
+        Self(mover)
+    }
+}
+
+impl Drop for Alone<'_> {
+    fn drop(&mut self) {
+        self.0.store(0, Ordering::Release);
+    }
+}

@@ -1,0 +1,102 @@
+//! The memory store as a list of what to keep: written down key by key, and read back. How it is put into a file is
+//! `crate::snapshot`.
+
+use tollgate_core::{Micros, State};
+
+use super::rates::{FRESH, IN_A_CELL, Rate};
+use super::slot::Tag;
+use super::table::{Keeper as _, Place};
+use super::{At, Memory};
+use crate::sync::pause;
+
+/// One key as it stood when the store was saved.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Saved {
+    pub(crate) id: u64,
+    pub(crate) what: What,
+}
+
+/// What a key has used.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum What {
+    /// So many units, at the instant of saving, draining at a rate.
+    Debt(Rate, u64),
+    /// A state that does not fit in a word, and from when on it is as good as none.
+    State(State, Micros),
+}
+
+impl Memory {
+    /// Every key that is not as good as none, with how it stands at an instant. `each` is called under no lock.
+    pub(crate) fn for_each_saved(&self, now: Micros, mut each: impl FnMut(&Saved)) {
+        let at = At { store: self, now };
+        let since_start = self.since_start(now);
+        let mut line: Vec<Saved> = Vec::new();
+        self.table.for_each(|slot| match slot {
+            Some((_, tag, value)) if at.is_as_good_as_none(tag, value) => {}
+            Some((id, tag, value)) => {
+                let what = match tag.kind() {
+                    IN_A_CELL => self.cells.get(value).and_then(|cell| {
+                        let state = cell.open().state.clone()?;
+                        Some(What::State(state, cell.over()))
+                    }),
+                    FRESH => None,
+                    kind => self.rates.get(kind).map(|rate| {
+                        What::Debt(*rate, value.saturating_sub(since_start.saturating_mul(rate.count)))
+                    }),
+                };
+                line.extend(what.map(|what| Saved { id, what }));
+            }
+            None => line.drain(..).for_each(|saved| each(&saved)),
+        });
+    }
+
+    /// Puts a key back that was saved at an instant, before anybody uses the store. Returns whether there was room.
+    pub(crate) fn put_back(&self, saved: &Saved, saved_at: Micros, now: Micros) -> bool {
+        let at = At { store: self, now };
+        let (kind, value) = match &saved.what {
+            What::Debt(rate, debt) => {
+                // If the clock has gone back meanwhile, nothing has drained.
+                let drained = now.saturating_sub(saved_at).get().saturating_mul(rate.count);
+                let left = debt.saturating_sub(drained);
+                if left == 0 {
+                    return true;
+                }
+                let Some(kind) = self.rates.number(*rate) else { return false };
+                (kind, self.since_start(now).saturating_mul(rate.count).saturating_add(left))
+            }
+            What::State(_, over) if *over <= now => return true,
+            What::State(state, over) => {
+                let Some(number) = self.new_cell() else { return false };
+                let Some(cell) = self.cells.get(number) else { return false };
+                let mut kept = cell.open();
+                kept.state = Some(state.clone());
+                self.cells.note_list(0, kept.list_bytes());
+                cell.set_over(*over);
+                (IN_A_CELL, number)
+            }
+        };
+        let mut times = 0;
+        loop {
+            match self.table.try_lock(saved.id, self.table.has_room(&at), &at) {
+                Ok(Place::Slot(locked)) => {
+                    locked.write(Tag::new(saved.id, kind), value);
+                    self.table.help(super::MOVED_LINES_PER_NEW_KEY, &at);
+                    return true;
+                }
+                Ok(Place::Full(held)) => {
+                    held.leave();
+                    self.table.make_room(&at);
+                    self.table.help(super::MOVED_LINES_PER_NEW_KEY, &at);
+                    if !self.table.is_moving() {
+                        if kind == IN_A_CELL {
+                            self.cells.give_back(value);
+                        }
+                        return false;
+                    }
+                }
+                Err(_) => pause(times),
+            }
+            times = u32::saturating_add(times, 1);
+        }
+    }
+}

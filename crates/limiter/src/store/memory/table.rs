@@ -1,0 +1,516 @@
+//! The table: finds a key's slot, locks it, or makes room for a new one. Growing is `moving.rs`; what a slot's value means
+//! is the store's.
+//!
+//! **Where a key is.** A key's identity is a number of [`Table::id_bits`] bits, evenly spread. Its *home* is the line that
+//! lies as far into the table as the identity lies in its range, so the order of identities is the order of lines, whatever
+//! the size of the table. A key stands in its home or, if that was full, in one of the lines after it; a search ends at the
+//! first line with a slot that was never used. Such slots only get fewer, so a key that was put somewhere stays reachable.
+//!
+//! **Who may do what.** A slot changes only under its lock. A new key is put in only under the lock of the first slot of
+//! its home, so that nobody puts it in twice. Nobody waits for a lock while holding another one: who cannot have the second
+//! lets go of the first and starts over. (The one who moves a line waits, and there is one at a time.) So nothing can
+//! deadlock, and a thread that has lost the processor holds up the few keys it has locked, and nobody else.
+//!
+//! A refusal needs no lock at all: it only has to read a slot as it was at one moment.
+
+use std::sync::OnceLock;
+
+use super::moving::Alone;
+use super::region::{Region, prefetch};
+use super::slot::{LINE_SLOTS, Line, REST_BITS, REST_MASK, Slot, Tag};
+use crate::sync::{AtomicU64, Ordering, pause};
+
+/// A table that grows from 64 KiB to 16 GiB by a fifth at a time goes through 70 regions, and uses them again.
+pub(crate) const REGIONS_MAX: usize = 96;
+const NO_REGION: usize = 127;
+
+/// A search for room looks at so many lines at the most; then there is none. On average it looks at one or two.
+pub(crate) const REACH_LINES_MAX: usize = 512;
+
+/// The whole of what is known about keys: slots, in one region or, while the table grows, in two.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(super) areas: [Area; REGIONS_MAX],
+    /// Which regions are in use, and how far the one has been moved to the other: see [`Map`].
+    pub(super) map: AtomicU64,
+    /// Held by the one who moves lines.
+    pub(super) mover: AtomicU64,
+    /// How many lines of the newest region are set up.
+    pub(super) ready: AtomicU64,
+    /// How many new keys may come before it is worth asking again whether to move.
+    pub(super) patience: AtomicU64,
+    pub(super) homes_min: usize,
+    id_bits: u32,
+}
+
+/// A region, if it is there, and how much of it is in use.
+#[derive(Debug)]
+pub(super) struct Area {
+    /// Never freed before the table is, so that whoever comes too late still finds memory.
+    pub(super) region: OnceLock<Region>,
+    /// How many of its lines are homes.
+    pub(super) homes: AtomicU64,
+    /// How many of its slots are not empty.
+    pub(super) used: AtomicU64,
+}
+
+/// Where a key is looked for first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spot<'a>(&'a Line);
+
+impl<'a> Spot<'a> {
+    /// Fetches the line, and does not wait for it.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        prefetch(self.0);
+    }
+
+    /// The slot, tag and value of a key of a certain kind, if it stands in its home and nobody is at it.
+    ///
+    /// All four slots are compared before the first jump: which one it is cannot be predicted.
+    #[inline]
+    pub(crate) fn read(&self, id: u64, kind: u16) -> Option<(&'a Slot, Tag, u64)> {
+        let tag = Tag::new(id, kind);
+        let is_at = |slot: usize| u32::from(self.0.0[slot].tag() == tag) << slot;
+        let found = is_at(0) | is_at(1) | is_at(2) | is_at(3);
+        let slot = self.0.0.get(usize::try_from(found.trailing_zeros()).ok()?)?;
+        Some((slot, tag, slot.value_of(tag)?))
+    }
+}
+
+/// What the store knows about values and the table does not.
+pub(crate) trait Keeper {
+    /// Whether a key with this value is as good as never seen: its slot may be given to another one.
+    fn is_as_good_as_none(&self, tag: Tag, value: u64) -> bool;
+    /// Called, under the slot's lock, when such a key is dropped.
+    fn dropped(&self, tag: Tag, value: u64);
+    /// To how many lines the table may grow, as things stand.
+    fn homes_max(&self) -> usize;
+}
+
+/// [`Table::map`], unpacked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Map {
+    pub(super) newest: usize,
+    /// The region that is being moved from.
+    pub(super) oldest: Option<usize>,
+    /// The first line of the oldest region whose keys have not been moved yet.
+    pub(super) frontier: usize,
+}
+
+impl Map {
+    pub(super) fn pack(self) -> u64 {
+        (self.newest | self.oldest.unwrap_or(NO_REGION) << 7) as u64 | (self.frontier as u64) << 14
+    }
+
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "it was packed from these")]
+    pub(super) fn unpack(packed: u64) -> Self {
+        let oldest = (packed >> 7 & 127) as usize;
+        Self {
+            newest: (packed & 127) as usize,
+            oldest: (oldest != NO_REGION).then_some(oldest),
+            frontier: (packed >> 14) as usize,
+        }
+    }
+}
+
+/// Where a key is looked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Home {
+    pub(super) region: usize,
+    pub(super) line: usize,
+}
+
+/// A slot whose lock is held. It must be let go by one of its methods.
+#[derive(Debug)]
+#[must_use = "it stays locked"]
+pub(crate) struct Locked<'a> {
+    slot: &'a Slot,
+    tag: Tag,
+    value: u64,
+    /// For a new key: the first slot of its home and its value, unless it is the same slot.
+    home: Option<(&'a Slot, u64)>,
+    /// For a new key: where to count a slot that was empty.
+    used: Option<&'a AtomicU64>,
+}
+
+/// Where a key is, or could be.
+#[derive(Debug)]
+pub(crate) enum Place<'a> {
+    /// It is here; or it is new, and can have this slot.
+    Slot(Locked<'a>),
+    /// It is not here, and there is no room for it. As long as its home is held, nobody else puts it in.
+    Full(Held<'a>),
+}
+
+/// The home of a key that is not in the table, locked.
+#[derive(Debug)]
+#[must_use = "it stays locked"]
+pub(crate) struct Held<'a>(&'a Slot, u64);
+
+impl Held<'_> {
+    /// Lets go.
+    pub(crate) fn leave(self) {
+        self.0.unlock(self.1);
+    }
+}
+
+/// Somebody else was in the way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Busy;
+
+/// In how many lines, from its home on, a key may stand: in a sixteenth of them all.
+pub(super) const fn reach(homes: usize) -> usize {
+    let reach = homes / 16;
+    if reach > REACH_LINES_MAX {
+        REACH_LINES_MAX
+    } else if reach == 0 {
+        1
+    } else {
+        reach
+    }
+}
+
+impl Table {
+    /// A table that begins with so many lines, and grows; `None` if there is no memory.
+    pub(crate) fn new(homes_min: usize) -> Option<Self> {
+        let homes_min = homes_min.max(1);
+        // The identity is kept in the tag but for the bits that follow from the place; in a small table those are fewer.
+        let from_place = (homes_min / reach(homes_min)).max(1).ilog2();
+        let table = Self {
+            areas: std::array::from_fn(|_| Area {
+                region: OnceLock::new(),
+                homes: AtomicU64::new(0),
+                used: AtomicU64::new(0),
+            }),
+            map: AtomicU64::new(Map { newest: 0, oldest: None, frontier: 0 }.pack()),
+            mover: AtomicU64::new(0),
+            ready: AtomicU64::new(0),
+            patience: AtomicU64::new(0),
+            homes_min,
+            id_bits: REST_BITS + from_place,
+        };
+        table.open(0, homes_min)?;
+        table.set_up_to(table.lines(0).len());
+        Some(table)
+    }
+
+    /// How many bits of a hash make an identity.
+    pub(crate) const fn id_bits(&self) -> u32 {
+        self.id_bits
+    }
+
+    #[inline]
+    pub(super) fn lines(&self, region: usize) -> &[Line] {
+        self.areas.get(region).and_then(|area| area.region.get()).map_or(&[], Region::lines)
+    }
+
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "a number of lines in memory")]
+    pub(super) fn homes(&self, region: usize) -> usize {
+        self.areas.get(region).map_or(1, |area| area.homes.load(Ordering::Relaxed) as usize)
+    }
+
+    /// The line that lies as far into a table as the identity in its range.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the product's upper half is below `homes`")]
+    pub(super) fn line_of(&self, id: u64, homes: usize) -> usize {
+        ((u128::from(id << (64 - self.id_bits)) * homes as u128) >> 64) as usize
+    }
+
+    #[inline]
+    pub(super) fn home(&self, id: u64) -> Home {
+        self.home_on(Map::unpack(self.map.load(Ordering::Acquire)), id)
+    }
+
+    #[inline]
+    fn home_on(&self, map: Map, id: u64) -> Home {
+        if let Some(oldest) = map.oldest {
+            let line = self.line_of(id, self.homes(oldest));
+            if line >= map.frontier {
+                return Home { region: oldest, line };
+            }
+        }
+        Home { region: map.newest, line: self.line_of(id, self.homes(map.newest)) }
+    }
+
+    /// The identity of the key in a slot, from its tag and its place.
+    pub(super) fn id_at(&self, tag: Tag, line: usize, homes: usize) -> u64 {
+        // The first identity whose home is near enough for it to stand here.
+        let first = line.saturating_sub(reach(homes) - 1) as u128;
+        let from = ((first << self.id_bits) / homes.max(1) as u128) & u128::from(u64::MAX);
+        #[expect(clippy::cast_possible_truncation, reason = "masked above")]
+        let from = from as u64;
+        from.wrapping_add(tag.rest().wrapping_sub(from) & REST_MASK)
+    }
+
+    /// The lines in which a key is looked for.
+    #[inline]
+    pub(super) fn path(&self, home: Home) -> &[Line] {
+        let lines = self.lines(home.region);
+        lines.get(home.line..).unwrap_or(&[])
+    }
+
+    #[inline]
+    pub(super) fn slot_of(path: &[Line], id: u64) -> Option<(&Slot, Tag)> {
+        for line in path {
+            let mut last = false;
+            for slot in &line.0 {
+                let tag = slot.tag();
+                if tag.is_of(id) {
+                    return Some((slot, tag));
+                }
+                last |= tag == Tag::EMPTY;
+            }
+            if last {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// The tag and value of a key as they were at one moment; `None` if it was not there.
+    #[inline]
+    pub(crate) fn read(&self, id: u64) -> Option<(&Slot, Tag, u64)> {
+        for times in 0_u32.. {
+            let home = self.home(id);
+            match Self::slot_of(self.path(home), id) {
+                Some((slot, tag)) => {
+                    if let Some(value) = slot.value_of(tag) {
+                        return Some((slot, tag, value));
+                    }
+                }
+                None if self.home(id) == home => return None,
+                None => {}
+            }
+            pause(times);
+        }
+        None
+    }
+
+    /// Locks the home of a key that is not in the table; `None` if the slot in question is one of ours already.
+    pub(crate) fn try_hold(
+        &self,
+        id: u64,
+        ours: &[Locked<'_>],
+        held: &[Held<'_>],
+    ) -> Result<Option<Held<'_>>, Busy> {
+        let home = self.home(id);
+        let path = self.path(home);
+        let first = path.first().map(|line| &line.0[0]).ok_or(Busy)?;
+        let is_ours = ours.iter().any(|locked| std::ptr::eq(locked.slot, first))
+            || held.iter().any(|held| std::ptr::eq(held.0, first));
+        let taken = if is_ours { None } else { Some(first.try_lock().ok_or(Busy)?) };
+        if self.home(id) == home && Self::slot_of(path, id).is_none() {
+            return Ok(taken.map(|value| Held(first, value)));
+        }
+        if let Some(value) = taken {
+            first.unlock(value);
+        }
+        Err(Busy)
+    }
+
+    /// Where a key is looked for first.
+    #[inline]
+    pub(crate) fn spot(&self, id: u64) -> Option<Spot<'_>> {
+        let home = self.home(id);
+        self.lines(home.region).get(home.line).map(Spot)
+    }
+
+    /// Locks a slot that was just read, if it still is as it was.
+    #[inline]
+    pub(crate) fn lock_as_read<'a>(slot: &'a Slot, tag: Tag, value: u64) -> Option<Locked<'a>> {
+        if !slot.try_lock_at(value) {
+            return None;
+        }
+        if slot.tag() != tag {
+            slot.unlock(value);
+            return None;
+        }
+        Some(Locked { slot, tag, value, home: None, used: None })
+    }
+
+    /// Locks the slot of a key, or one that it can have; an empty one only if `roomy`. Waits for nobody.
+    pub(crate) fn try_lock(&self, id: u64, roomy: bool, keeper: &impl Keeper) -> Result<Place<'_>, Busy> {
+        let home = self.home(id);
+        let path = self.path(home);
+        if let Some((slot, _)) = Self::slot_of(path, id) {
+            let value = slot.try_lock().ok_or(Busy)?;
+            let tag = slot.tag();
+            if tag.is_of(id) {
+                return Ok(Place::Slot(Locked { slot, tag, value, home: None, used: None }));
+            }
+            slot.unlock(value);
+            return Err(Busy);
+        }
+        let first = path.first().map(|line| &line.0[0]).ok_or(Busy)?;
+        let value = first.try_lock().ok_or(Busy)?;
+        if self.home(id) != home {
+            first.unlock(value);
+            return Err(Busy);
+        }
+        match self.room(path, id, (first, value), reach(self.homes(home.region)), keeper) {
+            Ok(Some(locked)) if roomy || !locked.was_empty() => {
+                let used = self.areas.get(home.region).map(|area| &area.used).filter(|_| locked.was_empty());
+                Ok(Place::Slot(Locked { used, ..locked }))
+            }
+            Ok(Some(locked)) => {
+                // The slot is given back; its home stays held.
+                if locked.home.is_some() {
+                    locked.slot.unlock(locked.value);
+                }
+                Ok(Place::Full(Held(first, value)))
+            }
+            Ok(None) => Ok(Place::Full(Held(first, value))),
+            Err(Busy) => {
+                first.unlock(value);
+                Err(Busy)
+            }
+        }
+    }
+
+    /// A slot on a path that a new key can have, locked. The lock of the first slot of the path is held.
+    pub(super) fn room<'a>(
+        &self,
+        path: &'a [Line],
+        id: u64,
+        first: (&'a Slot, u64),
+        window: usize,
+        keeper: &impl Keeper,
+    ) -> Result<Option<Locked<'a>>, Busy> {
+        let mut room: Option<(&Slot, Tag)> = None;
+        'search: for line in path.iter().take(window) {
+            let mut last = None;
+            for slot in &line.0 {
+                let tag = slot.tag();
+                if tag.is_of(id) {
+                    return Err(Busy);
+                }
+                if tag == Tag::EMPTY {
+                    last = last.or(Some((slot, tag)));
+                } else if room.is_none() {
+                    let value = if std::ptr::eq(slot, first.0) { Some(first.1) } else { slot.value_of(tag) };
+                    let free =
+                        value.is_some_and(|value| tag.vacant() || keeper.is_as_good_as_none(tag, value));
+                    room = free.then_some((slot, tag));
+                }
+            }
+            if last.is_some() {
+                room = room.or(last);
+                break 'search;
+            }
+        }
+        let Some((slot, tag)) = room else { return Ok(None) };
+        if std::ptr::eq(slot, first.0) {
+            return Ok(Some(Self::vacated(slot, tag, first.1, None, keeper)));
+        }
+        let value = slot.try_lock().ok_or(Busy)?;
+        let same = slot.tag() == tag;
+        if same && (tag.vacant() || keeper.is_as_good_as_none(tag, value)) {
+            return Ok(Some(Self::vacated(slot, tag, value, Some(first), keeper)));
+        }
+        slot.unlock(value);
+        Err(Busy)
+    }
+
+    fn vacated<'a>(
+        slot: &'a Slot,
+        tag: Tag,
+        value: u64,
+        home: Option<(&'a Slot, u64)>,
+        keeper: &impl Keeper,
+    ) -> Locked<'a> {
+        if tag.vacant() {
+            return Locked { slot, tag, value: 0, home, used: None };
+        }
+        keeper.dropped(tag, value);
+        slot.rename(Tag::DEAD);
+        Locked { slot, tag: Tag::DEAD, value: 0, home, used: None }
+    }
+
+    /// Calls for every key, under its lock, and with `None` at the end of every line, under no lock. The table does not move
+    /// meanwhile.
+    pub(crate) fn for_each(&self, mut each: impl FnMut(Option<(u64, Tag, u64)>)) {
+        let _alone = Alone::new(&self.mover);
+        let map = Map::unpack(self.map.load(Ordering::Acquire));
+        for region in map.oldest.into_iter().chain([map.newest]) {
+            let homes = self.homes(region);
+            for (number, line) in self.lines(region).iter().enumerate().take(homes + reach(homes)) {
+                for slot in &line.0 {
+                    let mut times = 0;
+                    // A slot that has been given up cannot be locked, and has no key.
+                    while !slot.tag().vacant() {
+                        if let Some(value) = slot.try_lock() {
+                            let tag = slot.tag();
+                            if !tag.vacant() {
+                                each(Some((self.id_at(tag, number, homes), tag, value)));
+                            }
+                            slot.unlock(value);
+                            break;
+                        }
+                        pause(times);
+                        times = u32::saturating_add(times, 1);
+                    }
+                }
+                each(None);
+            }
+        }
+    }
+
+    /// How many slots are in use, by keys or by what is left of them.
+    pub(crate) fn used(&self) -> u64 {
+        let map = Map::unpack(self.map.load(Ordering::Acquire));
+        self.used_in(map.newest) + map.oldest.map_or(0, |oldest| self.used_in(oldest))
+    }
+
+    /// How many slots of a region are not empty.
+    pub(super) fn used_in(&self, region: usize) -> u64 {
+        self.areas.get(region).map_or(0, |area| area.used.load(Ordering::Relaxed))
+    }
+
+    /// How many slots there are.
+    pub(super) fn slots(&self, region: usize) -> u64 {
+        (self.homes(region) * LINE_SLOTS) as u64
+    }
+}
+
+impl Locked<'_> {
+    /// The key's tag and value; `None` if it is a new key.
+    #[inline]
+    pub(crate) const fn known(&self) -> Option<(Tag, u64)> {
+        if self.tag.vacant() { None } else { Some((self.tag, self.value)) }
+    }
+
+    /// Whether the slot has never been used.
+    pub(super) fn was_empty(&self) -> bool {
+        self.tag == Tag::EMPTY
+    }
+
+    /// Sets the value, and the tag if it is a new one, and lets go.
+    #[inline]
+    pub(crate) fn write(self, tag: Tag, value: u64) {
+        if tag != self.tag {
+            self.slot.rename(tag);
+            if let Some(used) = self.used {
+                used.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        self.slot.unlock(value);
+        if let Some((home, value)) = self.home {
+            home.unlock(value);
+        }
+    }
+
+    /// Lets go and leaves everything as it was.
+    #[inline]
+    pub(crate) fn leave(self) {
+        let (tag, value) = (self.tag, self.value);
+        self.write(tag, value);
+    }
+
+    /// Makes the slot free for another key, and lets go.
+    pub(crate) fn forget(self) {
+        if self.known().is_some() { self.write(Tag::DEAD, 0) } else { self.leave() }
+    }
+}

@@ -1,0 +1,148 @@
+//! The one answer to a request: granted, refused, or "cannot tell", with what each limit says. It charges nothing itself.
+
+use smallvec::SmallVec;
+use tollgate_core::{Decision, Micros, Mode, Retry};
+
+use crate::store::memory::rates::{Narrow, Raw};
+
+/// The answer to the hits of one request.
+#[derive(Clone, Debug)]
+#[must_use = "whether it was granted is the point"]
+pub struct Verdict {
+    pub(crate) kind: Kind,
+    pub(crate) answers: SmallVec<[Answer; 4]>,
+}
+
+/// Granted, refused, or neither.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Every enforced hit fits, and all of them were charged.
+    Granted,
+    /// An enforced hit does not fit, and nothing was charged.
+    Refused,
+    /// It cannot be told: nothing was charged, and it is not a grant. What to do then is the caller's rule.
+    Unavailable(Unavailable),
+}
+
+/// Why it cannot be told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unavailable {
+    /// The store is full, and there are so many limits that new keys cannot even share a cell.
+    NoRoom,
+    /// As many reservations are open as there may be.
+    TooManyReservations,
+    /// The system gives no random bytes, without which a reservation's name could be guessed.
+    NoRandomness,
+}
+
+/// What one limit says to its hit.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer {
+    said: Said,
+    mode: Mode,
+    shared: bool,
+}
+
+/// A decision, or what it takes to work out its numbers: most callers want to know only whether it was granted.
+#[derive(Clone, Copy, Debug)]
+enum Said {
+    Decided(Decision),
+    Weighed(Narrow, Raw, Micros),
+}
+
+impl Answer {
+    pub(crate) const fn new(decision: Decision, mode: Mode, shared: bool) -> Self {
+        Self { said: Said::Decided(decision), mode, shared }
+    }
+
+    /// The decision: outcome, remaining, reset.
+    #[must_use]
+    pub fn decision(&self) -> Decision {
+        match &self.said {
+            Said::Decided(decision) => *decision,
+            Said::Weighed(narrow, raw, now) => narrow.decision(raw, *now),
+        }
+    }
+
+    /// Whether this limit would let the request go on.
+    #[must_use]
+    #[inline]
+    pub const fn granted(&self) -> bool {
+        match &self.said {
+            Said::Decided(decision) => decision.granted(),
+            Said::Weighed(_, raw, _) => raw.granted,
+        }
+    }
+
+    /// Whether a refusal counts.
+    #[must_use]
+    pub const fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Whether there was no room for the key, so that it was decided by a cell that new keys have in common: it may be refused
+    /// for what others have spent, and is never granted more than its own limit.
+    #[must_use]
+    pub const fn shared(&self) -> bool {
+        self.shared
+    }
+}
+
+impl Verdict {
+    /// The verdict on one enforced hit whose numbers have not been worked out.
+    #[inline]
+    pub(crate) fn of_weighed(narrow: &Narrow, raw: Raw, now: Micros) -> Self {
+        let kind = if raw.granted { Kind::Granted } else { Kind::Refused };
+        let mut answers = SmallVec::new();
+        answers.push(Answer { said: Said::Weighed(*narrow, raw, now), mode: Mode::Enforced, shared: false });
+        Self { kind, answers }
+    }
+
+    /// Granted, refused, or neither.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Whether the request may go on.
+    #[must_use]
+    #[inline]
+    pub const fn granted(&self) -> bool {
+        matches!(self.kind, Kind::Granted)
+    }
+
+    /// What each limit says, in the order of the hits; nothing if it cannot be told.
+    #[must_use]
+    pub fn answers(&self) -> &[Answer] {
+        &self.answers
+    }
+
+    /// Which hit was refused: of several, the one that has to wait longest.
+    #[must_use]
+    pub fn refused_by(&self) -> Option<usize> {
+        let refused = |answer: &Answer| answer.decision().retry().filter(|_| answer.mode == Mode::Enforced);
+        let waits = self.answers.iter().enumerate().filter_map(|(hit, answer)| Some((hit, refused(answer)?)));
+        // The first of those that wait equally long.
+        waits.rev().max_by_key(|(_, retry)| *retry).map(|(hit, _)| hit)
+    }
+
+    /// When the same request is granted, if nothing more is charged meanwhile: the longest wait of all its limits. `None`
+    /// if it was granted, or if it cannot be told.
+    #[must_use]
+    pub fn retry(&self) -> Option<Retry> {
+        self.answers.get(self.refused_by()?)?.decision().retry()
+    }
+
+    /// The least that any enforced limit has left; `None` if there is none.
+    #[must_use]
+    pub fn remaining(&self) -> Option<u64> {
+        let enforced = self.answers.iter().filter(|answer| answer.mode == Mode::Enforced);
+        enforced.map(|answer| answer.decision().remaining).min()
+    }
+
+    /// Whether some hit was decided by a cell that new keys have in common, because the store is full.
+    #[must_use]
+    pub fn shared(&self) -> bool {
+        self.answers.iter().any(|answer| answer.shared)
+    }
+}
