@@ -90,11 +90,11 @@ fn trace<E: Engine>(
     let random = &mut random;
     let mut spec = Spec::random(algorithm, random);
     let mut limit = E::limit(&spec).ok_or("the limit was refused")?;
-    let mut clock = Clock::start(&spec, random);
+    let mut clock = if E::IS_A_STORE { Clock::monotone(&spec, random) } else { Clock::start(&spec, random) };
     let (mut key, mut last) = (None, None);
     let mut charges: Vec<(u64, u64, Spec)> = Vec::new();
     model.clear();
-    let changes = random.one_in(4);
+    let changes = random.one_in(4) && !E::IS_A_STORE;
     let steps = if random.one_in(64) { random.within(41, 200) } else { random.within(4, 40) };
     for _ in 0..steps {
         if changes && random.one_in(8) {

@@ -54,6 +54,10 @@ pub type BatchHit = (usize, u64, bool);
 
 /// An implementation of the algorithms.
 pub trait Engine: 'static {
+    /// Whether it is a store: then its clock never runs back, and a key that is met under other numbers drains by those from
+    /// that instant on. (The core is given any instant, and knows only when a key was last charged.)
+    const IS_A_STORE: bool = false;
+
     /// A limit that was built.
     type Limit: Copy + Debug;
     /// Where a key stands.

@@ -26,7 +26,7 @@ impl std::fmt::Debug for Secret {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Prefix {
     v: [u64; 4],
-    space: u64,
+    pub(crate) space: u64,
 }
 
 impl Hashing {

@@ -13,7 +13,8 @@ use crate::store::memory::rates::Narrow;
 ///
 /// Its name says whose keys are whose: the same key under two names is two keys. Two limits of one name (a plan and a
 /// better plan, or yesterday's numbers and today's) share their keys, and a key keeps what it has used when it
-/// is met under other numbers.
+/// is met under other numbers of the same algorithm, and drains by them from then on. Under another algorithm it starts
+/// afresh.
 #[derive(Clone)]
 pub struct NamedLimit(pub(crate) Arc<Registered>);
 
@@ -28,19 +29,24 @@ pub(crate) struct Registered {
     pub(crate) limit: Limit,
     pub(crate) prefix: Prefix,
     pub(crate) narrow: Option<Narrow>,
-    /// Shared by all limits of the name: receipts of charges up to this instant are void.
+    /// Shared by all limits of the name: receipts of charges before this instant are void.
     pub(crate) void: Arc<AtomicU64>,
 }
 
 impl Registered {
     /// Makes all receipts of charges up to an instant void: a key was reset, or met under other numbers.
     pub(crate) fn void_receipts(&self, until: Micros) {
-        self.void.fetch_max(until.get(), Ordering::AcqRel);
+        self.void.fetch_max(until.get().saturating_add(1), Ordering::AcqRel);
+    }
+
+    /// What tells cells that keys have in common apart: the name and the numbers.
+    pub(crate) const fn family(&self) -> (u64, Limit) {
+        (self.prefix.space, self.limit)
     }
 
     /// Whether a receipt of a charge at this instant is void.
     pub(crate) fn is_void(&self, at: Micros) -> bool {
-        at.get() <= self.void.load(Ordering::Acquire)
+        at.get() < self.void.load(Ordering::Acquire)
     }
 }
 
@@ -99,6 +105,12 @@ impl Hit<'_> {
     #[must_use]
     pub const fn shadow(self) -> Self {
         Self { mode: Mode::Shadow, ..self }
+    }
+
+    /// What it asks for.
+    #[must_use]
+    pub const fn asks(&self) -> u64 {
+        self.cost
     }
 
     /// The name of the limit it is on.

@@ -234,7 +234,7 @@ impl Limiter {
     pub fn reset(&self, limit: &NamedLimit, key: &(impl AsRef<[u8]> + ?Sized)) -> Result<bool, HitError> {
         let hit = limit.hit(key);
         let id = self.0.id_of(&hit)?;
-        Ok(self.0.memory.reset(hit.limit, id, self.0.clock.now()))
+        Ok(self.0.memory.reset(hit.limit, id, &self.0.clock))
     }
 
     /// How a key stands, without charging it.
@@ -250,8 +250,8 @@ impl Limiter {
         let id = self.0.id_of(&hit)?;
         let now = self.0.clock.now();
         let given = self.0.memory.act(hit.limit, id, Ask::Peek(0), (&self.0.clock, now));
-        let none = tollgate_core::peek(&Limit::Unlimited, None, now, 0);
-        let given = given.unwrap_or(Given { decision: none, shared: true, known: false });
+        let unknown = tollgate_core::peek(&limit.limit(), None, now, 0);
+        let given = given.unwrap_or(Given { decision: unknown, shared: true, known: false });
         let known = given.known && given.decision.reset_after > Micros::ZERO;
         Ok(Standing { known, shared: given.shared, decision: given.decision })
     }

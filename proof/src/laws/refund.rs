@@ -12,9 +12,14 @@ struct Other<E: Engine> {
 
 pub(super) fn check<E: Engine>(algorithm: Algorithm, random: &mut Random) -> Result<(), String> {
     let mut lived = Lived::<E>::new(algorithm, random)?;
-    if random.one_in(3) && algorithm != Algorithm::SlidingWindow {
+    let past = random.one_in(3) && algorithm != Algorithm::SlidingWindow;
+    if past {
         // A past under other numbers. (Of two counts, a charge may keep the phase of earlier windows alive.)
         earlier_numbers(&mut lived, random)?;
+    }
+    if E::IS_A_STORE {
+        // It is met under these numbers from now on.
+        lived.act(Act::Charge(0));
     }
     let mut other = Other::<E> { key: lived.key.clone() };
     let mut receipts = Vec::new();
@@ -27,7 +32,10 @@ pub(super) fn check<E: Engine>(algorithm: Algorithm, random: &mut Random) -> Res
             continue;
         }
         if random.one_in(2) {
-            at_once::<E>(&lived, before, (answer.at, answer.charged))?;
+            // A store does not give back what was charged while something was left from other numbers.
+            if !E::IS_A_STORE || !past {
+                at_once::<E>(&lived, before, (answer.at, answer.charged))?;
+            }
             receipts.push((answer.at, answer.charged));
         } else {
             let made = E::act(&limit, &mut other.key, now, Act::Charge(answer.charged));

@@ -3,6 +3,8 @@
 
 pub(crate) mod batch;
 pub(crate) mod cells;
+#[cfg(test)]
+mod engine;
 pub(crate) mod moving;
 pub(crate) mod rates;
 pub(crate) mod region;
@@ -10,6 +12,8 @@ pub(crate) mod shared;
 pub(crate) mod slot;
 pub(crate) mod snapshot;
 pub(crate) mod table;
+#[cfg(test)]
+mod tests;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -20,7 +24,6 @@ use region::PIECE_BYTES;
 use shared::{Common, Shared};
 use slot::{Line, Tag};
 use table::{Keeper, Locked, Place, Spot, Table};
-use tollgate_core::algorithm::list::{Edit, Then};
 use tollgate_core::{Change, Decision, Limit, Micros, Receipt, State};
 
 use crate::clock::{Calendar, Clock};
@@ -30,7 +33,7 @@ use crate::sync::pause;
 /// A table begins with so many lines: 16 KiB. The identity of a key has 58 bits: 54 in its tag, 4 from where it stands.
 const HOMES_MIN: usize = 256;
 /// A smaller budget is raised to this.
-pub(crate) const BUDGET_MIN: usize = 1 << 20;
+pub(crate) const BUDGET_MIN: usize = 4 << 20;
 
 /// Keys and where they stand.
 #[derive(Debug)]
@@ -82,11 +85,22 @@ pub(crate) struct NoRoom;
 struct At<'a> {
     store: &'a Memory,
     now: Micros,
+    /// Keys that are not to be dropped just now, even if they are as good as none: a batch needs them all at once.
+    spared: &'a [u64],
+}
+
+impl<'a> At<'a> {
+    const fn new(store: &'a Memory, now: Micros) -> Self {
+        Self { store, now, spared: &[] }
+    }
 }
 
 impl Keeper for At<'_> {
     #[inline]
     fn is_as_good_as_none(&self, tag: Tag, value: u64) -> bool {
+        if self.spared.iter().any(|id| tag.is_of(*id)) {
+            return false;
+        }
         match tag.kind() {
             0 | FRESH => true,
             IN_A_CELL => self.store.cells.get(value).is_none_or(|cell| cell.is_over(self.now)),
@@ -152,7 +166,8 @@ impl Memory {
     /// To how many lines the table may grow while the cells take what they take. While it grows, a little of both its
     /// regions is in memory; of a small one, all.
     fn homes_max(&self) -> usize {
-        let room = self.budget.saturating_sub(self.cells.bytes()).saturating_sub(FIXED_BYTES);
+        let others = self.cells.bytes() + self.shared.bytes() + FIXED_BYTES;
+        let room = self.budget.saturating_sub(others);
         let spare = if cfg!(target_os = "linux") { (room / 2).min(3 * PIECE_BYTES) } else { room / 2 };
         // A line more for every 16 at the most: that is how far a key may stand from its home.
         room.saturating_sub(spare) / size_of::<Line>() / 17 * 16
@@ -160,7 +175,7 @@ impl Memory {
 
     /// What the store takes, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.table.bytes().saturating_add(self.cells.bytes()).saturating_add(FIXED_BYTES)
+        [self.table.bytes(), self.cells.bytes(), self.shared.bytes(), FIXED_BYTES].iter().sum()
     }
 
     /// How many slots are in use, by keys or by what is left of them.
@@ -221,7 +236,7 @@ impl Memory {
 
     #[cold]
     fn help_a_little(&self, now: Micros) {
-        self.table.help(MOVED_LINES_PER_CHARGE, &At { store: self, now });
+        self.table.help(MOVED_LINES_PER_CHARGE, &At::new(self, now));
     }
 
     /// Charges one key: granted or refused.
@@ -264,8 +279,8 @@ impl Memory {
             return Ok(Given { decision, shared: false, known: false });
         }
         let dated = self.dated(&limit.limit, clock, now);
-        let at = At { store: self, now };
-        let mut times = 0;
+        let at = At::new(self, now);
+        let (mut times, mut stuck) = (0, false);
         loop {
             match self.table.try_lock(id, self.table.has_room(&at), &at) {
                 Ok(Place::Slot(locked)) => {
@@ -280,12 +295,11 @@ impl Memory {
                     return given.map(|given| Given { known: !is_new, ..given });
                 }
                 Ok(Place::Full(held)) => {
-                    if self.table.could_grow(&at) {
+                    if !stuck && self.table.could_grow(&at) {
                         held.leave();
-                        self.table.make_room(&at);
-                        pause(times);
+                        stuck = !self.table.make_room(&at);
                     } else {
-                        let given = self.act_in_common((limit, &dated), id, ask, now);
+                        let given = self.act_in_common((limit, &dated), id, ask, now.max(self.latest_drop()));
                         held.leave();
                         return given;
                     }
@@ -305,13 +319,17 @@ impl Memory {
         ask: Ask<'_>,
         now: Micros,
     ) -> Result<Given, NoRoom> {
-        let is_new = locked.known().is_none_or(|(tag, _)| tag.kind() == FRESH);
-        let now = if is_new { now.max(self.latest_drop()) } else { now };
+        let now = if self.is_new(&locked, now) { now.max(self.latest_drop()) } else { now };
         let mut kept = self.take_out(&locked, limit, id, now, None);
+        // Now that nobody else is at the key, it is certain what is void.
+        let ask = match ask {
+            Ask::Refund(receipt, _) if limit.is_void(receipt.at) => Ask::Peek(0),
+            ask => ask,
+        };
         let (change, decision) = asked(dated, kept.state.as_ref(), now, ask);
         let given = Given { decision, shared: false, known: true };
-        if is_new && matches!(change, Change::Keep) {
-            locked.leave();
+        if matches!(change, Change::Keep) && (!kept.changed || matches!(ask, Ask::Peek(_))) {
+            self.leave(locked, kept);
             return Ok(given);
         }
         self.within_budget(change, &kept.state).apply(&mut kept.state);
@@ -322,9 +340,19 @@ impl Memory {
             Err(locked) => {
                 let given = self.act_in_common((limit, dated), id, ask, now);
                 locked.leave();
+                self.table.sweep(&At::new(self, now));
                 given
             }
         }
+    }
+
+    /// Whether a locked slot is that of a key that nothing is known of.
+    fn is_new(&self, locked: &Locked<'_>, now: Micros) -> bool {
+        locked.known().is_none_or(|(tag, value)| match tag.kind() {
+            FRESH => true,
+            IN_A_CELL => self.cells.get(value).is_none_or(|cell| cell.is_over(now)),
+            _ => false,
+        })
     }
 
     /// The state that a slot stands for, in the limit's own units, taken out of its cell if it has one.
@@ -336,15 +364,19 @@ impl Memory {
         now: Micros,
         common: Option<&shared::Cells>,
     ) -> Taken {
-        let start = || self.shared.start_of(common, &limit.limit, id, now);
-        let Some((tag, value)) = locked.known() else { return Taken { state: start(), cell: None } };
+        let start = || self.shared.start_of(common, &limit.family(), id, now);
+        let Some((tag, value)) = locked.known() else { return Taken::new(start()) };
         match tag.kind() {
-            FRESH => Taken { state: start(), cell: None },
+            FRESH => Taken::new(start()),
             IN_A_CELL => {
-                let Some(cell) = self.cells.get(value) else { return Taken { state: None, cell: None } };
+                let Some(cell) = self.cells.get(value) else { return Taken::new(None) };
                 let mut kept = cell.open();
                 let bytes = kept.list_bytes();
-                if kept.limit != limit.number {
+                if cell.is_over(now) {
+                    // As good as none by the numbers it was last met under, whatever these here would make of it.
+                    return Taken { cell: Some((value, bytes)), over: true, ..Taken::new(start()) };
+                }
+                if kept.limit != limit.number && kept.limit != 0 {
                     // What was charged in a window that keeps its end from other numbers cannot be given back later.
                     let until = match &kept.state {
                         Some(State::FixedWindow(count)) => now.max(count.end),
@@ -353,27 +385,34 @@ impl Memory {
                     };
                     limit.void_receipts(until);
                 }
-                // A cell without a state is a new key's.
-                if kept.limit == 0 && kept.state.is_none() {
-                    kept.state = start();
-                }
                 kept.limit = limit.number;
-                Taken { state: kept.state.take(), cell: Some((value, bytes)) }
+                Taken { cell: Some((value, bytes)), ..Taken::new(kept.state.take()) }
             }
             kind => {
                 let state = self.rates.state(kind, value, self.since_start(now), now);
                 if limit.narrow.is_some_and(|narrow| narrow.kind == kind) {
-                    return Taken { state, cell: None };
+                    return Taken::new(state);
                 }
-                // The key is seen under other numbers for the first time: from now on it drains by these.
+                // The key is met under other numbers for the first time: from now on it drains by these.
                 limit.void_receipts(now);
+                let same_algorithm =
+                    self.rates.get(kind).is_some_and(|rate| limit.limit.algorithm() == Some(rate.algorithm));
                 let rate = limit.narrow.and_then(|narrow| Some((narrow, *self.rates.get(narrow.kind)?)));
                 let converted = rate
                     .zip(state.as_ref())
                     .and_then(|((narrow, rate), state)| narrow.converted(state, &rate));
-                Taken { state: converted.or(state), cell: None }
+                Taken { changed: same_algorithm, ..Taken::new(converted.or(state)) }
             }
         }
+    }
+
+    /// Leaves a key as it was, to the bit, and lets go of the lock.
+    fn leave(&self, locked: Locked<'_>, taken: Taken) {
+        if let Some(cell) = taken.cell.filter(|_| !taken.over).and_then(|(number, _)| self.cells.get(number))
+        {
+            cell.open().state = taken.state;
+        }
+        locked.leave();
     }
 
     /// Puts a state into a slot, or into its cell, and lets go of the lock; unless there is no room for a cell.
@@ -399,7 +438,8 @@ impl Memory {
             Some((narrow.kind, word))
         });
         if let Some((kind, word)) = word {
-            if let Some((cell, _)) = taken.cell {
+            if let Some((cell, bytes)) = taken.cell {
+                self.cells.note_list(bytes, 0);
                 self.cells.give_back(cell);
             }
             locked.write(Tag::new(id, kind), word);
@@ -410,6 +450,8 @@ impl Memory {
         };
         if let Some(cell) = self.cells.get(number) {
             let mut kept = cell.open();
+            // A window of which nothing is used any more may still have to remember that it began late.
+            let over = if let State::FixedWindow(count) = &state { over.max(count.end) } else { over };
             kept.state = Some(state);
             kept.limit = limit.number;
             self.cells.note_list(bytes, kept.list_bytes());
@@ -419,29 +461,25 @@ impl Memory {
         Ok(())
     }
 
+    /// A free cell, within the budget; a list takes something besides.
     fn new_cell(&self) -> Option<u64> {
+        if self.bytes().saturating_add(LIST_BYTES_MIN) > self.budget {
+            return None;
+        }
         self.cells.take(|| self.bytes().saturating_add(Cells::CHUNK_BYTES) <= self.budget)
     }
 
     /// A change that would make a list grow beyond the budget is one that does not: the charge is counted with the one
     /// before it, and so for a little longer than it would be.
     fn within_budget(&self, change: Change, state: &Option<State>) -> Change {
-        let (Change::EditLog(edit) | Change::EditBuckets(edit)) = &change else { return change };
         let Some(State::SlidingWindowLog(list) | State::SlidingWindowBuckets(list)) = state else {
             return change;
         };
-        let Then::Push(entry) = edit.then else { return change };
         let grows = list.len().saturating_mul(ENTRY_BYTES) >= list.heap_bytes();
-        if !grows || list.len() <= edit.drop || self.bytes().saturating_add(list.heap_bytes()) <= self.budget
-        {
-            return change;
+        if grows && self.bytes().saturating_add(list.heap_bytes()) > self.budget {
+            return shared::merged(change, list.len());
         }
-        let merged = Edit { drop: edit.drop, then: Then::Merge(entry) };
-        if matches!(change, Change::EditLog(_)) {
-            Change::EditLog(merged)
-        } else {
-            Change::EditBuckets(merged)
-        }
+        change
     }
 
     /// Does what is asked about a key that has no slot, on the cell that it has in common with others.
@@ -453,21 +491,21 @@ impl Memory {
         now: Micros,
     ) -> Result<Given, NoRoom> {
         let mut cells = self.shared.open();
-        let mut state = Shared::state(&mut cells, &limit.limit, id, now).map_err(|()| NoRoom)?;
+        let mut state = Shared::state(&mut cells, &limit.family(), id, now).map_err(|()| NoRoom)?;
         // What was charged to others is not given back to this one.
         let ask = if matches!(ask, Ask::Refund(..)) { Ask::Peek(0) } else { ask };
         let (change, decision) = asked(dated, state.as_ref(), now, ask);
-        change.apply(&mut state);
+        Shared::shortened(change, &state).apply(&mut state);
         let over = now.saturating_add(decision.reset_after);
-        self.shared.keep(&mut cells, &limit.limit, id, state.map(|state| Common { state, over }));
+        self.shared.keep(&mut cells, &limit.family(), id, state.map(|state| Common { state, over }));
         self.note_overflow();
         Ok(Given { decision, shared: true, known: false })
     }
 
     /// Forgets a key. Returns whether it was there.
-    pub(crate) fn reset(&self, limit: &Registered, id: u64, now: Micros) -> bool {
-        limit.void_receipts(now);
-        let at = At { store: self, now };
+    pub(crate) fn reset(&self, limit: &Registered, id: u64, clock: &Clock) -> bool {
+        let now = clock.now();
+        let at = At::new(self, now);
         let mut times = 0;
         loop {
             match self.table.try_lock(id, true, &at) {
@@ -479,6 +517,8 @@ impl Memory {
                     {
                         self.cells.give_back(value);
                     }
+                    // Read anew: a charge that came before us may be later than `now`.
+                    limit.void_receipts(clock.now());
                     locked.forget();
                     return stood;
                 }
@@ -498,12 +538,24 @@ struct Taken {
     state: Option<State>,
     /// The cell it came from, and what its list took.
     cell: Option<(u64, usize)>,
+    /// Whether it is not as it was in the slot.
+    changed: bool,
+    /// Whether what is in the cell was left there, because it is as good as none.
+    over: bool,
+}
+
+impl Taken {
+    const fn new(state: Option<State>) -> Self {
+        Self { state, cell: None, changed: false, over: false }
+    }
 }
 
 /// What the store takes besides slots and cells: rates, counters, and the cells that keys have in common.
 const FIXED_BYTES: usize = 128 << 10;
 /// What an entry of a list takes.
 const ENTRY_BYTES: usize = 16;
+/// What the shortest list takes.
+const LIST_BYTES_MIN: usize = 4 * ENTRY_BYTES;
 
 /// Asks the core.
 fn asked(limit: &Limit, state: Option<&State>, now: Micros, ask: Ask<'_>) -> (Change, Decision) {

@@ -69,8 +69,9 @@ impl Memory {
         charges: &[Charge<'_>],
         (clock, now): (&Clock, Micros),
     ) -> Result<Answered, NoRoom> {
-        let at = At { store: self, now };
         let mut members = self.members(charges, clock, now);
+        let ids: SmallVec<[u64; 4]> = members.iter().map(|member| member.id).collect();
+        let at = At { spared: &ids, ..At::new(self, now) };
         let mut times = 0;
         let mut any_new = false;
         let grip = loop {
@@ -99,18 +100,17 @@ impl Memory {
         {
             return false;
         }
-        let mut times = 0;
+        let (mut times, mut stuck) = (0, false);
         loop {
             match self.table.try_lock(member.id, self.table.has_room(at), at) {
-                Ok(Place::Slot(locked)) => return self.settle_into(locked, member, at.now),
+                Ok(Place::Slot(locked)) => return self.settle_into(locked, member, at),
                 Ok(Place::Full(held)) => {
                     held.leave();
-                    if !self.table.could_grow(at) {
+                    if stuck || !self.table.could_grow(at) {
                         member.shared = true;
                         return true;
                     }
-                    self.table.make_room(at);
-                    pause(times);
+                    stuck = !self.table.make_room(at);
                 }
                 Err(Busy) => pause(times),
             }
@@ -118,32 +118,33 @@ impl Memory {
         }
     }
 
-    fn settle_into(&self, locked: Locked<'_>, member: &mut Member<'_>, now: Micros) -> bool {
-        let is_new = locked.known().is_none_or(|(tag, _)| tag.kind() == FRESH);
-        if is_new && member.limit.narrow.is_some() {
-            locked.write(Tag::new(member.id, FRESH), 0);
-            return true;
-        }
-        let taken = if is_new {
-            Taken { state: None, cell: None }
-        } else {
-            self.take_out(&locked, member.limit, member.id, now, None)
-        };
-        if let Some(state) = taken.state {
-            let over = reset_at(member, Some(&state), now);
-            let taken = Taken { state: Some(state), cell: taken.cell };
-            if let Err(locked) = self.put_in(locked, member.limit, member.id, taken, over) {
-                locked.leave();
-                member.shared = true;
-            }
+    fn settle_into(&self, locked: Locked<'_>, member: &mut Member<'_>, at: &At<'_>) -> bool {
+        let is_new = self.is_new(&locked, at.now);
+        let taken = self.take_out(&locked, member.limit, member.id, at.now, None);
+        let has_cell = taken.cell.is_some();
+        if !is_new && !taken.changed && (has_cell || member.limit.narrow.is_some()) || is_new && has_cell {
+            self.leave(locked, taken);
             return is_new;
         }
-        match self.new_cell() {
-            Some(cell) => locked.write(Tag::new(member.id, IN_A_CELL), cell),
-            None => {
-                locked.leave();
-                member.shared = true;
+        // A new key's place, or that of one which is met under other numbers.
+        match taken.state.filter(|_| !is_new) {
+            Some(state) => {
+                let over = reset_at(member, Some(&state), at.now);
+                let taken = Taken { state: Some(state), cell: taken.cell, ..Taken::new(None) };
+                if let Err(locked) = self.put_in(locked, member.limit, member.id, taken, over) {
+                    locked.leave();
+                    member.shared = true;
+                }
             }
+            None if member.limit.narrow.is_some() => locked.write(Tag::new(member.id, FRESH), 0),
+            None => match self.new_cell() {
+                Some(cell) => locked.write(Tag::new(member.id, IN_A_CELL), cell),
+                None => {
+                    locked.leave();
+                    member.shared = true;
+                    self.table.sweep(at);
+                }
+            },
         }
         is_new
     }
@@ -152,7 +153,8 @@ impl Memory {
     fn try_grip(&self, members: &[Member<'_>]) -> Result<Grip<'_>, Busy> {
         let mut grip = Grip { slots: SmallVec::new(), homes: SmallVec::new(), common: None };
         for member in members.iter().filter(|member| !member.shared) {
-            let read = self.table.read(member.id);
+            // Nobody waits here: other locks are held.
+            let read = self.table.try_read(member.id).ok().flatten();
             match read.and_then(|(slot, tag, value)| Table::lock_as_read(slot, tag, value)) {
                 Some(locked) => grip.slots.push(locked),
                 None => {
@@ -184,9 +186,8 @@ impl Memory {
         grip: Grip<'_>,
         now: Micros,
     ) -> Result<Answered, NoRoom> {
-        let fresh = |locked: &Locked<'_>| locked.known().is_none_or(|(tag, _)| tag.kind() == FRESH);
-        let some_new = grip.slots.iter().any(fresh);
-        let now = if some_new { now.max(self.latest_drop()) } else { now };
+        let some_new = !grip.homes.is_empty() || grip.slots.iter().any(|locked| self.is_new(locked, now));
+        let now = if some_new || grip.common.is_some() { now.max(self.latest_drop()) } else { now };
         if self.are_plain(charges, members, &grip) {
             return Ok(self.answer_in_words(charges, members, grip, now));
         }
@@ -262,8 +263,15 @@ impl Memory {
         let Batch { granted, decisions, changes } =
             decided(charges, members, taken.iter().map(|taken| taken.state.as_ref()), now);
         for (target, change) in changes {
+            let shared = members.get(target).is_some_and(|member| member.shared);
             if let Some(taken) = taken.get_mut(target) {
-                self.within_budget(change, &taken.state).apply(&mut taken.state);
+                let change = if shared {
+                    Shared::shortened(change, &taken.state)
+                } else {
+                    self.within_budget(change, &taken.state)
+                };
+                change.apply(&mut taken.state);
+                taken.changed = true;
             }
         }
         self.put_in_all(members, taken, grip, now);
@@ -298,25 +306,19 @@ impl Memory {
 
     /// A copy of where a key stands, and whether it has that in common with others.
     fn look_at(&self, member: &Member<'_>, now: Micros) -> Result<(Option<State>, bool), NoRoom> {
-        let at = At { store: self, now };
+        let at = At::new(self, now);
         let mut times = 0;
         loop {
             match self.table.try_lock(member.id, self.table.has_room(&at), &at) {
                 Ok(Place::Slot(locked)) => {
                     let taken = self.take_out(&locked, member.limit, member.id, now, None);
                     let state = taken.state.clone();
-                    let is_new = locked.known().is_none_or(|(tag, _)| tag.kind() == FRESH);
-                    let over = reset_at(member, state.as_ref(), now);
-                    if is_new {
-                        locked.leave();
-                    } else if let Err(locked) = self.put_in(locked, member.limit, member.id, taken, over) {
-                        locked.leave();
-                    }
+                    self.leave(locked, taken);
                     return Ok((state, false));
                 }
                 Ok(Place::Full(held)) => {
                     let mut cells = self.shared.open();
-                    let state = self.state_in_common(&mut cells, member, now);
+                    let state = Self::state_in_common(&mut cells, member, now);
                     held.leave();
                     return state.map(|state| (state, true));
                 }
@@ -328,16 +330,11 @@ impl Memory {
 
     /// A copy of where the keys stand that this one has its cell in common with.
     fn state_in_common(
-        &self,
         cells: &mut shared::Cells,
         member: &Member<'_>,
         now: Micros,
     ) -> Result<Option<State>, NoRoom> {
-        let state = Shared::state(cells, &member.limit.limit, member.id, now).map_err(|()| NoRoom)?;
-        let over = reset_at(member, state.as_ref(), now);
-        let common = state.clone().map(|state| Common { state, over });
-        self.shared.keep(cells, &member.limit.limit, member.id, common);
-        Ok(state)
+        Shared::state(cells, &member.limit.family(), member.id, now).map_err(|()| NoRoom)
     }
 
     /// The keys of a batch, each once, in the order of identities.
@@ -352,6 +349,18 @@ impl Memory {
         members
     }
 
+    /// Leaves a key as it was; or drops it, if it was put in only for this batch.
+    fn leave_or_forget(&self, locked: Locked<'_>, taken: Taken) {
+        match locked.known() {
+            Some((tag, _)) if tag.kind() == FRESH => locked.forget(),
+            Some((tag, cell)) if tag.kind() == IN_A_CELL && self.cells.is_empty(cell) && taken.over => {
+                self.cells.give_back(cell);
+                locked.forget();
+            }
+            _ => self.leave(locked, taken),
+        }
+    }
+
     /// Where every member stands; `None` if one of them has neither a slot nor a cell in common.
     fn take_out_all(
         &self,
@@ -362,18 +371,17 @@ impl Memory {
         // First those in common, which can fail; nothing has been taken out yet.
         let mut in_common: SmallVec<[Option<State>; 1]> = SmallVec::new();
         for member in members.iter().filter(|member| member.shared) {
-            in_common.push(self.state_in_common(grip.common.as_mut()?, member, now).ok()?);
+            in_common.push(Self::state_in_common(grip.common.as_mut()?, member, now).ok()?);
         }
         let (mut in_common, mut slots) = (in_common.into_iter(), grip.slots.iter());
         let open = grip.common.as_deref();
         let taken = |member: &Member<'_>| {
             if member.shared {
-                return Taken { state: in_common.next().flatten(), cell: None };
+                return Taken::new(in_common.next().flatten());
             }
             let locked = slots.next();
-            locked.map_or(Taken { state: None, cell: None }, |locked| {
-                self.take_out(locked, member.limit, member.id, now, open)
-            })
+            locked
+                .map_or(Taken::new(None), |locked| self.take_out(locked, member.limit, member.id, now, open))
         };
         Some(members.iter().map(taken).collect())
     }
@@ -385,14 +393,20 @@ impl Memory {
             let over = reset_at(member, taken.state.as_ref(), now);
             if !member.shared {
                 let Some(locked) = slots.next() else { continue };
+                if !taken.changed {
+                    self.leave_or_forget(locked, taken);
+                    continue;
+                }
                 let put = self.put_in(locked, member.limit, member.id, taken, over);
                 debug_assert!(put.is_ok(), "every member that needs a cell has one");
                 if let Err(locked) = put {
                     locked.leave();
                 }
-            } else if let Some(cells) = common.as_mut() {
-                let state = taken.state.map(|state| Common { state, over });
-                self.shared.keep(cells, &member.limit.limit, member.id, state);
+            } else {
+                if let (Some(cells), true) = (common.as_mut(), taken.changed) {
+                    let state = taken.state.map(|state| Common { state, over });
+                    self.shared.keep(cells, &member.limit.family(), member.id, state);
+                }
                 self.note_overflow();
             }
         }
@@ -409,10 +423,19 @@ fn reset_at(member: &Member<'_>, state: Option<&State>, now: Micros) -> Micros {
     now.saturating_add(tollgate_core::peek(&member.dated, Some(state), now, 0).reset_after)
 }
 
-/// Which member a hit is on; beyond the last one for an unlimited one.
+/// Which member a hit is on; beyond the last one for an unlimited one. Members that have their cell in common are one: the
+/// first of them.
 fn place_of(charge: &Charge<'_>, members: &[Member<'_>]) -> usize {
     let found = members.binary_search_by_key(&charge.id, |member| member.id);
-    found.ok().filter(|_| charge.limit.limit != Limit::Unlimited).unwrap_or(members.len())
+    let limited = found.ok().filter(|_| charge.limit.limit != Limit::Unlimited);
+    let Some((place, member)) = limited.and_then(|place| Some((place, members.get(place)?))) else {
+        return members.len();
+    };
+    let is_same = |other: &Member<'_>| {
+        let same_cell = shared::share_of(other.id) == shared::share_of(member.id);
+        other.shared && same_cell && other.limit.family() == member.limit.family()
+    };
+    if member.shared { members.iter().position(is_same).unwrap_or(place) } else { place }
 }
 
 /// Asks the core about all hits at once.

@@ -32,7 +32,8 @@ impl Table {
         let lines = homes.checked_add(reach(homes))?;
         let area = self.areas.get(region)?;
         if area.region.get().is_none() {
-            area.region.set(Region::new(lines)?).ok()?;
+            // Rounded up, so that there are few sizes and regions can be used again: what is not touched takes no memory.
+            area.region.set(Region::new(lines.next_power_of_two())?).ok()?;
         }
         area.homes.store(homes as u64, Ordering::Relaxed);
         area.used.store(0, Ordering::Relaxed);
@@ -74,13 +75,23 @@ impl Table {
         }
     }
 
-    /// Begins to move because a new key found no room where it has to be, and moves a good part at once.
-    pub(crate) fn make_room(&self, keeper: &impl Keeper) {
-        let map = Map::unpack(self.map.load(Ordering::Acquire));
+    /// Begins to move because a new key found no room where it has to be, and moves a good part at once. Returns whether
+    /// that has changed anything.
+    pub(crate) fn make_room(&self, keeper: &impl Keeper) -> bool {
+        let before = self.map.load(Ordering::Acquire);
+        let map = Map::unpack(before);
         if map.oldest.is_none() {
             self.begin(self.homes(map.newest) / 5 * 6 + 1, keeper);
         }
         self.help(2 * HOMES_TINY, keeper);
+        self.map.load(Ordering::Acquire) != before || self.mover.load(Ordering::Relaxed) != 0
+    }
+
+    /// Begins to move if enough keys are as good as none: their cells are wanted.
+    pub(crate) fn sweep(&self, keeper: &impl Keeper) {
+        if !self.is_moving() {
+            self.begin(0, keeper);
+        }
     }
 
     /// How full a region is, in thousandths.
@@ -185,9 +196,9 @@ impl Table {
         let mut moved = Ok(0_usize);
         self.for_each_of(from, path, |slot, id, tag, distance| {
             let Ok(count) = moved else { return };
-            if distance > 0 && lock_if(slot, tag).is_none() {
-                return;
-            }
+            let locked = if distance == 0 { Some(tag) } else { lock_if(slot, |tag| tag.is_of(id)) };
+            // By now it may have another kind, or be gone.
+            let Some(tag) = locked else { return };
             if keeper.is_as_good_as_none(tag, slot.held()) {
                 keeper.dropped(tag, slot.held());
                 slot.rename(Tag::DEAD);
@@ -277,7 +288,8 @@ impl Table {
             let Some(less) = left.checked_sub(1) else { return };
             left = less;
             let there = self.path(Home { region, line: self.line_of(id, self.homes(region)) });
-            let copy = Self::slot_of(there, id).and_then(|(copy, tag)| lock_if(copy, tag).map(|_| copy));
+            let copy = Self::slot_of(there, id).map(|(copy, _)| copy);
+            let copy = copy.filter(|copy| lock_if(copy, |tag| tag.is_of(id)).is_some());
             match copy {
                 Some(copy) => {
                     copy.rename(Tag::DEAD);
@@ -298,7 +310,8 @@ impl Table {
 
     /// The last line has been moved.
     fn finish(&self, map: Map, oldest: usize) {
-        self.set_up(map.newest, self.lines(map.newest).len());
+        let homes = self.homes(map.newest);
+        self.set_up(map.newest, homes + reach(homes));
         self.map.store(Map { newest: map.newest, oldest: None, frontier: 0 }.pack(), Ordering::Release);
         if let Some(region) = self.areas.get(oldest).and_then(|area| area.region.get()) {
             region.give_back(0, region.lines().len());
@@ -318,13 +331,11 @@ impl Table {
     pub(crate) fn bytes(&self) -> usize {
         let map = Map::unpack(self.map.load(Ordering::Acquire));
         let lines = |region: usize| self.homes(region) + reach(self.homes(region));
-        let newest = if map.oldest.is_some() {
-            usize::try_from(self.ready.load(Ordering::Relaxed)).unwrap_or(usize::MAX)
-        } else {
-            lines(map.newest)
-        };
-        let oldest = map.oldest.map_or(0, |oldest| lines(oldest).saturating_sub(map.frontier));
-        newest.saturating_add(oldest).saturating_mul(size_of::<Line>())
+        let Some(oldest) = map.oldest else { return lines(map.newest).saturating_mul(size_of::<Line>()) };
+        let ready = usize::try_from(self.ready.load(Ordering::Relaxed)).unwrap_or(usize::MAX);
+        let now = ready.saturating_add(lines(oldest).saturating_sub(map.frontier));
+        // What it is about to take is taken.
+        now.max(lines(map.newest)).saturating_mul(size_of::<Line>())
     }
 }
 
@@ -347,11 +358,12 @@ fn wait_for(slot: &Slot) -> u64 {
     }
 }
 
-/// Waits for the lock of a key's slot; `None` if it is another key's by then.
-fn lock_if(slot: &Slot, tag: Tag) -> Option<u64> {
+/// Waits for the lock of a key's slot, and returns its tag; `None` if it is another key's by then.
+fn lock_if(slot: &Slot, is_right: impl Fn(Tag) -> bool) -> Option<Tag> {
     let value = wait_for(slot);
-    if slot.tag() == tag {
-        return Some(value);
+    let tag = slot.tag();
+    if is_right(tag) {
+        return Some(tag);
     }
     slot.unlock(value);
     None

@@ -14,9 +14,9 @@ pub(crate) const FRESH: u16 = RATES_MAX + 1;
 /// A key whose value is the number of its cell.
 pub(crate) const IN_A_CELL: u16 = RATES_MAX + 2;
 
-/// A rate with a larger count does not fit in a word: time since the start, up to 2^52 us, times the count, plus a
-/// debt, stays below 2^63.
-const COUNT_MAX: u64 = (1 << 11) - 1;
+/// A rate with a larger count does not fit in a word: time since the start, up to 2^52 us, times the count, plus a debt of
+/// up to 2^53, stays below 2^63.
+const COUNT_MAX: u64 = 2_045;
 
 /// How a debt drains, and which algorithm's it is. The burst does not matter for reading it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -5,12 +5,19 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tollgate_core::{Limit, Micros, State};
+use tollgate_core::algorithm::list::{Edit, Then};
+use tollgate_core::{Change, Limit, Micros, State};
 
 /// Among how many cells the new keys of one limit are spread.
 pub(crate) const SHARES: usize = 16;
 /// So many limits can have such cells; for new keys of a further one the answer is "cannot tell".
-pub(crate) const SHARED_LIMITS_MAX: usize = 4_096;
+pub(crate) const SHARED_LIMITS_MAX: usize = 256;
+/// A list in such a cell has so many entries; further charges count with the latest, and so for a little longer.
+const SHARED_ENTRIES_MAX: usize = 16;
+/// What the cells of a limit take at the most.
+const SHARED_BYTES: usize = SHARES * (size_of::<Option<Common>>() + 2 * SHARED_ENTRIES_MAX * 16);
+/// How often, in microseconds, cells are looked through for ones that are as good as none.
+const LOOKED_THROUGH_EVERY: u64 = 1_000_000;
 
 /// The cells that new keys have in common while the store is full.
 ///
@@ -19,12 +26,19 @@ pub(crate) const SHARED_LIMITS_MAX: usize = 4_096;
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     cells: Mutex<Cells>,
-    /// How many cells are in use: new keys look here only if there are any.
+    /// How many limits have cells: new keys look here only if there are any.
     used: AtomicUsize,
 }
 
-/// Where the new keys of a limit stand, by share.
-pub(crate) type Cells = HashMap<Limit, [Option<Common>; SHARES]>;
+/// Where the new keys of a limit stand, by the limit's name and numbers, and by share.
+#[derive(Debug, Default)]
+pub(crate) struct Cells {
+    of: HashMap<Family, [Option<Common>; SHARES]>,
+    looked_through: Micros,
+}
+
+/// The number of a limit's name, and its numbers.
+pub(crate) type Family = (u64, Limit);
 
 /// What some new keys have spent together.
 #[derive(Clone, Debug)]
@@ -32,6 +46,18 @@ pub(crate) struct Common {
     pub(crate) state: State,
     /// From this instant on it is as good as none.
     pub(crate) over: Micros,
+}
+
+impl Cells {
+    fn get(&self, family: &Family, id: u64, now: Micros) -> Option<&State> {
+        let common = self.of.get(family)?.get(share_of(id))?.as_ref()?;
+        (common.over > now).then_some(&common.state)
+    }
+
+    fn forget_old(&mut self, now: Micros) {
+        self.of.retain(|_, shares| shares.iter().flatten().any(|common| common.over > now));
+        self.looked_through = now;
+    }
 }
 
 impl Shared {
@@ -44,45 +70,79 @@ impl Shared {
     pub(crate) fn start_of(
         &self,
         open: Option<&Cells>,
-        limit: &Limit,
+        family: &Family,
         id: u64,
         now: Micros,
     ) -> Option<State> {
         if self.used.load(Ordering::Acquire) == 0 {
             return None;
         }
-        let (guard, cells);
-        if let Some(open) = open {
-            cells = open;
-        } else {
-            guard = self.open();
-            cells = &*guard;
+        if let Some(cells) = open {
+            return cells.get(family, id, now).cloned();
         }
-        let common = cells.get(limit)?.get(share_of(id))?.as_ref()?;
-        (common.over > now).then(|| common.state.clone())
+        let mut cells = self.open();
+        if now.saturating_sub(cells.looked_through).get() > LOOKED_THROUGH_EVERY {
+            cells.forget_old(now);
+            self.used.store(cells.of.len(), Ordering::Release);
+        }
+        cells.get(family, id, now).cloned()
     }
 
     /// The state of a cell; `Err` if there is no cell for this limit and none can be had.
-    pub(crate) fn state(cells: &mut Cells, limit: &Limit, id: u64, now: Micros) -> Result<Option<State>, ()> {
-        if !cells.contains_key(limit) && cells.len() >= SHARED_LIMITS_MAX {
-            cells.retain(|_, shares| shares.iter().flatten().any(|common| common.over > now));
-            if cells.len() >= SHARED_LIMITS_MAX {
+    pub(crate) fn state(
+        cells: &mut Cells,
+        family: &Family,
+        id: u64,
+        now: Micros,
+    ) -> Result<Option<State>, ()> {
+        if !cells.of.contains_key(family) && cells.of.len() >= SHARED_LIMITS_MAX {
+            cells.forget_old(now);
+            if cells.of.len() >= SHARED_LIMITS_MAX {
                 return Err(());
             }
         }
-        let common = cells.get_mut(limit).and_then(|shares| shares.get_mut(share_of(id)));
-        Ok(common.and_then(Option::take).filter(|common| common.over > now).map(|common| common.state))
+        Ok(cells.get(family, id, now).cloned())
     }
 
-    /// Puts a state back, or a new one in its place.
-    pub(crate) fn keep(&self, cells: &mut Cells, limit: &Limit, id: u64, common: Option<Common>) {
-        if let Some(cell) = cells.entry(*limit).or_default().get_mut(share_of(id)) {
+    /// Puts a state in a cell.
+    pub(crate) fn keep(&self, cells: &mut Cells, family: &Family, id: u64, common: Option<Common>) {
+        if common.is_none() && !cells.of.contains_key(family) {
+            return;
+        }
+        if let Some(cell) = cells.of.entry(*family).or_default().get_mut(share_of(id)) {
             *cell = common;
         }
-        self.used.store(cells.len(), Ordering::Release);
+        self.used.store(cells.of.len(), Ordering::Release);
+    }
+
+    /// A change that does not make a list any longer than it may be.
+    pub(crate) fn shortened(change: Change, state: &Option<State>) -> Change {
+        let Some(State::SlidingWindowLog(list) | State::SlidingWindowBuckets(list)) = state else {
+            return change;
+        };
+        if list.len() < SHARED_ENTRIES_MAX { change } else { merged(change, list.len()) }
+    }
+
+    /// What it takes, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.used.load(Ordering::Relaxed) * SHARED_BYTES
     }
 }
 
-fn share_of(id: u64) -> usize {
+/// A change to a list that adds to its latest entry instead of making one more.
+pub(crate) fn merged(change: Change, entries: usize) -> Change {
+    let merge = |edit: Edit| match edit.then {
+        Then::Push(entry) if entries > edit.drop => Edit { then: Then::Merge(entry), ..edit },
+        Then::Push(_) | Then::Merge(_) | Then::Reduce(..) => edit,
+    };
+    match change {
+        Change::EditLog(edit) => Change::EditLog(merge(edit)),
+        Change::EditBuckets(edit) => Change::EditBuckets(merge(edit)),
+        Change::Keep | Change::Replace(_) | Change::Forget => change,
+    }
+}
+
+/// Which of the cells of a limit is a key's.
+pub(crate) fn share_of(id: u64) -> usize {
     usize::try_from(id % SHARES as u64).unwrap_or(0)
 }

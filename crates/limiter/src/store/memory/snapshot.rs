@@ -28,7 +28,7 @@ pub(crate) enum What {
 impl Memory {
     /// Every key that is not as good as none, with how it stands at an instant. `each` is called under no lock.
     pub(crate) fn for_each_saved(&self, now: Micros, mut each: impl FnMut(&Saved)) {
-        let at = At { store: self, now };
+        let at = At::new(self, now);
         let since_start = self.since_start(now);
         let mut line: Vec<Saved> = Vec::new();
         self.table.for_each(|slot| match slot {
@@ -52,7 +52,7 @@ impl Memory {
 
     /// Puts a key back that was saved at an instant, before anybody uses the store. Returns whether there was room.
     pub(crate) fn put_back(&self, saved: &Saved, saved_at: Micros, now: Micros) -> bool {
-        let at = At { store: self, now };
+        let at = At::new(self, now);
         let (kind, value) = match &saved.what {
             What::Debt(rate, debt) => {
                 // If the clock has gone back meanwhile, nothing has drained.

@@ -20,8 +20,8 @@ use super::region::{Region, prefetch};
 use super::slot::{LINE_SLOTS, Line, REST_BITS, REST_MASK, Slot, Tag};
 use crate::sync::{AtomicU64, Ordering, pause};
 
-/// A table that grows from 64 KiB to 16 GiB by a fifth at a time goes through 70 regions, and uses them again.
-pub(crate) const REGIONS_MAX: usize = 96;
+/// Regions are of sizes that are powers of two, and are used again: two of each size are enough for 2^32 lines.
+pub(crate) const REGIONS_MAX: usize = 64;
 const NO_REGION: usize = 127;
 
 /// A search for room looks at so many lines at the most; then there is none. On average it looks at one or two.
@@ -248,8 +248,8 @@ impl Table {
     /// The lines in which a key is looked for.
     #[inline]
     pub(super) fn path(&self, home: Home) -> &[Line] {
-        let lines = self.lines(home.region);
-        lines.get(home.line..).unwrap_or(&[])
+        let lines = self.lines(home.region).get(home.line..).unwrap_or(&[]);
+        lines.get(..reach(self.homes(home.region))).unwrap_or(lines)
     }
 
     #[inline]
@@ -271,25 +271,28 @@ impl Table {
     }
 
     /// The tag and value of a key as they were at one moment; `None` if it was not there.
-    #[inline]
     pub(crate) fn read(&self, id: u64) -> Option<(&Slot, Tag, u64)> {
         for times in 0_u32.. {
-            let home = self.home(id);
-            match Self::slot_of(self.path(home), id) {
-                Some((slot, tag)) => {
-                    if let Some(value) = slot.value_of(tag) {
-                        return Some((slot, tag, value));
-                    }
-                }
-                None if self.home(id) == home => return None,
-                None => {}
+            if let Ok(read) = self.try_read(id) {
+                return read;
             }
             pause(times);
         }
         None
     }
 
-    /// Locks the home of a key that is not in the table; `None` if the slot in question is one of ours already.
+    /// As [`read`](Self::read), but waits for nobody.
+    pub(crate) fn try_read(&self, id: u64) -> Result<Option<(&Slot, Tag, u64)>, Busy> {
+        let home = self.home(id);
+        match Self::slot_of(self.path(home), id) {
+            Some((slot, tag)) => slot.value_of(tag).map(|value| Some((slot, tag, value))).ok_or(Busy),
+            None if self.home(id) == home => Ok(None),
+            None => Err(Busy),
+        }
+    }
+
+    /// Locks the home of a key that is to be charged elsewhere, or its slot if it has one, so that nobody else is at it;
+    /// `None` if that is one of ours already.
     pub(crate) fn try_hold(
         &self,
         id: u64,
@@ -298,15 +301,17 @@ impl Table {
     ) -> Result<Option<Held<'_>>, Busy> {
         let home = self.home(id);
         let path = self.path(home);
-        let first = path.first().map(|line| &line.0[0]).ok_or(Busy)?;
-        let is_ours = ours.iter().any(|locked| std::ptr::eq(locked.slot, first))
-            || held.iter().any(|held| std::ptr::eq(held.0, first));
-        let taken = if is_ours { None } else { Some(first.try_lock().ok_or(Busy)?) };
-        if self.home(id) == home && Self::slot_of(path, id).is_none() {
-            return Ok(taken.map(|value| Held(first, value)));
+        let known = Self::slot_of(path, id).map(|(slot, _)| slot);
+        let slot = known.or_else(|| path.first().map(|line| &line.0[0])).ok_or(Busy)?;
+        let is_ours = ours.iter().any(|locked| std::ptr::eq(locked.slot, slot))
+            || held.iter().any(|held| std::ptr::eq(held.0, slot));
+        let taken = if is_ours { None } else { Some(slot.try_lock().ok_or(Busy)?) };
+        let still = Self::slot_of(path, id).map(|(slot, _)| std::ptr::from_ref(slot));
+        if self.home(id) == home && still == known.map(std::ptr::from_ref) {
+            return Ok(taken.map(|value| Held(slot, value)));
         }
         if let Some(value) = taken {
-            first.unlock(value);
+            slot.unlock(value);
         }
         Err(Busy)
     }

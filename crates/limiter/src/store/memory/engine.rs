@@ -1,0 +1,194 @@
+//! The store as an engine of `tollgate-proof`, so that every law that holds for the core is put to the store as well. Only
+//! for tests.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tollgate_core::{Decision, Limit, Micros, Mode, Receipt, Retry, State};
+use tollgate_proof::engine::{Act, Answer, BatchHit, Core, Engine, Wait};
+use tollgate_proof::spec::Spec;
+
+use super::batch::Charge;
+use super::rates::{FRESH, IN_A_CELL, Rate};
+use super::slot::Tag;
+use super::table::Place;
+use super::{Ask, At, Memory};
+use crate::clock::Clock;
+use crate::hash::{Hashing, Secret};
+use crate::limit::Registered;
+
+/// The memory store, one key at a time.
+#[derive(Debug)]
+pub(crate) struct Stored;
+
+/// Where a key stands, as the store keeps it.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Stood {
+    /// A word, and what it means.
+    Word(Rate, u64),
+    /// The state in a cell, from when on it is as good as none, the limit it was last met under, and up to when the
+    /// receipts of that limit's name are void.
+    Cell(State, Micros, Limit, u64),
+}
+
+thread_local! {
+    static STORE: RefCell<Memory> = RefCell::new(new());
+}
+
+/// A store that counts from the epoch, so that words of one mean the same in another.
+fn new() -> Memory {
+    Memory::new(0, Micros::ZERO).expect("a megabyte of memory")
+}
+
+/// A limit as the store wants it.
+pub(super) fn registered(store: &Memory, limit: Limit, number: u32) -> Registered {
+    Registered {
+        limiter: 0,
+        number,
+        name: "limit".into(),
+        limit,
+        prefix: Hashing::Keyed(Secret(1, 2)).prefix(0),
+        narrow: store.rates.narrow(&limit),
+        void: Arc::default(),
+    }
+}
+
+pub(super) fn answer(decision: &Decision) -> Answer {
+    Answer {
+        granted: decision.granted(),
+        charged: decision.charged,
+        limit: decision.limit,
+        remaining: decision.remaining,
+        retry: match decision.retry() {
+            None => Wait::None,
+            Some(Retry::After(wait)) => Wait::After(wait.get()),
+            Some(Retry::Never) => Wait::Never,
+        },
+        reset: decision.reset_after.get(),
+        at: decision.at.get(),
+    }
+}
+
+impl Memory {
+    /// Puts a key in as it stood.
+    fn put(&self, id: u64, stood: &Stood, limit: &Registered, now: Micros) {
+        let at = At::new(self, now);
+        let Ok(Place::Slot(locked)) = self.table.try_lock(id, true, &at) else { panic!("there is room") };
+        match stood {
+            Stood::Word(rate, zero) => {
+                locked.write(Tag::new(id, self.rates.number(*rate).expect("few rates")), *zero);
+            }
+            Stood::Cell(state, over, met, void) => {
+                limit.void.store(*void, Ordering::Relaxed);
+                let number = self.new_cell().expect("there is room");
+                let cell = self.cells.get(number).expect("it was just made");
+                let mut kept = cell.open();
+                (kept.state, kept.limit) = (Some(state.clone()), if *met == limit.limit { 1 } else { 2 });
+                self.cells.note_list(0, kept.list_bytes());
+                cell.set_over(*over);
+                drop(kept);
+                locked.write(Tag::new(id, IN_A_CELL), number);
+            }
+        }
+    }
+
+    /// Takes a key out as it stands.
+    fn take(&self, id: u64, limit: &Registered, now: Micros) -> Option<Stood> {
+        let (_, tag, value) = self.table.read(id)?;
+        let stood = match tag.kind() {
+            FRESH => None,
+            IN_A_CELL => {
+                let cell = self.cells.get(value).expect("it is in use");
+                let state = cell.open().state.clone();
+                let void = limit.void.load(Ordering::Relaxed);
+                state.map(|state| Stood::Cell(state, cell.over(), limit.limit, void))
+            }
+            kind => self.rates.get(kind).map(|rate| Stood::Word(*rate, value)),
+        };
+        self.reset(&registered(self, Limit::Unlimited, 0), id, &Clock::manual(now).clock());
+        stood
+    }
+}
+
+/// Runs something on an empty store; a new one before its rates run out.
+fn with_store<T>(run: impl FnOnce(&Memory) -> T) -> T {
+    STORE.with_borrow_mut(|store| {
+        if store.rates.get(900).is_some() {
+            *store = new();
+        }
+        // Cases have nothing to do with one another, and time begins anew.
+        store.dropped.store(0, Ordering::Relaxed);
+        run(store)
+    })
+}
+
+impl Engine for Stored {
+    type Limit = Limit;
+    type State = Stood;
+
+    const IS_A_STORE: bool = true;
+
+    fn limit(spec: &Spec) -> Option<Limit> {
+        Core::limit(spec)
+    }
+
+    fn act(limit: &Limit, key: &mut Option<Stood>, now: u64, act: Act) -> Answer {
+        with_store(|store| {
+            let (clock, now, id) = (Clock::manual(Micros::ZERO).clock(), Micros::new(now), 7);
+            let limited = registered(store, *limit, 1);
+            if let Some(stood) = key.as_ref() {
+                store.put(id, stood, &limited, now);
+            }
+            let receipt;
+            let ask = match act {
+                Act::Charge(cost) => Ask::Charge(cost),
+                Act::Peek(cost) => Ask::Peek(cost),
+                Act::UpTo(most) => Ask::UpTo(most),
+                Act::Settle(cost) => Ask::Settle(cost),
+                Act::Refund(at, cost, spec) => {
+                    let limit = Core::limit(&spec).unwrap_or(Limit::Unlimited);
+                    receipt = Receipt { at: Micros::new(at), cost, limit };
+                    // As the front door does.
+                    if limited.is_void(receipt.at) { Ask::Peek(0) } else { Ask::Refund(&receipt, cost) }
+                }
+            };
+            let given = match ask {
+                Ask::Charge(cost) => store.charge(&limited, id, cost, (&clock, now)),
+                ask => store.act(&limited, id, ask, (&clock, now)),
+            };
+            *key = store.take(id, &limited, now);
+            answer(&given.expect("there is room").decision)
+        })
+    }
+
+    fn batch(
+        limits: &[Limit],
+        keys: &mut [Option<Stood>],
+        now: u64,
+        hits: &[BatchHit],
+    ) -> (bool, Vec<Answer>) {
+        with_store(|store| {
+            let (clock, now) = (Clock::manual(Micros::ZERO).clock(), Micros::new(now));
+            let limits: Vec<_> = limits.iter().map(|limit| registered(store, *limit, 1)).collect();
+            // Each in a line of its own: a key that is as good as none must not lose its place to another one here, where
+            // what stays is compared to the bit.
+            let id_of = |key: usize| (key as u64 + 1) << 52;
+            for (key, stood) in keys.iter().enumerate() {
+                stood.iter().for_each(|stood| store.put(id_of(key), stood, &limits[key], now));
+            }
+            let charge = |&(key, cost, shadow): &BatchHit| Charge {
+                limit: &limits[key],
+                id: id_of(key),
+                cost,
+                mode: if shadow { Mode::Shadow } else { Mode::Enforced },
+            };
+            let charges: Vec<_> = hits.iter().map(charge).collect();
+            let answered = store.charge_all(&charges, (&clock, now)).expect("there is room");
+            for (number, key) in keys.iter_mut().enumerate() {
+                *key = store.take(id_of(number), &limits[number], now);
+            }
+            (answered.granted, answered.given.iter().map(|given| answer(&given.decision)).collect())
+        })
+    }
+}

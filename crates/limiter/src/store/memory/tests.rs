@@ -1,0 +1,6 @@
+//! The store against the laws, the model and the core. What only the front door can show is in the crate's `tests`.
+
+mod collisions;
+mod differential;
+mod laws;
+mod reference;

@@ -1,0 +1,93 @@
+//! What the threads do, and what must hold afterwards, in every order. Not a test: a test runs one of them, as it ships or
+//! broken.
+
+mod adding;
+mod batches;
+mod moving;
+mod reading;
+mod returning;
+mod reusing;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::store::View;
+
+/// A few threads on a small table.
+#[derive(Clone, Copy, Debug)]
+pub struct Scenario {
+    /// What happens in it.
+    pub name: &'static str,
+    /// A thread is stopped this often at the most, at any point; the others go on until they have to wait.
+    preemptions_max: usize,
+    run: fn(),
+}
+
+/// Nobody gets that far who does not wait for ever.
+const STEPS_MAX: usize = 20_000;
+
+/// Every scenario.
+pub const ALL: &[Scenario] = &[
+    Scenario { name: "one new key twice", preemptions_max: 2, run: adding::one_key_twice },
+    Scenario { name: "two new keys", preemptions_max: 2, run: adding::two_keys },
+    Scenario { name: "a new key beside a charge", preemptions_max: 2, run: adding::beside_a_charge },
+    Scenario { name: "reuse and charge", preemptions_max: 2, run: reusing::a_charge },
+    Scenario { name: "reuse of the first slot", preemptions_max: 2, run: reusing::the_first_slot },
+    Scenario { name: "reuse with the same value", preemptions_max: 2, run: reusing::the_same_value },
+    Scenario { name: "reuse without room", preemptions_max: 2, run: reusing::no_room },
+    Scenario { name: "batches in opposite order", preemptions_max: 2, run: batches::opposite_order },
+    Scenario { name: "batch and move", preemptions_max: 2, run: batches::while_moving },
+    Scenario { name: "read and charge", preemptions_max: 2, run: reading::during_a_charge },
+    Scenario { name: "read and reuse", preemptions_max: 2, run: reading::during_a_reuse },
+    Scenario { name: "read, reuse and back", preemptions_max: 2, run: reading::there_and_back },
+    Scenario { name: "read and move", preemptions_max: 2, run: reading::during_a_move },
+    Scenario { name: "grow and charge", preemptions_max: 2, run: moving::grow_and_charge },
+    Scenario { name: "grow and add", preemptions_max: 2, run: moving::grow_and_add },
+    Scenario { name: "grow, charge and add", preemptions_max: 2, run: moving::grow_charge_and_add },
+    Scenario { name: "move and charge away from home", preemptions_max: 2, run: moving::away_from_home },
+    Scenario { name: "sweep and charge", preemptions_max: 2, run: moving::sweep_and_charge },
+    Scenario { name: "put back and charge", preemptions_max: 2, run: moving::put_back },
+    Scenario { name: "come late with a charge", preemptions_max: 2, run: returning::late_charge },
+    Scenario { name: "come late with a new key", preemptions_max: 2, run: returning::late_new_key },
+    Scenario { name: "come late with a refusal", preemptions_max: 2, run: returning::late_refusal },
+];
+
+impl Scenario {
+    /// Goes through all orders; returns how many they are. Panics in the first one in which something does not hold.
+    #[must_use]
+    pub fn explore(&self) -> usize {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(self.preemptions_max);
+        builder.max_branches = STEPS_MAX;
+        let executions = Arc::new(AtomicUsize::new(0));
+        let (count, run) = (Arc::clone(&executions), self.run);
+        builder.check(move || {
+            count.fetch_add(1, Ordering::Relaxed);
+            run();
+        });
+        executions.load(Ordering::Relaxed)
+    }
+}
+
+/// Runs two threads, and waits for both.
+fn both<A: 'static, B>(
+    view: &View,
+    one: impl FnOnce(View) -> A + 'static,
+    other: impl FnOnce(View) -> B,
+) -> (A, B) {
+    let mine = view.clone();
+    let one = loom::thread::spawn(move || one(mine));
+    let other = other(view.clone());
+    (one.join().expect("it does not panic"), other)
+}
+
+/// Runs three threads, and waits for all.
+fn three<A: 'static, B: 'static, C>(
+    view: &View,
+    one: impl FnOnce(View) -> A + 'static,
+    second: impl FnOnce(View) -> B + 'static,
+    third: impl FnOnce(View) -> C,
+) -> (A, B, C) {
+    let (one, (second, third)) = both(view, one, |view| both(&view, second, third));
+    (one, second, third)
+}

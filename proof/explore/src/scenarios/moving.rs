@@ -1,0 +1,68 @@
+//! The table grows, is swept, or finds that it cannot: no charge is lost, and no key stands twice.
+
+use super::{both, three};
+use crate::store::View;
+
+/// Identities of the lower half; and of the upper half, from here on.
+const HALF: u64 = 1 << 53;
+const A: u64 = 1;
+const B: u64 = 2;
+const C: u64 = 3;
+
+/// One thread moves the table while another one charges a key.
+pub(super) fn grow_and_charge() {
+    let view = View::new(1, &[(A, 1), (B, 1)]);
+    let view = View { homes_max: 2, ..view };
+    let (charged, ()) = both(&view, |view| view.charge_at_once(B, 1), |view| view.move_all());
+    assert_eq!(charged, Ok(()));
+    assert_eq!(view.contents(), [(A, 1), (B, 2)]);
+}
+
+/// One thread moves the table while another one puts a key in.
+pub(super) fn grow_and_add() {
+    let view = View::new(1, &[(A, 1), (B, 1)]);
+    let view = View { homes_max: 2, ..view };
+    let (added, ()) = both(&view, |view| view.charge(C, 1), |view| view.move_all());
+    assert_eq!(added, Ok(()));
+    assert_eq!(view.contents(), [(A, 1), (B, 1), (C, 1)]);
+}
+
+/// One thread moves the table, one charges, one puts a key in.
+pub(super) fn grow_charge_and_add() {
+    let view = View::new(1, &[(A, 1), (B, 1)]);
+    let view = View { homes_max: 2, ..view };
+    let (charged, added, ()) =
+        three(&view, |view| view.charge_at_once(A, 1), |view| view.charge(C, 1), |view| view.move_all());
+    assert_eq!((charged, added), (Ok(()), Ok(())));
+    assert_eq!(view.contents(), [(A, 2), (B, 1), (C, 1)]);
+}
+
+/// The key that is charged stands in the line after its home, and its tag says something else afterwards.
+pub(super) fn away_from_home() {
+    let view = View::new(2, &[(A, 1), (B, 1), (C, 1)]);
+    let view = View { homes_max: 3, ..view };
+    let other = View { kind: 2, ..view.clone() };
+    let (charged, ()) = both(&view, move |_| other.charge(C, 1), |view| view.move_all());
+    assert_eq!(charged, Ok(()));
+    assert_eq!(view.contents(), [(A, 1), (B, 1), (C, 2)]);
+}
+
+/// The table is swept while a key is charged that is as good as none.
+pub(super) fn sweep_and_charge() {
+    let view = View::new(1, &[(A, 1), (B, 0)]);
+    let (charged, ()) = both(&view, |view| view.charge(B, 1), |view| view.move_all());
+    assert_eq!(charged, Ok(()));
+    assert_eq!(view.contents(), [(A, 1), (B, 1)]);
+}
+
+/// A line finds no room where it goes, and is put back, while one of its keys is charged.
+pub(super) fn put_back() {
+    let keys = [(HALF - 3, 1), (HALF - 2, 1), (HALF - 1, 1), (HALF, 1), (HALF + 1, 1)];
+    let view = View::new(2, &keys);
+    let view = View { homes_max: 3, ..view };
+    let (charged, ()) =
+        both(&view, |view| view.charge_at_once(HALF, 1), |view| view.store.table.make_room(&view));
+    assert_eq!(charged, Ok(()));
+    assert!(view.store.table.is_moving(), "it finds no room");
+    assert_eq!(view.contents(), keys.map(|(id, value)| (id, value + u64::from(id == HALF))));
+}
