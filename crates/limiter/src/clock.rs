@@ -67,20 +67,25 @@ impl Clock {
     }
 
     /// A clock that a thread of its own moves on, so that reading it is a read from memory. The thread ends when the last
-    /// copy of the clock is gone.
+    /// copy of the clock is gone. It ticks every 50 µs at the most. If no thread can be had, it is a
+    /// [`coarse`](Self::coarse) one.
     #[must_use]
     pub fn ticked(every: Duration) -> Self {
         let anchor = Anchor::now();
         let ticked = Arc::new(Ticked { micros: AtomicU64::new(anchor.micros()), anchor });
         let weak = Arc::downgrade(&ticked);
-        std::thread::spawn(move || {
+        let tick = move || {
             while let Some(ticked) = weak.upgrade() {
                 ticked.micros.store(ticked.anchor.micros(), Ordering::Release);
                 drop(ticked);
-                std::thread::sleep(every);
+                std::thread::sleep(every.max(TICK_MIN));
             }
-        });
-        Self(Kind::Ticked(ticked))
+        };
+        match std::thread::Builder::new().name("tollgate clock".into()).spawn(tick) {
+            Ok(_) => Self(Kind::Ticked(ticked)),
+            // Without a thread it would stand still for ever.
+            Err(_) => Self(Kind::Coarse(Coarse::now())),
+        }
     }
 
     /// A clock that stands still until it is told to go on.
@@ -107,14 +112,15 @@ impl Clock {
     #[inline]
     #[must_use]
     pub fn now(&self) -> Micros {
-        Micros::new(match &self.0 {
+        let micros = match &self.0 {
             Kind::Monotonic(anchor) => anchor.micros(),
             #[cfg(feature = "tsc")]
             Kind::Tsc(tsc) => tsc.micros(),
             Kind::Coarse(coarse) => coarse.micros(),
             Kind::Ticked(ticked) => ticked.micros.load(Ordering::Acquire),
             Kind::Manual(manual) => manual.0.micros.load(Ordering::Acquire),
-        })
+        };
+        Micros::new(micros).min(Micros::INSTANT_MAX)
     }
 
     /// By how many microseconds the wall clock has been set right since this clock was made.
@@ -263,6 +269,9 @@ impl ManualClock {
         self.0.correction.fetch_add(by_micros, Ordering::AcqRel);
     }
 }
+
+/// A ticked clock does not tick faster than this.
+const TICK_MIN: Duration = Duration::from_micros(50);
 
 /// Differences smaller than this, in microseconds, between the wall clock and the monotonic clock are not corrections, but
 /// the time between reading the one and the other.

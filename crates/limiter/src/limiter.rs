@@ -1,7 +1,6 @@
 //! The front door: the verbs, one verdict each. How a key is found and charged is the store's; what fits is the core's.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -78,11 +77,16 @@ pub(crate) struct Inner {
 }
 
 /// What all limits of one name have in common.
-#[derive(Clone, Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Name {
     pub(crate) space: u64,
     pub(crate) void: Arc<AtomicU64>,
+    /// The same numbers are the same limit, so that receipts stay good when a policy is loaded again.
+    pub(crate) numbers: HashMap<Limit, u32>,
 }
+
+/// So many sets of numbers are remembered for a name; further ones are new each time.
+const NUMBERS_MAX: usize = 1_024;
 
 /// How one key stands, for a person who wants to know why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -117,20 +121,22 @@ impl Limiter {
         let space = names.len() as u64;
         let entry = names.entry(name.into());
         let shared_name = entry.key().clone();
-        let known = match entry {
-            Entry::Occupied(known) => known.get().clone(),
-            Entry::Vacant(new) => new.insert(Name { space, void: Arc::default() }).clone(),
+        let known = entry.or_insert_with(|| Name { space, ..Name::default() });
+        // Number 0 is a cell's that has not been charged under any.
+        let next = || self.0.limits.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        let number = match known.numbers.get(&limit) {
+            Some(number) => *number,
+            None if known.numbers.len() < NUMBERS_MAX => *known.numbers.entry(limit).or_insert_with(next),
+            None => next(),
         };
-        drop(names);
         NamedLimit(Arc::new(Registered {
             limiter: self.0.number,
-            // Number 0 is a cell's that has not been charged under any.
-            number: self.0.limits.fetch_add(1, Ordering::Relaxed).wrapping_add(1),
+            number,
             name: shared_name,
             limit,
             prefix: self.0.hashing.prefix(known.space),
             narrow: self.0.memory.rates.narrow(&limit),
-            void: known.void,
+            void: Arc::clone(&known.void),
         }))
     }
 

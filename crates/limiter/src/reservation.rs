@@ -64,6 +64,8 @@ impl std::error::Error for ReservationError {}
 pub(crate) struct Book {
     entries: HashMap<ReservationId, Entry>,
     expiries: BinaryHeap<Reverse<(Micros, u128)>>,
+    /// How many have not ended.
+    open: usize,
     most: usize,
 }
 
@@ -81,17 +83,25 @@ enum State {
 
 /// So many expired reservations are forgotten whenever a new one is made: more come than go only while they are alive.
 const FORGOTTEN_PER_RESERVATION: usize = 2;
+/// So many times as many as may be open are remembered in all.
+const ENDED_PER_OPEN: usize = 16;
 
 impl Book {
     pub(crate) fn new(most: usize) -> Self {
-        Self { entries: HashMap::new(), expiries: BinaryHeap::new(), most }
+        Self { entries: HashMap::new(), expiries: BinaryHeap::new(), open: 0, most }
+    }
+
+    /// Ended ones are remembered until they expire, so that to end them once more is no error; but not any number of them.
+    fn is_full(&self) -> bool {
+        self.open >= self.most || self.entries.len() >= self.most.saturating_mul(ENDED_PER_OPEN)
     }
 
     fn forget_expired(&mut self, now: Micros) {
         for _ in 0..FORGOTTEN_PER_RESERVATION {
             match self.expiries.peek() {
                 Some(Reverse((expires, id))) if *expires <= now => {
-                    self.entries.remove(&ReservationId(*id));
+                    let gone = self.entries.remove(&ReservationId(*id));
+                    self.open -= usize::from(gone.is_some_and(|entry| matches!(entry.state, State::Open(_))));
                     self.expiries.pop();
                 }
                 _ => return,
@@ -139,7 +149,7 @@ impl Limiter {
         book.forget_expired(now);
         let id = match made {
             Err(_) => Err(Unavailable::NoRandomness),
-            Ok(_) if book.entries.len() >= book.most => Err(Unavailable::TooManyReservations),
+            Ok(_) if book.is_full() => Err(Unavailable::TooManyReservations),
             Ok(id) => Ok(id),
         };
         let id = match id {
@@ -158,6 +168,7 @@ impl Limiter {
         if let Some(id) = reserved {
             let expires = at.saturating_add(Micros::from_duration(within));
             book.entries.insert(id, Entry { expires, state: State::Open(receipt) });
+            book.open += 1;
             book.expiries.push(Reverse((expires, id.0)));
         }
         drop(book);
@@ -186,6 +197,7 @@ impl Limiter {
             }
         }
         *state = State::Ended(Ended::Committed(actual));
+        book.open -= 1;
         Ok(Ended::Committed(actual))
     }
 
@@ -209,6 +221,7 @@ impl Limiter {
             }
         }
         *state = State::Ended(Ended::Cancelled);
+        book.open -= 1;
         Ok(Ended::Cancelled)
     }
 }

@@ -4,14 +4,13 @@ use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use tollgate_core::Micros;
 
 use crate::hash::{Hashing, Secret};
 use crate::limiter::{Inner, Limiter, Name};
-use crate::store::memory::snapshot::Saved;
 
 mod coding;
 mod paper;
@@ -35,10 +34,10 @@ pub struct SaveError {
 
 impl fmt::Display for SaveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, source } = self;
         write!(
             f,
-            "{}: the store could not be saved ({}): what was there before is still there",
-            self.file, self.source
+            "{file}: the store could not be saved ({source}): a file that was there before is still whole"
         )
     }
 }
@@ -91,14 +90,17 @@ impl fmt::Display for RestoreError {
 
 impl std::error::Error for RestoreError {}
 
-/// What was read from a file.
+/// What was read from a file, but for the keys: they are read twice, to see that all are well and to take them over, and
+/// not kept in between.
 #[derive(Debug)]
 pub(crate) struct Contents {
     pub(crate) hashing: Hashing,
     file: String,
     names: Vec<String>,
     saved_at: Micros,
-    keys: Vec<Saved>,
+    all: Vec<u8>,
+    /// Where in `all` the keys begin.
+    keys: usize,
 }
 
 impl Limiter {
@@ -112,7 +114,9 @@ impl Limiter {
     /// # Errors
     /// When the file cannot be written.
     pub fn save(&self, file: &Path) -> Result<u64, SaveError> {
-        let beside = file.with_added_extension("new");
+        static NUMBERS: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        let beside = file.with_added_extension(format!("{}-{number}.new", std::process::id()));
         let saved = self.0.write(&beside).and_then(|keys| {
             fs::rename(&beside, file)?;
             // The name is durable only when its folder is.
@@ -131,7 +135,7 @@ impl Limiter {
 impl Inner {
     fn write(&self, file: &Path) -> io::Result<u64> {
         let mut options = File::options();
-        options.write(true).create(true).truncate(true);
+        options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut file = options.open(file)?;
@@ -145,19 +149,20 @@ impl Inner {
         };
         paper.number(self.hashing.hash(&self.hashing.prefix(0), TRIAL));
         paper.number(now.get());
-        {
-            let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut in_order: Vec<_> = names.iter().map(|(name, known)| (known.space, name)).collect();
-            in_order.sort_unstable();
-            paper.number(in_order.len() as u64);
-            in_order.iter().for_each(|(_, name)| paper.bytes(name.as_bytes()));
-        }
         let mut keys = 0;
         self.memory.for_each_saved(now, |saved| {
             keys += 1;
             coding::write(&mut paper, saved);
         });
         coding::write_end(&mut paper);
+        // The names last: one that is new meanwhile may have keys already.
+        let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut in_order: Vec<_> =
+            names.iter().map(|(name, known)| (known.space, Arc::clone(name))).collect();
+        drop(names);
+        in_order.sort_unstable();
+        paper.number(in_order.len() as u64);
+        in_order.iter().for_each(|(_, name)| paper.bytes(name.as_bytes()));
         paper.finish()?.sync_all()?;
         Ok(keys)
     }
@@ -166,13 +171,17 @@ impl Inner {
     pub(crate) fn take_over(&self, contents: Contents) -> Result<(), RestoreError> {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         for (space, name) in (0..).zip(contents.names) {
-            names.insert(name.into(), Name { space, void: Arc::new(AtomicU64::new(0)) });
+            names.insert(name.into(), Name { space, ..Name::default() });
         }
         drop(names);
         let now = self.clock.now();
-        let put = |saved: &&Saved| !self.memory.put_back(saved, contents.saved_at, now);
-        let left_out = contents.keys.iter().filter(put).count();
-        if left_out > 0 { Err(RestoreError::NoRoom(contents.file, left_out as u64)) } else { Ok(()) }
+        let mut left_out = 0;
+        let mut paper = Reader::at(&contents.all, contents.keys);
+        // It has been read before, to the end.
+        while let Ok(Some(saved)) = coding::read(&mut paper) {
+            left_out += u64::from(!self.memory.put_back(&saved, contents.saved_at, now));
+        }
+        if left_out > 0 { Err(RestoreError::NoRoom(contents.file, left_out)) } else { Ok(()) }
     }
 }
 
@@ -180,35 +189,43 @@ impl Inner {
 pub(crate) fn read(path: &Path) -> Result<Contents, RestoreError> {
     let file = path.display().to_string();
     let all = fs::read(path).map_err(|error| RestoreError::Unreadable(file.clone(), error))?;
-    let Some(rest) = all.strip_prefix(MAGIC) else { return Err(RestoreError::Foreign(file)) };
-    let Some(mut paper) = Reader::new(rest) else { return Err(RestoreError::Torn(file)) };
+    if !all.starts_with(MAGIC) {
+        return Err(RestoreError::Foreign(file));
+    }
+    let Some(mut paper) = Reader::new(&all, MAGIC.len()) else { return Err(RestoreError::Torn(file)) };
     match paper.number() {
         Ok(VERSION) => {}
         Ok(version) => return Err(RestoreError::Version(file, version)),
         Err(Torn) => return Err(RestoreError::Torn(file)),
     }
-    let (contents, trial) = contents(&mut paper, &file).map_err(|Torn| RestoreError::Torn(file.clone()))?;
-    let hashing = &contents.hashing;
+    let (head, names) = contents(&mut paper).map_err(|Torn| RestoreError::Torn(file.clone()))?;
+    let Head { hashing, trial, saved_at, keys } = head;
     if trial != hashing.hash(&hashing.prefix(0), TRIAL) {
         return Err(RestoreError::Hash(file));
     }
-    Ok(contents)
+    Ok(Contents { hashing, file, names, saved_at, all, keys })
 }
 
-fn contents(paper: &mut Reader<'_>, file: &str) -> Result<(Contents, u64), Torn> {
+/// What comes before the keys, and where they begin.
+struct Head {
+    hashing: Hashing,
+    trial: u64,
+    saved_at: Micros,
+    keys: usize,
+}
+
+fn contents(paper: &mut Reader<'_>) -> Result<(Head, Vec<String>), Torn> {
     let hashing = match (paper.number()?, paper.number()?, paper.number()?) {
         (0, first, second) => Hashing::Keyed(Secret(first, second)),
         (1, seed, _) => Hashing::vouched(seed),
         _ => return Err(Torn),
     };
     let (trial, saved_at) = (paper.number()?, Micros::new(paper.number()?));
+    let keys = paper.position();
+    while coding::read(paper)?.is_some() {}
     let mut names = Vec::new();
     for _ in 0..paper.number()? {
         names.push(String::from_utf8(paper.bytes()?.to_vec()).map_err(|_| Torn)?);
     }
-    let mut keys = Vec::new();
-    while let Some(saved) = coding::read(paper)? {
-        keys.push(saved);
-    }
-    Ok((Contents { hashing, file: file.into(), names, saved_at, keys }, trial))
+    Ok((Head { hashing, trial, saved_at, keys }, names))
 }

@@ -63,6 +63,7 @@ impl View {
 
     /// Charges a key under its lock, as `Memory::act` does.
     pub(crate) fn charge(&self, id: u64, cost: u64) -> Result<(), Full> {
+        let mut stuck = false;
         loop {
             match self.table().try_lock(id, self.table().has_room(self), self) {
                 Ok(Place::Slot(locked)) => {
@@ -75,10 +76,10 @@ impl View {
                 }
                 Ok(Place::Full(held)) => {
                     held.leave();
-                    if !self.table().could_grow(self) {
+                    if stuck || !self.table().could_grow(self) {
                         return Err(Full);
                     }
-                    self.table().make_room(self);
+                    stuck = !self.table().make_room(self);
                 }
                 Err(Busy) => {}
             }
@@ -115,7 +116,7 @@ impl View {
         loop {
             let mut grip = Vec::new();
             for id in ids {
-                let read = self.table().read(id);
+                let read = self.table().try_read(id).ok().flatten();
                 grip.extend(read.and_then(|(slot, tag, value)| Table::lock_as_read(slot, tag, value)));
                 if grip.len() == N {
                     let had = std::array::from_fn(|at| grip[at].known().map_or(0, |(_, value)| value));

@@ -67,28 +67,45 @@ impl Writer {
 }
 
 /// Reads what has been found to be whole.
-pub(super) struct Reader<'a>(&'a [u8]);
+pub(super) struct Reader<'a> {
+    all: &'a [u8],
+    position: usize,
+}
 
 impl<'a> Reader<'a> {
-    /// `None` if the checksum does not fit.
-    pub(super) fn new(all: &'a [u8]) -> Option<Self> {
-        let (rest, sum) = all.split_last_chunk::<8>()?;
+    /// Reads from a position on; `None` if the checksum at the end does not fit.
+    pub(super) fn new(all: &'a [u8], position: usize) -> Option<Self> {
+        let (rest, sum) = all.get(position..)?.split_last_chunk::<8>()?;
         let mut blocks = rest.chunks_exact(BLOCK_BYTES);
         let whole = blocks.by_ref().fold(0, checksum);
         let found = checksum(whole, blocks.remainder());
-        (found == u64::from_le_bytes(*sum)).then_some(Self(rest))
+        (found == u64::from_le_bytes(*sum)).then_some(Self::at(all, position))
+    }
+
+    /// Reads again, from another position on.
+    pub(super) const fn at(all: &'a [u8], position: usize) -> Self {
+        Self { all, position }
+    }
+
+    /// Where it is.
+    pub(super) const fn position(&self) -> usize {
+        self.position
+    }
+
+    fn take(&mut self, length: usize) -> Result<&'a [u8], Torn> {
+        let end = self.position.checked_add(length).ok_or(Torn)?;
+        let taken = self.all.get(self.position..end).ok_or(Torn)?;
+        self.position = end;
+        Ok(taken)
     }
 
     pub(super) fn number(&mut self) -> Result<u64, Torn> {
-        let (number, rest) = self.0.split_first_chunk::<8>().ok_or(Torn)?;
-        self.0 = rest;
-        Ok(u64::from_le_bytes(*number))
+        let bytes = self.take(8)?.try_into().map_err(|_| Torn)?;
+        Ok(u64::from_le_bytes(bytes))
     }
 
     pub(super) fn bytes(&mut self) -> Result<&'a [u8], Torn> {
         let length = usize::try_from(self.number()?).map_err(|_| Torn)?;
-        let (bytes, rest) = self.0.split_at_checked(length).ok_or(Torn)?;
-        self.0 = rest;
-        Ok(bytes)
+        self.take(length)
     }
 }

@@ -50,6 +50,8 @@ pub(crate) struct Memory {
     /// How many hits were decided by a cell that keys have in common.
     overflowed: AtomicU64,
     calendar: Calendar,
+    /// When a full table was last looked at, for keys that are as good as none.
+    looked: AtomicU64,
 }
 
 /// What is asked about one key.
@@ -118,6 +120,12 @@ impl Keeper for At<'_> {
     fn homes_max(&self) -> usize {
         self.store.homes_max()
     }
+
+    fn is_time_to_look(&self) -> bool {
+        let (last, now) = (self.store.looked.load(Ordering::Relaxed), self.now.get());
+        let due = now >= last.saturating_add(LOOKED_EVERY);
+        due && self.store.looked.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
 }
 
 impl Memory {
@@ -134,6 +142,7 @@ impl Memory {
             dropped: AtomicU64::new(0),
             overflowed: AtomicU64::new(0),
             calendar: Calendar::default(),
+            looked: AtomicU64::new(0),
         })
     }
 
@@ -298,6 +307,7 @@ impl Memory {
                     if !stuck && self.table.could_grow(&at) {
                         held.leave();
                         stuck = !self.table.make_room(&at);
+                        pause(times);
                     } else {
                         let given = self.act_in_common((limit, &dated), id, ask, now.max(self.latest_drop()));
                         held.leave();
@@ -319,7 +329,7 @@ impl Memory {
         ask: Ask<'_>,
         now: Micros,
     ) -> Result<Given, NoRoom> {
-        let now = if self.is_new(&locked, now) { now.max(self.latest_drop()) } else { now };
+        let now = self.instant(&locked, now);
         let mut kept = self.take_out(&locked, limit, id, now, None);
         // Now that nobody else is at the key, it is certain what is void.
         let ask = match ask {
@@ -329,12 +339,15 @@ impl Memory {
         let (change, decision) = asked(dated, kept.state.as_ref(), now, ask);
         let given = Given { decision, shared: false, known: true };
         if matches!(change, Change::Keep) && (!kept.changed || matches!(ask, Ask::Peek(_))) {
+            // A new key that is refused for what it has in common with others is not put in.
+            let shared = kept.state.is_some() && self.is_new(&locked, now);
+            self.overflowed.fetch_add(u64::from(shared), Ordering::Relaxed);
             self.leave(locked, kept);
-            return Ok(given);
+            return Ok(Given { shared, ..given });
         }
         self.within_budget(change, &kept.state).apply(&mut kept.state);
         let over = now.saturating_add(decision.reset_after);
-        match self.put_in(locked, limit, id, kept, over) {
+        match self.put_in(locked, limit, id, kept, (now, over)) {
             Ok(()) => Ok(given),
             // It was not put in: the slot is as it was, and its lock is still held.
             Err(locked) => {
@@ -344,6 +357,18 @@ impl Memory {
                 given
             }
         }
+    }
+
+    /// The instant at which a locked slot is decided: no earlier than what was decided before, though another thread may have
+    /// read the clock later and come first. (A word needs no such care: an earlier instant only owes more.)
+    fn instant(&self, locked: &Locked<'_>, now: Micros) -> Micros {
+        let now = match locked.known() {
+            Some((tag, value)) if tag.kind() == IN_A_CELL => {
+                self.cells.get(value).map_or(now, |cell| now.max(cell.open().at))
+            }
+            _ => now,
+        };
+        if self.is_new(locked, now) { now.max(self.latest_drop()) } else { now }
     }
 
     /// Whether a locked slot is that of a key that nothing is known of.
@@ -422,10 +447,10 @@ impl Memory {
         limit: &Registered,
         id: u64,
         taken: Taken,
-        over: Micros,
+        (at, over): (Micros, Micros),
     ) -> Result<(), Locked<'a>> {
         let Some(state) = taken.state else {
-            self.note_drop(over);
+            self.note_drop(at);
             if let Some((cell, bytes)) = taken.cell {
                 self.cells.note_list(bytes, 0);
                 self.cells.give_back(cell);
@@ -453,7 +478,7 @@ impl Memory {
             // A window of which nothing is used any more may still have to remember that it began late.
             let over = if let State::FixedWindow(count) = &state { over.max(count.end) } else { over };
             kept.state = Some(state);
-            kept.limit = limit.number;
+            (kept.limit, kept.at) = (limit.number, at);
             self.cells.note_list(bytes, kept.list_bytes());
             cell.set_over(over);
         }
@@ -491,13 +516,14 @@ impl Memory {
         now: Micros,
     ) -> Result<Given, NoRoom> {
         let mut cells = self.shared.open();
+        let now = now.max(cells.latest(&limit.family(), id));
         let mut state = Shared::state(&mut cells, &limit.family(), id, now).map_err(|()| NoRoom)?;
         // What was charged to others is not given back to this one.
         let ask = if matches!(ask, Ask::Refund(..)) { Ask::Peek(0) } else { ask };
         let (change, decision) = asked(dated, state.as_ref(), now, ask);
         Shared::shortened(change, &state).apply(&mut state);
         let over = now.saturating_add(decision.reset_after);
-        self.shared.keep(&mut cells, &limit.family(), id, state.map(|state| Common { state, over }));
+        self.shared.keep(&mut cells, &limit.family(), id, state.map(|state| Common { state, at: now, over }));
         self.note_overflow();
         Ok(Given { decision, shared: true, known: false })
     }
@@ -552,6 +578,8 @@ impl Taken {
 
 /// What the store takes besides slots and cells: rates, counters, and the cells that keys have in common.
 const FIXED_BYTES: usize = 128 << 10;
+/// How often, in microseconds, a full table is looked at for keys that are as good as none.
+const LOOKED_EVERY: u64 = 1_000;
 /// What an entry of a list takes.
 const ENTRY_BYTES: usize = 16;
 /// What the shortest list takes.

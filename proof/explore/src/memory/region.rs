@@ -7,6 +7,9 @@ use crate::sync::{AtomicU64, Ordering};
 /// as early as can be.
 pub(crate) const PIECE_BYTES: usize = size_of::<Line>();
 
+/// A region has so many lines at the least: then each of them can be used again for any size of table.
+const LINES_MIN: usize = 4;
+
 /// Memory for some number of lines.
 #[derive(Debug)]
 pub(crate) struct Region(Box<[Line]>);
@@ -14,7 +17,7 @@ pub(crate) struct Region(Box<[Line]>);
 impl Region {
     pub(crate) fn new(lines: usize) -> Option<Self> {
         let slot = |_| Slot { tag: AtomicU64::new(0), word: AtomicU64::new(0) };
-        Some(Self((0..lines).map(|_| Line(std::array::from_fn(slot))).collect()))
+        Some(Self((0..lines.max(LINES_MIN)).map(|_| Line(std::array::from_fn(slot))).collect()))
     }
 
     pub(crate) fn lines(&self) -> &[Line] {

@@ -60,7 +60,7 @@ pub(super) fn put_back() {
     let keys = [(HALF - 3, 1), (HALF - 2, 1), (HALF - 1, 1), (HALF, 1), (HALF + 1, 1)];
     let view = View::new(2, &keys);
     let view = View { homes_max: 3, ..view };
-    let (charged, ()) =
+    let (charged, _) =
         both(&view, |view| view.charge_at_once(HALF, 1), |view| view.store.table.make_room(&view));
     assert_eq!(charged, Ok(()));
     assert!(view.store.table.is_moving(), "it finds no room");

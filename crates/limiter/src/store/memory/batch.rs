@@ -119,8 +119,9 @@ impl Memory {
     }
 
     fn settle_into(&self, locked: Locked<'_>, member: &mut Member<'_>, at: &At<'_>) -> bool {
-        let is_new = self.is_new(&locked, at.now);
-        let taken = self.take_out(&locked, member.limit, member.id, at.now, None);
+        let now = self.instant(&locked, at.now);
+        let is_new = self.is_new(&locked, now);
+        let taken = self.take_out(&locked, member.limit, member.id, now, None);
         let has_cell = taken.cell.is_some();
         if !is_new && !taken.changed && (has_cell || member.limit.narrow.is_some()) || is_new && has_cell {
             self.leave(locked, taken);
@@ -129,9 +130,9 @@ impl Memory {
         // A new key's place, or that of one which is met under other numbers.
         match taken.state.filter(|_| !is_new) {
             Some(state) => {
-                let over = reset_at(member, Some(&state), at.now);
+                let times = (now, reset_at(member, Some(&state), now));
                 let taken = Taken { state: Some(state), cell: taken.cell, ..Taken::new(None) };
-                if let Err(locked) = self.put_in(locked, member.limit, member.id, taken, over) {
+                if let Err(locked) = self.put_in(locked, member.limit, member.id, taken, times) {
                     locked.leave();
                     member.shared = true;
                 }
@@ -186,8 +187,12 @@ impl Memory {
         grip: Grip<'_>,
         now: Micros,
     ) -> Result<Answered, NoRoom> {
-        let some_new = !grip.homes.is_empty() || grip.slots.iter().any(|locked| self.is_new(locked, now));
-        let now = if some_new || grip.common.is_some() { now.max(self.latest_drop()) } else { now };
+        let mut now = grip.slots.iter().fold(now, |now, locked| self.instant(locked, now));
+        if let Some(cells) = &grip.common {
+            let shared = members.iter().filter(|member| member.shared);
+            let latest = shared.map(|member| cells.latest(&member.limit.family(), member.id)).max();
+            now = now.max(self.latest_drop()).max(latest.unwrap_or(now));
+        }
         if self.are_plain(charges, members, &grip) {
             return Ok(self.answer_in_words(charges, members, grip, now));
         }
@@ -311,6 +316,7 @@ impl Memory {
         loop {
             match self.table.try_lock(member.id, self.table.has_room(&at), &at) {
                 Ok(Place::Slot(locked)) => {
+                    let now = self.instant(&locked, now);
                     let taken = self.take_out(&locked, member.limit, member.id, now, None);
                     let state = taken.state.clone();
                     self.leave(locked, taken);
@@ -397,14 +403,14 @@ impl Memory {
                     self.leave_or_forget(locked, taken);
                     continue;
                 }
-                let put = self.put_in(locked, member.limit, member.id, taken, over);
+                let put = self.put_in(locked, member.limit, member.id, taken, (now, over));
                 debug_assert!(put.is_ok(), "every member that needs a cell has one");
                 if let Err(locked) = put {
                     locked.leave();
                 }
             } else {
                 if let (Some(cells), true) = (common.as_mut(), taken.changed) {
-                    let state = taken.state.map(|state| Common { state, over });
+                    let state = taken.state.map(|state| Common { state, at: now, over });
                     self.shared.keep(cells, &member.limit.family(), member.id, state);
                 }
                 self.note_overflow();

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tollgate_core::{Micros, State};
 
-/// Cells are made so many at a time, of 72 bytes each.
+/// Cells are made so many at a time, of 80 bytes each.
 const CHUNK_CELLS: usize = 512;
 
 /// One state that does not fit in a word.
@@ -24,6 +24,8 @@ pub(crate) struct Kept {
     pub(crate) state: Option<State>,
     /// Under which limit it was last charged: see [`Registered::number`](crate::limit::Registered).
     pub(crate) limit: u32,
+    /// When it was last charged.
+    pub(crate) at: Micros,
 }
 
 /// All cells.

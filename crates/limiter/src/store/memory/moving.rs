@@ -9,6 +9,9 @@ use crate::sync::{AtomicU64, Ordering, pause};
 /// A new key moves this many lines at the most while the table grows. (A fifth of the new room is left when the last line
 /// has been moved.)
 pub(crate) const MOVED_LINES_PER_NEW_KEY: usize = 8;
+/// A new key that finds no room moves this many at a time until there is some: in a tiny table, where that happens by
+/// chance, or when whoever is moving has lost the processor.
+pub(crate) const MOVED_LINES_FOR_ROOM: usize = 512;
 /// A charge on a known key moves this many.
 pub(crate) const MOVED_LINES_PER_CHARGE: usize = 1;
 /// So many lines are looked at to estimate how many keys are alive.
@@ -23,8 +26,6 @@ const LOAD_FULL: u64 = 880;
 
 /// Below so many homes a table doubles.
 const HOMES_SMALL: usize = 8_192;
-/// In a table of up to so many homes a new key may find no room by chance, long before it is full: it is moved at once.
-const HOMES_TINY: usize = 1_024;
 
 impl Table {
     /// Takes a region into use, with so many homes.
@@ -60,19 +61,16 @@ impl Table {
     pub(crate) fn has_room(&self, keeper: &impl Keeper) -> bool {
         let map = Map::unpack(self.map.load(Ordering::Acquire));
         let load = self.load(map.newest);
-        if load >= LOAD_MAX && map.oldest.is_none() {
+        if load >= LOAD_MAX && map.oldest.is_none() && self.is_worth_looking(map.newest, keeper) {
             self.begin(0, keeper);
         }
         load < LOAD_FULL
     }
 
-    /// Whether it is worth looking again for room, after [`make_room`](Self::make_room): a tiny table can be moved at once.
+    /// Whether it is worth looking again for room, after [`make_room`](Self::make_room): the table is moving, or can.
     pub(crate) fn could_grow(&self, keeper: &impl Keeper) -> bool {
         let map = Map::unpack(self.map.load(Ordering::Acquire));
-        match map.oldest {
-            Some(oldest) => self.homes(oldest) <= HOMES_TINY,
-            None => self.homes(map.newest) <= HOMES_TINY && self.homes(map.newest) < keeper.homes_max(),
-        }
+        map.oldest.is_some() || self.homes(map.newest) < keeper.homes_max()
     }
 
     /// Begins to move because a new key found no room where it has to be, and moves a good part at once. Returns whether
@@ -83,15 +81,20 @@ impl Table {
         if map.oldest.is_none() {
             self.begin(self.homes(map.newest) / 5 * 6 + 1, keeper);
         }
-        self.help(2 * HOMES_TINY, keeper);
+        self.help(MOVED_LINES_FOR_ROOM, keeper);
         self.map.load(Ordering::Acquire) != before || self.mover.load(Ordering::Relaxed) != 0
     }
 
     /// Begins to move if enough keys are as good as none: their cells are wanted.
     pub(crate) fn sweep(&self, keeper: &impl Keeper) {
-        if !self.is_moving() {
+        if !self.is_moving() && keeper.is_time_to_look() {
             self.begin(0, keeper);
         }
+    }
+
+    /// A table that can grow is moved when it is full; one that cannot, only if that gets rid of something.
+    fn is_worth_looking(&self, newest: usize, keeper: &impl Keeper) -> bool {
+        self.homes(newest) < keeper.homes_max() || keeper.is_time_to_look()
     }
 
     /// How full a region is, in thousandths.
@@ -101,10 +104,6 @@ impl Table {
 
     /// Begins to move, if that makes room: to as many homes as the live keys need, or more.
     fn begin(&self, homes_wanted: usize, keeper: &impl Keeper) {
-        let patience = self.patience.load(Ordering::Relaxed);
-        if patience > 0 {
-            return self.patience.store(patience - 1, Ordering::Relaxed);
-        }
         let Some(_alone) = Alone::try_new(&self.mover) else { return };
         let map = Map::unpack(self.map.load(Ordering::Acquire));
         if map.oldest.is_some() {
@@ -122,9 +121,7 @@ impl Table {
         let helps = homes > homes_now || load_then.saturating_mul(9) / 8 < self.load(map.newest);
         let region = if helps { self.free_region(&map, homes) } else { None };
         let opened = region.filter(|region| self.open(*region, homes).is_some());
-        let Some(region) = opened else {
-            return self.patience.store(homes_now as u64 / 8, Ordering::Relaxed);
-        };
+        let Some(region) = opened else { return };
         let moving = Map { newest: region, oldest: Some(map.newest), frontier: 0 };
         self.map.store(moving.pack(), Ordering::Release);
     }
@@ -376,7 +373,8 @@ impl<'a> Alone<'a> {
     fn try_new(mover: &'a AtomicU64) -> Option<Self> {
         let free = mover.load(Ordering::Relaxed) == 0;
         let taken = free && mover.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok();
-        taken.then_some(Self(mover))
+        // Made only if it is taken: it lets go when it is dropped.
+        taken.then(|| Self(mover))
     }
 
     /// Waits for it.

@@ -44,6 +44,8 @@ pub(crate) type Family = (u64, Limit);
 #[derive(Clone, Debug)]
 pub(crate) struct Common {
     pub(crate) state: State,
+    /// When it was last charged.
+    pub(crate) at: Micros,
     /// From this instant on it is as good as none.
     pub(crate) over: Micros,
 }
@@ -52,6 +54,12 @@ impl Cells {
     fn get(&self, family: &Family, id: u64, now: Micros) -> Option<&State> {
         let common = self.of.get(family)?.get(share_of(id))?.as_ref()?;
         (common.over > now).then_some(&common.state)
+    }
+
+    /// When a cell was last charged.
+    pub(crate) fn latest(&self, family: &Family, id: u64) -> Micros {
+        let cell = self.of.get(family).and_then(|shares| shares.get(share_of(id))?.as_ref());
+        cell.map_or(Micros::ZERO, |common| common.at)
     }
 
     fn forget_old(&mut self, now: Micros) {

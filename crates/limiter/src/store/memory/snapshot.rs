@@ -85,9 +85,8 @@ impl Memory {
                 }
                 Ok(Place::Full(held)) => {
                     held.leave();
-                    self.table.make_room(&at);
-                    self.table.help(super::MOVED_LINES_PER_NEW_KEY, &at);
-                    if !self.table.is_moving() {
+                    let hopeful = self.table.could_grow(&at);
+                    if !hopeful || !self.table.make_room(&at) {
                         if kind == IN_A_CELL {
                             self.cells.give_back(value);
                         }

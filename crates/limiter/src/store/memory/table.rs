@@ -37,8 +37,6 @@ pub(crate) struct Table {
     pub(super) mover: AtomicU64,
     /// How many lines of the newest region are set up.
     pub(super) ready: AtomicU64,
-    /// How many new keys may come before it is worth asking again whether to move.
-    pub(super) patience: AtomicU64,
     pub(super) homes_min: usize,
     id_bits: u32,
 }
@@ -86,6 +84,9 @@ pub(crate) trait Keeper {
     fn dropped(&self, tag: Tag, value: u64);
     /// To how many lines the table may grow, as things stand.
     fn homes_max(&self) -> usize;
+    /// Whether it is time to look once more whether a full table would be less full without the keys that are as good as
+    /// none. Asked whenever a new key comes to a full table.
+    fn is_time_to_look(&self) -> bool;
 }
 
 /// [`Table::map`], unpacked.
@@ -187,7 +188,6 @@ impl Table {
             map: AtomicU64::new(Map { newest: 0, oldest: None, frontier: 0 }.pack()),
             mover: AtomicU64::new(0),
             ready: AtomicU64::new(0),
-            patience: AtomicU64::new(0),
             homes_min,
             id_bits: REST_BITS + from_place,
         };

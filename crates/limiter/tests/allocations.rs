@@ -1,0 +1,102 @@
+//! A decision on a known key allocates nothing: an allocator that counts says so.
+#![cfg(test)]
+#![expect(unsafe_code, reason = "a global allocator is unsafe to implement; this one only counts")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use tollgate::{Limit, Limiter, Micros, Window};
+
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: every call is passed on to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.set(COUNT.get() + 1);
+        // SAFETY: as the caller's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        // SAFETY: as the caller's.
+        unsafe { System.dealloc(start, layout) }
+    }
+
+    unsafe fn realloc(&self, start: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        COUNT.set(COUNT.get() + 1);
+        // SAFETY: as the caller's.
+        unsafe { System.realloc(start, layout, bytes) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// How often something allocates.
+fn allocations(run: impl FnOnce()) -> u64 {
+    let before = COUNT.get();
+    run();
+    COUNT.get() - before
+}
+
+#[test]
+fn a_decision_on_a_known_key_allocates_nothing() {
+    assert!(allocations(|| drop(vec![1])) > 0, "it counts");
+    let limiter = Limiter::new().unwrap();
+    let limits = [
+        Limit::token_bucket(50, 1, Micros::HOUR),
+        Limit::gcra(50, 1_000_003, Micros::DAY),
+        Limit::fixed_window(50, Window::Every(Micros::HOUR)),
+        Limit::sliding_window(50, Micros::HOUR),
+        // Entries of one bucket merge; a log of few keeps its room.
+        Limit::sliding_window_buckets(50, Micros::HOUR, 4),
+        Limit::sliding_window_log(50, Micros::HOUR),
+    ];
+    for limit in limits.map(Result::unwrap) {
+        let named = limiter.limit(&limit.to_string(), limit);
+        // Grown to its full length once.
+        while limiter.charge(&[named.hit("ada")]).unwrap().granted() {}
+        let count = allocations(|| {
+            for _ in 0..100 {
+                assert!(!limiter.charge(&[named.hit("ada")]).unwrap().granted());
+            }
+        });
+        assert_eq!(count, 0, "refused by {limit}");
+    }
+    let granting = [
+        Limit::token_bucket(1_000_000, 1, Micros::HOUR),
+        Limit::fixed_window(1_000_000, Window::Every(Micros::DAY)),
+        Limit::sliding_window(1_000_000, Micros::DAY),
+        Limit::sliding_window_buckets(1_000_000, Micros::DAY, 4),
+    ];
+    for limit in granting.map(Result::unwrap) {
+        let named = limiter.limit(&format!("granted {limit}"), limit);
+        assert!(limiter.charge(&[named.hit("ada")]).unwrap().granted());
+        let count = allocations(|| {
+            for _ in 0..100 {
+                assert!(limiter.charge(&[named.hit("ada")]).unwrap().granted());
+            }
+        });
+        assert_eq!(count, 0, "granted by {limit}");
+    }
+}
+
+#[test]
+fn several_limits_at_once_and_a_pipeline_allocate_nothing() {
+    let limiter = Limiter::new().unwrap();
+    let limit = Limit::token_bucket(1_000_000, 1, Micros::HOUR).unwrap();
+    let [a, b, c] = ["a", "b", "c"].map(|name| limiter.limit(name, limit));
+    let hits = [a.hit("ada"), b.hit("ada"), c.hit("ada")];
+    assert!(limiter.charge(&hits).unwrap().granted());
+    let count = allocations(|| {
+        for _ in 0..100 {
+            assert!(limiter.charge(&hits).unwrap().granted());
+            limiter.charge_each(&hits, |_, verdict| assert!(verdict.granted())).unwrap();
+        }
+    });
+    assert_eq!(count, 0);
+}

@@ -1,0 +1,78 @@
+//! Wrong questions get a sentence and charge nothing; extreme ones get an answer.
+
+use tollgate::{
+    HITS_MAX, Hit, KEY_BYTES_MAX, Limit, Limiter, Micros, NotAnId, ReservationError, ReservationId, Retry,
+};
+
+use crate::with_clock;
+
+#[test]
+fn wrong_questions_are_told_so_and_charge_nothing() {
+    let (limiter, _clock) = with_clock();
+    let limit = limiter.limit("logins", Limit::gcra(1, 1, Micros::HOUR).unwrap());
+    let (good, long) = (limit.hit("ada"), vec![b'x'; KEY_BYTES_MAX + 1]);
+    let said = |hits: &[Hit<'_>]| limiter.charge(hits).unwrap_err().to_string();
+    assert_eq!(
+        said(&[good, limit.hit(&long)]),
+        "a key of `logins` has 65537 bytes, more than 65536: shorten it, or hash it before"
+    );
+    assert_eq!(
+        said(&vec![good; HITS_MAX + 1]),
+        "33 hits in one request, more than 32: charge fewer limits at once, or independent keys one by one"
+    );
+    let foreign = Limiter::new().unwrap().limit("elsewhere", Limit::Unlimited);
+    assert_eq!(
+        said(&[good, foreign.hit("ada")]),
+        "`elsewhere` was made by another limiter: use one that this limiter made"
+    );
+    let other = limiter.limit("logins", Limit::gcra(2, 1, Micros::HOUR).unwrap());
+    assert_eq!(
+        said(&[good, other.hit("ada")]),
+        "two hits are on the same key of `logins` with different numbers: charge it once, with the numbers that hold"
+    );
+    assert!(limiter.charge_each(&[good, foreign.hit("ada")], |_, _| panic!("nothing is charged")).is_err());
+    assert!(limiter.charge(&[good]).unwrap().granted(), "nothing was charged");
+    assert!(limiter.charge(&[limit.hit(&long[1..])]).unwrap().granted(), "the longest key there may be");
+}
+
+#[test]
+fn extreme_questions_get_an_answer() {
+    let (limiter, clock) = with_clock();
+    let limits = [
+        Limit::gcra(0, 1, Micros::SECOND),
+        Limit::token_bucket(14, 1, Micros::from_secs(315_576_000)),
+        Limit::token_bucket(2_000_000_000, 2_000_000_000, Micros::SECOND),
+        Limit::leaky_bucket(1, (1 << 52) - 2, Micros::new(1)),
+        Limit::sliding_window_log(1 << 16, Limit::WINDOW_MAX),
+    ];
+    for limit in limits.map(Result::unwrap) {
+        let named = limiter.limit(&limit.to_string(), limit);
+        let never = limiter.charge(&[named.hit("ada").cost(u64::MAX)]).unwrap();
+        assert_eq!((never.granted(), never.retry()), (false, Some(Retry::Never)), "{limit}");
+        let all = limiter.charge(&[named.hit("ada").cost(limit.capacity())]).unwrap();
+        assert!(all.granted(), "{limit}");
+        assert!(!limiter.charge(&[named.hit("ada")]).unwrap().granted(), "{limit}");
+    }
+    // Time stands still in the year 2112, and before 1970 there is none.
+    clock.set(Micros::new(u64::MAX));
+    let named = limiter.limit("late", Limit::gcra(1, 1, Micros::SECOND).unwrap());
+    assert!(limiter.charge(&[named.hit("ada")]).unwrap().granted());
+    assert!(!limiter.charge(&[named.hit("ada")]).unwrap().granted());
+    assert!(limiter.charge(&[]).unwrap().granted(), "no hit, nothing to refuse");
+}
+
+#[test]
+fn a_reservation_has_a_name_of_32_digits() {
+    let id: ReservationId = "0123456789abcdef0123456789abcdef".parse().unwrap();
+    assert_eq!(id.to_string(), "0123456789abcdef0123456789abcdef");
+    for wrong in ["", "0123", "+123456789abcdef0123456789abcdef", "0123456789ABCDEF0123456789abcdef"] {
+        assert_eq!(wrong.parse::<ReservationId>(), Err(NotAnId), "{wrong}");
+    }
+    assert_eq!(NotAnId.to_string(), "the id of a reservation is 32 hexadecimal digits, in lower case");
+    let (limiter, _clock) = with_clock();
+    assert_eq!(limiter.commit(id, 1), Err(ReservationError::Gone));
+    assert_eq!(
+        ReservationError::Gone.to_string(),
+        "there is no such reservation, or it has expired: what it had charged stays charged; reserve for longer"
+    );
+}

@@ -1,0 +1,20 @@
+//! The front door, as its users see it: one file for each thing that is promised.
+#![cfg(test)]
+
+mod clocks;
+mod crowd;
+mod errors;
+mod flood;
+mod receipts;
+mod reservations;
+mod snapshots;
+mod verdicts;
+
+use tollgate::{Clock, Limiter, ManualClock, Micros};
+
+/// A limiter and the hands of its clock.
+fn with_clock() -> (Limiter, ManualClock) {
+    let clock = Clock::manual(Micros::from_secs(1_763_208_000));
+    let limiter = Limiter::builder().clock(clock.clock()).build().unwrap();
+    (limiter, clock)
+}

@@ -1,0 +1,81 @@
+//! Reserve, commit, cancel: idempotent, expiring, and never more than was reserved comes back.
+
+use std::time::Duration;
+
+use tollgate::{Clock, Ended, Kind, Limit, Limiter, Micros, ReservationError, Unavailable};
+
+use crate::with_clock;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+#[test]
+fn a_reservation_is_committed_with_what_it_came_to() {
+    let (limiter, clock) = with_clock();
+    let requests = limiter.limit("requests", Limit::gcra(10, 1, Micros::HOUR).unwrap());
+    let tokens = limiter.limit("tokens", Limit::token_bucket(1_000, 1, Micros::SECOND).unwrap());
+    let left = || {
+        let left = |limit| limiter.inspect(limit, "ada").unwrap().decision.remaining;
+        (left(&requests), left(&tokens))
+    };
+    let reserve = |guess| {
+        let hits = [requests.hit("ada"), tokens.hit("ada").estimate(guess)];
+        limiter.reserve(&hits, MINUTE).unwrap().1.unwrap()
+    };
+    let id = reserve(500);
+    assert_eq!(left(), (9, 500));
+    // It takes twenty seconds, in which twenty drain: as if 100 had been charged to begin with.
+    clock.advance(Duration::from_secs(20));
+    assert_eq!(limiter.commit(id, 100), Ok(Ended::Committed(100)));
+    assert_eq!(left(), (9, 920));
+    assert_eq!(limiter.commit(id, 7), Ok(Ended::Committed(100)), "once more changes nothing");
+    assert_eq!(limiter.cancel(id), Err(ReservationError::Ended(Ended::Committed(100))));
+    assert_eq!(left(), (9, 920));
+    // More than was reserved is charged on top, by at most one capacity.
+    let id = reserve(0);
+    limiter.commit(id, 920).unwrap();
+    assert_eq!(left(), (8, 0));
+    let id = reserve(0);
+    limiter.commit(id, u64::MAX).unwrap();
+    clock.advance(Duration::from_secs(1_000));
+    assert_eq!(left().1, 0, "overdrawn by one capacity");
+    clock.advance(Duration::from_secs(1));
+    assert_eq!(left().1, 1);
+}
+
+#[test]
+fn a_reservation_is_cancelled_or_expires() {
+    let (limiter, clock) = with_clock();
+    let limit = limiter.limit("limit", Limit::gcra(10, 1, Micros::DAY).unwrap());
+    let left = || limiter.inspect(&limit, "ada").unwrap().decision.remaining;
+    let reserve = || limiter.reserve(&[limit.hit("ada").cost(4)], MINUTE).unwrap();
+    let cancelled = reserve().1.unwrap();
+    assert_eq!(left(), 6);
+    assert_eq!(limiter.cancel(cancelled), Ok(Ended::Cancelled));
+    assert_eq!(limiter.cancel(cancelled), Ok(Ended::Cancelled), "once more changes nothing");
+    assert_eq!(left(), 10);
+    assert_eq!(limiter.commit(cancelled, 4), Err(ReservationError::Ended(Ended::Cancelled)));
+
+    let expired = reserve().1.unwrap();
+    clock.advance(MINUTE);
+    assert_eq!(limiter.cancel(expired), Err(ReservationError::Gone));
+    assert_eq!(left(), 6, "what was charged stays charged");
+    let (refused, none) = limiter.reserve(&[limit.hit("ada").cost(7)], MINUTE).unwrap();
+    assert!(!refused.granted() && none.is_none());
+    assert_ne!(reserve().1, reserve().1);
+}
+
+#[test]
+fn there_are_only_so_many_reservations_at_once() {
+    let clock = Clock::manual(Micros::from_secs(1_000));
+    let limiter = Limiter::builder().clock(clock.clock()).reservations_max(2).build().unwrap();
+    let limit = limiter.limit("limit", Limit::gcra(10, 1, Micros::DAY).unwrap());
+    let reserve = || limiter.reserve(&[limit.hit("ada")], MINUTE).unwrap();
+    let (first, _second) = (reserve().1.unwrap(), reserve().1.unwrap());
+    let (verdict, none) = reserve();
+    assert_eq!((verdict.kind(), none), (Kind::Unavailable(Unavailable::TooManyReservations), None));
+    assert_eq!(limiter.inspect(&limit, "ada").unwrap().decision.remaining, 8, "nothing was charged");
+    limiter.cancel(first).unwrap();
+    assert!(reserve().0.granted(), "one has ended");
+    clock.advance(MINUTE);
+    assert!(reserve().0.granted(), "all have expired");
+}

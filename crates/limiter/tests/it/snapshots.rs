@@ -1,0 +1,149 @@
+//! A store in a file: read back as it was, or refused with a sentence and started empty.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tollgate::{Clock, Limit, Limiter, Micros, NamedLimit, Window};
+
+/// A folder of its own for each test.
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("tollgate-{name}-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn limits(limiter: &Limiter) -> Vec<NamedLimit> {
+    let hour = Micros::HOUR;
+    let all = [
+        Limit::token_bucket(9, 1, hour),
+        Limit::leaky_bucket(9, 7, hour),
+        Limit::gcra(9, 10_007, Micros::DAY),
+        Limit::fixed_window(9, Window::Every(hour)),
+        Limit::sliding_window(9, hour),
+        Limit::sliding_window_buckets(9, hour, 6),
+        Limit::sliding_window_log(9, hour),
+    ];
+    let named = |limit: Limit| limiter.limit(&limit.to_string(), limit);
+    all.into_iter().map(|limit| named(limit.unwrap())).collect()
+}
+
+const START: Micros = Micros::from_secs(1_763_208_000);
+
+/// A limiter of which every key has used something.
+fn used(vouched: bool) -> (Limiter, tollgate::ManualClock) {
+    let clock = Clock::manual(START);
+    let builder = Limiter::builder().clock(clock.clock());
+    let builder = if vouched { builder.keys_are_vouched_for() } else { builder };
+    let limiter = builder.build().unwrap();
+    for limit in limits(&limiter) {
+        for key in 0..300_u64 {
+            clock.advance(Duration::from_millis(1));
+            let bytes = key.to_le_bytes();
+            assert!(limiter.charge(&[limit.hit(&bytes).cost(key % 9 + 1)]).unwrap().granted());
+        }
+    }
+    (limiter, clock)
+}
+
+fn left(limiter: &Limiter) -> Vec<u64> {
+    let keys = (0..310_u64).map(u64::to_le_bytes);
+    let of = |limit: &NamedLimit| -> Vec<u64> {
+        keys.clone().map(|key| limiter.inspect(limit, &key).unwrap().decision.remaining).collect()
+    };
+    limits(limiter).iter().flat_map(of).collect()
+}
+
+#[test]
+fn a_store_is_read_back_as_it_was() {
+    let folder = folder("whole");
+    for vouched in [false, true] {
+        let (limiter, clock) = used(vouched);
+        let file = folder.join("store");
+        assert_eq!(limiter.save(&file).unwrap(), 7 * 300);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing is left beside it");
+        // Some time passes before it is read back, and some after.
+        clock.advance(Duration::from_secs(100));
+        let (restored, result) = Limiter::builder().clock(clock.clock()).restore(&file).unwrap();
+        result.unwrap();
+        for seconds in [0, 400, 3_000, 7_200] {
+            clock.advance(Duration::from_secs(seconds));
+            assert_eq!(left(&restored), left(&limiter), "after {seconds} more");
+        }
+    }
+}
+
+#[test]
+fn after_a_clock_that_was_set_back_nothing_has_drained() {
+    let folder = folder("back");
+    let (limiter, clock) = used(false);
+    limiter.save(&folder.join("store")).unwrap();
+    let earlier = Clock::manual(Micros::from_secs(1_763_208_000 - 3_600));
+    let (restored, result) =
+        Limiter::builder().clock(earlier.clock()).restore(&folder.join("store")).unwrap();
+    result.unwrap();
+    let buckets = |limiter: &Limiter| left(limiter)[..310].to_vec();
+    assert_eq!(buckets(&restored), buckets(&limiter));
+    drop(clock);
+}
+
+#[test]
+fn a_file_that_is_not_whole_is_refused_and_the_store_starts_empty() {
+    let folder = folder("torn");
+    let (limiter, _clock) = used(false);
+    let file = folder.join("store");
+    limiter.save(&file).unwrap();
+    let whole = fs::read(&file).unwrap();
+    let said = |bytes: &[u8]| {
+        fs::write(&file, bytes).unwrap();
+        let clock = Clock::manual(START);
+        let (restored, result) = Limiter::builder().clock(clock.clock()).restore(&file).unwrap();
+        assert_eq!(restored.stats().slots_used, 0, "it starts empty");
+        let said = result.expect_err("it is not whole").to_string();
+        said.split_once("/store: ").unwrap().1.to_string()
+    };
+    let torn = "is torn or cut off, its checksum does not fit: the store starts empty";
+    for cut in (8..whole.len()).step_by(997) {
+        assert_eq!(said(&whole[..cut]), torn, "cut off at {cut}");
+    }
+    for place in (8..whole.len()).step_by(1_009) {
+        let mut flipped = whole.clone();
+        flipped[place] ^= 0x10;
+        assert_eq!(said(&flipped), torn, "a bit at {place}");
+    }
+    let foreign = "is not a snapshot of a Tollgate store: the store starts empty";
+    assert_eq!(said(b""), foreign);
+    assert_eq!(said(b"REDIS0011 and so on"), foreign);
+    assert_eq!(said(&whole[1..]), foreign);
+    fs::remove_file(&file).unwrap();
+    let (_, result) = Limiter::builder().restore(&file).unwrap();
+    assert!(result.unwrap_err().to_string().contains("cannot be read ("));
+}
+
+#[test]
+fn keys_for_which_there_is_no_room_are_counted() {
+    let folder = folder("room");
+    let clock = Clock::manual(START);
+    let limiter = Limiter::builder().clock(clock.clock()).build().unwrap();
+    let named = limiter.limit("many", Limit::gcra(3, 1, Micros::DAY).unwrap());
+    for key in 0..300_000_u32 {
+        assert!(limiter.charge(&[named.hit(&key.to_le_bytes())]).unwrap().granted());
+    }
+    let file = folder.join("store");
+    assert_eq!(limiter.save(&file).unwrap(), 300_000);
+    let (_, result) = Limiter::builder().clock(clock.clock()).budget(4 << 20).restore(&file).unwrap();
+    let said = result.unwrap_err().to_string();
+    assert!(said.ends_with("keys found no room in the budget, and start afresh: raise the budget"), "{said}");
+    let (restored, result) = Limiter::builder().clock(clock.clock()).restore(&file).unwrap();
+    result.unwrap();
+    assert_eq!(restored.stats().slots_used, 300_000);
+}
+
+#[test]
+fn a_store_that_cannot_be_saved_says_so() {
+    let folder = folder("nowhere");
+    let (limiter, _clock) = used(false);
+    let said = limiter.save(&folder.join("no such folder").join("store")).unwrap_err().to_string();
+    assert!(said.contains("the store could not be saved (") && said.ends_with("is still whole"), "{said}");
+}

@@ -1,0 +1,162 @@
+//! What a verdict says: which limit refused, what each has left, how long to wait; in the same words, asynchronously too.
+
+use std::future::Future as _;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use tollgate::{Clock, Key, Kind, Limit, Limiter, Micros, Retry, Verb, Window};
+
+use crate::with_clock;
+
+#[test]
+fn the_verdict_names_the_limit_that_has_to_wait_longest() {
+    let (limiter, clock) = with_clock();
+    let per_second = limiter.limit("per second", Limit::token_bucket(1, 1, Micros::SECOND).unwrap());
+    let per_minute = limiter.limit("per minute", Limit::token_bucket(2, 1, Micros::MINUTE).unwrap());
+    let shadow = limiter.limit("shadow", Limit::token_bucket(1, 1, Micros::HOUR).unwrap());
+    let hits = [per_second.hit("ada"), per_minute.hit("ada"), shadow.hit("ada").shadow()];
+    let first = limiter.charge(&hits).unwrap();
+    assert_eq!((first.kind(), first.remaining(), first.retry()), (Kind::Granted, Some(0), None));
+    clock.advance(Duration::from_secs(1));
+    // The shadow limit is exhausted, and stands in nobody's way.
+    let second = limiter.charge(&hits).unwrap();
+    assert!(second.granted() && !second.answers()[2].granted());
+    let third = limiter.charge(&hits).unwrap();
+    assert_eq!((third.kind(), third.refused_by()), (Kind::Refused, Some(1)));
+    assert_eq!(third.retry(), Some(Retry::After(Micros::from_secs(59))));
+    assert_eq!(third.answers()[0].decision().retry(), Some(Retry::After(Micros::SECOND)));
+    // Obeying it succeeds, and a moment earlier does not.
+    clock.advance(Duration::from_micros(59_000_000 - 1));
+    assert!(!limiter.charge(&hits).unwrap().granted());
+    clock.advance(Duration::from_micros(1));
+    assert!(limiter.charge(&hits).unwrap().granted());
+}
+
+#[test]
+fn a_peek_charges_nothing_and_a_part_is_charged_exactly() {
+    let (limiter, _clock) = with_clock();
+    let limit = limiter.limit("peeked", Limit::sliding_window(5, Micros::MINUTE).unwrap());
+    for _ in 0..3 {
+        let peeked = limiter.peek(&[limit.hit("ada").cost(5)]).unwrap();
+        assert_eq!((peeked.granted(), peeked.remaining()), (true, Some(5)));
+    }
+    assert!(!limiter.peek(&[limit.hit("ada").cost(6)]).unwrap().granted());
+    let part = limiter.charge_up_to(&limit.hit("ada").cost(9)).unwrap();
+    assert_eq!((part.granted(), part.answers()[0].decision().charged), (true, 5));
+    assert!(!limiter.charge_up_to(&limit.hit("ada").cost(9)).unwrap().granted());
+    assert!(limiter.charge(&[limit.hit("ada").cost(0)]).unwrap().granted(), "a cost of 0 asks for nothing");
+}
+
+#[test]
+fn the_same_key_under_two_names_is_two_keys_and_parts_do_not_run_together() {
+    let (limiter, _clock) = with_clock();
+    let one = Limit::token_bucket(1, 1, Micros::HOUR).unwrap();
+    let (a, b) = (limiter.limit("a", one), limiter.limit("b", one));
+    assert!(limiter.charge(&[a.hit("127.0.0.1")]).unwrap().granted());
+    assert!(limiter.charge(&[b.hit("127.0.0.1")]).unwrap().granted());
+    assert!(limiter.charge(&[a.hit(&Key::of(["a:b", "c"]))]).unwrap().granted());
+    assert!(limiter.charge(&[a.hit(&Key::of(["a", "b:c"]))]).unwrap().granted());
+    // Any bytes are a key: none at all, a NUL, what is not text.
+    for key in [&b""[..], b"\0", b"\0\0", b"\xff\xfe", b"\r\nFLUSHALL"] {
+        assert!(limiter.charge(&[a.hit(key)]).unwrap().granted(), "{key:?}");
+        assert!(!limiter.charge(&[a.hit(key)]).unwrap().granted(), "{key:?}");
+    }
+}
+
+#[test]
+fn other_numbers_of_the_same_name_keep_what_was_used() {
+    let (limiter, clock) = with_clock();
+    let old = limiter.limit("plan", Limit::token_bucket(10, 1, Micros::MINUTE).unwrap());
+    let new = limiter.limit("plan", Limit::token_bucket(30, 1, Micros::SECOND).unwrap());
+    assert!(limiter.charge(&[old.hit("ada").cost(10)]).unwrap().granted());
+    assert_eq!(limiter.charge(&[new.hit("ada").cost(0)]).unwrap().remaining(), Some(20));
+    clock.advance(Duration::from_secs(4));
+    assert_eq!(limiter.inspect(&new, "ada").unwrap().decision.remaining, 24);
+    let unlimited = limiter.limit("plan", Limit::Unlimited);
+    assert!(limiter.charge(&[unlimited.hit("ada").cost(u64::MAX)]).unwrap().granted());
+    assert_eq!(limiter.inspect(&new, "ada").unwrap().decision.remaining, 24, "unlimited keeps no state");
+}
+
+#[test]
+fn a_key_can_be_looked_at_and_reset() {
+    let (limiter, _clock) = with_clock();
+    for limit in [
+        Limit::gcra(2, 1, Micros::HOUR).unwrap(),
+        Limit::fixed_window(2, Window::Every(Micros::HOUR)).unwrap(),
+    ] {
+        let named = limiter.limit(&limit.to_string(), limit);
+        assert!(!limiter.inspect(&named, "ada").unwrap().known);
+        assert!(!limiter.reset(&named, "ada").unwrap(), "there is nothing to forget");
+        assert!(limiter.charge(&[named.hit("ada").cost(2)]).unwrap().granted());
+        let standing = limiter.inspect(&named, "ada").unwrap();
+        assert!(standing.known && !standing.shared && standing.decision.remaining == 0);
+        assert!(limiter.reset(&named, "ada").unwrap());
+        assert_eq!(limiter.inspect(&named, "ada").unwrap().decision.remaining, 2);
+    }
+}
+
+#[test]
+fn asked_asynchronously_it_answers_the_same_and_never_yields() {
+    let (limiter, _clock) = with_clock();
+    let limit = limiter.limit("async", Limit::gcra(2, 1, Micros::HOUR).unwrap());
+    let mut context = Context::from_waker(Waker::noop());
+    for expected in [true, true, false] {
+        let hits = [limit.hit("ada")];
+        let Poll::Ready(verdict) = pin!(limiter.charge_async(&hits)).poll(&mut context) else {
+            panic!("memory answers at once")
+        };
+        assert_eq!(verdict.unwrap().granted(), expected);
+    }
+}
+
+#[test]
+fn a_pipeline_is_answered_in_order_each_hit_by_itself() {
+    let (limiter, _clock) = with_clock();
+    let bucket = limiter.limit("bucket", Limit::token_bucket(3, 1, Micros::HOUR).unwrap());
+    let window = limiter.limit("window", Limit::fixed_window(2, Window::Every(Micros::HOUR)).unwrap());
+    let keys: Vec<String> = (0..50).map(|key| format!("key {key}")).collect();
+    let mut hits: Vec<_> = keys.iter().map(|key| bucket.hit(key)).collect();
+    hits.extend((0..4).map(|_| bucket.hit("hot")));
+    hits.extend((0..3).map(|_| window.hit("hot")));
+    hits.push(window.hit("hot").shadow());
+    let mut answers = Vec::new();
+    limiter
+        .charge_each(&hits, |position, verdict| {
+            assert_eq!(position, answers.len());
+            answers.push(verdict.granted());
+        })
+        .unwrap();
+    assert!(answers[..50].iter().all(|granted| *granted));
+    // A shadow hit stops nobody, not even alone.
+    assert_eq!(answers[50..], [true, true, true, false, true, true, false, true]);
+}
+
+#[test]
+fn every_verdict_is_one_event() {
+    let told = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&told);
+    let clock = Clock::manual(Micros::from_secs(1_000));
+    let limiter = Limiter::builder()
+        .clock(clock.clock())
+        .listen(move |event| {
+            assert_eq!((event.hits[0].name(), event.hits[0].asks()), ("told", 2));
+            let number = count.fetch_add(1, Ordering::Relaxed);
+            let verbs = [Verb::Charge, Verb::Charge, Verb::Peek, Verb::Charge, Verb::Reserve, Verb::Charge];
+            assert_eq!((event.verb, event.at), (verbs[number], Micros::from_secs(1_000)));
+            assert_eq!(event.verdict.granted(), number == 0);
+        })
+        .build()
+        .unwrap();
+    let limit = limiter.limit("told", Limit::gcra(3, 1, Micros::HOUR).unwrap());
+    let hit = limit.hit("ada").cost(2);
+    let _ = limiter.charge(&[hit]).unwrap();
+    let _ = limiter.charge(&[hit]).unwrap();
+    let _ = limiter.peek(&[hit]).unwrap();
+    let _ = limiter.charge(&[hit, hit]).unwrap();
+    let _ = limiter.reserve(&[hit], Duration::from_secs(1)).unwrap();
+    limiter.charge_each(&[hit], |_, _| ()).unwrap();
+    assert_eq!(told.load(Ordering::Relaxed), 6);
+}
