@@ -4,6 +4,7 @@
 #![warn(clippy::expect_used)]
 
 mod builder;
+mod charging;
 mod clock;
 mod error;
 mod event;

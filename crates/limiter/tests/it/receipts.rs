@@ -43,9 +43,10 @@ fn a_receipt_is_void_after_a_reset_and_under_other_numbers() {
 
         // Numbers that were changed, and changed back.
         let receipt = take();
-        let other = match limit {
-            Limit::TokenBucket(_) => Limit::token_bucket(10, 1_000, Micros::SECOND).unwrap(),
-            _ => Limit::fixed_window(10, Window::Every(Micros::MINUTE)).unwrap(),
+        let other = if matches!(limit, Limit::TokenBucket(_)) {
+            Limit::token_bucket(10, 1_000, Micros::SECOND).unwrap()
+        } else {
+            Limit::fixed_window(10, Window::Every(Micros::MINUTE)).unwrap()
         };
         let other = limiter.limit(named.name(), other);
         clock.advance(Duration::from_micros(1));

@@ -9,12 +9,14 @@ use std::sync::MutexGuard;
 use smallvec::SmallVec;
 use tollgate_core::{Batch, Decision, Hit, Limit, Micros, Mode, State, Target, decide_batch};
 
+use super::deciding::Taken;
+use super::locked::{Held, Locked, Place};
 use super::moving::{MOVED_LINES_PER_CHARGE, MOVED_LINES_PER_NEW_KEY};
 use super::rates::{FRESH, IN_A_CELL};
 use super::shared::{self, Common, Shared};
 use super::slot::Tag;
-use super::table::{Busy, Held, Locked, Place, Table};
-use super::{At, Given, Memory, NoRoom, Taken};
+use super::table::{Busy, Table};
+use super::{At, Given, Memory, NoRoom, Whose};
 use crate::clock::Clock;
 use crate::limit::Registered;
 use crate::sync::pause;
@@ -37,24 +39,31 @@ pub(crate) struct Answered {
 }
 
 /// A key of a batch.
-struct Member<'a> {
-    limit: &'a Registered,
-    dated: Limit,
-    id: u64,
+pub(super) struct Member<'a> {
+    pub(super) limit: &'a Registered,
+    pub(super) dated: Limit,
+    pub(super) id: u64,
     /// It has no slot.
-    shared: bool,
+    pub(super) shared: bool,
+}
+
+impl<'a> Member<'a> {
+    /// Whose key it is.
+    pub(super) const fn whose(&self) -> Whose<'a> {
+        Whose { limit: self.limit, id: self.id }
+    }
 }
 
 /// Locks on all keys of a batch.
-struct Grip<'a> {
+pub(super) struct Grip<'a> {
     /// In the order of the members that have a slot.
-    slots: SmallVec<[Locked<'a>; 4]>,
+    pub(super) slots: SmallVec<[Locked<'a>; 4]>,
     homes: SmallVec<[Held<'a>; 1]>,
     common: Option<MutexGuard<'a, shared::Cells>>,
 }
 
 impl Grip<'_> {
-    fn let_go(self) {
+    pub(super) fn let_go(self) {
         self.slots.into_iter().for_each(Locked::leave);
         self.homes.into_iter().for_each(Held::leave);
     }
@@ -121,7 +130,7 @@ impl Memory {
     fn settle_into(&self, locked: Locked<'_>, member: &mut Member<'_>, at: &At<'_>) -> bool {
         let now = self.instant(&locked, at.now);
         let is_new = self.is_new(&locked, now);
-        let taken = self.take_out(&locked, member.limit, member.id, now, None);
+        let taken = self.take_out(&locked, member.whose(), now, None);
         let has_cell = taken.cell.is_some();
         if !is_new && !taken.changed && (has_cell || member.limit.narrow.is_some()) || is_new && has_cell {
             self.leave(locked, taken);
@@ -132,7 +141,7 @@ impl Memory {
             Some(state) => {
                 let times = (now, reset_at(member, Some(&state), now));
                 let taken = Taken { state: Some(state), cell: taken.cell, ..Taken::new(None) };
-                if let Err(locked) = self.put_in(locked, member.limit, member.id, taken, times) {
+                if let Err(locked) = self.put_in(locked, member.whose(), taken, times) {
                     locked.leave();
                     member.shared = true;
                 }
@@ -199,61 +208,6 @@ impl Memory {
         self.answer_by_core(charges, members, grip, now)
     }
 
-    /// Whether every hit is enforced, on a key of its own, whose word can be decided as it is.
-    fn are_plain(&self, charges: &[Charge<'_>], members: &[Member<'_>], grip: &Grip<'_>) -> bool {
-        let is_plain = |(member, locked): (&Member<'_>, &Locked<'_>)| {
-            let kind = locked.known().map(|(tag, _)| tag.kind());
-            member.limit.narrow.is_some_and(|narrow| Some(narrow.kind) == kind)
-        };
-        charges.len() == members.len()
-            && grip.slots.len() == members.len()
-            && charges.iter().all(|charge| charge.mode == Mode::Enforced)
-            && members.iter().zip(&grip.slots).all(is_plain)
-    }
-
-    fn answer_in_words(
-        &self,
-        charges: &[Charge<'_>],
-        members: &[Member<'_>],
-        grip: Grip<'_>,
-        now: Micros,
-    ) -> Answered {
-        let since_start = self.since_start(now);
-        let mut given: SmallVec<[Given; 4]> = SmallVec::new();
-        let mut zeros: SmallVec<[Option<u64>; 4]> = SmallVec::from_elem(None, members.len());
-        let mut granted = true;
-        let place = |charge: &Charge<'_>| members.binary_search_by_key(&charge.id, |member| member.id).ok();
-        let value = |place: usize| {
-            let locked = grip.slots.get(place);
-            locked.and_then(Locked::known).map_or((Tag::EMPTY, 0), |known| known)
-        };
-        for charge in charges {
-            let (Some(narrow), Some(place)) = (charge.limit.narrow, place(charge)) else { continue };
-            let (zero, decision) = narrow.decide(value(place).1, since_start, now, charge.cost);
-            granted &= decision.granted();
-            if let Some(kept) = zeros.get_mut(place) {
-                *kept = zero;
-            }
-            given.push(Given { decision, shared: false, known: true });
-        }
-        if !granted {
-            for (charge, given) in charges.iter().zip(&mut given) {
-                let (Some(narrow), Some(place)) = (charge.limit.narrow, place(charge)) else { continue };
-                let (_, uncharged) = narrow.decide(value(place).1, since_start, now, 0);
-                given.decision = Decision { outcome: given.decision.outcome, ..uncharged };
-            }
-            grip.let_go();
-            return Answered { granted, given };
-        }
-        for (locked, zero) in grip.slots.into_iter().zip(zeros) {
-            match (zero, locked.known()) {
-                (Some(zero), Some((tag, _))) => locked.write(tag, zero),
-                _ => locked.leave(),
-            }
-        }
-        Answered { granted, given }
-    }
-
     fn answer_by_core(
         &self,
         charges: &[Charge<'_>],
@@ -283,59 +237,8 @@ impl Memory {
         Ok(Answered { granted, given: given(charges, members, decisions) })
     }
 
-    /// What [`charge_all`](Self::charge_all) would answer, with the numbers of the uncharged keys. Each key is looked at
-    /// by itself.
-    pub(crate) fn peek_all(
-        &self,
-        charges: &[Charge<'_>],
-        (clock, now): (&Clock, Micros),
-    ) -> Result<Answered, NoRoom> {
-        let mut members = self.members(charges, clock, now);
-        let mut states: SmallVec<[Option<State>; 4]> = SmallVec::new();
-        for member in &mut members {
-            let (state, shared) = self.look_at(member, now)?;
-            member.shared = shared;
-            states.push(state);
-        }
-        let batch = decided(charges, &members, states.iter().map(Option::as_ref), now);
-        let mut given = given(charges, &members, batch.decisions);
-        for (charge, given) in charges.iter().zip(&mut given) {
-            let member = place_of(charge, &members);
-            let state = states.get(member).and_then(Option::as_ref);
-            let limit = members.get(member).map_or(&Limit::Unlimited, |member| &member.dated);
-            let uncharged = tollgate_core::peek(limit, state, now, 0);
-            given.decision = Decision { outcome: given.decision.outcome, ..uncharged };
-        }
-        Ok(Answered { granted: batch.granted, given })
-    }
-
-    /// A copy of where a key stands, and whether it has that in common with others.
-    fn look_at(&self, member: &Member<'_>, now: Micros) -> Result<(Option<State>, bool), NoRoom> {
-        let at = At::new(self, now);
-        let mut times = 0;
-        loop {
-            match self.table.try_lock(member.id, self.table.has_room(&at), &at) {
-                Ok(Place::Slot(locked)) => {
-                    let now = self.instant(&locked, now);
-                    let taken = self.take_out(&locked, member.limit, member.id, now, None);
-                    let state = taken.state.clone();
-                    self.leave(locked, taken);
-                    return Ok((state, false));
-                }
-                Ok(Place::Full(held)) => {
-                    let mut cells = self.shared.open();
-                    let state = Self::state_in_common(&mut cells, member, now);
-                    held.leave();
-                    return state.map(|state| (state, true));
-                }
-                Err(Busy) => pause(times),
-            }
-            times = u32::saturating_add(times, 1);
-        }
-    }
-
     /// A copy of where the keys stand that this one has its cell in common with.
-    fn state_in_common(
+    pub(super) fn state_in_common(
         cells: &mut shared::Cells,
         member: &Member<'_>,
         now: Micros,
@@ -344,7 +247,7 @@ impl Memory {
     }
 
     /// The keys of a batch, each once, in the order of identities.
-    fn members<'a>(&self, charges: &[Charge<'a>], clock: &Clock, now: Micros) -> Members<'a> {
+    pub(super) fn members<'a>(&self, charges: &[Charge<'a>], clock: &Clock, now: Micros) -> Members<'a> {
         let mut members: Members<'a> = SmallVec::new();
         for charge in charges.iter().filter(|charge| charge.limit.limit != Limit::Unlimited) {
             if let Err(place) = members.binary_search_by_key(&charge.id, |member| member.id) {
@@ -386,8 +289,7 @@ impl Memory {
                 return Taken::new(in_common.next().flatten());
             }
             let locked = slots.next();
-            locked
-                .map_or(Taken::new(None), |locked| self.take_out(locked, member.limit, member.id, now, open))
+            locked.map_or(Taken::new(None), |locked| self.take_out(locked, member.whose(), now, open))
         };
         Some(members.iter().map(taken).collect())
     }
@@ -403,7 +305,7 @@ impl Memory {
                     self.leave_or_forget(locked, taken);
                     continue;
                 }
-                let put = self.put_in(locked, member.limit, member.id, taken, (now, over));
+                let put = self.put_in(locked, member.whose(), taken, (now, over));
                 debug_assert!(put.is_ok(), "every member that needs a cell has one");
                 if let Err(locked) = put {
                     locked.leave();
@@ -421,7 +323,7 @@ impl Memory {
     }
 }
 
-type Members<'a> = SmallVec<[Member<'a>; 4]>;
+pub(super) type Members<'a> = SmallVec<[Member<'a>; 4]>;
 
 /// From when on a key that nothing more is charged to is as good as never seen.
 fn reset_at(member: &Member<'_>, state: Option<&State>, now: Micros) -> Micros {
@@ -431,7 +333,7 @@ fn reset_at(member: &Member<'_>, state: Option<&State>, now: Micros) -> Micros {
 
 /// Which member a hit is on; beyond the last one for an unlimited one. Members that have their cell in common are one: the
 /// first of them.
-fn place_of(charge: &Charge<'_>, members: &[Member<'_>]) -> usize {
+pub(super) fn place_of(charge: &Charge<'_>, members: &[Member<'_>]) -> usize {
     let found = members.binary_search_by_key(&charge.id, |member| member.id);
     let limited = found.ok().filter(|_| charge.limit.limit != Limit::Unlimited);
     let Some((place, member)) = limited.and_then(|place| Some((place, members.get(place)?))) else {
@@ -445,7 +347,7 @@ fn place_of(charge: &Charge<'_>, members: &[Member<'_>]) -> usize {
 }
 
 /// Asks the core about all hits at once.
-fn decided<'a>(
+pub(super) fn decided<'a>(
     charges: &[Charge<'_>],
     members: &'a [Member<'_>],
     states: impl Iterator<Item = Option<&'a State>>,
@@ -461,7 +363,11 @@ fn decided<'a>(
     decide_batch(&targets, &hits, now)
 }
 
-fn given(charges: &[Charge<'_>], members: &[Member<'_>], decisions: Vec<Decision>) -> SmallVec<[Given; 4]> {
+pub(super) fn given(
+    charges: &[Charge<'_>],
+    members: &[Member<'_>],
+    decisions: Vec<Decision>,
+) -> SmallVec<[Given; 4]> {
     let one = |(charge, decision): (&Charge<'_>, Decision)| {
         let shared = members.get(place_of(charge, members)).is_some_and(|member| member.shared);
         Given { decision, shared, known: !shared }

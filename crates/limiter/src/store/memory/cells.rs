@@ -28,10 +28,13 @@ pub(crate) struct Kept {
     pub(crate) at: Micros,
 }
 
+/// Where the chunks are.
+type Directory = Box<[OnceLock<Box<[Cell]>>]>;
+
 /// All cells.
 #[derive(Debug)]
 pub(crate) struct Cells {
-    chunks: OnceLock<Box<[OnceLock<Box<[Cell]>>]>>,
+    chunks: OnceLock<Directory>,
     chunks_max: usize,
     made: AtomicUsize,
     free: Mutex<Vec<u32>>,

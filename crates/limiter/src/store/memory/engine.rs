@@ -10,9 +10,9 @@ use tollgate_proof::engine::{Act, Answer, BatchHit, Core, Engine, Wait};
 use tollgate_proof::spec::Spec;
 
 use super::batch::Charge;
+use super::locked::Place;
 use super::rates::{FRESH, IN_A_CELL, Rate};
 use super::slot::Tag;
-use super::table::Place;
 use super::{Ask, At, Memory};
 use crate::clock::Clock;
 use crate::hash::{Hashing, Secret};
@@ -155,7 +155,9 @@ impl Engine for Stored {
             };
             let given = match ask {
                 Ask::Charge(cost) => store.charge(&limited, id, cost, (&clock, now)),
-                ask => store.act(&limited, id, ask, (&clock, now)),
+                Ask::Peek(_) | Ask::UpTo(_) | Ask::Settle(_) | Ask::Refund(..) => {
+                    store.act(&limited, id, ask, (&clock, now))
+                }
             };
             *key = store.take(id, &limited, now);
             answer(&given.expect("there is room").decision)

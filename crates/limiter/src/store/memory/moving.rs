@@ -1,9 +1,10 @@
 //! How the table grows, shrinks and is swept: into another region, a line at a time, by whoever comes along. It stops
 //! nobody but those who want a key of the line that is being moved.
 
+use super::map::Map;
 use super::region::{PIECE_BYTES, Region};
 use super::slot::{LINE_SLOTS, Line, Slot, Tag};
-use super::table::{Busy, Home, Keeper, Map, REGIONS_MAX, Table, reach};
+use super::table::{Busy, Home, Keeper, REGIONS_MAX, Table, reach};
 use crate::sync::{AtomicU64, Ordering, pause};
 
 /// A new key moves this many lines at the most while the table grows. (A fifth of the new room is left when the last line
@@ -204,7 +205,7 @@ impl Table {
                 }
                 return;
             }
-            moved = self.put(region, id, tag, slot.held(), keeper).map(|()| count + 1);
+            moved = self.put(region, id, (tag, slot.held()), keeper).map(|()| count + 1);
             if moved.is_err() {
                 if distance > 0 {
                     slot.unlock(slot.held());
@@ -254,14 +255,20 @@ impl Table {
     }
 
     /// Puts a key into the newest region.
-    fn put(&self, region: usize, id: u64, tag: Tag, value: u64, keeper: &impl Keeper) -> Result<(), Busy> {
+    fn put(
+        &self,
+        region: usize,
+        id: u64,
+        (tag, value): (Tag, u64),
+        keeper: &impl Keeper,
+    ) -> Result<(), Busy> {
         let homes = self.homes(region);
         let path = self.path(Home { region, line: self.line_of(id, homes) });
         let first = path.first().map(|line| &line.0[0]).ok_or(Busy)?;
         let first_value = wait_for(first);
         let mut times = 0;
         let room = loop {
-            match self.room(path, id, (first, first_value), reach(homes), keeper) {
+            match self.room(path, id, (first, first_value), keeper) {
                 Ok(room) => break room,
                 Err(Busy) => pause(times),
             }

@@ -90,7 +90,7 @@ impl Rates {
         let rate = self.get(kind)?;
         let debt = value.saturating_sub(since_start.saturating_mul(rate.count));
         let debt = Debt { at: now, debt, period: rate.period };
-        (debt.debt > 0).then(|| match rate.algorithm {
+        let state = match rate.algorithm {
             Algorithm::LeakyBucket => State::LeakyBucket(debt),
             Algorithm::Gcra => State::Gcra(debt),
             Algorithm::TokenBucket
@@ -98,7 +98,8 @@ impl Rates {
             | Algorithm::SlidingWindow
             | Algorithm::SlidingWindowBuckets
             | Algorithm::SlidingWindowLog => State::TokenBucket(debt),
-        })
+        };
+        (debt.debt > 0).then_some(state)
     }
 }
 
@@ -181,11 +182,11 @@ impl Narrow {
 
     /// The word for a state under this limit; `None` if it is another algorithm's or in other units.
     pub(crate) fn word(&self, state: &State, start: Micros, rate: &Rate) -> Option<u64> {
-        let debt = match (state, rate.algorithm) {
-            (State::TokenBucket(debt), Algorithm::TokenBucket)
-            | (State::LeakyBucket(debt), Algorithm::LeakyBucket)
-            | (State::Gcra(debt), Algorithm::Gcra) => debt,
-            _ => return None,
+        let ((State::TokenBucket(debt), Algorithm::TokenBucket)
+        | (State::LeakyBucket(debt), Algorithm::LeakyBucket)
+        | (State::Gcra(debt), Algorithm::Gcra)) = (state, rate.algorithm)
+        else {
+            return None;
         };
         let time = debt.at.saturating_sub(start).get().saturating_mul(rate.count);
         (debt.period == rate.period).then(|| time.saturating_add(debt.debt))

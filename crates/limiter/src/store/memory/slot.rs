@@ -51,7 +51,6 @@ impl Tag {
 
     /// What the value means; 0 for a slot without a key.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "ten bits")]
     pub(crate) const fn kind(self) -> u16 {
         (self.0 & KIND_MASK) as u16
     }

@@ -3,9 +3,10 @@
 
 use tollgate_core::{Micros, State};
 
+use super::locked::Place;
 use super::rates::{FRESH, IN_A_CELL, Rate};
 use super::slot::Tag;
-use super::table::{Keeper as _, Place};
+use super::table::Keeper as _;
 use super::{At, Memory};
 use crate::sync::pause;
 

@@ -15,14 +15,15 @@
 
 use std::sync::OnceLock;
 
+use super::locked::{Held, Locked, Place};
+use super::map::{Map, Spot};
 use super::moving::Alone;
-use super::region::{Region, prefetch};
+use super::region::Region;
 use super::slot::{LINE_SLOTS, Line, REST_BITS, REST_MASK, Slot, Tag};
 use crate::sync::{AtomicU64, Ordering, pause};
 
 /// Regions are of sizes that are powers of two, and are used again: two of each size are enough for 2^32 lines.
 pub(crate) const REGIONS_MAX: usize = 64;
-const NO_REGION: usize = 127;
 
 /// A search for room looks at so many lines at the most; then there is none. On average it looks at one or two.
 pub(crate) const REACH_LINES_MAX: usize = 512;
@@ -52,30 +53,6 @@ pub(super) struct Area {
     pub(super) used: AtomicU64,
 }
 
-/// Where a key is looked for first.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Spot<'a>(&'a Line);
-
-impl<'a> Spot<'a> {
-    /// Fetches the line, and does not wait for it.
-    #[inline]
-    pub(crate) fn prefetch(&self) {
-        prefetch(self.0);
-    }
-
-    /// The slot, tag and value of a key of a certain kind, if it stands in its home and nobody is at it.
-    ///
-    /// All four slots are compared before the first jump: which one it is cannot be predicted.
-    #[inline]
-    pub(crate) fn read(&self, id: u64, kind: u16) -> Option<(&'a Slot, Tag, u64)> {
-        let tag = Tag::new(id, kind);
-        let is_at = |slot: usize| u32::from(self.0.0[slot].tag() == tag) << slot;
-        let found = is_at(0) | is_at(1) | is_at(2) | is_at(3);
-        let slot = self.0.0.get(usize::try_from(found.trailing_zeros()).ok()?)?;
-        Some((slot, tag, slot.value_of(tag)?))
-    }
-}
-
 /// What the store knows about values and the table does not.
 pub(crate) trait Keeper {
     /// Whether a key with this value is as good as never seen: its slot may be given to another one.
@@ -89,72 +66,11 @@ pub(crate) trait Keeper {
     fn is_time_to_look(&self) -> bool;
 }
 
-/// [`Table::map`], unpacked.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Map {
-    pub(super) newest: usize,
-    /// The region that is being moved from.
-    pub(super) oldest: Option<usize>,
-    /// The first line of the oldest region whose keys have not been moved yet.
-    pub(super) frontier: usize,
-}
-
-impl Map {
-    pub(super) fn pack(self) -> u64 {
-        (self.newest | self.oldest.unwrap_or(NO_REGION) << 7) as u64 | (self.frontier as u64) << 14
-    }
-
-    #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "it was packed from these")]
-    pub(super) fn unpack(packed: u64) -> Self {
-        let oldest = (packed >> 7 & 127) as usize;
-        Self {
-            newest: (packed & 127) as usize,
-            oldest: (oldest != NO_REGION).then_some(oldest),
-            frontier: (packed >> 14) as usize,
-        }
-    }
-}
-
 /// Where a key is looked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Home {
     pub(super) region: usize,
     pub(super) line: usize,
-}
-
-/// A slot whose lock is held. It must be let go by one of its methods.
-#[derive(Debug)]
-#[must_use = "it stays locked"]
-pub(crate) struct Locked<'a> {
-    slot: &'a Slot,
-    tag: Tag,
-    value: u64,
-    /// For a new key: the first slot of its home and its value, unless it is the same slot.
-    home: Option<(&'a Slot, u64)>,
-    /// For a new key: where to count a slot that was empty.
-    used: Option<&'a AtomicU64>,
-}
-
-/// Where a key is, or could be.
-#[derive(Debug)]
-pub(crate) enum Place<'a> {
-    /// It is here; or it is new, and can have this slot.
-    Slot(Locked<'a>),
-    /// It is not here, and there is no room for it. As long as its home is held, nobody else puts it in.
-    Full(Held<'a>),
-}
-
-/// The home of a key that is not in the table, locked.
-#[derive(Debug)]
-#[must_use = "it stays locked"]
-pub(crate) struct Held<'a>(&'a Slot, u64);
-
-impl Held<'_> {
-    /// Lets go.
-    pub(crate) fn leave(self) {
-        self.0.unlock(self.1);
-    }
 }
 
 /// Somebody else was in the way.
@@ -355,7 +271,7 @@ impl Table {
             first.unlock(value);
             return Err(Busy);
         }
-        match self.room(path, id, (first, value), reach(self.homes(home.region)), keeper) {
+        match self.room(path, id, (first, value), keeper) {
             Ok(Some(locked)) if roomy || !locked.was_empty() => {
                 let used = self.areas.get(home.region).map(|area| &area.used).filter(|_| locked.was_empty());
                 Ok(Place::Slot(Locked { used, ..locked }))
@@ -381,11 +297,10 @@ impl Table {
         path: &'a [Line],
         id: u64,
         first: (&'a Slot, u64),
-        window: usize,
         keeper: &impl Keeper,
     ) -> Result<Option<Locked<'a>>, Busy> {
         let mut room: Option<(&Slot, Tag)> = None;
-        'search: for line in path.iter().take(window) {
+        'search: for line in path {
             let mut last = None;
             for slot in &line.0 {
                 let tag = slot.tag();
@@ -477,45 +392,5 @@ impl Table {
     /// How many slots there are.
     pub(super) fn slots(&self, region: usize) -> u64 {
         (self.homes(region) * LINE_SLOTS) as u64
-    }
-}
-
-impl Locked<'_> {
-    /// The key's tag and value; `None` if it is a new key.
-    #[inline]
-    pub(crate) const fn known(&self) -> Option<(Tag, u64)> {
-        if self.tag.vacant() { None } else { Some((self.tag, self.value)) }
-    }
-
-    /// Whether the slot has never been used.
-    pub(super) fn was_empty(&self) -> bool {
-        self.tag == Tag::EMPTY
-    }
-
-    /// Sets the value, and the tag if it is a new one, and lets go.
-    #[inline]
-    pub(crate) fn write(self, tag: Tag, value: u64) {
-        if tag != self.tag {
-            self.slot.rename(tag);
-            if let Some(used) = self.used {
-                used.fetch_add(1, Ordering::Relaxed);
-            }
-        }
-        self.slot.unlock(value);
-        if let Some((home, value)) = self.home {
-            home.unlock(value);
-        }
-    }
-
-    /// Lets go and leaves everything as it was.
-    #[inline]
-    pub(crate) fn leave(self) {
-        let (tag, value) = (self.tag, self.value);
-        self.write(tag, value);
-    }
-
-    /// Makes the slot free for another key, and lets go.
-    pub(crate) fn forget(self) {
-        if self.known().is_some() { self.write(Tag::DEAD, 0) } else { self.leave() }
     }
 }

@@ -42,6 +42,10 @@ fn families() -> Vec<[Limit; 3]> {
     all.into_iter().map(|family| family.map(|limit| limit.unwrap())).collect()
 }
 
+fn index(number: u64) -> usize {
+    usize::try_from(number).unwrap()
+}
+
 struct Run {
     store: Memory,
     clock: Clock,
@@ -73,7 +77,7 @@ impl Run {
     fn key(&mut self) -> (u64, usize) {
         let most = if self.random.one_in(2) { 8 } else { self.keys };
         let key = self.random.below(most);
-        let family = key as usize % self.families.len();
+        let family = index(key) % self.families.len();
         // Spread over all homes.
         (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 6, family)
     }
@@ -90,7 +94,7 @@ impl Run {
 
     fn one(&mut self) {
         let (id, family) = self.key();
-        let version = if self.random.one_in(10) { self.random.below(3) as usize } else { 0 };
+        let version = if self.random.one_in(10) { index(self.random.below(3)) } else { 0 };
         let limit = &self.families[family][version];
         let cost = self.random.pick(&[1, 1, 1, 2, 5, 0, u64::MAX]);
         let ask = match self.random.below(12) {
@@ -106,7 +110,9 @@ impl Run {
         let at = (&self.clock, self.now);
         let given = match ask {
             Ask::Charge(cost) => self.store.charge(limit, id, cost, at),
-            ask => self.store.act(limit, id, ask, at),
+            Ask::Peek(_) | Ask::UpTo(_) | Ask::Settle(_) | Ask::Refund(..) => {
+                self.store.act(limit, id, ask, at)
+            }
         };
         let decision = given.unwrap().decision;
         let expected = self.reference.act(id, &limit.limit, ask, self.now);
@@ -126,7 +132,7 @@ impl Run {
         if self.receipts.is_empty() {
             return;
         }
-        let chosen = self.random.below(self.receipts.len() as u64) as usize;
+        let chosen = index(self.random.below(self.receipts.len() as u64));
         let (id, family, version, receipt) = self.receipts.swap_remove(chosen);
         let limit = &self.families[family][version];
         let part = self.random.below(receipt.cost.min(100) + 1);
@@ -148,7 +154,7 @@ impl Run {
         }
         let hits: Vec<_> = (0..self.random.within(1, 6))
             .map(|_| Hit {
-                target: self.random.below(targets.len() as u64) as usize,
+                target: index(self.random.below(targets.len() as u64)),
                 cost: self.random.pick(&[1, 1, 2, 3, 0]),
                 mode: if self.random.one_in(4) { Mode::Shadow } else { Mode::Enforced },
             })

@@ -25,19 +25,17 @@ struct Stands {
 
 /// The quota of a limit whose debts fit in a word.
 fn narrow(limit: &Limit) -> Option<Quota> {
-    match limit {
-        Limit::TokenBucket(quota) | Limit::LeakyBucket(quota) | Limit::Gcra(quota) => {
-            (quota.count() < 2_048).then_some(*quota)
-        }
-        _ => None,
+    if let Limit::TokenBucket(quota) | Limit::LeakyBucket(quota) | Limit::Gcra(quota) = limit {
+        return (quota.count() < 2_046).then_some(*quota);
     }
+    None
 }
 
 fn debt_of(state: &mut State) -> Option<&mut Debt> {
-    match state {
-        State::TokenBucket(debt) | State::LeakyBucket(debt) | State::Gcra(debt) => Some(debt),
-        _ => None,
+    if let State::TokenBucket(debt) | State::LeakyBucket(debt) | State::Gcra(debt) = state {
+        return Some(debt);
     }
+    None
 }
 
 const fn same_algorithm(limit: &Limit, state: &State) -> bool {

@@ -1,0 +1,255 @@
+//! What is done to a key under the lock of its slot: its state is taken out, the core is asked, and it is put back as a word
+//! or into a cell. Finding and locking it is the table's part.
+
+use std::sync::atomic::Ordering;
+
+use tollgate_core::{Change, Decision, Limit, Micros, State};
+
+use super::cells::Cells;
+use super::locked::Locked;
+use super::rates::{FRESH, IN_A_CELL};
+use super::shared::{self, Common, Shared};
+use super::slot::Tag;
+use super::{Ask, At, Given, Memory, NoRoom, Whose};
+use crate::limit::Registered;
+
+/// A state on its way through a decision.
+pub(super) struct Taken {
+    pub(super) state: Option<State>,
+    /// The cell it came from, and what its list took.
+    pub(super) cell: Option<(u64, usize)>,
+    /// Whether it is not as it was in the slot.
+    pub(super) changed: bool,
+    /// Whether what is in the cell was left there, because it is as good as none.
+    pub(super) over: bool,
+}
+
+impl Taken {
+    pub(super) const fn new(state: Option<State>) -> Self {
+        Self { state, cell: None, changed: false, over: false }
+    }
+}
+
+/// What an entry of a list takes.
+const ENTRY_BYTES: usize = 16;
+/// What the shortest list takes.
+const LIST_BYTES_MIN: usize = 4 * ENTRY_BYTES;
+
+impl Memory {
+    /// Does what is asked about a key whose slot is locked.
+    pub(super) fn act_on(
+        &self,
+        locked: Locked<'_>,
+        whose: Whose<'_>,
+        dated: &Limit,
+        (ask, now): (Ask<'_>, Micros),
+    ) -> Result<Given, NoRoom> {
+        let Whose { limit, id } = whose;
+        let now = self.instant(&locked, now);
+        let mut kept = self.take_out(&locked, whose, now, None);
+        // Now that nobody else is at the key, it is certain what is void.
+        let ask = match ask {
+            Ask::Refund(receipt, _) if limit.is_void(receipt.at) => Ask::Peek(0),
+            Ask::Charge(_) | Ask::Peek(_) | Ask::UpTo(_) | Ask::Settle(_) | Ask::Refund(..) => ask,
+        };
+        let (change, decision) = asked(dated, kept.state.as_ref(), now, ask);
+        let given = Given { decision, shared: false, known: true };
+        if matches!(change, Change::Keep) && (!kept.changed || matches!(ask, Ask::Peek(_))) {
+            // A new key that is refused for what it has in common with others is not put in.
+            let shared = kept.state.is_some() && self.is_new(&locked, now);
+            self.overflowed.fetch_add(u64::from(shared), Ordering::Relaxed);
+            self.leave(locked, kept);
+            return Ok(Given { shared, ..given });
+        }
+        self.within_budget(change, &kept.state).apply(&mut kept.state);
+        let over = now.saturating_add(decision.reset_after);
+        match self.put_in(locked, whose, kept, (now, over)) {
+            Ok(()) => Ok(given),
+            // It was not put in: the slot is as it was, and its lock is still held.
+            Err(locked) => {
+                let given = self.act_in_common((limit, dated), id, ask, now);
+                locked.leave();
+                self.table.sweep(&At::new(self, now));
+                given
+            }
+        }
+    }
+
+    /// The instant at which a locked slot is decided: no earlier than what was decided before, though another thread may have
+    /// read the clock later and come first. (A word needs no such care: an earlier instant only owes more.)
+    pub(super) fn instant(&self, locked: &Locked<'_>, now: Micros) -> Micros {
+        let now = match locked.known() {
+            Some((tag, value)) if tag.kind() == IN_A_CELL => {
+                self.cells.get(value).map_or(now, |cell| now.max(cell.open().at))
+            }
+            _ => now,
+        };
+        if self.is_new(locked, now) { now.max(self.latest_drop()) } else { now }
+    }
+
+    /// Whether a locked slot is that of a key that nothing is known of.
+    pub(super) fn is_new(&self, locked: &Locked<'_>, now: Micros) -> bool {
+        locked.known().is_none_or(|(tag, value)| match tag.kind() {
+            FRESH => true,
+            IN_A_CELL => self.cells.get(value).is_none_or(|cell| cell.is_over(now)),
+            _ => false,
+        })
+    }
+
+    /// The state that a slot stands for, in the limit's own units, taken out of its cell if it has one.
+    pub(super) fn take_out(
+        &self,
+        locked: &Locked<'_>,
+        Whose { limit, id }: Whose<'_>,
+        now: Micros,
+        common: Option<&shared::Cells>,
+    ) -> Taken {
+        let start = || self.shared.start_of(common, &limit.family(), id, now);
+        let Some((tag, value)) = locked.known() else { return Taken::new(start()) };
+        match tag.kind() {
+            FRESH => Taken::new(start()),
+            IN_A_CELL => {
+                let Some(cell) = self.cells.get(value) else { return Taken::new(None) };
+                let mut kept = cell.open();
+                let bytes = kept.list_bytes();
+                if cell.is_over(now) {
+                    // As good as none by the numbers it was last met under, whatever these here would make of it.
+                    return Taken { cell: Some((value, bytes)), over: true, ..Taken::new(start()) };
+                }
+                if kept.limit != limit.number && kept.limit != 0 {
+                    // What was charged in a window that keeps its end from other numbers cannot be given back later.
+                    let until = match &kept.state {
+                        Some(State::FixedWindow(count)) => now.max(count.end),
+                        Some(_) => now,
+                        None => Micros::ZERO,
+                    };
+                    limit.void_receipts(until);
+                }
+                kept.limit = limit.number;
+                Taken { cell: Some((value, bytes)), ..Taken::new(kept.state.take()) }
+            }
+            kind => {
+                let state = self.rates.state(kind, value, self.since_start(now), now);
+                if limit.narrow.is_some_and(|narrow| narrow.kind == kind) {
+                    return Taken::new(state);
+                }
+                // The key is met under other numbers for the first time: from now on it drains by these.
+                limit.void_receipts(now);
+                let same_algorithm =
+                    self.rates.get(kind).is_some_and(|rate| limit.limit.algorithm() == Some(rate.algorithm));
+                let rate = limit.narrow.and_then(|narrow| Some((narrow, *self.rates.get(narrow.kind)?)));
+                let converted = rate
+                    .zip(state.as_ref())
+                    .and_then(|((narrow, rate), state)| narrow.converted(state, &rate));
+                Taken { changed: same_algorithm, ..Taken::new(converted.or(state)) }
+            }
+        }
+    }
+
+    /// Leaves a key as it was, to the bit, and lets go of the lock.
+    pub(super) fn leave(&self, locked: Locked<'_>, taken: Taken) {
+        if let Some(cell) = taken.cell.filter(|_| !taken.over).and_then(|(number, _)| self.cells.get(number))
+        {
+            cell.open().state = taken.state;
+        }
+        locked.leave();
+    }
+
+    /// Puts a state into a slot, or into its cell, and lets go of the lock; unless there is no room for a cell.
+    pub(super) fn put_in<'a>(
+        &self,
+        locked: Locked<'a>,
+        Whose { limit, id }: Whose<'_>,
+        taken: Taken,
+        (at, over): (Micros, Micros),
+    ) -> Result<(), Locked<'a>> {
+        let Some(state) = taken.state else {
+            self.note_drop(at);
+            if let Some((cell, bytes)) = taken.cell {
+                self.cells.note_list(bytes, 0);
+                self.cells.give_back(cell);
+            }
+            locked.forget();
+            return Ok(());
+        };
+        let word = limit.narrow.and_then(|narrow| {
+            let word = narrow.word(&state, self.start, self.rates.get(narrow.kind)?)?;
+            Some((narrow.kind, word))
+        });
+        if let Some((kind, word)) = word {
+            if let Some((cell, bytes)) = taken.cell {
+                self.cells.note_list(bytes, 0);
+                self.cells.give_back(cell);
+            }
+            locked.write(Tag::new(id, kind), word);
+            return Ok(());
+        }
+        let Some((number, bytes)) = taken.cell.or_else(|| Some((self.new_cell()?, 0))) else {
+            return Err(locked);
+        };
+        if let Some(cell) = self.cells.get(number) {
+            let mut kept = cell.open();
+            // A window of which nothing is used any more may still have to remember that it began late.
+            let over = if let State::FixedWindow(count) = &state { over.max(count.end) } else { over };
+            kept.state = Some(state);
+            (kept.limit, kept.at) = (limit.number, at);
+            self.cells.note_list(bytes, kept.list_bytes());
+            cell.set_over(over);
+        }
+        locked.write(Tag::new(id, IN_A_CELL), number);
+        Ok(())
+    }
+
+    /// A free cell, within the budget; a list takes something besides.
+    pub(super) fn new_cell(&self) -> Option<u64> {
+        if self.bytes().saturating_add(LIST_BYTES_MIN) > self.budget {
+            return None;
+        }
+        self.cells.take(|| self.bytes().saturating_add(Cells::CHUNK_BYTES) <= self.budget)
+    }
+
+    /// A change that would make a list grow beyond the budget is one that does not: the charge is counted with the one
+    /// before it, and so for a little longer than it would be.
+    pub(super) fn within_budget(&self, change: Change, state: &Option<State>) -> Change {
+        let Some(State::SlidingWindowLog(list) | State::SlidingWindowBuckets(list)) = state else {
+            return change;
+        };
+        let grows = list.len().saturating_mul(ENTRY_BYTES) >= list.heap_bytes();
+        if grows && self.bytes().saturating_add(list.heap_bytes()) > self.budget {
+            return shared::merged(change, list.len());
+        }
+        change
+    }
+
+    /// Does what is asked about a key that has no slot, on the cell that it has in common with others.
+    pub(super) fn act_in_common(
+        &self,
+        (limit, dated): (&Registered, &Limit),
+        id: u64,
+        ask: Ask<'_>,
+        now: Micros,
+    ) -> Result<Given, NoRoom> {
+        let mut cells = self.shared.open();
+        let now = now.max(cells.latest(&limit.family(), id));
+        let mut state = Shared::state(&mut cells, &limit.family(), id, now).map_err(|()| NoRoom)?;
+        // What was charged to others is not given back to this one.
+        let ask = if matches!(ask, Ask::Refund(..)) { Ask::Peek(0) } else { ask };
+        let (change, decision) = asked(dated, state.as_ref(), now, ask);
+        Shared::shortened(change, &state).apply(&mut state);
+        let over = now.saturating_add(decision.reset_after);
+        self.shared.keep(&mut cells, &limit.family(), id, state.map(|state| Common { state, at: now, over }));
+        self.note_overflow();
+        Ok(Given { decision, shared: true, known: false })
+    }
+}
+
+/// Asks the core.
+pub(super) fn asked(limit: &Limit, state: Option<&State>, now: Micros, ask: Ask<'_>) -> (Change, Decision) {
+    match ask {
+        Ask::Charge(cost) => tollgate_core::decide(limit, state, now, cost),
+        Ask::Peek(cost) => (Change::Keep, tollgate_core::peek(limit, state, now, cost)),
+        Ask::UpTo(most) => tollgate_core::decide_up_to(limit, state, now, most),
+        Ask::Settle(cost) => tollgate_core::settle(limit, state, now, cost),
+        Ask::Refund(receipt, part) => tollgate_core::refund_part(limit, state, now, receipt, part),
+    }
+}

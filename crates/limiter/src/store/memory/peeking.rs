@@ -1,0 +1,64 @@
+//! A peek at several keys: what a charge would answer, and nothing is charged. How they are charged is `batch.rs`.
+
+use smallvec::SmallVec;
+use tollgate_core::{Decision, Limit, Micros, State};
+
+use super::batch::{Answered, Charge, Member, decided, given, place_of};
+use super::locked::Place;
+use super::table::Busy;
+use super::{At, Memory, NoRoom};
+use crate::clock::Clock;
+use crate::sync::pause;
+
+impl Memory {
+    /// What [`charge_all`](Self::charge_all) would answer, with the numbers of the uncharged keys. Each key is looked at
+    /// by itself.
+    pub(crate) fn peek_all(
+        &self,
+        charges: &[Charge<'_>],
+        (clock, now): (&Clock, Micros),
+    ) -> Result<Answered, NoRoom> {
+        let mut members = self.members(charges, clock, now);
+        let mut states: SmallVec<[Option<State>; 4]> = SmallVec::new();
+        for member in &mut members {
+            let (state, shared) = self.look_at(member, now)?;
+            member.shared = shared;
+            states.push(state);
+        }
+        let batch = decided(charges, &members, states.iter().map(Option::as_ref), now);
+        let mut given = given(charges, &members, batch.decisions);
+        for (charge, given) in charges.iter().zip(&mut given) {
+            let member = place_of(charge, &members);
+            let state = states.get(member).and_then(Option::as_ref);
+            let limit = members.get(member).map_or(&Limit::Unlimited, |member| &member.dated);
+            let uncharged = tollgate_core::peek(limit, state, now, 0);
+            given.decision = Decision { outcome: given.decision.outcome, ..uncharged };
+        }
+        Ok(Answered { granted: batch.granted, given })
+    }
+
+    /// A copy of where a key stands, and whether it has that in common with others.
+    fn look_at(&self, member: &Member<'_>, now: Micros) -> Result<(Option<State>, bool), NoRoom> {
+        let at = At::new(self, now);
+        let mut times = 0;
+        loop {
+            match self.table.try_lock(member.id, self.table.has_room(&at), &at) {
+                Ok(Place::Slot(locked)) => {
+                    let now = self.instant(&locked, now);
+                    let taken = self.take_out(&locked, member.whose(), now, None);
+                    let state = taken.state.clone();
+                    self.leave(locked, taken);
+                    return Ok((state, false));
+                }
+                Ok(Place::Full(held)) => {
+                    let mut cells = self.shared.open();
+                    let state = Self::state_in_common(&mut cells, member, now);
+                    held.leave();
+                    return state.map(|state| (state, true));
+                }
+                Err(Busy) => pause(times),
+            }
+            times = u32::saturating_add(times, 1);
+        }
+    }
+}
