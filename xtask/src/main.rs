@@ -24,6 +24,9 @@ usage: cargo xtask COMMAND
                            and then it writes docs/PROOF.md
   proof replay JUDGE ALGORITHM SEED CASE
                            one case again; JUDGE is `model` or the number of a law
+  proof store [OPERATIONS [KEYS]]
+                           all threads on few keys, every interval checked, and a flood of keys; in full (10^8 and 10^7) if
+                           no number is given, and then it writes docs/PROOF.md
   bench core [--record]    count instructions per decision (callgrind); fails on a regression over 10 %;
                            --record makes the counts the new ones to compare with, and writes docs/BENCHMARKS.md
   bench memory [quick]     limiters in memory side by side: time, memory, latency; writes docs/BENCHMARKS.md and
@@ -35,7 +38,8 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["test"] => test::run(),
-        ["proof", numbers @ ..] => proof::run(numbers),
+        ["proof", "store", numbers @ ..] => proof::store(numbers),
+        ["proof", numbers @ ..] => proof::model(numbers),
         ["bench", "core"] => bench::run(false),
         ["bench", "core", "--record"] => bench::run(true),
         ["bench", "memory"] => bench_memory::run(false),

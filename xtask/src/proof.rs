@@ -1,4 +1,4 @@
-//! `cargo xtask proof`: the long run against the model, with its report in docs/PROOF.md. Not part of CI.
+//! `cargo xtask proof`: the long runs, with their reports in docs/PROOF.md. Not part of CI.
 
 use std::process::Stdio;
 
@@ -6,12 +6,24 @@ use crate::bench::machine;
 use crate::marked;
 use crate::run::command;
 
-/// Runs it with the given words, or in full: see `proof/src/main.rs`.
+/// The run against the model, with the given words, or in full: see `proof/src/main.rs`.
 ///
 /// # Errors
 /// When it finds a difference, or cannot be run.
-pub(crate) fn run(numbers: &[&str]) -> Result<(), String> {
-    let line = format!("cargo run --release --locked -p tollgate-proof -- {}", numbers.join(" "));
+pub(crate) fn model(numbers: &[&str]) -> Result<(), String> {
+    run("proof", "tollgate-proof", "long run", numbers)
+}
+
+/// The runs against the memory store: see `proof/storm/src/main.rs`.
+///
+/// # Errors
+/// When something is admitted that should not be, or it cannot be run.
+pub(crate) fn store(numbers: &[&str]) -> Result<(), String> {
+    run("proof store", "tollgate-storm", "store", numbers)
+}
+
+fn run(name: &str, package: &str, section: &str, numbers: &[&str]) -> Result<(), String> {
+    let line = format!("cargo run --release --locked -p {package} -- {}", numbers.join(" "));
     // Progress is shown as it comes; the report is kept.
     let output = command(&line).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
     let output = output.map_err(|error| format!("cannot start `{line}`: {error}"))?;
@@ -24,5 +36,7 @@ pub(crate) fn run(numbers: &[&str]) -> Result<(), String> {
         // Only the full run goes on record.
         return Ok(());
     }
-    marked::write("docs/PROOF.md", "long run", &format!("`cargo xtask proof` on {}, {report}", machine()?))
+    let separator = if section == "store" { ".\n\n" } else { ", " };
+    let report = format!("`cargo xtask {name}` on {}{separator}{report}", machine()?);
+    marked::write("docs/PROOF.md", section, &report)
 }

@@ -1,9 +1,147 @@
 //! Our own limiter's subjects: with a precise clock, with a ticked one, in batches, with three limits at
 //! once.
 
-use crate::subject::Candidate;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tollgate::{Builder, Clock, Limiter, Micros, NamedLimit};
+
+use crate::keys::Keys;
+use crate::subject::{Candidate, Limit, Subject};
+use crate::workload::Workload;
+
+/// A budget for ten million keys and more.
+const BUDGET: usize = 1 << 30;
+/// How many decisions are asked for at once.
+const BATCH: usize = 32;
+
+/// One limit, one decision at a time.
+struct Single {
+    keys: Arc<Keys>,
+    limiter: Limiter,
+    limit: NamedLimit,
+}
+
+impl Subject for Single {
+    fn decide(&self, key: u32) -> bool {
+        let verdict = self.limiter.charge(&[self.limit.hit(self.keys.name(key))]);
+        verdict.is_ok_and(|verdict| verdict.granted())
+    }
+}
+
+/// Independent decisions, many at a time.
+struct Batches(Single);
+
+impl Subject for Batches {
+    fn decide(&self, key: u32) -> bool {
+        self.0.decide(key)
+    }
+
+    fn decide_all(&self, keys: &[u32]) -> u64 {
+        let mut granted = 0;
+        let mut hits = Vec::with_capacity(BATCH);
+        for keys in keys.chunks(BATCH) {
+            hits.clear();
+            hits.extend(keys.iter().map(|&key| self.0.limit.hit(self.0.keys.name(black_box(key)))));
+            let count = |_, verdict: tollgate::Verdict| granted += u64::from(black_box(verdict.granted()));
+            if self.0.limiter.charge_each(&hits, count).is_err() {
+                return 0;
+            }
+        }
+        granted
+    }
+}
+
+/// Three limits, all or none.
+struct Three {
+    keys: Arc<Keys>,
+    limiter: Limiter,
+    limits: [NamedLimit; 3],
+}
+
+impl Subject for Three {
+    fn decide(&self, key: u32) -> bool {
+        let name = self.keys.name(key);
+        let hits = [self.limits[0].hit(name), self.limits[1].hit(name), self.limits[2].hit(name)];
+        self.limiter.charge(&hits).is_ok_and(|verdict| verdict.granted())
+    }
+}
+
+fn limiter(builder: Builder) -> Result<Limiter, String> {
+    builder.budget(BUDGET).build().map_err(|error| error.to_string())
+}
+
+fn named(limiter: &Limiter, name: &str, limit: Limit) -> Result<NamedLimit, String> {
+    let period = Micros::from_secs(limit.seconds().into());
+    let limit = tollgate::Limit::gcra(limit.burst().into(), limit.burst().into(), period);
+    Ok(limiter.limit(name, limit.map_err(|error| error.to_string())?))
+}
+
+fn single(keys: &Arc<Keys>, limit: Limit, builder: Builder) -> Result<Single, String> {
+    let limiter = limiter(builder)?;
+    let limit = named(&limiter, "limit", limit)?;
+    Ok(Single { keys: Arc::clone(keys), limiter, limit })
+}
+
+fn tsc() -> Builder {
+    Limiter::builder().clock(Clock::tsc())
+}
+
+fn ticking() -> Builder {
+    Limiter::builder().clock(Clock::ticked(Duration::from_micros(500)))
+}
+
+fn precise(keys: &Arc<Keys>, limit: Limit) -> Result<Box<dyn Subject>, String> {
+    Ok(Box::new(single(keys, limit, tsc())?))
+}
+
+fn monotonic(keys: &Arc<Keys>, limit: Limit) -> Result<Box<dyn Subject>, String> {
+    Ok(Box::new(single(keys, limit, Limiter::builder())?))
+}
+
+fn vouched(keys: &Arc<Keys>, limit: Limit) -> Result<Box<dyn Subject>, String> {
+    Ok(Box::new(single(keys, limit, tsc().keys_are_vouched_for())?))
+}
+
+fn ticked(keys: &Arc<Keys>, limit: Limit) -> Result<Box<dyn Subject>, String> {
+    Ok(Box::new(single(keys, limit, ticking())?))
+}
+
+fn batches(keys: &Arc<Keys>, limit: Limit) -> Result<Box<dyn Subject>, String> {
+    Ok(Box::new(Batches(single(keys, limit, tsc())?)))
+}
+
+fn three(keys: &Arc<Keys>, limit: Limit) -> Result<Box<dyn Subject>, String> {
+    let limiter = limiter(tsc())?;
+    let limits = [
+        named(&limiter, "per address", limit)?,
+        named(&limiter, "per key", limit)?,
+        named(&limiter, "per organisation", limit)?,
+    ];
+    Ok(Box::new(Three { keys: Arc::clone(keys), limiter, limits }))
+}
 
 /// What of ours is measured.
 pub(crate) fn candidates() -> Vec<Candidate> {
-    Vec::new()
+    use Workload::{Batches, Curve, Granted, Latency, Refused, Rss, Ticked, Together, Uniform, Zipf};
+    let candidate = |name, note, takes, prepare| Candidate { name, note, takes, keys_max: u32::MAX, prepare };
+    vec![
+        candidate(
+            "tollgate",
+            "GCRA, keyed hash, time stamp counter",
+            &[Refused, Granted, Uniform, Zipf, Together, Curve, Rss, Latency],
+            precise,
+        ),
+        candidate("tollgate, vouched keys", "a fast hash", &[Refused, Granted, Uniform, Zipf], vouched),
+        candidate(
+            "tollgate, default clock",
+            "the system's monotonic clock",
+            &[Refused, Granted, Uniform],
+            monotonic,
+        ),
+        candidate("tollgate, ticked clock", "ticks every 0.5 ms", &[Ticked, Curve], ticked),
+        candidate("tollgate, batches of 32", "`charge_each`, one clock reading", &[Batches, Curve], batches),
+        candidate("tollgate, three limits", "all or none", &[Together], three),
+    ]
 }

@@ -60,8 +60,6 @@ pub(crate) enum Limit {
     Refusing,
     /// So much that everything is granted: one in a nanosecond.
     Granting,
-    /// What an API might allow: 1000 a second.
-    PerKey,
     /// A key once used stays in use: it takes 100 seconds to forget one decision.
     Lasting,
 }
@@ -72,7 +70,6 @@ impl Limit {
         match self {
             Self::Refusing => 2,
             Self::Granting => 1_000_000_000,
-            Self::PerKey => 1_000,
             Self::Lasting => 1_000_000,
         }
     }
@@ -81,7 +78,7 @@ impl Limit {
     pub(crate) const fn seconds(self) -> u32 {
         match self {
             Self::Refusing => 2,
-            Self::Granting | Self::PerKey => 1,
+            Self::Granting => 1,
             Self::Lasting => 100_000_000,
         }
     }

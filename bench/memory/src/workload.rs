@@ -92,7 +92,8 @@ pub(crate) fn plans(workload: Workload, scale: &Scale) -> Vec<Plan> {
     let many = |order, granted| Plan {
         workload,
         name,
-        limit: Limit::PerKey,
+        // Keys stay in use between two decisions, as they do in everybody's table.
+        limit: Limit::Lasting,
         keys: scale.keys,
         order,
         threads: &[1, 2],

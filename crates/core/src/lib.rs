@@ -39,8 +39,3 @@ pub use receipt::Receipt;
 pub use state::{Count, Debt, State, TwoCounts};
 pub use time::Micros;
 pub use window::{UtcOffset, Window};
-
-/// The README's snippets, so that they are compiled and run with the documentation's.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-mod readme {}

@@ -78,7 +78,7 @@ impl Clock {
             while let Some(ticked) = weak.upgrade() {
                 ticked.micros.store(ticked.anchor.micros(), Ordering::Release);
                 drop(ticked);
-                std::thread::sleep(every.max(TICK_MIN));
+                std::thread::park_timeout(every.max(TICK_MIN));
             }
         };
         match std::thread::Builder::new().name("tollgate clock".into()).spawn(tick) {

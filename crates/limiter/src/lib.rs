@@ -33,3 +33,8 @@ pub use tollgate_core::{
     Algorithm, Decision, Limit, LimitError, Micros, Mode, Outcome, Quota, Retry, UtcOffset, Window,
 };
 pub use verdict::{Answer, Kind, Unavailable, Verdict};
+
+/// The README's snippets, so that they are compiled and run with the documentation's.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod readme {}

@@ -63,7 +63,6 @@ impl Scenario {
         let (count, run) = (Arc::clone(&executions), self.run);
         builder.check(move || {
             count.fetch_add(1, Ordering::Relaxed);
-            crate::sync::TR.with_borrow_mut(|v| v.clear());
             run();
         });
         executions.load(Ordering::Relaxed)
@@ -91,15 +90,4 @@ fn three<A: 'static, B: 'static, C>(
 ) -> (A, B, C) {
     let (one, (second, third)) = both(view, one, |view| both(&view, second, third));
     (one, second, third)
-}
-
-#[doc = "x"]
-pub fn dump() {
-    crate::sync::TR.with_borrow(|v| {
-        let n = v.len();
-        for l in v.iter().take(700) {
-            println!("{l}");
-        }
-        println!("of {n}");
-    })
 }

@@ -10,6 +10,8 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("xtask", &[], &[]),
     ("counts", &["governor", "tollgate-core"], &[]),
     ("memory", MEMORY, &[]),
+    ("tollgate-storm", &["tollgate"], &[]),
+    ("tollgate", LIMITER, &["siphasher", "tollgate-proof"]),
 ];
 
 /// Everybody that is measured in memory.
@@ -22,7 +24,11 @@ const MEMORY: &[&str] = &[
     "pingora-limits",
     "throttlecrab",
     "tokio-rate-limit",
+    "tollgate",
 ];
+
+/// What the library is built on.
+const LIMITER: &[&str] = &["foldhash", "getrandom", "quanta", "rustix", "smallvec", "tollgate-core"];
 
 /// The names in a manifest's tables of dependencies, of whatever kind; with each, whether only tests use it.
 fn dependencies(manifest: &str) -> Vec<(&str, bool)> {

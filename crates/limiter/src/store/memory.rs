@@ -18,6 +18,7 @@ pub(crate) mod snapshot;
 pub(crate) mod table;
 #[cfg(test)]
 mod tests;
+pub(crate) mod waiting;
 pub(crate) mod words;
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -17,9 +17,9 @@ use std::sync::OnceLock;
 
 use super::locked::{Held, Locked, Place};
 use super::map::{Map, Spot};
-use super::moving::Alone;
 use super::region::Region;
 use super::slot::{LINE_SLOTS, Line, REST_BITS, REST_MASK, Slot, Tag};
+use super::waiting::Alone;
 use crate::sync::{AtomicU64, Ordering, pause};
 
 /// Regions are of sizes that are powers of two, and are used again: two of each size are enough for 2^32 lines.
