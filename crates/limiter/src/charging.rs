@@ -90,6 +90,9 @@ impl Inner {
         }
         let charges = self.charges(hits)?;
         let now = self.clock.now();
+        if let Some(weighed) = self.memory.charge_words(&charges, now) {
+            return Ok((Verdict::of_weighed_all(weighed, now), now));
+        }
         let answered = self.memory.charge_all(&charges, (&self.clock, now));
         Ok((verdict_of_all(hits, answered), now))
     }

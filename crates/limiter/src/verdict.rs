@@ -4,6 +4,7 @@ use smallvec::SmallVec;
 use tollgate_core::{Decision, Micros, Mode, Retry};
 
 use crate::store::memory::rates::{Narrow, Raw};
+use crate::store::memory::words::Weighed;
 
 /// The answer to the hits of one request.
 #[derive(Clone, Debug)]
@@ -96,6 +97,17 @@ impl Verdict {
         let mut answers = SmallVec::new();
         answers.push(Answer { said: Said::Weighed(*narrow, raw, now), mode: Mode::Enforced, shared: false });
         Self { kind, answers }
+    }
+
+    /// The verdict on several enforced hits whose numbers have not been worked out.
+    pub(crate) fn of_weighed_all(weighed: Weighed, now: Micros) -> Self {
+        let answer = |(narrow, raw)| Answer {
+            said: Said::Weighed(narrow, raw, now),
+            mode: Mode::Enforced,
+            shared: false,
+        };
+        let kind = if weighed.granted { Kind::Granted } else { Kind::Refused };
+        Self { kind, answers: weighed.hits.into_iter().map(answer).collect() }
     }
 
     /// Granted, refused, or neither.

@@ -202,9 +202,6 @@ impl Memory {
             let latest = shared.map(|member| cells.latest(&member.limit.family(), member.id)).max();
             now = now.max(self.latest_drop()).max(latest.unwrap_or(now));
         }
-        if self.are_plain(charges, members, &grip) {
-            return Ok(self.answer_in_words(charges, members, grip, now));
-        }
         self.answer_by_core(charges, members, grip, now)
     }
 

@@ -125,19 +125,6 @@ impl Narrow {
     /// Decides one hit on a key that owes nothing from the instant `zero` on (0 for a key never seen). Returns that instant
     /// after the hit, if it changes.
     #[inline]
-    pub(crate) fn decide(
-        &self,
-        zero: u64,
-        since_start: u64,
-        now: Micros,
-        cost: u64,
-    ) -> (Option<u64>, Decision) {
-        let (zero, raw) = self.weigh(zero, since_start, cost);
-        (zero, self.decision(&raw, now))
-    }
-
-    /// Whether a hit fits, and the instant at which nothing is owed after it, if it changes.
-    #[inline]
     pub(crate) fn weigh(&self, zero: u64, since_start: u64, cost: u64) -> (Option<u64>, Raw) {
         let time = since_start.saturating_mul(self.quota.count());
         let owed = zero.saturating_sub(time);
@@ -149,6 +136,15 @@ impl Narrow {
             return (Some(zero.max(time).saturating_add(charge)), Raw { owed: after, cost, granted });
         }
         (None, Raw { owed, cost, granted })
+    }
+
+    /// The same outcome with nothing charged: another hit of the batch was refused.
+    pub(crate) fn uncharged(&self, raw: &Raw) -> Raw {
+        if !raw.granted {
+            return *raw;
+        }
+        let charge = raw.cost.saturating_mul(self.quota.period());
+        Raw { owed: raw.owed.saturating_sub(charge), cost: 0, granted: true }
     }
 
     /// The decision with its numbers.
