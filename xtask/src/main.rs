@@ -27,6 +27,8 @@ usage: cargo xtask COMMAND
   proof store [OPERATIONS [KEYS]]
                            all threads on few keys, every interval checked, and a flood of keys; in full (10^8 and 10^7) if
                            no number is given, and then it writes docs/PROOF.md
+  proof explore [ORDERS]   every order in which the threads of the table's scenarios can take turns, or so many of each; in
+                           full if no number is given, and then it writes docs/PROOF.md
   bench core [--record]    count instructions per decision (callgrind); fails on a regression over 10 %;
                            --record makes the counts the new ones to compare with, and writes docs/BENCHMARKS.md
   bench memory [quick]     limiters in memory side by side: time, memory, latency; writes docs/BENCHMARKS.md and
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["test"] => test::run(),
         ["proof", "store", numbers @ ..] => proof::store(numbers),
+        ["proof", "explore", numbers @ ..] => proof::explore(numbers),
         ["proof", numbers @ ..] => proof::model(numbers),
         ["bench", "core"] => bench::run(false),
         ["bench", "core", "--record"] => bench::run(true),

@@ -22,6 +22,14 @@ pub(crate) fn store(numbers: &[&str]) -> Result<(), String> {
     run("proof store", "tollgate-storm", "store", numbers)
 }
 
+/// All orders of every scenario of the table: see `proof/explore/src/main.rs`.
+///
+/// # Errors
+/// When something goes wrong in one of them.
+pub(crate) fn explore(numbers: &[&str]) -> Result<(), String> {
+    run("proof explore", "tollgate-explore", "explore", numbers)
+}
+
 fn run(name: &str, package: &str, section: &str, numbers: &[&str]) -> Result<(), String> {
     let line = format!("cargo run --release --locked -p {package} -- {}", numbers.join(" "));
     // Progress is shown as it comes; the report is kept.
@@ -36,7 +44,7 @@ fn run(name: &str, package: &str, section: &str, numbers: &[&str]) -> Result<(),
         // Only the full run goes on record.
         return Ok(());
     }
-    let separator = if section == "store" { ".\n\n" } else { ", " };
+    let separator = if section != "long run" { ".\n\n" } else { ", " };
     let report = format!("`cargo xtask {name}` on {}{separator}{report}", machine()?);
     marked::write("docs/PROOF.md", section, &report)
 }

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::memory::locked::{Locked, Place};
 use crate::memory::slot::Tag;
-use crate::memory::table::{Busy, Keeper, Locked, Place, Table};
+use crate::memory::table::{Busy, Keeper, Table};
 use crate::sync::pause;
 
 /// A table, and what was dropped from it.
@@ -39,6 +40,10 @@ impl Keeper for View {
     fn homes_max(&self) -> usize {
         self.homes_max
     }
+
+    fn is_time_to_look(&self) -> bool {
+        true
+    }
 }
 
 /// There was no room for a new key.
@@ -65,7 +70,8 @@ impl View {
     pub(crate) fn charge(&self, id: u64, cost: u64) -> Result<(), Full> {
         let mut stuck = false;
         loop {
-            match self.table().try_lock(id, self.table().has_room(self), self) {
+            let roomy = self.table().has_room(self);
+            match self.table().try_lock(id, roomy, self) {
                 Ok(Place::Slot(locked)) => {
                     let lines = if locked.known().is_none() { 8 } else { 1 };
                     self.write(locked, id, cost);
@@ -75,8 +81,9 @@ impl View {
                     return Ok(());
                 }
                 Ok(Place::Full(held)) => {
+                    let hopeless = stuck || !self.table().could_grow(roomy, self);
                     held.leave();
-                    if stuck || !self.table().could_grow(self) {
+                    if hopeless {
                         return Err(Full);
                     }
                     stuck = !self.table().make_room(self);

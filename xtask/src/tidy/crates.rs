@@ -10,6 +10,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("xtask", &[], &[]),
     ("counts", &["governor", "tollgate-core"], &[]),
     ("memory", MEMORY, &[]),
+    ("tollgate-explore", &["loom"], &[]),
     ("tollgate-storm", &["tollgate"], &[]),
     ("tollgate", LIMITER, &["siphasher", "tollgate-proof"]),
 ];

@@ -300,7 +300,8 @@ impl Memory {
         let at = At::new(self, now);
         let (mut times, mut stuck) = (0, false);
         loop {
-            match self.table.try_lock(id, self.table.has_room(&at), &at) {
+            let roomy = self.table.has_room(&at);
+            match self.table.try_lock(id, roomy, &at) {
                 Ok(Place::Slot(locked)) => {
                     let (is_new, lines) = match locked.known() {
                         None => (true, MOVED_LINES_PER_NEW_KEY),
@@ -313,7 +314,7 @@ impl Memory {
                     return given.map(|given| Given { known: !is_new, ..given });
                 }
                 Ok(Place::Full(held)) => {
-                    if !stuck && self.table.could_grow(&at) {
+                    if !stuck && self.table.could_grow(roomy, &at) {
                         held.leave();
                         stuck = !self.table.make_room(&at);
                         pause(times);

@@ -3,8 +3,6 @@
 use super::{both, three};
 use crate::store::View;
 
-/// Identities of the lower half; and of the upper half, from here on.
-const HALF: u64 = 1 << 53;
 const A: u64 = 1;
 const B: u64 = 2;
 const C: u64 = 3;
@@ -53,16 +51,4 @@ pub(super) fn sweep_and_charge() {
     let (charged, ()) = both(&view, |view| view.charge(B, 1), |view| view.move_all());
     assert_eq!(charged, Ok(()));
     assert_eq!(view.contents(), [(A, 1), (B, 1)]);
-}
-
-/// A line finds no room where it goes, and is put back, while one of its keys is charged.
-pub(super) fn put_back() {
-    let keys = [(HALF - 3, 1), (HALF - 2, 1), (HALF - 1, 1), (HALF, 1), (HALF + 1, 1)];
-    let view = View::new(2, &keys);
-    let view = View { homes_max: 3, ..view };
-    let (charged, _) =
-        both(&view, |view| view.charge_at_once(HALF, 1), |view| view.store.table.make_room(&view));
-    assert_eq!(charged, Ok(()));
-    assert!(view.store.table.is_moving(), "it finds no room");
-    assert_eq!(view.contents(), keys.map(|(id, value)| (id, value + u64::from(id == HALF))));
 }

@@ -24,7 +24,7 @@ pub(super) fn during_a_reuse() {
     let (charged, read) = both(&view, |view| view.charge(B, 7), read);
     assert_eq!(charged, Ok(()));
     assert!([None, Some(0)].contains(&read.0) && [None, Some(7)].contains(&read.1), "{read:?}");
-    assert!(read.2 == None || (read.0, read.1) == (Some(0), None), "it has come back: {read:?}");
+    assert!(read.2.is_none() || (read.0, read.1) == (Some(0), None), "it has come back: {read:?}");
 }
 
 /// The slot is given to another key and back meanwhile.

@@ -111,11 +111,14 @@ impl Memory {
         }
         let (mut times, mut stuck) = (0, false);
         loop {
-            match self.table.try_lock(member.id, self.table.has_room(at), at) {
+            let roomy = self.table.has_room(at);
+            match self.table.try_lock(member.id, roomy, at) {
                 Ok(Place::Slot(locked)) => return self.settle_into(locked, member, at),
                 Ok(Place::Full(held)) => {
+                    // As long as its home is held, the table is as it was when it was full.
+                    let hopeless = stuck || !self.table.could_grow(roomy, at);
                     held.leave();
-                    if stuck || !self.table.could_grow(at) {
+                    if hopeless {
                         member.shared = true;
                         return true;
                     }

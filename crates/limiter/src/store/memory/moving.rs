@@ -70,9 +70,11 @@ impl Table {
     }
 
     /// Whether it is worth looking again for room, after [`make_room`](Self::make_room): the table is moving, or can.
-    pub(crate) fn could_grow(&self, keeper: &impl Keeper) -> bool {
+    /// `roomy` is what [`has_room`](Self::has_room) said before: it may have moved since.
+    pub(crate) fn could_grow(&self, roomy: bool, keeper: &impl Keeper) -> bool {
         let map = Map::unpack(self.map.load(Ordering::Acquire));
-        map.oldest.is_some() || self.homes(map.newest) < keeper.homes_max()
+        let grows = map.oldest.is_some() || self.homes(map.newest) < keeper.homes_max();
+        grows || (!roomy && self.has_room(keeper))
     }
 
     /// Begins to move because a new key found no room where it has to be, and moves a good part at once. Returns whether
@@ -84,7 +86,8 @@ impl Table {
             self.begin(self.homes(map.newest) / 5 * 6 + 1, keeper);
         }
         self.help(MOVED_LINES_FOR_ROOM, keeper);
-        self.map.load(Ordering::Acquire) != before || self.mover.load(Ordering::Relaxed) != 0
+        // In this order: whoever has let go of the right to move has said before what has moved.
+        self.mover.load(Ordering::Acquire) != 0 || self.map.load(Ordering::Acquire) != before
     }
 
     /// Begins to move if enough keys are as good as none: their cells are wanted.

@@ -78,15 +78,16 @@ impl Memory {
         };
         let mut times = 0;
         loop {
-            match self.table.try_lock(saved.id, self.table.has_room(&at), &at) {
+            let roomy = self.table.has_room(&at);
+            match self.table.try_lock(saved.id, roomy, &at) {
                 Ok(Place::Slot(locked)) => {
                     locked.write(Tag::new(saved.id, kind), value);
                     self.table.help(super::MOVED_LINES_PER_NEW_KEY, &at);
                     return true;
                 }
                 Ok(Place::Full(held)) => {
+                    let hopeful = self.table.could_grow(roomy, &at);
                     held.leave();
-                    let hopeful = self.table.could_grow(&at);
                     if !hopeful || !self.table.make_room(&at) {
                         if kind == IN_A_CELL {
                             self.cells.give_back(value);
