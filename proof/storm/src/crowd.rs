@@ -76,7 +76,7 @@ fn one_thread(limiter: &Limiter, named: &[NamedLimit], thread: u64, operations: 
         // Now and then two at once, in an order of each thread's own.
         let verdict = if operation % 64 == 0 {
             let other = &named[(turn + 1) % named.len()];
-            let hits = if thread % 2 == 0 {
+            let hits = if thread.is_multiple_of(2) {
                 [limit.hit("few"), other.hit("few")]
             } else {
                 [other.hit("few"), limit.hit("few")]
@@ -84,7 +84,7 @@ fn one_thread(limiter: &Limiter, named: &[NamedLimit], thread: u64, operations: 
             let Ok(verdict) = limiter.charge(&hits) else { continue };
             if verdict.granted() {
                 let at = |hit: usize| verdict.answers()[hit].decision().at.get();
-                let (own, its) = if thread % 2 == 0 { (0, 1) } else { (1, 0) };
+                let (own, its) = if thread.is_multiple_of(2) { (0, 1) } else { (1, 0) };
                 logs[turn].push(at(own));
                 logs[(turn + 1) % named.len()].push(at(its));
             }
