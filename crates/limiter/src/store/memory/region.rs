@@ -6,8 +6,8 @@
 //!
 //! Why not a `Vec`: a table grows by moving to a larger one a few lines at a time. A thread may still be looking at a line
 //! that has just been moved away, so that memory must stay readable; but ten million keys must not take twice their room.
-//! Only the system can do both: the addresses stay, the pages go, and whoever still looks sees zeros. And pages of 2 MiB
-//! take a third off a decision among ten million keys (`docs/BENCHMARKS.md`).
+//! Only the system can do both: the addresses stay, the pages go, and whoever still looks sees zeros. And a table
+//! in huge pages needs fewer of the processor's page entries.
 //!
 //! **Safety.** A region owns its mapping from [`Region::new`] to `drop`, and lends out only `&[Line]` that borrow it. A line
 //! is atomics and nothing else, for which any bits are a valid value, all zeros included; so is memory that the system gives
