@@ -3,6 +3,7 @@
 //! bench memory`.
 
 mod child;
+mod floor;
 mod histogram;
 mod keys;
 mod latency;
@@ -26,7 +27,7 @@ usage: memory [quick] [only WORKLOAD]
 
 /// Everybody who is measured. Ours come first, and so stand first in the tables.
 fn candidates() -> Vec<Candidate> {
-    ours::candidates().into_iter().chain(peers::candidates()).collect()
+    ours::candidates().into_iter().chain(peers::candidates()).chain(floor::candidates()).collect()
 }
 
 fn main() -> Result<(), String> {

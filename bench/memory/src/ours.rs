@@ -88,8 +88,13 @@ fn tsc() -> Builder {
     Limiter::builder().clock(Clock::tsc())
 }
 
+/// A clock that a thread moves on every half millisecond.
+pub(crate) fn ticking_clock() -> Clock {
+    Clock::ticked(Duration::from_micros(500))
+}
+
 fn ticking() -> Builder {
-    Limiter::builder().clock(Clock::ticked(Duration::from_micros(500)))
+    Limiter::builder().clock(ticking_clock())
 }
 
 fn precise(keys: &Arc<Keys>, limit: Limit) -> Result<Box<dyn Subject>, String> {

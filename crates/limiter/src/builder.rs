@@ -37,7 +37,7 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// How many bytes the store may take: at least 1 MiB. 256 MiB unless set.
+    /// How many bytes the store may take: at least 4 MiB. 256 MiB unless set.
     ///
     /// When live keys fill it, known keys go on as before; a new key shares a cell with other new keys of its limit until
     /// there is room again. It may then be refused for what others have spent, and is never granted more than its
@@ -80,9 +80,9 @@ impl Builder {
     pub fn build(self) -> Result<Limiter, BuildError> {
         let random = || getrandom::u64().map_err(|error| BuildError::NoRandomness(error.to_string()));
         let hashing = if self.vouched {
-            Hashing::vouched(random()?)
+            Hashing::Vouched(random()?)
         } else {
-            Hashing::Keyed(Secret(random()?, random()?))
+            Hashing::keyed(Secret(random()?, random()?))
         };
         self.build_with(hashing)
     }

@@ -8,8 +8,9 @@ use crate::event::{Event, Verb};
 use crate::limit::Hit;
 use crate::limiter::{HITS_MAX, Inner, KEY_BYTES_MAX};
 use crate::store::memory::batch::{Answered, Charge};
-use crate::store::memory::rates::{Narrow, Raw};
-use crate::store::memory::{Given, NoRoom, Whose};
+use crate::store::memory::map::Spot;
+use crate::store::memory::words::{PLAIN_HITS_MAX, Plain, Weighed};
+use crate::store::memory::{Charged, Given, NoRoom, Weight};
 use crate::verdict::{Answer, Kind, Unavailable, Verdict};
 
 impl Inner {
@@ -27,55 +28,64 @@ impl Inner {
         })
     }
 
+    /// The key's number, if the hit is well.
     #[inline]
     pub(crate) fn id_of(&self, hit: &Hit<'_>) -> Result<u64, HitError> {
         self.check(hit)?;
-        Ok(self.memory.id(self.hashing.hash(&hit.limit.prefix, hit.key)))
+        Ok(self.memory.id(hit.limit.hash.of(hit.key)))
     }
 
-    /// Charges one hit if that can be done at once and nobody listens; `None` if not, and then nothing was charged.
-    #[inline]
-    pub(crate) fn charge_at_once<'a>(&self, hit: &Hit<'a>) -> Option<(&'a Narrow, Raw, Micros)> {
-        let plain = hit.key.len() <= KEY_BYTES_MAX
-            && hit.limit.limiter == self.number
-            && hit.mode == Mode::Enforced
-            && self.listener.is_none();
-        if !plain {
-            return None;
-        }
-        let id = self.memory.id(self.hashing.hash(&hit.limit.prefix, hit.key));
-        let spot = self.memory.spot(id)?;
+    /// Charges one hit.
+    #[inline(always)]
+    pub(crate) fn charge_one(&self, hit: &Hit<'_>) -> Result<Verdict, HitError> {
+        let id = self.id_of(hit)?;
+        let spot = self.memory.spot(id);
         // The line comes from memory while the clock is read.
         spot.prefetch();
-        let now = self.clock.now();
-        let raw = self.memory.charge_at(spot, Whose { limit: hit.limit, id }, hit.cost, now)?;
-        Some((hit.limit.narrow.as_ref()?, raw, now))
+        Ok(self.charge_at(hit, (id, spot), self.clock.now()))
     }
 
-    /// Decides one hit of a pipeline.
-    #[inline]
-    pub(crate) fn charge_known(&self, hit: &Hit<'_>, id: u64, now: Micros) -> Verdict {
-        if self.listener.is_none()
+    /// Charges one hit on a key of which is known where it is looked for first.
+    ///
+    /// It is compiled into its caller, so that a caller who asks only whether it was granted pays for nothing else.
+    #[inline(always)]
+    pub(crate) fn charge_at(&self, hit: &Hit<'_>, (id, spot): (u64, Spot<'_>), now: Micros) -> Verdict {
+        if let Some(narrow) = &hit.limit.narrow
             && hit.mode == Mode::Enforced
-            && let Some(spot) = self.memory.spot(id)
-            && let Some(narrow) = &hit.limit.narrow
-            && let Some(raw) = self.memory.charge_at(spot, Whose { limit: hit.limit, id }, hit.cost, now)
+            && self.listener.is_none()
+            && let Some(found) = spot.read(id, narrow.kind)
+            && let Some(raw) = self.memory.charge_found(found, Weight { narrow, cost: hit.cost }, now)
         {
             return Verdict::of_weighed(narrow, raw, now);
         }
-        self.charge_known_and_tell(hit, id, now)
+        self.charge_further_and_tell(hit, id, now)
     }
 
-    #[cold]
-    fn charge_known_and_tell(&self, hit: &Hit<'_>, id: u64, now: Micros) -> Verdict {
-        let given = self.memory.charge(hit.limit, id, hit.cost, (&self.clock, now));
-        let verdict = verdict_of(hit.mode, given);
+    #[inline(never)]
+    pub(crate) fn charge_further_and_tell(&self, hit: &Hit<'_>, id: u64, now: Micros) -> Verdict {
+        let verdict = self.charge_further(hit, id, now);
         self.tell(Verb::Charge, std::slice::from_ref(hit), &verdict, now);
         verdict
     }
 
+    /// Charges one hit on a key that is not where it is looked for first, or not so plain.
+    fn charge_further(&self, hit: &Hit<'_>, id: u64, now: Micros) -> Verdict {
+        match self.memory.charge(hit.limit, id, hit.cost, (&self.clock, now)) {
+            Ok(Charged::Word(narrow, raw)) if hit.mode == Mode::Enforced => {
+                Verdict::of_weighed(narrow, raw, now)
+            }
+            Ok(charged) => verdict_of(hit.mode, Ok(charged.given(now))),
+            Err(NoRoom) => verdict_of(hit.mode, Err(NoRoom)),
+        }
+    }
+
     #[inline(never)]
     pub(crate) fn charge_and_tell(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
+        if self.listener.is_none()
+            && let Some((weighed, now)) = self.charge_plainly(hits)
+        {
+            return Ok(Verdict::of_weighed_all(hits, &weighed, now));
+        }
         let (verdict, at) = self.charge(hits)?;
         self.tell(Verb::Charge, hits, &verdict, at);
         Ok(verdict)
@@ -85,16 +95,44 @@ impl Inner {
         if let [hit] = hits {
             let id = self.id_of(hit)?;
             let now = self.clock.now();
-            let given = self.memory.charge(hit.limit, id, hit.cost, (&self.clock, now));
-            return Ok((verdict_of(hit.mode, given), now));
+            return Ok((self.charge_further(hit, id, now), now));
+        }
+        if let Some((weighed, now)) = self.charge_plainly(hits) {
+            return Ok((Verdict::of_weighed_all(hits, &weighed, now), now));
         }
         let charges = self.charges(hits)?;
         let now = self.clock.now();
-        if let Some(weighed) = self.memory.charge_words(&charges, now) {
-            return Ok((Verdict::of_weighed_all(weighed, now), now));
-        }
         let answered = self.memory.charge_all(&charges, (&self.clock, now));
         Ok((verdict_of_all(hits, answered), now))
+    }
+
+    /// Charges a few hits on keys whose debts are words, all or none; `None` if they are not that plain, and then nothing was
+    /// charged.
+    #[inline]
+    pub(crate) fn charge_plainly(&self, hits: &[Hit<'_>]) -> Option<(Weighed, Micros)> {
+        match hits.len() {
+            2 => self.charge_as_many::<2>(hits.try_into().ok()?),
+            3 => self.charge_as_many::<3>(hits.try_into().ok()?),
+            PLAIN_HITS_MAX => self.charge_as_many::<PLAIN_HITS_MAX>(hits.try_into().ok()?),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn charge_as_many<const N: usize>(&self, hits: &[Hit<'_>; N]) -> Option<(Weighed, Micros)> {
+        let is_plain = |hit: &Hit<'_>| hit.limit.narrow.is_some() && hit.mode == Mode::Enforced;
+        if !hits.iter().all(|hit| is_plain(hit) && self.check(hit).is_ok()) {
+            return None;
+        }
+        let plain: [Option<Plain<'_>>; N] = std::array::from_fn(|hit| {
+            let Hit { limit, key, cost, .. } = hits[hit];
+            let id = self.memory.id(limit.hash.of(key));
+            let spot = self.memory.spot(id);
+            spot.prefetch();
+            Some(Plain { weight: Weight { narrow: limit.narrow.as_ref()?, cost }, id, spot })
+        });
+        let now = self.clock.now();
+        Some((self.memory.charge_words(&plain, now)?, now))
     }
 
     /// The hits as the store sees them.

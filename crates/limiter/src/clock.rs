@@ -29,12 +29,18 @@ pub struct Clock(Kind);
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Monotonic(Anchor),
     #[cfg(feature = "tsc")]
     Tsc(Arc<Tsc>),
-    Coarse(Coarse),
     Ticked(Arc<Ticked>),
     Manual(ManualClock),
+    /// Those that are no cheaper for being read in place.
+    Asked(Arc<Asked>),
+}
+
+#[derive(Debug)]
+enum Asked {
+    Monotonic(Anchor),
+    Coarse(Coarse),
 }
 
 impl Default for Clock {
@@ -47,7 +53,7 @@ impl Clock {
     /// The system's monotonic clock.
     #[must_use]
     pub fn monotonic() -> Self {
-        Self(Kind::Monotonic(Anchor::now()))
+        Self(Kind::Asked(Arc::new(Asked::Monotonic(Anchor::now()))))
     }
 
     /// The processor's time stamp counter, calibrated when it is first used. If it ever jumps back, decisions see time
@@ -55,15 +61,13 @@ impl Clock {
     #[cfg(feature = "tsc")]
     #[must_use]
     pub fn tsc() -> Self {
-        let clock = quanta::Clock::new();
-        let tsc = Tsc { start: clock.raw(), clock, anchor: Anchor::now(), highest: AtomicU64::new(0) };
-        Self(Kind::Tsc(Arc::new(tsc)))
+        Self(Kind::Tsc(Arc::new(Tsc::new())))
     }
 
     /// The system's coarse monotonic clock: that of its last timer tick. Where there is none, the monotonic clock.
     #[must_use]
     pub fn coarse() -> Self {
-        Self(Kind::Coarse(Coarse::now()))
+        Self(Kind::Asked(Arc::new(Asked::Coarse(Coarse::now()))))
     }
 
     /// A clock that a thread of its own moves on, so that reading it is a read from memory. The thread ends when the last
@@ -84,7 +88,7 @@ impl Clock {
         match std::thread::Builder::new().name("tollgate clock".into()).spawn(tick) {
             Ok(_) => Self(Kind::Ticked(ticked)),
             // Without a thread it would stand still for ever.
-            Err(_) => Self(Kind::Coarse(Coarse::now())),
+            Err(_) => Self::coarse(),
         }
     }
 
@@ -112,13 +116,17 @@ impl Clock {
     #[inline]
     #[must_use]
     pub fn now(&self) -> Micros {
+        // Tested one after another: quicker than a table of jumps.
+        #[cfg(feature = "tsc")]
+        if let Kind::Tsc(tsc) = &self.0 {
+            return Micros::new(tsc.micros()).min(Micros::INSTANT_MAX);
+        }
         let micros = match &self.0 {
-            Kind::Monotonic(anchor) => anchor.micros(),
             #[cfg(feature = "tsc")]
             Kind::Tsc(tsc) => tsc.micros(),
-            Kind::Coarse(coarse) => coarse.micros(),
             Kind::Ticked(ticked) => ticked.micros.load(Ordering::Acquire),
             Kind::Manual(manual) => manual.0.micros.load(Ordering::Acquire),
+            Kind::Asked(asked) => asked.micros(),
         };
         Micros::new(micros).min(Micros::INSTANT_MAX)
     }
@@ -126,15 +134,27 @@ impl Clock {
     /// By how many microseconds the wall clock has been set right since this clock was made.
     pub(crate) fn correction(&self) -> i64 {
         let anchor = match &self.0 {
-            Kind::Monotonic(anchor) => anchor,
             #[cfg(feature = "tsc")]
             Kind::Tsc(tsc) => &tsc.anchor,
-            Kind::Coarse(coarse) => &coarse.anchor,
             Kind::Ticked(ticked) => &ticked.anchor,
+            Kind::Asked(asked) => match &**asked {
+                Asked::Monotonic(anchor) => anchor,
+                Asked::Coarse(coarse) => &coarse.anchor,
+            },
             Kind::Manual(manual) => return manual.0.correction.load(Ordering::Acquire),
         };
         let (wall, ours) = (wall_micros(), anchor.micros());
         i64::try_from(i128::from(wall) - i128::from(ours)).unwrap_or(0)
+    }
+}
+
+impl Asked {
+    #[inline(never)]
+    fn micros(&self) -> u64 {
+        match self {
+            Self::Monotonic(anchor) => anchor.micros(),
+            Self::Coarse(coarse) => coarse.micros(),
+        }
     }
 }
 
@@ -172,6 +192,8 @@ fn micros_of(duration: Duration) -> u64 {
 struct Tsc {
     clock: quanta::Clock,
     start: u64,
+    /// How many microseconds are 2^64 ticks: about 6 × 10^15, so that rounding it down takes a second off in a million years.
+    micros_per_tick: u64,
     anchor: Anchor,
     /// About the highest reading so far.
     highest: AtomicU64,
@@ -179,13 +201,24 @@ struct Tsc {
 
 #[cfg(feature = "tsc")]
 impl Tsc {
+    fn new() -> Self {
+        let clock = quanta::Clock::new();
+        let nanos = u128::from(clock.delta_as_nanos(0, 1 << 48));
+        // 2^53 would be ticks of half a nanosecond: a slower counter is not one to go by, and is not met.
+        let micros_per_tick = u64::try_from((nanos << 16) / 1_000).unwrap_or(u64::MAX).min(1 << 53);
+        Self { start: clock.raw(), clock, micros_per_tick, anchor: Anchor::now(), highest: AtomicU64::new(0) }
+    }
+
     /// The highest reading is noted once a millisecond, so that threads do not fight over it.
     #[inline]
     fn micros(&self) -> u64 {
-        let nanos = self.clock.delta_as_nanos(self.start, self.clock.raw());
-        let now = self.anchor.wall.saturating_add(nanos / 1_000);
+        let ticks = u128::from(self.clock.raw().saturating_sub(self.start));
+        #[expect(clippy::cast_possible_truncation, reason = "the upper half of the product of two halves")]
+        let micros = (ticks * u128::from(self.micros_per_tick) >> 64) as u64;
+        // Neither is more than 2^53.
+        let now = self.anchor.wall.wrapping_add(micros);
         let highest = self.highest.load(Ordering::Relaxed);
-        if now > highest.saturating_add(1_000) {
+        if now > highest.wrapping_add(1_000) {
             self.highest.fetch_max(now, Ordering::Relaxed);
         }
         now.max(highest)

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tollgate_core::{Limit, Micros, Mode};
 
-use crate::hash::Prefix;
+use crate::hash::KeyHash;
 use crate::store::memory::rates::Narrow;
 
 /// A limit with a name, made by [`Limiter::limit`](crate::Limiter::limit). Cheap to clone, and to be kept.
@@ -27,7 +27,9 @@ pub(crate) struct Registered {
     pub(crate) number: u32,
     pub(crate) name: Arc<str>,
     pub(crate) limit: Limit,
-    pub(crate) prefix: Prefix,
+    /// The number of its name, and how the name's keys are hashed.
+    pub(crate) space: u64,
+    pub(crate) hash: KeyHash,
     pub(crate) narrow: Option<Narrow>,
     /// Shared by all limits of the name: receipts of charges before this instant are void.
     pub(crate) void: Arc<AtomicU64>,
@@ -41,7 +43,7 @@ impl Registered {
 
     /// What tells cells that keys have in common apart: the name and the numbers.
     pub(crate) const fn family(&self) -> (u64, Limit) {
-        (self.prefix.space, self.limit)
+        (self.space, self.limit)
     }
 
     /// Whether a receipt of a charge at this instant is void.

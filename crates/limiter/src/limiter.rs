@@ -15,6 +15,7 @@ use crate::hash::Hashing;
 use crate::limit::{Hit, NamedLimit, Registered};
 use crate::receipt::Receipt;
 use crate::reservation::Book;
+use crate::store::memory::map::Spot;
 use crate::store::memory::region::prefetch;
 use crate::store::memory::{Ask, Given, Memory};
 use crate::verdict::Verdict;
@@ -132,7 +133,8 @@ impl Limiter {
             number,
             name: shared_name,
             limit,
-            prefix: self.0.hashing.prefix(known.space),
+            space: known.space,
+            hash: self.0.hashing.of_name(known.space),
             narrow: self.0.memory.rates.narrow(&limit),
             void: Arc::clone(&known.void),
         }))
@@ -142,12 +144,10 @@ impl Limiter {
     ///
     /// # Errors
     /// When the question is wrong: see [`HitError`]. Then nothing was charged.
-    #[inline]
+    #[inline(always)]
     pub fn charge(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
-        if let [hit] = hits
-            && let Some((narrow, raw, now)) = self.0.charge_at_once(hit)
-        {
-            return Ok(Verdict::of_weighed(narrow, raw, now));
+        if let [hit] = hits {
+            return self.0.charge_one(hit);
         }
         self.0.charge_and_tell(hits)
     }
@@ -201,18 +201,19 @@ impl Limiter {
             self.0.check(hit)?;
         }
         let now = self.0.clock.now();
-        let (all, mut ids) = (hits, [0; PIPELINE]);
+        let (all, mut spots) = (hits, [(0, Spot::default()); PIPELINE]);
         hits.iter().take(PIPELINE).for_each(|hit| prefetch(hit.key));
         for (start, hits) in (0..).step_by(PIPELINE).zip(hits.chunks(PIPELINE)) {
             let later = all.get(start + PIPELINE..).unwrap_or(&[]);
-            for (id, hit) in ids.iter_mut().zip(hits) {
-                *id = self.0.memory.id(self.0.hashing.hash(&hit.limit.prefix, hit.key));
-                self.0.memory.prefetch(*id);
+            for ((id, spot), hit) in spots.iter_mut().zip(hits) {
+                *id = self.0.memory.id(hit.limit.hash.of(hit.key));
+                *spot = self.0.memory.spot(*id);
+                spot.prefetch();
             }
             // The next keys come while these are decided.
             later.iter().take(PIPELINE).for_each(|hit| prefetch(hit.key));
-            for (position, (id, hit)) in (start..).zip(ids.iter().zip(hits)) {
-                each(position, self.0.charge_known(hit, *id, now));
+            for (position, ((id, spot), hit)) in (start..).zip(spots.iter().zip(hits)) {
+                each(position, self.0.charge_at(hit, (*id, *spot), now));
             }
         }
         Ok(())

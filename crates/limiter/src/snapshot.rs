@@ -59,7 +59,7 @@ pub enum RestoreError {
     Version(String, u64),
     /// It is torn or cut off: its checksum does not fit.
     Torn(String),
-    /// Its keys were hashed in a way that this version does not know any more.
+    /// Its keys were hashed in a way that this processor or this version does not know.
     Hash(String),
     /// Some keys were left out, because the budget is too small for all of them: they start afresh.
     NoRoom(String, u64),
@@ -76,7 +76,10 @@ impl fmt::Display for RestoreError {
             }
             Self::Torn(file) => write!(f, "{file}: is torn or cut off, its checksum does not fit: {afresh}"),
             Self::Hash(file) => {
-                write!(f, "{file}: its keys were hashed by another version of the fast hash: {afresh}")
+                write!(
+                    f,
+                    "{file}: its keys were hashed in a way that this processor or this version cannot: {afresh}"
+                )
             }
             Self::NoRoom(file, keys) => {
                 write!(
@@ -144,10 +147,11 @@ impl Inner {
         let now = self.clock.now();
         paper.number(VERSION);
         match &self.hashing {
-            Hashing::Keyed(secret) => [0, secret.0, secret.1].map(|number| paper.number(number)),
-            Hashing::Vouched(seed, _) => [1, *seed, 0].map(|number| paper.number(number)),
+            Hashing::Sip(secret) => [0, secret.0, secret.1].map(|number| paper.number(number)),
+            Hashing::Vouched(seed) => [1, *seed, 0].map(|number| paper.number(number)),
+            Hashing::Aes(secret, _) => [2, secret.0, secret.1].map(|number| paper.number(number)),
         };
-        paper.number(self.hashing.hash(&self.hashing.prefix(0), TRIAL));
+        paper.number(self.hashing.of_name(0).of(TRIAL));
         paper.number(now.get());
         let mut keys = 0;
         self.memory.for_each_saved(now, |saved| {
@@ -200,15 +204,16 @@ pub(crate) fn read(path: &Path) -> Result<Contents, RestoreError> {
     }
     let (head, names) = contents(&mut paper).map_err(|Torn| RestoreError::Torn(file.clone()))?;
     let Head { hashing, trial, saved_at, keys } = head;
-    if trial != hashing.hash(&hashing.prefix(0), TRIAL) {
+    let Some(hashing) = hashing.filter(|hashing| hashing.of_name(0).of(TRIAL) == trial) else {
         return Err(RestoreError::Hash(file));
-    }
+    };
     Ok(Contents { hashing, file, names, saved_at, all, keys })
 }
 
 /// What comes before the keys, and where they begin.
 struct Head {
-    hashing: Hashing,
+    /// `None` if the processor has no AES.
+    hashing: Option<Hashing>,
     trial: u64,
     saved_at: Micros,
     keys: usize,
@@ -216,8 +221,9 @@ struct Head {
 
 fn contents(paper: &mut Reader<'_>) -> Result<(Head, Vec<String>), Torn> {
     let hashing = match (paper.number()?, paper.number()?, paper.number()?) {
-        (0, first, second) => Hashing::Keyed(Secret(first, second)),
-        (1, seed, _) => Hashing::vouched(seed),
+        (0, first, second) => Some(Hashing::Sip(Secret(first, second))),
+        (1, seed, _) => Some(Hashing::Vouched(seed)),
+        (2, first, second) => Hashing::aes(Secret(first, second)),
         _ => return Err(Torn),
     };
     let (trial, saved_at) = (paper.number()?, Micros::new(paper.number()?));

@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 use tollgate_core::{Decision, Micros, Mode, Retry};
 
+use crate::limit::Hit;
 use crate::store::memory::rates::{Narrow, Raw};
 use crate::store::memory::words::Weighed;
 
@@ -100,14 +101,15 @@ impl Verdict {
     }
 
     /// The verdict on several enforced hits whose numbers have not been worked out.
-    pub(crate) fn of_weighed_all(weighed: Weighed, now: Micros) -> Self {
-        let answer = |(narrow, raw)| Answer {
-            said: Said::Weighed(narrow, raw, now),
-            mode: Mode::Enforced,
-            shared: false,
-        };
-        let kind = if weighed.granted { Kind::Granted } else { Kind::Refused };
-        Self { kind, answers: weighed.hits.into_iter().map(answer).collect() }
+    #[inline]
+    pub(crate) fn of_weighed_all(hits: &[Hit<'_>], weighed: &Weighed, now: Micros) -> Self {
+        let mut answers = SmallVec::new();
+        let narrows = hits.iter().filter_map(|hit| hit.limit.narrow.as_ref());
+        for (narrow, raw) in narrows.zip(&weighed.raws) {
+            let said = Said::Weighed(*narrow, *raw, now);
+            answers.push(Answer { said, mode: Mode::Enforced, shared: false });
+        }
+        Self { kind: if weighed.granted { Kind::Granted } else { Kind::Refused }, answers }
     }
 
     /// Granted, refused, or neither.

@@ -105,7 +105,7 @@ impl View {
     /// Charges a key that stands in its home without looking any further, as `Memory::charge_at` does; if it does not,
     /// charges it in the other way.
     pub(crate) fn charge_at_once(&self, id: u64, cost: u64) -> Result<(), Full> {
-        let read = self.table().spot(id).and_then(|spot| spot.read(id, self.kind));
+        let read = self.table().spot(id).read(id, self.kind);
         match read.and_then(|(slot, tag, value)| Table::lock_as_read(slot, tag, value)) {
             Some(locked) => {
                 self.write(locked, id, cost);

@@ -11,8 +11,7 @@ const BLOCK_BYTES: usize = 1 << 16;
 
 /// Any key will do: the checksum is for accidents, and the file is its owner's alone.
 fn checksum(before: u64, block: &[u8]) -> u64 {
-    let hashing = Hashing::Keyed(Secret(0x746f_6c6c, 0x6761_7465));
-    hashing.hash(&hashing.prefix(before), block)
+    Hashing::Sip(Secret(0x746f_6c6c, 0x6761_7465)).of_name(before).of(block)
 }
 
 /// Writes, and sums up.

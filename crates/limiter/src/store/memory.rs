@@ -28,10 +28,10 @@ use deciding::asked;
 use locked::Place;
 use map::Spot;
 use moving::{MOVED_LINES_PER_CHARGE, MOVED_LINES_PER_NEW_KEY};
-use rates::{FRESH, IN_A_CELL, Rates, Raw};
+use rates::{FRESH, IN_A_CELL, Narrow, Rates, Raw};
 use region::PIECE_BYTES;
 use shared::Shared;
-use slot::{Line, Tag};
+use slot::{Line, Slot, Tag};
 use table::{Keeper, Table};
 use tollgate_core::{Limit, Micros, Receipt};
 
@@ -88,6 +88,25 @@ pub(crate) struct Given {
     pub(crate) known: bool,
 }
 
+/// The answer to a charge, whose numbers may not have been worked out yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Charged<'a> {
+    Word(&'a Narrow, Raw),
+    Given(Given),
+}
+
+impl Charged<'_> {
+    /// With its numbers.
+    pub(crate) fn given(self, now: Micros) -> Given {
+        match self {
+            Self::Word(narrow, raw) => {
+                Given { decision: narrow.decision(&raw, now), shared: false, known: true }
+            }
+            Self::Given(given) => given,
+        }
+    }
+}
+
 /// There is no room for the key, and not even a cell to have in common: it cannot be told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct NoRoom;
@@ -97,6 +116,16 @@ pub(crate) struct NoRoom;
 pub(crate) struct Whose<'a> {
     pub(crate) limit: &'a Registered,
     pub(crate) id: u64,
+}
+
+/// A slot, and the tag and value that were found in it.
+pub(crate) type Found<'a> = (&'a Slot, Tag, u64);
+
+/// A hit on a key whose debt is a word.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Weight<'a> {
+    pub(crate) narrow: &'a Narrow,
+    pub(crate) cost: u64,
 }
 
 /// The store at an instant, as the table sees it.
@@ -165,7 +194,7 @@ impl Memory {
     /// The identity of a key: the highest bits of its hash.
     #[inline]
     pub(crate) fn id(&self, hash: u64) -> u64 {
-        hash >> (64 - self.table.id_bits())
+        self.table.id(hash)
     }
 
     #[inline]
@@ -224,32 +253,40 @@ impl Memory {
 
     /// Where a key is looked for first.
     #[inline]
-    pub(crate) fn spot(&self, id: u64) -> Option<Spot<'_>> {
+    pub(crate) fn spot(&self, id: u64) -> Spot<'_> {
         self.table.spot(id)
     }
 
     /// Fetches the place of a key, so that it is at hand when it is charged.
     #[inline]
     pub(crate) fn prefetch(&self, id: u64) {
-        if let Some(spot) = self.spot(id) {
-            spot.prefetch();
-        }
+        self.spot(id).prefetch();
     }
 
-    /// Charges a key that is where it is looked for first, and whose debt is a word: this is the path that has to be fast.
-    /// `None` if it is not so simple; then nothing was charged.
+    /// Charges a key that was found, and whose debt is a word: this is the path that has to be fast. `None` if it is not as
+    /// it was found; then nothing was charged.
     #[inline]
-    pub(crate) fn charge_at(&self, spot: Spot<'_>, whose: Whose<'_>, cost: u64, now: Micros) -> Option<Raw> {
-        let narrow = whose.limit.narrow.as_ref()?;
-        let (slot, tag, value) = spot.read(whose.id, narrow.kind)?;
-        let (zero, raw) = narrow.weigh(value, self.since_start(now), cost);
-        if let Some(zero) = zero {
-            Table::lock_as_read(slot, tag, value)?.write(tag, zero);
-            if self.table.is_moving() {
-                self.help_a_little(now);
+    pub(crate) fn charge_found(&self, found: Found<'_>, weight: Weight<'_>, now: Micros) -> Option<Raw> {
+        let (slot, tag, value) = found;
+        let (zero, raw) = weight.narrow.weigh(value, self.since_start(now), weight.cost);
+        match zero {
+            Some(zero) => {
+                Table::lock_as_read(slot, tag, value)?.write(tag, zero);
+                if self.table.is_moving() {
+                    self.help_a_little(now);
+                }
             }
+            None if slot.is_still(tag, value) => {}
+            None => return None,
         }
         Some(raw)
+    }
+
+    /// Looks for a key of a certain kind as far as it may stand from its home; `None` if it is not there, or of another kind,
+    /// or somebody is at it.
+    #[inline(never)]
+    pub(crate) fn find(&self, id: u64, kind: u16) -> Option<Found<'_>> {
+        self.table.try_read(id).ok().flatten().filter(|(_, tag, _)| tag.kind() == kind)
     }
 
     #[cold]
@@ -258,20 +295,29 @@ impl Memory {
     }
 
     /// Charges one key: granted or refused.
-    pub(crate) fn charge(
+    pub(crate) fn charge<'a>(
         &self,
-        limit: &Registered,
+        limit: &'a Registered,
         id: u64,
         cost: u64,
         (clock, now): (&Clock, Micros),
-    ) -> Result<Given, NoRoom> {
-        let raw = self.spot(id).and_then(|spot| self.charge_at(spot, Whose { limit, id }, cost, now));
-        match raw.zip(limit.narrow.as_ref()) {
-            Some((raw, narrow)) => {
-                Ok(Given { decision: narrow.decision(&raw, now), shared: false, known: true })
+    ) -> Result<Charged<'a>, NoRoom> {
+        if let Some(narrow) = &limit.narrow {
+            // Whoever is at the key is done in a moment, mostly.
+            for times in 0..TRIES {
+                match self.table.try_read(id) {
+                    Ok(Some(found)) if found.1.kind() == narrow.kind => {
+                        if let Some(raw) = self.charge_found(found, Weight { narrow, cost }, now) {
+                            return Ok(Charged::Word(narrow, raw));
+                        }
+                    }
+                    Ok(_) => break,
+                    Err(_) => {}
+                }
+                pause(times);
             }
-            None => self.act(limit, id, Ask::Charge(cost), (clock, now)),
         }
+        self.act(limit, id, Ask::Charge(cost), (clock, now)).map(Charged::Given)
     }
 
     /// What the store may take, in bytes.
@@ -361,6 +407,8 @@ impl Memory {
     }
 }
 
+/// How often a key whose debt is a word is tried before it is locked like any other.
+const TRIES: u32 = 32;
 /// What the store takes besides slots and cells: rates, counters, and the cells that keys have in common.
 const FIXED_BYTES: usize = 128 << 10;
 /// How often, in microseconds, a full table is looked at for keys that are as good as none.

@@ -13,7 +13,8 @@ use super::batch::{Answered, Charge};
 use super::locked::Place;
 use super::rates::{FRESH, IN_A_CELL, Narrow, Rate, Raw};
 use super::slot::Tag;
-use super::{Ask, At, Given, Memory};
+use super::words::{Plain, Weighed};
+use super::{Ask, At, Given, Memory, Weight};
 use crate::clock::Clock;
 use crate::hash::{Hashing, Secret};
 use crate::limit::Registered;
@@ -48,7 +49,8 @@ pub(super) fn registered(store: &Memory, limit: Limit, number: u32) -> Registere
         number,
         name: "limit".into(),
         limit,
-        prefix: Hashing::Keyed(Secret(1, 2)).prefix(0),
+        space: 0,
+        hash: Hashing::keyed(Secret(1, 2)).of_name(0),
         narrow: store.rates.narrow(&limit),
         void: Arc::default(),
     }
@@ -112,17 +114,33 @@ impl Memory {
 }
 
 impl Memory {
+    fn charge_plain<const N: usize>(&self, charges: &[Charge<'_>], now: Micros) -> Option<Weighed> {
+        let plain = std::array::from_fn(|hit| {
+            let Charge { limit, id, cost, mode } = charges[hit];
+            let narrow = limit.narrow.as_ref().filter(|_| mode == Mode::Enforced)?;
+            Some(Plain { weight: Weight { narrow, cost }, id, spot: self.spot(id) })
+        });
+        self.charge_words::<N>(&plain, now)
+    }
+
     /// Charges several keys the way the front door does.
     pub(super) fn charge_any(&self, charges: &[Charge<'_>], (clock, now): (&Clock, Micros)) -> Answered {
-        let Some(weighed) = self.charge_words(charges, now) else {
+        let plain = match charges.len() {
+            2 => self.charge_plain::<2>(charges, now),
+            3 => self.charge_plain::<3>(charges, now),
+            4 => self.charge_plain::<4>(charges, now),
+            _ => None,
+        };
+        let Some(weighed) = plain else {
             return self.charge_all(charges, (clock, now)).expect("there is room");
         };
-        let given = |(narrow, raw): &(Narrow, Raw)| Given {
+        let narrows = charges.iter().filter_map(|charge| charge.limit.narrow);
+        let given = |(narrow, raw): (Narrow, &Raw)| Given {
             decision: narrow.decision(raw, now),
             shared: false,
             known: true,
         };
-        Answered { granted: weighed.granted, given: weighed.hits.iter().map(given).collect() }
+        Answered { granted: weighed.granted, given: narrows.zip(&weighed.raws).map(given).collect() }
     }
 }
 
@@ -169,7 +187,9 @@ impl Engine for Stored {
                 }
             };
             let given = match ask {
-                Ask::Charge(cost) => store.charge(&limited, id, cost, (&clock, now)),
+                Ask::Charge(cost) => {
+                    store.charge(&limited, id, cost, (&clock, now)).map(|charged| charged.given(now))
+                }
                 Ask::Peek(_) | Ask::UpTo(_) | Ask::Settle(_) | Ask::Refund(..) => {
                     store.act(&limited, id, ask, (&clock, now))
                 }

@@ -3,7 +3,11 @@
 use super::region::prefetch;
 use super::slot::{Line, Slot, Tag};
 
-const NO_REGION: usize = 127;
+/// Six bits each for the two regions, one that says that there are two, and the rest for the frontier.
+const REGION_BITS: u32 = 6;
+const REGION_MASK: u64 = (1 << REGION_BITS) - 1;
+const IS_MOVING: u64 = 1 << (2 * REGION_BITS);
+const FRONTIER_SHIFT: u32 = 2 * REGION_BITS + 1;
 
 /// What a table's word about its regions says, unpacked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,40 +21,42 @@ pub(super) struct Map {
 
 impl Map {
     pub(super) fn pack(self) -> u64 {
-        (self.newest | self.oldest.unwrap_or(NO_REGION) << 7) as u64 | (self.frontier as u64) << 14
+        let oldest = self.oldest.map_or(0, |oldest| (oldest as u64) << REGION_BITS | IS_MOVING);
+        self.newest as u64 | oldest | (self.frontier as u64) << FRONTIER_SHIFT
     }
 
     #[inline]
     pub(super) fn unpack(packed: u64) -> Self {
-        let oldest = (packed >> 7 & 127) as usize;
+        let oldest = (packed >> REGION_BITS & REGION_MASK) as usize;
         Self {
-            newest: (packed & 127) as usize,
-            oldest: (oldest != NO_REGION).then_some(oldest),
-            frontier: (packed >> 14) as usize,
+            newest: (packed & REGION_MASK) as usize,
+            oldest: (packed & IS_MOVING != 0).then_some(oldest),
+            frontier: (packed >> FRONTIER_SHIFT) as usize,
         }
     }
 }
 
-/// Where a key is looked for first.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Spot<'a>(pub(super) &'a Line);
+/// Where a key is looked for first; nowhere, if the table is being set up.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Spot<'a>(pub(super) Option<&'a Line>);
 
 impl<'a> Spot<'a> {
     /// Fetches the line, and does not wait for it.
     #[inline]
     pub(crate) fn prefetch(&self) {
-        prefetch(self.0);
+        self.0.into_iter().for_each(prefetch);
     }
 
-    /// The slot, tag and value of a key of a certain kind, if it stands in its home and nobody is at it.
+    /// The slot, tag and value of a key of a certain kind, if it stands in its home and nobody is at it. Whether tag and
+    /// value belong together is still to be seen: by [`Slot::is_still`], or under the slot's lock.
     ///
     /// All four slots are compared before the first jump: which one it is cannot be predicted.
     #[inline]
     pub(crate) fn read(&self, id: u64, kind: u16) -> Option<(&'a Slot, Tag, u64)> {
-        let tag = Tag::new(id, kind);
-        let is_at = |slot: usize| u32::from(self.0.0[slot].tag() == tag) << slot;
+        let (line, tag) = (self.0?, Tag::new(id, kind));
+        let is_at = |slot: usize| u32::from(line.0[slot].tag() == tag) << slot;
         let found = is_at(0) | is_at(1) | is_at(2) | is_at(3);
-        let slot = self.0.0.get(usize::try_from(found.trailing_zeros()).ok()?)?;
-        Some((slot, tag, slot.value_of(tag)?))
+        let slot = line.0.get(usize::try_from(found.trailing_zeros()).ok()?)?;
+        Some((slot, tag, slot.value()?))
     }
 }

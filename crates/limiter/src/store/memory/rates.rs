@@ -113,7 +113,7 @@ pub(crate) struct Narrow {
 }
 
 /// A decision before its numbers are worked out: what is asked of most is only whether it was granted.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Raw {
     /// What is owed, in units: after the charge, if there was one.
     owed: u64,
@@ -126,16 +126,15 @@ impl Narrow {
     /// after the hit, if it changes.
     #[inline]
     pub(crate) fn weigh(&self, zero: u64, since_start: u64, cost: u64) -> (Option<u64>, Raw) {
-        let time = since_start.saturating_mul(self.quota.count());
+        // Nothing here is larger than `COUNT_MAX` allows, but for the charge of a cost above the burst, which does not count.
+        let time = since_start.wrapping_mul(self.quota.count());
         let owed = zero.saturating_sub(time);
-        // A cost above the burst cannot overflow: it is compared first.
-        let charge = cost.min(self.quota.burst()).saturating_mul(self.quota.period());
-        let after = owed.saturating_add(charge);
-        let granted = cost == 0 || (after <= self.capacity && cost <= self.quota.burst());
-        if granted && cost > 0 {
-            return (Some(zero.max(time).saturating_add(charge)), Raw { owed: after, cost, granted });
+        let charge = cost.wrapping_mul(self.quota.period());
+        let after = owed.wrapping_add(charge);
+        if after <= self.capacity && cost <= self.quota.burst() && cost > 0 {
+            return (Some(zero.max(time).wrapping_add(charge)), Raw { owed: after, cost, granted: true });
         }
-        (None, Raw { owed, cost, granted })
+        (None, Raw { owed, cost, granted: cost == 0 })
     }
 
     /// The same outcome with nothing charged: another hit of the batch was refused.

@@ -81,15 +81,26 @@ impl Slot {
         Tag(self.tag.load(Ordering::Acquire))
     }
 
-    /// The value that belongs to a tag that was just read; `None` if it is locked or the tag has changed.
+    /// The value; `None` if it is locked.
+    #[inline]
+    pub(crate) fn value(&self) -> Option<u64> {
+        let word = self.word.load(Ordering::Acquire);
+        (word & OPEN != 0).then_some(word & !OPEN)
+    }
+
+    /// Whether a value that was just read belongs to this tag.
     ///
-    /// The word is read before and after the tag: a pair that was never there would need the same 63 bits twice, from two
+    /// So the word is read before and after the tag: a pair that was never there would need the same 63 bits twice, from two
     /// owners, with a third in between.
     #[inline]
+    pub(crate) fn is_still(&self, tag: Tag, value: u64) -> bool {
+        self.tag() == tag && self.word.load(Ordering::Acquire) == value | OPEN
+    }
+
+    /// The value that belongs to a tag that was just read; `None` if it is locked or the tag has changed.
+    #[inline]
     pub(crate) fn value_of(&self, tag: Tag) -> Option<u64> {
-        let before = self.word.load(Ordering::Acquire);
-        let same = self.tag() == tag && self.word.load(Ordering::Acquire) == before;
-        (same && before & OPEN != 0).then_some(before & !OPEN)
+        self.value().filter(|value| self.is_still(tag, *value))
     }
 
     /// Takes the lock if it is free, and returns the value.

@@ -39,7 +39,8 @@ pub(crate) struct Table {
     /// How many lines of the newest region are set up.
     pub(super) ready: AtomicU64,
     pub(super) homes_min: usize,
-    id_bits: u32,
+    /// How many bits of a hash are not part of an identity.
+    spare_bits: u32,
 }
 
 /// A region, if it is there, and how much of it is in use.
@@ -105,16 +106,22 @@ impl Table {
             mover: AtomicU64::new(0),
             ready: AtomicU64::new(0),
             homes_min,
-            id_bits: REST_BITS + from_place,
+            spare_bits: 64 - REST_BITS - from_place,
         };
         table.open(0, homes_min)?;
         table.set_up_to(table.lines(0).len());
         Some(table)
     }
 
+    /// The identity of a key with this hash: its highest bits.
+    #[inline]
+    pub(crate) const fn id(&self, hash: u64) -> u64 {
+        hash >> self.spare_bits
+    }
+
     /// How many bits of a hash make an identity.
     pub(crate) const fn id_bits(&self) -> u32 {
-        self.id_bits
+        64 - self.spare_bits
     }
 
     #[inline]
@@ -132,7 +139,7 @@ impl Table {
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "the product's upper half is below `homes`")]
     pub(super) fn line_of(&self, id: u64, homes: usize) -> usize {
-        ((u128::from(id << (64 - self.id_bits)) * homes as u128) >> 64) as usize
+        ((u128::from(id << self.spare_bits) * homes as u128) >> 64) as usize
     }
 
     #[inline]
@@ -155,7 +162,7 @@ impl Table {
     pub(super) fn id_at(&self, tag: Tag, line: usize, homes: usize) -> u64 {
         // The first identity whose home is near enough for it to stand here.
         let first = line.saturating_sub(reach(homes) - 1) as u128;
-        let from = ((first << self.id_bits) / homes.max(1) as u128) & u128::from(u64::MAX);
+        let from = ((first << self.id_bits()) / homes.max(1) as u128) & u128::from(u64::MAX);
         #[expect(clippy::cast_possible_truncation, reason = "masked above")]
         let from = from as u64;
         from.wrapping_add(tag.rest().wrapping_sub(from) & REST_MASK)
@@ -234,9 +241,18 @@ impl Table {
 
     /// Where a key is looked for first.
     #[inline]
-    pub(crate) fn spot(&self, id: u64) -> Option<Spot<'_>> {
-        let home = self.home(id);
-        self.lines(home.region).get(home.line).map(Spot)
+    pub(crate) fn spot<'a>(&'a self, id: u64) -> Spot<'a> {
+        let map = Map::unpack(self.map.load(Ordering::Acquire));
+        if map.oldest.is_some() {
+            let home = self.home_on(map, id);
+            return Spot(self.lines(home.region).get(home.line));
+        }
+        let line_in = |area: &'a Area| {
+            #[expect(clippy::cast_possible_truncation, reason = "a number of lines in memory")]
+            let line = self.line_of(id, area.homes.load(Ordering::Relaxed) as usize);
+            area.region.get()?.lines().get(line)
+        };
+        Spot(self.areas.get(map.newest).and_then(line_in))
     }
 
     /// Locks a slot that was just read, if it still is as it was.

@@ -1,87 +1,104 @@
-//! Several hits on keys whose debts are words, each where it is looked for first: decided without the core, by the same
-//! arithmetic. Anything less plain is `batch.rs`.
+//! Several hits on keys whose debts are words: decided without the core, by the same arithmetic, on the stack. Anything less
+//! plain is `batch.rs`.
 
-use smallvec::SmallVec;
-use tollgate_core::{Micros, Mode};
+use tollgate_core::Micros;
 
-use super::Memory;
-use super::batch::Charge;
-use super::locked::Locked;
-use super::rates::{Narrow, Raw};
+use super::map::Spot;
+use super::rates::Raw;
 use super::table::Table;
+use super::{Found, Memory, Weight};
 
 /// So many hits are decided here; more are not plain.
-const PLAIN_HITS_MAX: usize = 4;
+pub(crate) const PLAIN_HITS_MAX: usize = 4;
+
+/// A hit on a key whose debt is a word, and where the key is looked for first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plain<'a> {
+    pub(crate) weight: Weight<'a>,
+    pub(crate) id: u64,
+    pub(crate) spot: Spot<'a>,
+}
 
 /// Whether all hits were granted, and what each limit says, before its numbers are worked out.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Weighed {
     pub(crate) granted: bool,
-    pub(crate) hits: SmallVec<[(Narrow, Raw); PLAIN_HITS_MAX]>,
+    /// One for each hit, and then some that mean nothing.
+    pub(crate) raws: [Raw; PLAIN_HITS_MAX],
 }
 
 impl Memory {
-    /// Charges several keys, all or none, if that is plain; `None` if not, and then nothing was charged.
-    pub(crate) fn charge_words(&self, charges: &[Charge<'_>], now: Micros) -> Option<Weighed> {
-        if charges.len() > PLAIN_HITS_MAX || charges.iter().any(|charge| charge.mode == Mode::Shadow) {
+    /// Charges several keys, all or none, if that is plain (and every hit is there); `None` if not, and then nothing was
+    /// charged.
+    ///
+    /// If one is refused, then all are, at the moment at which that one was read: no lock is needed.
+    #[inline]
+    pub(crate) fn charge_words<const N: usize>(
+        &self,
+        hits: &[Option<Plain<'_>>; N],
+        now: Micros,
+    ) -> Option<Weighed> {
+        let since_start = self.since_start(now);
+        let found: [Option<Found<'_>>; N] = std::array::from_fn(|hit| {
+            let Plain { weight, id, spot } = hits[hit]?;
+            spot.read(id, weight.narrow.kind).or_else(|| self.find(id, weight.narrow.kind))
+        });
+        let mut weighed = Weighed { granted: true, raws: [Raw::default(); PLAIN_HITS_MAX] };
+        let mut zeros = [None; N];
+        for hit in 0..N {
+            let Plain { weight, id, .. } = hits[hit]?;
+            // What two hits on one key cost is added up elsewhere.
+            if hits[..hit].iter().flatten().any(|other| other.id == id) {
+                return None;
+            }
+            let (_, _, value) = found[hit]?;
+            let (zero, raw) = weight.narrow.weigh(value, since_start, weight.cost);
+            weighed.granted &= raw.granted;
+            *weighed.raws.get_mut(hit)? = raw;
+            zeros[hit] = zero;
+        }
+        if weighed.granted {
+            self.write_all(&found, &zeros, now)?;
+            return Some(weighed);
+        }
+        if !found.iter().flatten().all(|(slot, tag, value)| slot.is_still(*tag, *value)) {
             return None;
         }
-        let mut order: SmallVec<[usize; PLAIN_HITS_MAX]> = (0..charges.len()).collect();
-        order.sort_unstable_by_key(|hit| charges.get(*hit).map(|charge| charge.id));
-        let mut locks: SmallVec<[(usize, Locked<'_>); PLAIN_HITS_MAX]> = SmallVec::new();
-        for hit in order {
-            // A key that two hits are on is locked by the first of them, and is not plain.
-            match charges.get(hit).and_then(|charge| self.lock_word(charge)) {
-                Some(locked) => locks.push((hit, locked)),
-                None => {
-                    locks.into_iter().for_each(|(_, locked)| locked.leave());
-                    return None;
-                }
-            }
-        }
-        let weighed = self.weigh_all(charges, locks, now);
-        if self.table.is_moving() {
-            self.help_a_little(now);
+        for (hit, raw) in hits.iter().flatten().zip(&mut weighed.raws) {
+            *raw = hit.weight.narrow.uncharged(raw);
         }
         Some(weighed)
     }
 
-    fn lock_word(&self, charge: &Charge<'_>) -> Option<Locked<'_>> {
-        let narrow = charge.limit.narrow.as_ref()?;
-        let (slot, tag, value) = self.spot(charge.id)?.read(charge.id, narrow.kind)?;
-        Table::lock_as_read(slot, tag, value)
-    }
-
-    /// Decides, writes and lets go.
-    fn weigh_all(
+    /// Writes all words, or none: `None` if one of them has changed since it was read.
+    #[inline]
+    fn write_all<const N: usize>(
         &self,
-        charges: &[Charge<'_>],
-        locks: SmallVec<[(usize, Locked<'_>); PLAIN_HITS_MAX]>,
+        found: &[Option<Found<'_>>; N],
+        zeros: &[Option<u64>; N],
         now: Micros,
-    ) -> Weighed {
-        let since_start = self.since_start(now);
-        let mut zeros = [None; PLAIN_HITS_MAX];
-        let mut hits: SmallVec<[(Narrow, Raw); PLAIN_HITS_MAX]> = SmallVec::new();
-        let mut granted = true;
-        for (hit, charge) in charges.iter().enumerate() {
-            let value = locks.iter().find(|lock| lock.0 == hit).and_then(|lock| lock.1.known());
-            let (Some(narrow), Some((_, value))) = (charge.limit.narrow, value) else { continue };
-            let (zero, raw) = narrow.weigh(value, since_start, charge.cost);
-            granted &= raw.granted;
-            if let Some(kept) = zeros.get_mut(hit) {
-                *kept = zero;
-            }
-            hits.push((narrow, raw));
-        }
-        for (hit, locked) in locks {
-            let zero = zeros.get(hit).copied().flatten().filter(|_| granted);
-            match (zero, locked.known()) {
-                (Some(zero), Some((tag, _))) => locked.write(tag, zero),
-                _ => locked.leave(),
+    ) -> Option<()> {
+        for hit in 0..N {
+            let (slot, tag, value) = found[hit]?;
+            // Nobody is waited for, so the order does not matter. A cost of nothing changes nothing.
+            let taken = match zeros[hit] {
+                Some(_) => Table::lock_as_read(slot, tag, value).is_some(),
+                None => slot.is_still(tag, value),
+            };
+            if !taken {
+                let ours = found.iter().flatten().zip(zeros).take(hit).filter(|(_, zero)| zero.is_some());
+                ours.for_each(|((slot, _, value), _)| slot.unlock(*value));
+                return None;
             }
         }
-        if !granted {
-            hits.iter_mut().for_each(|(narrow, raw)| *raw = narrow.uncharged(raw));
+        for (found, zero) in found.iter().zip(zeros) {
+            if let (Some((slot, ..)), Some(zero)) = (found, zero) {
+                slot.unlock(*zero);
+            }
         }
-        Weighed { granted, hits }
+        if self.table.is_moving() {
+            self.help_a_little(now);
+        }
+        Some(())
     }
 }

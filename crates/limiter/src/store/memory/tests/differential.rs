@@ -109,7 +109,9 @@ impl Run {
         }
         let at = (&self.clock, self.now);
         let given = match ask {
-            Ask::Charge(cost) => self.store.charge(limit, id, cost, at),
+            Ask::Charge(cost) => {
+                self.store.charge(limit, id, cost, at).map(|charged| charged.given(self.now))
+            }
             Ask::Peek(_) | Ask::UpTo(_) | Ask::Settle(_) | Ask::Refund(..) => {
                 self.store.act(limit, id, ask, at)
             }
