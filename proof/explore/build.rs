@@ -22,7 +22,6 @@ const CONSTANTS: &[(&str, &str, &str)] = &[
     // A key may stand in two lines, as soon as there are two.
     ("table", "const REACH_LINES_MAX: usize = ", "2"),
     ("table", "let reach = ", "homes"),
-    ("map", "let found = is_at(0)", " | is_at(1)"),
 ];
 
 /// What is private where it ships: memory is made of atomics one by one here.

@@ -42,7 +42,6 @@ impl std::fmt::Debug for Key {
 pub(crate) struct KeyHash(Kind);
 
 #[derive(Clone)]
-#[expect(clippy::large_enum_variant, reason = "there is one for each limit, and it is read for each decision")]
 enum Kind {
     Aes(aes::Cmac),
     Sip(sip::Sip),

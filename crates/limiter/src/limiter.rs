@@ -15,8 +15,8 @@ use crate::hash::Hashing;
 use crate::limit::{Hit, NamedLimit, Registered};
 use crate::receipt::Receipt;
 use crate::reservation::Book;
+use crate::store::memory::look::prefetch;
 use crate::store::memory::map::Spot;
-use crate::store::memory::region::prefetch;
 use crate::store::memory::{Ask, Given, Memory};
 use crate::verdict::Verdict;
 

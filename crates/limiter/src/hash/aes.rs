@@ -103,8 +103,9 @@ mod with {
     #[inline]
     fn last(key: &Cmac, bytes: &[u8]) -> __m128i {
         let bits = 8 * bytes.len();
-        if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
-            let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
+        if let Some((first, rest)) = bytes.split_first_chunk::<8>() {
+            let last = bytes.get(rest.len()..rest.len() + 8).and_then(|last| last.try_into().ok());
+            let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(last.unwrap_or_default()));
             if bits >= 128 {
                 return _mm_xor_si128(vector(first, last), key.last_whole);
             }

@@ -7,6 +7,7 @@ pub(crate) mod deciding;
 #[cfg(test)]
 mod engine;
 pub(crate) mod locked;
+pub(crate) mod look;
 pub(crate) mod map;
 pub(crate) mod moving;
 pub(crate) mod peeking;

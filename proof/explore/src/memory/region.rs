@@ -32,5 +32,3 @@ impl Region {
         }
     }
 }
-
-pub(crate) fn prefetch<T: ?Sized>(_what: &T) {}

@@ -1,6 +1,6 @@
 //! Where to look: which regions are in use, and the line in which a search begins. Searching is `table.rs`.
 
-use super::region::prefetch;
+use super::look::{matching, prefetch};
 use super::slot::{Line, Slot, Tag};
 
 /// Six bits each for the two regions, one that says that there are two, and the rest for the frontier.
@@ -49,13 +49,10 @@ impl<'a> Spot<'a> {
 
     /// The slot, tag and value of a key of a certain kind, if it stands in its home and nobody is at it. Whether tag and
     /// value belong together is still to be seen: by [`Slot::is_still`], or under the slot's lock.
-    ///
-    /// All four slots are compared before the first jump: which one it is cannot be predicted.
     #[inline]
     pub(crate) fn read(&self, id: u64, kind: u16) -> Option<(&'a Slot, Tag, u64)> {
         let (line, tag) = (self.0?, Tag::new(id, kind));
-        let is_at = |slot: usize| u32::from(line.0[slot].tag() == tag) << slot;
-        let found = is_at(0) | is_at(1) | is_at(2) | is_at(3);
+        let found = matching(std::array::from_fn(|slot| line.0[slot].tag()), tag);
         let slot = line.0.get(usize::try_from(found.trailing_zeros()).ok()?)?;
         Some((slot, tag, slot.value()?))
     }

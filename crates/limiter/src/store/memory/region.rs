@@ -60,19 +60,6 @@ impl Region {
     }
 }
 
-/// Fetches whatever something lies in, and does not wait for it.
-#[inline]
-pub(crate) fn prefetch<T: ?Sized>(what: &T) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch of any address is harmless, and this is one of ours.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(what).cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = what;
-}
-
 #[cfg(target_os = "linux")]
 mod system {
     //! Linux: an anonymous mapping, aligned to a huge page if it is as large as one.

@@ -49,6 +49,12 @@ impl Tag {
         Self((id & REST_MASK) << KIND_BITS | kind as u64)
     }
 
+    /// As it is kept.
+    #[inline]
+    pub(crate) const fn bits(self) -> u64 {
+        self.0
+    }
+
     /// What the value means; 0 for a slot without a key.
     #[inline]
     pub(crate) const fn kind(self) -> u16 {
