@@ -60,8 +60,8 @@ fn edited(mut text: String, file: &str) -> String {
 /// The text in which each mutant of this file can be switched on by its number.
 fn switched(text: String, file: &str) -> String {
     let mut switched = text.clone();
-    for (number, mutant) in MUTANTS.iter().enumerate().filter(|(_, mutant)| mutant.file == file) {
-        for edit in mutant.edits {
+    for (number, mutant) in MUTANTS.iter().enumerate() {
+        for edit in mutant.edits.iter().filter(|edit| edit.file == file) {
             let (shipped, after, broken) = (edit.shipped, edit.after, edit.broken);
             let found = format!("{after}{shipped}");
             assert_stands_once(&text, &found, file);

@@ -1,6 +1,5 @@
-//! Measures limiters in memory side by side: time per decision, resident memory per key, worst latency. It
-//! prints one measurement a line; what they mean is for the reader, and the tables are made by `cargo xtask
-//! bench memory`.
+//! Measures limiters in memory side by side: time, memory, worst latency. It prints one measurement a line;
+//! the tables are made by `cargo xtask bench memory`.
 
 mod child;
 mod floor;
@@ -27,7 +26,7 @@ usage: memory [quick] [only WORKLOAD]
 
 /// Everybody who is measured. Ours come first, and so stand first in the tables.
 fn candidates() -> Vec<Candidate> {
-    ours::candidates().into_iter().chain(peers::candidates()).chain(floor::candidates()).collect()
+    [ours::candidates(), peers::candidates(), floor::candidates()].into_iter().flatten().collect()
 }
 
 fn main() -> Result<(), String> {

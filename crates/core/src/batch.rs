@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use crate::{Change, Decision, Hit, Micros, Mode, Outcome, Retry, Target, decide, peek};
 
 /// The answer to several hits at one instant.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Batch {
     /// Whether every enforced hit fits.
     pub granted: bool,
@@ -43,69 +43,93 @@ pub struct Batch {
 /// ```
 #[must_use]
 pub fn decide_batch(targets: &[Target<'_>], hits: &[Hit], now: Micros) -> Batch {
-    let mut tab = Tab { targets, now, taken: Vec::new() };
-    let mut decided: Vec<Option<Decided>> = Vec::with_capacity(hits.len());
-    let mut granted = true;
-    for hit in hits {
-        let answer = (hit.mode == Mode::Enforced).then(|| tab.enforced(hit));
-        granted &= answer.as_ref().is_none_or(|(_, decision)| decision.granted());
-        decided.push(answer);
-    }
-    if !granted {
-        let decisions = hits.iter().zip(decided).map(|(hit, answer)| tab.uncharged(hit, answer)).collect();
-        return Batch { granted, decisions, changes: Vec::new() };
-    }
-    let answers: Vec<_> =
-        hits.iter().zip(decided).map(|(hit, answer)| answer.unwrap_or_else(|| tab.shadow(hit))).collect();
-    let mut batch = Batch { granted, decisions: Vec::with_capacity(hits.len()), changes: Vec::new() };
-    for (hit, (change, decision)) in hits.iter().zip(answers) {
-        // A target's change is that of the last hit on it, which was decided for the sum of them all.
-        if decision.granted() && hit.cost > 0 && decision.charged == tab.taken(hit.target) {
-            batch.changes.push((hit.target, change));
-        }
-        batch.decisions.push(Decision { charged: decision.charged.min(hit.cost), ..decision });
-    }
+    let mut batch = Batch::default();
+    decide_batch_into(targets, hits, now, &mut batch);
     batch
+}
+
+/// As [`decide_batch`], into a batch whose memory is used again; what was in it is gone.
+pub fn decide_batch_into(targets: &[Target<'_>], hits: &[Hit], now: Micros, batch: &mut Batch) {
+    let tab = Tab { targets, hits, now };
+    batch.granted = true;
+    batch.decisions.clear();
+    batch.changes.clear();
+    for (place, hit) in hits.iter().enumerate() {
+        let (change, decision) = match hit.mode {
+            Mode::Enforced => tab.enforced(place, hit),
+            // Answered below, when it is known what the others take.
+            Mode::Shadow => (Change::Keep, missing(now)),
+        };
+        batch.granted &= hit.mode == Mode::Shadow || decision.granted();
+        batch.add(hit, change, decision);
+    }
+    if !batch.granted {
+        batch.changes.clear();
+        for (hit, decision) in hits.iter().zip(&mut batch.decisions) {
+            *decision = tab.uncharged(hit, decision.outcome);
+        }
+        return;
+    }
+    for (place, hit) in hits.iter().enumerate().filter(|(_, hit)| hit.mode == Mode::Shadow) {
+        let (change, decision) = tab.shadow(place, hit, &batch.decisions);
+        batch.replace(place, hit, change, decision);
+    }
+}
+
+impl Batch {
+    fn add(&mut self, hit: &Hit, change: Change, decision: Decision) {
+        let place = self.decisions.len();
+        self.decisions.push(decision);
+        self.replace(place, hit, change, decision);
+    }
+
+    /// Sets the answer to a hit. A target's change is that of the last hit on it, which was decided for the sum of them all.
+    fn replace(&mut self, place: usize, hit: &Hit, change: Change, decision: Decision) {
+        if let Some(kept) = self.decisions.get_mut(place) {
+            *kept = Decision { charged: decision.charged.min(hit.cost), ..decision };
+        }
+        if decision.granted() && hit.cost > 0 {
+            match self.changes.iter_mut().find(|(target, _)| *target == hit.target) {
+                Some((_, earlier)) => *earlier = change,
+                None => self.changes.push((hit.target, change)),
+            }
+        }
+    }
 }
 
 type Decided = (Change, Decision);
 
-/// The targets of a batch, and what its hits so far have taken from each.
+/// The hits of a batch and their targets.
 struct Tab<'a> {
     targets: &'a [Target<'a>],
+    hits: &'a [Hit],
     now: Micros,
-    taken: Vec<(usize, u64)>,
 }
 
 impl Tab<'_> {
-    fn taken(&self, target: usize) -> u64 {
-        self.taken.iter().find(|(taken, _)| *taken == target).map_or(0, |(_, sum)| *sum)
-    }
-
-    fn take(&mut self, target: usize, sum: u64) {
-        match self.taken.iter_mut().find(|(taken, _)| *taken == target) {
-            Some((_, taken)) => *taken = sum,
-            None => self.taken.push((target, sum)),
-        }
+    /// What hits on a target take, of those for which it is asked.
+    fn sum(&self, target: usize, of: impl Fn(usize, &Hit) -> bool) -> u64 {
+        let hits =
+            self.hits.iter().enumerate().filter(|(place, hit)| hit.target == target && of(*place, hit));
+        hits.fold(0, |sum: u64, (_, hit)| sum.saturating_add(hit.cost))
     }
 
     /// An enforced hit, together with those before it. One that does not fit still counts for those after it: the batch
     /// waits for all of them.
-    fn enforced(&mut self, hit: &Hit) -> Decided {
+    fn enforced(&self, place: usize, hit: &Hit) -> Decided {
         let Some(target) = self.targets.get(hit.target) else { return (Change::Keep, missing(self.now)) };
-        let sum = self.taken(hit.target).saturating_add(hit.cost);
-        self.take(hit.target, sum);
-        decide(target.limit, target.state, self.now, sum)
+        let before = self.sum(hit.target, |other, hit| hit.mode == Mode::Enforced && other < place);
+        decide(target.limit, target.state, self.now, before.saturating_add(hit.cost))
     }
 
     /// A shadow hit in a granted batch: on top of what is charged, or left out.
-    fn shadow(&mut self, hit: &Hit) -> Decided {
+    fn shadow(&self, place: usize, hit: &Hit, decisions: &[Decision]) -> Decided {
         let Some(target) = self.targets.get(hit.target) else { return (Change::Keep, missing(self.now)) };
-        let taken = self.taken(hit.target);
-        let sum = taken.saturating_add(hit.cost);
-        let (change, decision) = decide(target.limit, target.state, self.now, sum);
+        let is_charged = |other: usize| decisions.get(other).is_some_and(Decision::granted);
+        let taken = self
+            .sum(hit.target, |other, hit| hit.mode == Mode::Enforced || (other < place && is_charged(other)));
+        let (change, decision) = decide(target.limit, target.state, self.now, taken.saturating_add(hit.cost));
         if decision.granted() {
-            self.take(hit.target, sum);
             return (change, decision);
         }
         if taken == 0 {
@@ -118,16 +142,14 @@ impl Tab<'_> {
     }
 
     /// A hit in a refused batch: its outcome, and the numbers of the uncharged key.
-    fn uncharged(&self, hit: &Hit, answer: Option<Decided>) -> Decision {
+    fn uncharged(&self, hit: &Hit, asked: Outcome) -> Decision {
         let Some(target) = self.targets.get(hit.target) else { return missing(self.now) };
-        match answer {
-            None => peek(target.limit, target.state, self.now, hit.cost),
-            Some((_, asked)) => {
-                // A cost of 0 is always granted, whatever comes before it.
-                let outcome = if hit.cost == 0 { Outcome::Granted } else { asked.outcome };
-                Decision { outcome, ..decide(target.limit, target.state, self.now, 0).1 }
-            }
+        if hit.mode == Mode::Shadow {
+            return peek(target.limit, target.state, self.now, hit.cost);
         }
+        // A cost of 0 is always granted, whatever comes before it.
+        let outcome = if hit.cost == 0 { Outcome::Granted } else { asked };
+        Decision { outcome, ..decide(target.limit, target.state, self.now, 0).1 }
     }
 }
 

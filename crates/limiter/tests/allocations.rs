@@ -100,3 +100,25 @@ fn several_limits_at_once_and_a_pipeline_allocate_nothing() {
     });
     assert_eq!(count, 0);
 }
+
+#[test]
+fn limits_of_several_kinds_at_once_allocate_nothing() {
+    let limiter = Limiter::new().unwrap();
+    let limits = [
+        Limit::token_bucket(1_000_000, 1, Micros::HOUR),
+        Limit::fixed_window(1_000_000, Window::Every(Micros::DAY)),
+        Limit::sliding_window(1_000_000, Micros::DAY),
+        Limit::sliding_window_buckets(1_000_000, Micros::DAY, 4),
+    ];
+    let limits = limits.map(|limit| limiter.limit(&format!("{limit:?}"), limit.unwrap()));
+    let hits = limits.each_ref().map(|limit| limit.hit("ada"));
+    let shadowed = [hits[0], hits[1].shadow(), hits[2]];
+    let too_much = [hits[0], hits[1].cost(2_000_000), hits[3]];
+    let ask = || {
+        assert!(limiter.charge(&hits).unwrap().granted());
+        assert!(limiter.charge(&shadowed).unwrap().granted());
+        assert!(!limiter.charge(&too_much).unwrap().granted());
+    };
+    ask();
+    assert_eq!(allocations(|| (0..100).for_each(|_| ask())), 0);
+}

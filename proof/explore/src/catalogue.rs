@@ -6,8 +6,6 @@
 pub struct Mutant {
     /// What it does not do.
     pub name: &'static str,
-    /// The file, without `.rs`.
-    pub file: &'static str,
     /// What is different.
     pub edits: &'static [Edit],
     /// The scenario that notices.
@@ -17,6 +15,8 @@ pub struct Mutant {
 /// One changed expression.
 #[derive(Clone, Copy, Debug)]
 pub struct Edit {
+    /// The file, without `.rs`.
+    pub file: &'static str,
     /// What stands before it, if it takes that to find it.
     pub after: &'static str,
     /// The expression as it ships.
@@ -25,53 +25,107 @@ pub struct Edit {
     pub broken: &'static str,
 }
 
-const fn edit(after: &'static str, shipped: &'static str, broken: &'static str) -> Edit {
-    Edit { after, shipped, broken }
+const fn edit(file: &'static str, after: &'static str, shipped: &'static str, broken: &'static str) -> Edit {
+    Edit { file, after, shipped, broken }
 }
 
-const fn mutant(
-    name: &'static str,
-    file: &'static str,
-    edits: &'static [Edit],
-    noticed_by: &'static str,
-) -> Mutant {
-    Mutant { name, file, edits, noticed_by }
+const fn mutant(name: &'static str, edits: &'static [Edit], noticed_by: &'static str) -> Mutant {
+    Mutant { name, edits, noticed_by }
 }
 
 /// Every mutant.
 pub const MUTANTS: &[Mutant] = &[
     mutant(
         "a new key is put in without the lock of its home",
-        "table",
-        &[edit("", "first.try_lock()", "Some(first.held() & !(1 << 63))")],
+        &[edit("table", "", "first.try_lock()", "Some(first.held() & !(1 << 63))")],
         "grow and add",
     ),
     mutant(
         "a slot is locked, and may be another key's by then",
-        "table",
-        &[edit("let tag = slot.tag();\n            if ", "tag.is_of(id)", "true")],
+        &[edit("table", "let tag = slot.tag();\n            if ", "tag.is_of(id)", "true")],
         "reuse and charge",
     ),
     mutant(
         "a slot that was read is locked, and may be another key's by then",
-        "table",
-        &[edit("", "slot.tag() != tag", "false")],
+        &[edit("table", "", "slot.tag() != tag", "false")],
         "reuse with the same value",
     ),
     mutant(
         "a key that is not found was never there",
-        "table",
-        &[edit("None if ", "self.home(id) == home", "true")],
+        &[edit("table", "None if ", "self.home(id) == home", "true")],
         "read and move",
     ),
     mutant(
         "two threads move at once",
-        "waiting",
         &[edit(
+            "waiting",
             "let taken = ",
             "free && mover.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok()",
             "free",
         )],
+        "grow and add",
+    ),
+    mutant(
+        "a new key is put where the table has been moved from",
+        &[
+            edit("table", "", "self.home(id) != home", "false"),
+            edit("moving", "slot.rename(Tag::DEAD);\n            ", "slot.retire()", "slot.unlock(0)"),
+        ],
+        "go on moving and add",
+    ),
+    mutant(
+        "a free slot is taken that somebody else has taken meanwhile",
+        &[edit("table", "let same = ", "slot.tag() == tag", "true")],
+        "two homes and one free slot",
+    ),
+    mutant(
+        "a search ends at a slot that was used before",
+        &[edit("table", "last |= ", "tag == Tag::EMPTY", "tag.vacant()")],
+        "forget and charge away from home",
+    ),
+    mutant(
+        "a value is read without its tag",
+        &[edit("slot", "", "self.tag() == tag", "true")],
+        "read once and reuse",
+    ),
+    mutant(
+        "a value is read once",
+        &[edit("slot", "", "self.word.load(Ordering::Acquire) == value | OPEN", "true")],
+        "read, reuse and back",
+    ),
+    mutant(
+        "a lock is let go without what was written under it",
+        &[edit("slot", "self.word.store(value | OPEN, ", "Ordering::Release", "Ordering::Relaxed")],
+        "read once and reuse",
+    ),
+    mutant(
+        "the frontier passes without what was moved",
+        &[edit(
+            "moving",
+            "Map { frontier: from.line + 1, ..map }.pack(), ",
+            "Ordering::Release",
+            "Ordering::Relaxed",
+        )],
+        "read and move",
+    ),
+    mutant(
+        "old slots are given up before the frontier passes",
+        &[edit(
+            "moving",
+            "moved = self.put(region, id, (tag, slot.held()), keeper).map(|()| ",
+            "count + 1",
+            "{ slot.rename(Tag::DEAD); slot.unlock(0); count + 1 }",
+        )],
+        "read and move",
+    ),
+    mutant(
+        "a key that moves is taken from a slot that is another one's by then",
+        &[edit("waiting", "if ", "is_right(tag)", "true")],
+        "move and reuse away from home",
+    ),
+    mutant(
+        "whoever could not help to move has done all that can be done",
+        &[edit("moving", "", "!(begun && helped)", "false")],
         "grow and add",
     ),
 ];

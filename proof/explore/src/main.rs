@@ -1,13 +1,16 @@
-//! Goes through all orders of every scenario, however long it takes, and prints how many they were. CI tries some of them.
+//! Goes through the orders of every scenario, and prints how many they were and whether that was all. CI tries some of them.
 #![expect(clippy::print_stdout, reason = "a command-line tool")]
 
-use tollgate_explore::scenarios::ALL;
+use tollgate_explore::scenarios::{ALL, ORDERS_MAX};
 
 fn main() {
-    let most = std::env::args().nth(1).and_then(|most| most.parse().ok());
-    println!("| scenario | orders | something wrong |\n|---|---|---|");
+    let most = std::env::args().nth(1).and_then(|most| most.parse().ok()).unwrap_or(ORDERS_MAX);
+    println!(
+        "| scenario | stopped at most | orders | all there are | something wrong |\n|---|---|---|---|---|"
+    );
     for scenario in ALL {
-        let orders = scenario.explore(most);
-        println!("| {} | {orders} | 0 |", scenario.name);
+        let orders = scenario.explore(Some(most));
+        let all = if orders + 1 < most { "yes" } else { "no" };
+        println!("| {} | {} | {orders} | {all} | 0 |", scenario.name, scenario.preemptions_max);
     }
 }

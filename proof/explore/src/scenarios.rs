@@ -19,12 +19,15 @@ pub struct Scenario {
     /// What happens in it.
     pub name: &'static str,
     /// A thread is stopped this often at the most, at any point; the others go on until they have to wait.
-    preemptions_max: usize,
+    pub preemptions_max: usize,
     run: fn(),
 }
 
-/// CI tries so many orders of each scenario; `cargo xtask proof explore` tries all.
+/// CI tries so many orders of each scenario.
 pub const ORDERS_IN_CI: usize = 2_000;
+/// `cargo xtask proof explore` tries all, or so many if there are more: a thread that waits for another one can do so in any
+/// number of ways.
+pub const ORDERS_MAX: usize = 300_000;
 
 /// Nobody gets that far who does not wait for ever.
 const STEPS_MAX: usize = 20_000;
@@ -38,16 +41,25 @@ pub const ALL: &[Scenario] = &[
     Scenario { name: "reuse of the first slot", preemptions_max: 2, run: reusing::the_first_slot },
     Scenario { name: "reuse with the same value", preemptions_max: 2, run: reusing::the_same_value },
     Scenario { name: "reuse without room", preemptions_max: 2, run: reusing::no_room },
+    Scenario { name: "two homes and one free slot", preemptions_max: 2, run: adding::one_free_slot },
+    Scenario {
+        name: "forget and charge away from home",
+        preemptions_max: 2,
+        run: reusing::forget_and_charge_away,
+    },
     Scenario { name: "batches in opposite order", preemptions_max: 2, run: batches::opposite_order },
     Scenario { name: "batch and move", preemptions_max: 2, run: batches::while_moving },
     Scenario { name: "read and charge", preemptions_max: 2, run: reading::during_a_charge },
+    Scenario { name: "read once and reuse", preemptions_max: 2, run: reading::once_during_a_reuse },
     Scenario { name: "read and reuse", preemptions_max: 2, run: reading::during_a_reuse },
-    Scenario { name: "read, reuse and back", preemptions_max: 2, run: reading::there_and_back },
+    Scenario { name: "read, reuse and back", preemptions_max: 3, run: reading::there_and_back },
     Scenario { name: "read and move", preemptions_max: 2, run: reading::during_a_move },
     Scenario { name: "grow and charge", preemptions_max: 2, run: moving::grow_and_charge },
     Scenario { name: "grow and add", preemptions_max: 2, run: moving::grow_and_add },
+    Scenario { name: "go on moving and add", preemptions_max: 2, run: moving::go_on_and_add },
     Scenario { name: "grow, charge and add", preemptions_max: 2, run: moving::grow_charge_and_add },
     Scenario { name: "move and charge away from home", preemptions_max: 2, run: moving::away_from_home },
+    Scenario { name: "move and reuse away from home", preemptions_max: 2, run: moving::reuse_away_from_home },
     Scenario { name: "sweep and charge", preemptions_max: 2, run: moving::sweep_and_charge },
     Scenario { name: "come late with a charge", preemptions_max: 2, run: returning::late_charge },
     Scenario { name: "come late with a new key", preemptions_max: 2, run: returning::late_new_key },
@@ -82,7 +94,10 @@ fn both<A: 'static, B>(
     other: impl FnOnce(View) -> B,
 ) -> (A, B) {
     let mine = view.clone();
-    let one = loom::thread::spawn(move || one(mine));
+    let one = loom::thread::spawn(move || {
+        mine.number_thread();
+        one(mine)
+    });
     let other = other(view.clone());
     (one.join().expect("it does not panic"), other)
 }

@@ -2,12 +2,12 @@
 //! memory store does; it knows no limits and no time.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::memory::locked::{Locked, Place};
 use crate::memory::slot::Tag;
 use crate::memory::table::{Busy, Keeper, Table};
-use crate::sync::pause;
+use crate::sync::{THREAD, pause};
 
 /// A table, and what was dropped from it.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub(crate) struct Store {
     pub(crate) table: Table,
     /// How many keys were dropped. It is counted under a lock, and read when all threads are done.
     dropped: AtomicU64,
+    /// How many threads were started.
+    threads: AtomicUsize,
 }
 
 /// A store as one thread sees it: two threads are at two instants, so a value may be as good as none to one of them only.
@@ -24,6 +26,8 @@ pub(crate) struct View {
     /// The values that are as good as none.
     pub(crate) none: &'static [u64],
     pub(crate) homes_max: usize,
+    /// Whether a full table that cannot grow is looked through for keys that are as good as none.
+    pub(crate) looks: bool,
     /// What the thread writes into the tags of its keys.
     pub(crate) kind: u16,
 }
@@ -42,7 +46,7 @@ impl Keeper for View {
     }
 
     fn is_time_to_look(&self) -> bool {
-        true
+        self.looks
     }
 }
 
@@ -54,15 +58,15 @@ impl View {
     /// A store with so many homes, which cannot become more, and these keys. 0 is as good as none.
     pub(crate) fn new(homes: usize, keys: &[(u64, u64)]) -> Self {
         let table = Table::new(homes).expect("there is memory");
-        let store = Arc::new(Store { table, dropped: AtomicU64::new(0) });
-        let view = Self { store, none: &[], homes_max: homes, kind: 1 };
+        let store = Arc::new(Store { table, dropped: AtomicU64::new(0), threads: AtomicUsize::new(0) });
+        let view = Self { store, none: &[], homes_max: homes, looks: false, kind: 1 };
         for &(id, value) in keys {
             view.charge(id, value).expect("the scenario begins with keys that fit");
         }
         Self { none: &[0], ..view }
     }
 
-    fn table(&self) -> &Table {
+    pub(crate) fn table(&self) -> &Table {
         &self.store.table
     }
 
@@ -138,6 +142,17 @@ impl View {
         }
     }
 
+    /// Forgets a key, as `Memory::reset` does.
+    pub(crate) fn forget(&self, id: u64) {
+        loop {
+            match self.table().try_lock(id, true, self) {
+                Ok(Place::Slot(locked)) => return locked.forget(),
+                Ok(Place::Full(held)) => return held.leave(),
+                Err(Busy) => pause(0),
+            }
+        }
+    }
+
     /// What a refusal sees: the value of a key, without a lock.
     pub(crate) fn read(&self, id: u64) -> Option<u64> {
         let (_, tag, value) = self.table().read(id)?;
@@ -152,6 +167,22 @@ impl View {
             pause(0);
             self.table().help(usize::MAX, self);
         }
+    }
+
+    /// Gives the thread that calls it a number of its own. The one that made the store has number 0.
+    pub(crate) fn number_thread(&self) {
+        THREAD.with(|number| number.set(self.store.threads.fetch_add(1, Ordering::Relaxed) + 1));
+    }
+
+    /// Begins to move a table in which enough keys are as good as none, and moves nothing yet.
+    pub(crate) fn begin_to_sweep(&self) {
+        self.table().sweep(&Self { looks: true, ..self.clone() });
+        assert!(self.table().is_moving(), "there is something to get rid of");
+    }
+
+    /// Moves what can be moved without waiting for its turn.
+    pub(crate) fn help(&self) {
+        self.table().help(usize::MAX, self);
     }
 
     /// All keys and their values, in order. Only when the other threads are done.

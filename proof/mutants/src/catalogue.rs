@@ -199,14 +199,20 @@ pub const MUTANTS: &[Mutant] = &[
     ),
     mutant("algorithm/list", "taken == entry.cost", "taken > entry.cost"),
     // Batches.
+    mutant("batch", "before.saturating_add(hit.cost)", "before.max(hit.cost)"),
+    mutant("batch", "taken.saturating_add(hit.cost)", "taken.max(hit.cost)"),
     mutant(
         "batch",
-        "self.taken(hit.target).saturating_add(hit.cost)",
-        "self.taken(hit.target).max(hit.cost)",
+        "hit.mode == Mode::Enforced && other < place",
+        "hit.mode == Mode::Enforced && other > place",
     ),
-    mutant("batch", "taken.saturating_add(hit.cost)", "taken.max(hit.cost)"),
-    mutant("batch", "hit.mode == Mode::Enforced", "hit.mode != Mode::Enforced"),
+    mutant(
+        "batch",
+        "hit.mode == Mode::Enforced || (other < place && is_charged(other))",
+        "hit.mode == Mode::Enforced",
+    ),
     mutant("batch", "hit.cost == 0", "hit.cost != 0"),
     mutant("batch", "decision.charged.min(hit.cost)", "decision.charged.max(hit.cost)"),
-    mutant("batch", "decision.charged == tab.taken(hit.target)", "decision.charged != tab.taken(hit.target)"),
+    mutant("batch", "decision.granted() && hit.cost > 0", "decision.granted() && hit.cost > 1"),
+    mutant("batch", "*target == hit.target", "*target != hit.target"),
 ];

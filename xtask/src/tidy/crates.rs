@@ -12,7 +12,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("memory", MEMORY, &[]),
     ("tollgate-explore", &["loom"], &[]),
     ("tollgate-storm", &["tollgate"], &[]),
-    ("tollgate", LIMITER, &["siphasher", "tollgate-proof"]),
+    ("tollgate", LIMITER, &["aes", "cmac", "siphasher", "tollgate-proof"]),
 ];
 
 /// Everybody that is measured in memory.

@@ -1,6 +1,7 @@
 //! The memory store: exact under any number of threads, bounded in bytes, without a thread of its own. It decides one hit
 //! here and several in `memory/batch.rs`; names and verdicts are the front door's.
 
+pub(crate) mod asking;
 pub(crate) mod batch;
 pub(crate) mod cells;
 pub(crate) mod deciding;
@@ -24,17 +25,18 @@ pub(crate) mod words;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+pub(crate) use asking::{Ask, Charged, Found, Given, NoRoom, Weight};
 use cells::Cells;
 use deciding::asked;
 use locked::Place;
 use map::Spot;
 use moving::{MOVED_LINES_PER_CHARGE, MOVED_LINES_PER_NEW_KEY};
-use rates::{FRESH, IN_A_CELL, Narrow, Rates, Raw};
+use rates::{FRESH, IN_A_CELL, Rates, Raw};
 use region::PIECE_BYTES;
 use shared::Shared;
-use slot::{Line, Slot, Tag};
+use slot::{Line, Tag};
 use table::{Keeper, Table};
-use tollgate_core::{Limit, Micros, Receipt};
+use tollgate_core::{Limit, Micros};
 
 use crate::clock::{Calendar, Clock};
 use crate::limit::Registered;
@@ -64,69 +66,11 @@ pub(crate) struct Memory {
     looked: AtomicU64,
 }
 
-/// What is asked about one key.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Ask<'a> {
-    /// Charge this cost, or nothing.
-    Charge(u64),
-    /// Say what a charge would answer.
-    Peek(u64),
-    /// Charge as much as fits.
-    UpTo(u64),
-    /// Charge this cost whether it fits or not.
-    Settle(u64),
-    /// Give back so much of a charge.
-    Refund(&'a Receipt, u64),
-}
-
-/// The answer about one key.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Given {
-    pub(crate) decision: tollgate_core::Decision,
-    /// Whether it was decided by a cell that new keys have in common, because there is no room.
-    pub(crate) shared: bool,
-    /// Whether the key has a slot.
-    pub(crate) known: bool,
-}
-
-/// The answer to a charge, whose numbers may not have been worked out yet.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Charged<'a> {
-    Word(&'a Narrow, Raw),
-    Given(Given),
-}
-
-impl Charged<'_> {
-    /// With its numbers.
-    pub(crate) fn given(self, now: Micros) -> Given {
-        match self {
-            Self::Word(narrow, raw) => {
-                Given { decision: narrow.decision(&raw, now), shared: false, known: true }
-            }
-            Self::Given(given) => given,
-        }
-    }
-}
-
-/// There is no room for the key, and not even a cell to have in common: it cannot be told.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct NoRoom;
-
 /// A key of a limit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Whose<'a> {
     pub(crate) limit: &'a Registered,
     pub(crate) id: u64,
-}
-
-/// A slot, and the tag and value that were found in it.
-pub(crate) type Found<'a> = (&'a Slot, Tag, u64);
-
-/// A hit on a key whose debt is a word.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Weight<'a> {
-    pub(crate) narrow: &'a Narrow,
-    pub(crate) cost: u64,
 }
 
 /// The store at an instant, as the table sees it.

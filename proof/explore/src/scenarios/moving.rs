@@ -52,3 +52,31 @@ pub(super) fn sweep_and_charge() {
     assert_eq!(charged, Ok(()));
     assert_eq!(view.contents(), [(A, 1), (B, 1)]);
 }
+
+/// The table has begun to move. One thread goes on with it, another one puts a key in.
+pub(super) fn go_on_and_add() {
+    let view = View::new(2, &[(A, 1), (B, 0)]);
+    view.begin_to_sweep();
+    let (added, ()) = both(&view, |view| view.charge(C, 1), |view| view.help());
+    assert_eq!(added, Ok(()));
+    view.help();
+    assert_eq!(view.contents(), [(A, 1), (C, 1)]);
+}
+
+/// The table has begun to move. A key that stands in the line after its home is as good as none to one thread, which gives
+/// its slot to another key, and alive to the one that moves it.
+pub(super) fn reuse_away_from_home() {
+    let high = u64::MAX >> 10;
+    let view = View::new(2, &[(A, 5), (B, 0), (C, 1), (high, 0)]);
+    view.begin_to_sweep();
+    let other = View { none: &[1], ..view.clone() };
+    let (added, ()) = both(&view, move |_| other.charge(high - 1, 7), |view| view.help());
+    assert_eq!(added, Ok(()));
+    view.help();
+    let c = view.read(C);
+    assert_eq!(c, if c.is_some() { Some(1) } else { None });
+    let expected: Vec<_> = [(A, 5)].into_iter().chain(c.map(|c| (C, c))).chain([(high - 1, 7)]).collect();
+    // What is as good as none may have been moved by the one to whom it is not.
+    let alive: Vec<_> = view.contents().into_iter().filter(|(_, value)| *value > 0).collect();
+    assert_eq!(alive, expected);
+}

@@ -17,6 +17,14 @@ pub(super) fn during_a_charge() {
     assert!(allowed(read.0) && allowed(read.1) && read.0 <= read.1, "{read:?}");
 }
 
+/// The slot is given to another key meanwhile; a single look.
+pub(super) fn once_during_a_reuse() {
+    let view = View::new(1, &[(F, 5), (A, 0)]);
+    let (charged, read) = both(&view, |view| view.charge(B, 7), |view| view.read(A));
+    assert_eq!(charged, Ok(()));
+    assert!([None, Some(0)].contains(&read), "{read:?}");
+}
+
 /// The slot is given to another key meanwhile.
 pub(super) fn during_a_reuse() {
     let view = View::new(1, &[(F, 5), (A, 0)]);

@@ -42,3 +42,12 @@ pub(super) fn no_room() {
     assert_eq!(stand, charged.into_iter().flatten().collect::<Vec<_>>());
     assert_eq!(view.contents().iter().map(|(_, value)| value).sum::<u64>(), 6);
 }
+
+/// A key is forgotten while one is charged that stands behind it, in the line after their home.
+pub(super) fn forget_and_charge_away() {
+    let view = View::new(2, &[(F, 5), (A, 1), (B, 1)]);
+    let (forgotten, charged) = both(&view, |view| view.forget(A), |view| view.charge(B, 1));
+    assert_eq!((forgotten, charged), ((), Ok(())));
+    assert_eq!(view.charge(B, 1), Ok(()));
+    assert_eq!(view.contents(), [(F, 5), (B, 3)]);
+}

@@ -4,10 +4,11 @@
 //! First every key gets a slot; then all slots are locked, in the order of identities, and whoever cannot have one lets go
 //! of all and starts over; then it is decided, and written, and the locks are let go. Nobody ever sees half of it.
 
+use std::cell::Cell;
 use std::sync::MutexGuard;
 
 use smallvec::SmallVec;
-use tollgate_core::{Batch, Decision, Hit, Limit, Micros, Mode, State, Target, decide_batch};
+use tollgate_core::{Batch, Decision, Hit, Limit, Micros, Mode, State, Target, decide_batch_into};
 
 use super::deciding::Taken;
 use super::locked::{Held, Locked, Place};
@@ -219,9 +220,8 @@ impl Memory {
             grip.let_go();
             return Err(NoRoom);
         };
-        let Batch { granted, decisions, changes } =
-            decided(charges, members, taken.iter().map(|taken| taken.state.as_ref()), now);
-        for (target, change) in changes {
+        let mut batch = decided(charges, members, taken.iter().map(|taken| taken.state.as_ref()), now);
+        for (target, change) in batch.changes.drain(..) {
             let shared = members.get(target).is_some_and(|member| member.shared);
             if let Some(taken) = taken.get_mut(target) {
                 let change = if shared {
@@ -234,7 +234,7 @@ impl Memory {
             }
         }
         self.put_in_all(members, taken, grip, now);
-        Ok(Answered { granted, given: given(charges, members, decisions) })
+        Ok(answered(charges, members, batch))
     }
 
     /// A copy of where the keys stand that this one has its cell in common with.
@@ -355,22 +355,29 @@ pub(super) fn decided<'a>(
 ) -> Batch {
     let target =
         |(member, state): (&'a Member<'_>, Option<&'a State>)| Target { limit: &member.dated, state };
-    let mut targets: SmallVec<[Target<'_>; 4]> = members.iter().zip(states).map(target).collect();
+    let mut targets: SmallVec<[Target<'_>; 5]> = members.iter().zip(states).map(target).collect();
     targets.push(Target { limit: &Limit::Unlimited, state: None });
     let hit =
         |charge: &Charge<'_>| Hit { target: place_of(charge, members), cost: charge.cost, mode: charge.mode };
     let hits: SmallVec<[Hit; 4]> = charges.iter().map(hit).collect();
-    decide_batch(&targets, &hits, now)
+    let mut batch = SCRATCH.take();
+    decide_batch_into(&targets, &hits, now, &mut batch);
+    batch
 }
 
-pub(super) fn given(
-    charges: &[Charge<'_>],
-    members: &[Member<'_>],
-    decisions: Vec<Decision>,
-) -> SmallVec<[Given; 4]> {
-    let one = |(charge, decision): (&Charge<'_>, Decision)| {
+thread_local! {
+    /// The memory of the last batch of this thread, so that the next one needs none.
+    static SCRATCH: Cell<Batch> = Cell::new(Batch::default());
+}
+
+/// The answer to the charges of a batch that has been decided and written.
+pub(super) fn answered(charges: &[Charge<'_>], members: &[Member<'_>], batch: Batch) -> Answered {
+    let one = |(charge, decision): (&Charge<'_>, &Decision)| {
         let shared = members.get(place_of(charge, members)).is_some_and(|member| member.shared);
-        Given { decision, shared, known: !shared }
+        Given { decision: *decision, shared, known: !shared }
     };
-    charges.iter().zip(decisions).map(one).collect()
+    let given = charges.iter().zip(&batch.decisions).map(one).collect();
+    let granted = batch.granted;
+    SCRATCH.set(batch);
+    Answered { granted, given }
 }

@@ -2,6 +2,8 @@
 
 use super::look::{matching, prefetch};
 use super::slot::{Line, Slot, Tag};
+use super::table::{Area, Table};
+use crate::sync::Ordering;
 
 /// Six bits each for the two regions, one that says that there are two, and the rest for the frontier.
 const REGION_BITS: u32 = 6;
@@ -55,5 +57,23 @@ impl<'a> Spot<'a> {
         let found = matching(std::array::from_fn(|slot| line.0[slot].tag()), tag);
         let slot = line.0.get(usize::try_from(found.trailing_zeros()).ok()?)?;
         Some((slot, tag, slot.value()?))
+    }
+}
+
+impl Table {
+    /// Where a key is looked for first.
+    #[inline]
+    pub(crate) fn spot<'a>(&'a self, id: u64) -> Spot<'a> {
+        let map = Map::unpack(self.map.load(Ordering::Acquire));
+        if map.oldest.is_some() {
+            let home = self.home_on(map, id);
+            return Spot(self.lines(home.region).get(home.line));
+        }
+        let line_in = |area: &'a Area| {
+            #[expect(clippy::cast_possible_truncation, reason = "a number of lines in memory")]
+            let line = self.line_of(id, area.homes.load(Ordering::Relaxed) as usize);
+            area.region.get()?.lines().get(line)
+        };
+        Spot(self.areas.get(map.newest).and_then(line_in))
     }
 }

@@ -78,16 +78,13 @@ impl Table {
     }
 
     /// Begins to move because a new key found no room where it has to be, and moves a good part at once. Returns whether
-    /// that has changed anything.
+    /// it is worth looking again: something has changed, or somebody else had the right to move.
     pub(crate) fn make_room(&self, keeper: &impl Keeper) -> bool {
         let before = self.map.load(Ordering::Acquire);
         let map = Map::unpack(before);
-        if map.oldest.is_none() {
-            self.begin(self.homes(map.newest) / 5 * 6 + 1, keeper);
-        }
-        self.help(MOVED_LINES_FOR_ROOM, keeper);
-        // In this order: whoever has let go of the right to move has said before what has moved.
-        self.mover.load(Ordering::Acquire) != 0 || self.map.load(Ordering::Acquire) != before
+        let begun = map.oldest.is_some() || self.begin(self.homes(map.newest) / 5 * 6 + 1, keeper);
+        let helped = self.help(MOVED_LINES_FOR_ROOM, keeper);
+        !(begun && helped) || self.map.load(Ordering::Acquire) != before
     }
 
     /// Begins to move if enough keys are as good as none: their cells are wanted.
@@ -107,12 +104,13 @@ impl Table {
         self.used_in(region).saturating_mul(1_000) / self.slots(region).max(1)
     }
 
-    /// Begins to move, if that makes room: to as many homes as the live keys need, or more.
-    fn begin(&self, homes_wanted: usize, keeper: &impl Keeper) {
-        let Some(_alone) = Alone::try_new(&self.mover) else { return };
+    /// Begins to move, if that makes room: to as many homes as the live keys need, or more. Returns `false` if somebody else
+    /// had the right to.
+    fn begin(&self, homes_wanted: usize, keeper: &impl Keeper) -> bool {
+        let Some(_alone) = Alone::try_new(&self.mover) else { return false };
         let map = Map::unpack(self.map.load(Ordering::Acquire));
         if map.oldest.is_some() {
-            return;
+            return true;
         }
         let (live, homes_now) = (self.live_estimate(map.newest, keeper), self.homes(map.newest));
         let fitting = live.saturating_mul(1_000) / (LOAD_AFTER_MOVE * LINE_SLOTS as u64) + 1;
@@ -126,9 +124,11 @@ impl Table {
         let helps = homes > homes_now || load_then.saturating_mul(9) / 8 < self.load(map.newest);
         let region = if helps { self.free_region(&map, homes) } else { None };
         let opened = region.filter(|region| self.open(*region, homes).is_some());
-        let Some(region) = opened else { return };
-        let moving = Map { newest: region, oldest: Some(map.newest), frontier: 0 };
-        self.map.store(moving.pack(), Ordering::Release);
+        if let Some(region) = opened {
+            let moving = Map { newest: region, oldest: Some(map.newest), frontier: 0 };
+            self.map.store(moving.pack(), Ordering::Release);
+        }
+        true
     }
 
     /// A region that is not in use and large enough, or not there yet.
@@ -165,19 +165,21 @@ impl Table {
         Map::unpack(self.map.load(Ordering::Relaxed)).oldest.is_some()
     }
 
-    /// Moves a few lines, unless somebody else is at it.
-    pub(crate) fn help(&self, lines: usize, keeper: &impl Keeper) {
-        let Some(_alone) = Alone::try_new(&self.mover) else { return };
+    /// Moves a few lines. Returns `false` if somebody else is at it.
+    pub(crate) fn help(&self, lines: usize, keeper: &impl Keeper) -> bool {
+        let Some(_alone) = Alone::try_new(&self.mover) else { return false };
         for _ in 0..lines {
             let map = Map::unpack(self.map.load(Ordering::Acquire));
-            let Some(oldest) = map.oldest else { return };
+            let Some(oldest) = map.oldest else { break };
             if map.frontier >= self.homes(oldest) + reach(self.homes(oldest)) {
-                return self.finish(map, oldest);
+                self.finish(map, oldest);
+                break;
             }
             if self.move_line(map, oldest, keeper).is_err() {
-                return;
+                break;
             }
         }
+        true
     }
 
     /// Moves the keys whose home is the line at the frontier, and gives the line up.

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 use tollgate_core::{Decision, Limit, Micros, State};
 
-use super::batch::{Answered, Charge, Member, decided, given, place_of};
+use super::batch::{Answered, Charge, Member, answered, decided, place_of};
 use super::locked::Place;
 use super::table::Busy;
 use super::{At, Memory, NoRoom};
@@ -26,15 +26,15 @@ impl Memory {
             states.push(state);
         }
         let batch = decided(charges, &members, states.iter().map(Option::as_ref), now);
-        let mut given = given(charges, &members, batch.decisions);
-        for (charge, given) in charges.iter().zip(&mut given) {
+        let mut answered = answered(charges, &members, batch);
+        for (charge, given) in charges.iter().zip(&mut answered.given) {
             let member = place_of(charge, &members);
             let state = states.get(member).and_then(Option::as_ref);
             let limit = members.get(member).map_or(&Limit::Unlimited, |member| &member.dated);
             let uncharged = tollgate_core::peek(limit, state, now, 0);
             given.decision = Decision { outcome: given.decision.outcome, ..uncharged };
         }
-        Ok(Answered { granted: batch.granted, given })
+        Ok(answered)
     }
 
     /// A copy of where a key stands, and whether it has that in common with others.

@@ -126,6 +126,12 @@ impl Slot {
         self.word.compare_exchange(value | OPEN, value, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
+    /// Takes the lock if it is free and the value is this one; if not, tells the latest value.
+    pub(crate) fn lock_as_seen(&self, value: u64) -> Result<(), u64> {
+        let taken = self.word.compare_exchange(value | OPEN, value, Ordering::Acquire, Ordering::Relaxed);
+        taken.map(drop).map_err(|word| word & !OPEN)
+    }
+
     /// The value of a slot whose lock is held.
     #[inline]
     pub(crate) fn held(&self) -> u64 {

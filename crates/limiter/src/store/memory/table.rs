@@ -16,7 +16,7 @@
 use std::sync::OnceLock;
 
 use super::locked::{Held, Locked, Place};
-use super::map::{Map, Spot};
+use super::map::Map;
 use super::region::Region;
 use super::slot::{LINE_SLOTS, Line, REST_BITS, REST_MASK, Slot, Tag};
 use super::waiting::Alone;
@@ -148,7 +148,7 @@ impl Table {
     }
 
     #[inline]
-    fn home_on(&self, map: Map, id: u64) -> Home {
+    pub(super) fn home_on(&self, map: Map, id: u64) -> Home {
         if let Some(oldest) = map.oldest {
             let line = self.line_of(id, self.homes(oldest));
             if line >= map.frontier {
@@ -237,22 +237,6 @@ impl Table {
             slot.unlock(value);
         }
         Err(Busy)
-    }
-
-    /// Where a key is looked for first.
-    #[inline]
-    pub(crate) fn spot<'a>(&'a self, id: u64) -> Spot<'a> {
-        let map = Map::unpack(self.map.load(Ordering::Acquire));
-        if map.oldest.is_some() {
-            let home = self.home_on(map, id);
-            return Spot(self.lines(home.region).get(home.line));
-        }
-        let line_in = |area: &'a Area| {
-            #[expect(clippy::cast_possible_truncation, reason = "a number of lines in memory")]
-            let line = self.line_of(id, area.homes.load(Ordering::Relaxed) as usize);
-            area.region.get()?.lines().get(line)
-        };
-        Spot(self.areas.get(map.newest).and_then(line_in))
     }
 
     /// Locks a slot that was just read, if it still is as it was.

@@ -3,4 +3,5 @@
 mod collisions;
 mod differential;
 mod laws;
+mod moving;
 mod reference;

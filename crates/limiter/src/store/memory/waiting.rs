@@ -5,10 +5,12 @@ use crate::sync::{AtomicU64, Ordering, pause};
 
 /// Waits until a slot's lock is free, and takes it. Only for the one who moves.
 pub(super) fn wait_for(slot: &Slot) -> u64 {
-    let mut times = 0;
+    let (mut times, mut seen) = (0, 0);
     loop {
-        if let Some(value) = slot.try_lock() {
-            return value;
+        // What is seen is the latest: somebody who takes and leaves the lock again and again does not keep us waiting.
+        match slot.lock_as_seen(seen) {
+            Ok(()) => return seen,
+            Err(value) => seen = value,
         }
         pause(times);
         times = u32::saturating_add(times, 1);
