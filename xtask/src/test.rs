@@ -76,7 +76,9 @@ fn format() -> Result<u64, String> {
 }
 
 fn lint() -> Result<u64, String> {
-    captured(command("cargo clippy --quiet --workspace --all-targets --locked -- -D warnings"))?;
+    captured(command(
+        "cargo clippy --quiet --workspace --all-targets --all-features --locked -- -D warnings",
+    ))?;
     captured(command(
         "cargo clippy --quiet --manifest-path bench/Cargo.toml --all-targets --locked -- -D warnings",
     ))?;
@@ -84,16 +86,17 @@ fn lint() -> Result<u64, String> {
 }
 
 fn test() -> Result<u64, String> {
-    counted(command("cargo test --workspace --all-targets --locked"))
+    counted(command("cargo test --workspace --all-targets --all-features --locked"))
 }
 
 fn doctest() -> Result<u64, String> {
     // The mutants are a copy, documentation and all: theirs is not run again.
-    counted(command("cargo test --workspace --exclude tollgate-mutants --doc --locked"))
+    counted(command("cargo test --workspace --exclude tollgate-mutants --all-features --doc --locked"))
 }
 
 fn docs() -> Result<u64, String> {
-    let mut doc = command("cargo doc --quiet --workspace --exclude tollgate-mutants --no-deps --locked");
+    let mut doc =
+        command("cargo doc --quiet --workspace --exclude tollgate-mutants --all-features --no-deps --locked");
     doc.env("RUSTDOCFLAGS", "-D warnings");
     captured(doc).map(|_| 0)
 }

@@ -88,7 +88,7 @@ impl Batch {
         if let Some(kept) = self.decisions.get_mut(place) {
             *kept = Decision { charged: decision.charged.min(hit.cost), ..decision };
         }
-        if decision.granted() && hit.cost > 0 {
+        if decision.granted() && hit.cost > 0 && change != Change::Keep {
             match self.changes.iter_mut().find(|(target, _)| *target == hit.target) {
                 Some((_, earlier)) => *earlier = change,
                 None => self.changes.push((hit.target, change)),

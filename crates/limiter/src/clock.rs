@@ -192,7 +192,7 @@ fn micros_of(duration: Duration) -> u64 {
 struct Tsc {
     clock: quanta::Clock,
     start: u64,
-    /// How many microseconds are 2^64 ticks: about 6 × 10^15, so that rounding it down takes a second off in a million years.
+    /// How many microseconds 2^64 ticks are: some 10^15, so that rounding it down takes a second off in a million years.
     micros_per_tick: u64,
     anchor: Anchor,
     /// About the highest reading so far.
@@ -204,8 +204,8 @@ impl Tsc {
     fn new() -> Self {
         let clock = quanta::Clock::new();
         let nanos = u128::from(clock.delta_as_nanos(0, 1 << 48));
-        // 2^53 would be ticks of half a nanosecond: a slower counter is not one to go by, and is not met.
-        let micros_per_tick = u64::try_from((nanos << 16) / 1_000).unwrap_or(u64::MAX).min(1 << 53);
+        // Ticks of up to a microsecond: no counter is slower.
+        let micros_per_tick = u64::try_from((nanos << 16) / 1_000).unwrap_or(u64::MAX);
         Self { start: clock.raw(), clock, micros_per_tick, anchor: Anchor::now(), highest: AtomicU64::new(0) }
     }
 
@@ -213,12 +213,10 @@ impl Tsc {
     #[inline]
     fn micros(&self) -> u64 {
         let ticks = u128::from(self.clock.raw().saturating_sub(self.start));
-        #[expect(clippy::cast_possible_truncation, reason = "the upper half of the product of two halves")]
-        let micros = (ticks * u128::from(self.micros_per_tick) >> 64) as u64;
-        // Neither is more than 2^53.
-        let now = self.anchor.wall.wrapping_add(micros);
+        let micros = ((ticks * u128::from(self.micros_per_tick)) >> 64) as u64;
+        let now = self.anchor.wall.saturating_add(micros);
         let highest = self.highest.load(Ordering::Relaxed);
-        if now > highest.wrapping_add(1_000) {
+        if now > highest.saturating_add(1_000) {
             self.highest.fetch_max(now, Ordering::Relaxed);
         }
         now.max(highest)

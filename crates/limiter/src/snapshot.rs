@@ -110,7 +110,8 @@ impl Limiter {
     /// Saves the store in a file, from which [`Builder::restore`](crate::Builder::restore) makes one like it. Returns how
     /// many keys were saved. Reservations and receipts are not.
     ///
-    /// Decisions go on meanwhile; keys that change are saved as they were at some moment. The file is written beside, made
+    /// Decisions go on meanwhile, but for new keys that the table has to grow for: they wait. Keys that change are saved as
+    /// they were at some moment. The file is written beside, made
     /// durable, and renamed, so there is always a whole one. It holds the secret by which keys are hashed: only its owner may
     /// read it.
     ///

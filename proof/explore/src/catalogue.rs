@@ -118,14 +118,4 @@ pub const MUTANTS: &[Mutant] = &[
         )],
         "read and move",
     ),
-    mutant(
-        "a key that moves is taken from a slot that is another one's by then",
-        &[edit("waiting", "if ", "is_right(tag)", "true")],
-        "move and reuse away from home",
-    ),
-    mutant(
-        "whoever could not help to move has done all that can be done",
-        &[edit("moving", "", "!(begun && helped)", "false")],
-        "grow and add",
-    ),
 ];

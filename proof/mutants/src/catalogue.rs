@@ -213,6 +213,6 @@ pub const MUTANTS: &[Mutant] = &[
     ),
     mutant("batch", "hit.cost == 0", "hit.cost != 0"),
     mutant("batch", "decision.charged.min(hit.cost)", "decision.charged.max(hit.cost)"),
-    mutant("batch", "decision.granted() && hit.cost > 0", "decision.granted() && hit.cost > 1"),
+    mutant("batch", "hit.cost > 0", "hit.cost > 1"),
     mutant("batch", "*target == hit.target", "*target != hit.target"),
 ];

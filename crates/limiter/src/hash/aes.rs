@@ -1,6 +1,9 @@
 //! AES-CMAC (RFC 4493) by the processor's own instructions: the keyed hash for keys from outside. Which hash is used is
 //! `hash.rs`.
-#![expect(unsafe_code, reason = "instructions that not every processor has: see the safety argument")]
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "instructions that not every processor has: see the safety argument")
+)]
 //!
 //! Why not a crate: the ones there are hand a block over in memory, which costs more than the ten rounds do. A key of up to
 //! 16 bytes is one block here, and stays in registers.

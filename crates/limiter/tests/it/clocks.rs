@@ -95,3 +95,24 @@ fn limiters_may_share_a_clock() {
     clock.advance(Duration::from_secs(1));
     assert!(one.charge(&[a.hit("k")]).unwrap().granted() && two.charge(&[b.hit("k")]).unwrap().granted());
 }
+
+/// The counter's ticks become microseconds at the system's rate: between two readings of the one there is as much time as
+/// between two of the other, taken just inside and just outside.
+#[cfg(feature = "tsc")]
+#[test]
+#[expect(clippy::disallowed_methods, reason = "one clock is compared with another")]
+fn the_counter_goes_as_fast_as_the_system_says() {
+    use std::time::Instant;
+    let clock = Clock::tsc();
+    let outside = Instant::now();
+    let start = clock.now();
+    let inside = Instant::now();
+    while inside.elapsed() < Duration::from_millis(50) {
+        std::hint::spin_loop();
+    }
+    let inside = inside.elapsed().as_micros();
+    let passed = u128::from(clock.now().saturating_sub(start).get());
+    let outside = outside.elapsed().as_micros();
+    assert!(passed * 1_000 >= inside * 995, "{passed} µs, and {inside} at the least");
+    assert!(passed * 1_000 <= outside * 1_005, "{passed} µs, and {outside} at the most");
+}

@@ -124,6 +124,7 @@ impl Memory {
                         return true;
                     }
                     stuck = !self.table.make_room(at);
+                    pause(times);
                 }
                 Err(Busy) => pause(times),
             }
@@ -360,7 +361,8 @@ pub(super) fn decided<'a>(
     let hit =
         |charge: &Charge<'_>| Hit { target: place_of(charge, members), cost: charge.cost, mode: charge.mode };
     let hits: SmallVec<[Hit; 4]> = charges.iter().map(hit).collect();
-    let mut batch = SCRATCH.take();
+    // At the end of a thread there may be none any more.
+    let mut batch = SCRATCH.try_with(Cell::take).unwrap_or_default();
     decide_batch_into(&targets, &hits, now, &mut batch);
     batch
 }
@@ -378,6 +380,6 @@ pub(super) fn answered(charges: &[Charge<'_>], members: &[Member<'_>], batch: Ba
     };
     let given = charges.iter().zip(&batch.decisions).map(one).collect();
     let granted = batch.granted;
-    SCRATCH.set(batch);
+    let _ = SCRATCH.try_with(|scratch| scratch.set(batch));
     Answered { granted, given }
 }

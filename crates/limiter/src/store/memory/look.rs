@@ -1,8 +1,11 @@
 //! What the processor can do to make a look at a line quick: fetch it beforehand, compare all its tags at once. Where it
 //! begins and what is found is `map.rs`.
-#![expect(
-    unsafe_code,
-    reason = "instructions that there is no other way to: harmless, and there on every processor"
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(
+        unsafe_code,
+        reason = "instructions that there is no other way to: harmless, and there on every processor"
+    )
 )]
 
 use super::slot::{LINE_SLOTS, Tag};

@@ -5,11 +5,13 @@ use super::slot::{Line, Slot, Tag};
 use super::table::{Area, Table};
 use crate::sync::Ordering;
 
-/// Six bits each for the two regions, one that says that there are two, and the rest for the frontier.
+/// Six bits each for the two regions, one that says that there are two, some for the turn, and the rest for the frontier.
 const REGION_BITS: u32 = 6;
 const REGION_MASK: u64 = (1 << REGION_BITS) - 1;
 const IS_MOVING: u64 = 1 << (2 * REGION_BITS);
-const FRONTIER_SHIFT: u32 = 2 * REGION_BITS + 1;
+const TURN_SHIFT: u32 = 2 * REGION_BITS + 1;
+const FRONTIER_SHIFT: u32 = 32;
+const TURN_MASK: u64 = (1 << (FRONTIER_SHIFT - TURN_SHIFT)) - 1;
 
 /// What a table's word about its regions says, unpacked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,6 +19,9 @@ pub(super) struct Map {
     pub(super) newest: usize,
     /// The region that is being moved from.
     pub(super) oldest: Option<usize>,
+    /// How often the table has begun to move, as far as it fits: who was away for long sees that it has, though it may
+    /// have come back.
+    pub(super) turn: u64,
     /// The first line of the oldest region whose keys have not been moved yet.
     pub(super) frontier: usize,
 }
@@ -24,7 +29,8 @@ pub(super) struct Map {
 impl Map {
     pub(super) fn pack(self) -> u64 {
         let oldest = self.oldest.map_or(0, |oldest| (oldest as u64) << REGION_BITS | IS_MOVING);
-        self.newest as u64 | oldest | (self.frontier as u64) << FRONTIER_SHIFT
+        let turn = (self.turn & TURN_MASK) << TURN_SHIFT;
+        self.newest as u64 | oldest | turn | (self.frontier as u64) << FRONTIER_SHIFT
     }
 
     #[inline]
@@ -33,6 +39,7 @@ impl Map {
         Self {
             newest: (packed & REGION_MASK) as usize,
             oldest: (packed & IS_MOVING != 0).then_some(oldest),
+            turn: packed >> TURN_SHIFT & TURN_MASK,
             frontier: (packed >> FRONTIER_SHIFT) as usize,
         }
     }

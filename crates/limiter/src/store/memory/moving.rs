@@ -4,7 +4,7 @@
 use super::map::Map;
 use super::region::{PIECE_BYTES, Region};
 use super::slot::{LINE_SLOTS, Line, Slot, Tag};
-use super::table::{Busy, Home, Keeper, REGIONS_MAX, Table, reach};
+use super::table::{Busy, Keeper, REGIONS_MAX, Table, reach};
 use super::waiting::{Alone, lock_if, wait_for};
 use crate::sync::{Ordering, pause};
 
@@ -125,7 +125,8 @@ impl Table {
         let region = if helps { self.free_region(&map, homes) } else { None };
         let opened = region.filter(|region| self.open(*region, homes).is_some());
         if let Some(region) = opened {
-            let moving = Map { newest: region, oldest: Some(map.newest), frontier: 0 };
+            let moving =
+                Map { newest: region, oldest: Some(map.newest), turn: map.turn.wrapping_add(1), frontier: 0 };
             self.map.store(moving.pack(), Ordering::Release);
         }
         true
@@ -192,7 +193,7 @@ impl Table {
         let (homes, region) = (self.homes(map.newest), map.newest);
         // A key of this line may be looked for, and another one put, from the frontier on.
         self.set_up(region, (from.line + 1).saturating_mul(homes).div_ceil(from.homes) + reach(homes) + 1);
-        let path = self.path(Home { region: oldest, line: from.line });
+        let path = self.path(oldest, from.line);
         let first = path.first().ok_or(Busy)?;
         for slot in &first.0 {
             wait_for(slot);
@@ -269,7 +270,7 @@ impl Table {
         keeper: &impl Keeper,
     ) -> Result<(), Busy> {
         let homes = self.homes(region);
-        let path = self.path(Home { region, line: self.line_of(id, homes) });
+        let path = self.path(region, self.line_of(id, homes));
         let first = path.first().map(|line| &line.0[0]).ok_or(Busy)?;
         let first_value = wait_for(first);
         let mut times = 0;
@@ -297,7 +298,7 @@ impl Table {
         self.for_each_of(from, path, |slot, id, tag, distance| {
             let Some(less) = left.checked_sub(1) else { return };
             left = less;
-            let there = self.path(Home { region, line: self.line_of(id, self.homes(region)) });
+            let there = self.path(region, self.line_of(id, self.homes(region)));
             let copy = Self::slot_of(there, id).map(|(copy, _)| copy);
             let copy = copy.filter(|copy| lock_if(copy, |tag| tag.is_of(id)).is_some());
             match copy {
@@ -322,7 +323,7 @@ impl Table {
     fn finish(&self, map: Map, oldest: usize) {
         let homes = self.homes(map.newest);
         self.set_up(map.newest, homes + reach(homes));
-        self.map.store(Map { newest: map.newest, oldest: None, frontier: 0 }.pack(), Ordering::Release);
+        self.map.store(Map { oldest: None, frontier: 0, ..map }.pack(), Ordering::Release);
         if let Some(region) = self.areas.get(oldest).and_then(|area| area.region.get()) {
             region.give_back(0, region.lines().len());
         }

@@ -126,10 +126,10 @@ impl Slot {
         self.word.compare_exchange(value | OPEN, value, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
-    /// Takes the lock if it is free and the value is this one; if not, tells the latest value.
-    pub(crate) fn lock_as_seen(&self, value: u64) -> Result<(), u64> {
+    /// Takes the lock if it is free and the value is this one; if not, tells the latest value, and whether the lock is free.
+    pub(crate) fn lock_as_seen(&self, value: u64) -> Result<(), (u64, bool)> {
         let taken = self.word.compare_exchange(value | OPEN, value, Ordering::Acquire, Ordering::Relaxed);
-        taken.map(drop).map_err(|word| word & !OPEN)
+        taken.map(drop).map_err(|word| (word & !OPEN, word & OPEN != 0))
     }
 
     /// The value of a slot whose lock is held.

@@ -72,6 +72,8 @@ pub(crate) trait Keeper {
 pub(super) struct Home {
     pub(super) region: usize,
     pub(super) line: usize,
+    /// The turn in which that was so.
+    pub(super) turn: u64,
 }
 
 /// Somebody else was in the way.
@@ -102,7 +104,7 @@ impl Table {
                 homes: AtomicU64::new(0),
                 used: AtomicU64::new(0),
             }),
-            map: AtomicU64::new(Map { newest: 0, oldest: None, frontier: 0 }.pack()),
+            map: AtomicU64::new(Map { newest: 0, oldest: None, turn: 0, frontier: 0 }.pack()),
             mover: AtomicU64::new(0),
             ready: AtomicU64::new(0),
             homes_min,
@@ -152,10 +154,10 @@ impl Table {
         if let Some(oldest) = map.oldest {
             let line = self.line_of(id, self.homes(oldest));
             if line >= map.frontier {
-                return Home { region: oldest, line };
+                return Home { region: oldest, line, turn: map.turn };
             }
         }
-        Home { region: map.newest, line: self.line_of(id, self.homes(map.newest)) }
+        Home { region: map.newest, line: self.line_of(id, self.homes(map.newest)), turn: map.turn }
     }
 
     /// The identity of the key in a slot, from its tag and its place.
@@ -170,9 +172,9 @@ impl Table {
 
     /// The lines in which a key is looked for.
     #[inline]
-    pub(super) fn path(&self, home: Home) -> &[Line] {
-        let lines = self.lines(home.region).get(home.line..).unwrap_or(&[]);
-        lines.get(..reach(self.homes(home.region))).unwrap_or(lines)
+    pub(super) fn path(&self, region: usize, line: usize) -> &[Line] {
+        let lines = self.lines(region).get(line..).unwrap_or(&[]);
+        lines.get(..reach(self.homes(region))).unwrap_or(lines)
     }
 
     #[inline]
@@ -207,7 +209,7 @@ impl Table {
     /// As [`read`](Self::read), but waits for nobody.
     pub(crate) fn try_read(&self, id: u64) -> Result<Option<(&Slot, Tag, u64)>, Busy> {
         let home = self.home(id);
-        match Self::slot_of(self.path(home), id) {
+        match Self::slot_of(self.path(home.region, home.line), id) {
             Some((slot, tag)) => slot.value_of(tag).map(|value| Some((slot, tag, value))).ok_or(Busy),
             None if self.home(id) == home => Ok(None),
             None => Err(Busy),
@@ -223,7 +225,7 @@ impl Table {
         held: &[Held<'_>],
     ) -> Result<Option<Held<'_>>, Busy> {
         let home = self.home(id);
-        let path = self.path(home);
+        let path = self.path(home.region, home.line);
         let known = Self::slot_of(path, id).map(|(slot, _)| slot);
         let slot = known.or_else(|| path.first().map(|line| &line.0[0])).ok_or(Busy)?;
         let is_ours = ours.iter().any(|locked| std::ptr::eq(locked.slot, slot))
@@ -255,7 +257,7 @@ impl Table {
     /// Locks the slot of a key, or one that it can have; an empty one only if `roomy`. Waits for nobody.
     pub(crate) fn try_lock(&self, id: u64, roomy: bool, keeper: &impl Keeper) -> Result<Place<'_>, Busy> {
         let home = self.home(id);
-        let path = self.path(home);
+        let path = self.path(home.region, home.line);
         if let Some((slot, _)) = Self::slot_of(path, id) {
             let value = slot.try_lock().ok_or(Busy)?;
             let tag = slot.tag();

@@ -7,13 +7,18 @@ use crate::sync::{AtomicU64, Ordering, pause};
 pub(super) fn wait_for(slot: &Slot) -> u64 {
     let (mut times, mut seen) = (0, 0);
     loop {
-        // What is seen is the latest: somebody who takes and leaves the lock again and again does not keep us waiting.
+        // What is seen is the latest. If the lock is free, it is tried again at once: who waited first would find another
+        // value each time, on a key that is charged all the time.
         match slot.lock_as_seen(seen) {
             Ok(()) => return seen,
-            Err(value) => seen = value,
+            Err((value, is_free)) => {
+                seen = value;
+                if !is_free {
+                    pause(times);
+                    times = u32::saturating_add(times, 1);
+                }
+            }
         }
-        pause(times);
-        times = u32::saturating_add(times, 1);
     }
 }
 
