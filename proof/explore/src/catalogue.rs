@@ -118,4 +118,9 @@ pub const MUTANTS: &[Mutant] = &[
         )],
         "read and move",
     ),
+    mutant(
+        "a slot that is set up again does not show that the table has moved",
+        &[edit("slot", "self.tag.store(Tag::EMPTY.0, ", "Ordering::Release", "Ordering::Relaxed")],
+        "come late with a refusal",
+    ),
 ];

@@ -155,9 +155,10 @@ impl Slot {
         self.word.store(0, Ordering::Release);
     }
 
-    /// Makes a slot ready for use. Only in memory that nobody is sent to yet.
+    /// Makes a slot ready for use. Only in memory that nobody is sent to yet; but somebody may come late, and whoever finds it
+    /// empty must find that the table has moved.
     pub(crate) fn set_up(&self) {
-        self.tag.store(Tag::EMPTY.0, Ordering::Relaxed);
+        self.tag.store(Tag::EMPTY.0, Ordering::Release);
         self.word.store(OPEN, Ordering::Release);
     }
 }
