@@ -21,7 +21,7 @@ use crate::store::memory::{Ask, Given, Memory};
 use crate::verdict::Verdict;
 
 /// A key may have so many bytes; a longer one is an [error](HitError::KeyTooLong). Keys are hashed and not stored, so this
-/// bounds the time that one takes, about 40 µs, and not memory.
+/// bounds the time that one takes, about 55 µs, and not memory.
 pub const KEY_BYTES_MAX: usize = 1 << 16;
 
 /// So many hits may be charged together; more are an [error](HitError::TooManyHits).
