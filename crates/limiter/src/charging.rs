@@ -81,10 +81,12 @@ impl Inner {
 
     #[inline(never)]
     pub(crate) fn charge_and_tell(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
-        if self.listener.is_none()
-            && let Some((weighed, now)) = self.charge_plainly(hits)
-        {
-            return Ok(Verdict::of_weighed_all(hits, &weighed, now));
+        if self.listener.is_none() {
+            // Without anybody to tell, a plain verdict is made where it is returned.
+            return match self.charge_plainly(hits) {
+                Some((weighed, now)) => Ok(Verdict::of_weighed_all(hits, &weighed, now)),
+                None => self.charge_fully(hits).map(|(verdict, _)| verdict),
+            };
         }
         let (verdict, at) = self.charge(hits)?;
         self.tell(Verb::Charge, hits, &verdict, at);
@@ -100,6 +102,11 @@ impl Inner {
         if let Some((weighed, now)) = self.charge_plainly(hits) {
             return Ok((Verdict::of_weighed_all(hits, &weighed, now), now));
         }
+        self.charge_fully(hits)
+    }
+
+    /// Charges any number of hits of any kind, all or none.
+    fn charge_fully(&self, hits: &[Hit<'_>]) -> Result<(Verdict, Micros), HitError> {
         let charges = self.charges(hits)?;
         let now = self.clock.now();
         let answered = self.memory.charge_all(&charges, (&self.clock, now));
