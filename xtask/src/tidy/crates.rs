@@ -13,6 +13,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("tollgate-explore", &["loom"], &[]),
     ("tollgate-storm", &["tollgate"], &[]),
     ("tollgate", LIMITER, &["aes", "cmac", "siphasher", "tollgate-proof"]),
+    ("tollgate-policy", POLICY, &[]),
 ];
 
 /// Everybody that is measured in memory.
@@ -30,6 +31,9 @@ const MEMORY: &[&str] = &[
 
 /// What the library is built on.
 const LIMITER: &[&str] = &["foldhash", "getrandom", "quanta", "rustix", "smallvec", "tollgate-core"];
+
+/// What documents and requests are read with.
+const POLICY: &[&str] = &["http", "ipnet", "jsonwebtoken", "sha2", "tollgate-core"];
 
 /// The names in a manifest's tables of dependencies, of whatever kind; with each, whether only tests use it.
 fn dependencies(manifest: &str) -> Vec<(&str, bool)> {

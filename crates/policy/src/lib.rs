@@ -1,0 +1,1 @@
+//! Policy as code: documents in, a policy out; a request in, hits out. No I/O, no clock, no state.
