@@ -1,0 +1,181 @@
+//! Who is asking: every identity of a request, looked for once, whatever number of limits wants to know.
+
+use crate::address::Client;
+use crate::consumers::Consumer;
+use crate::directory::Directory;
+use crate::found::Found;
+use crate::jwt::{Claims, read_unverified};
+use crate::model::{KeyPlace, TierFrom};
+use crate::policy::Policy;
+use crate::request::Facts;
+use crate::{cookie, header, query};
+
+/// An API key, looked for wherever it may stand.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Sent {
+    /// None, or an empty one.
+    Nothing,
+    /// One; its bytes are in the room of whoever asked.
+    One,
+    /// Several, or one that cannot be read.
+    Unclear,
+}
+
+/// What a request says of who is asking. Each answer is found when it is first asked for.
+#[derive(Debug)]
+pub(crate) struct Asking<'a> {
+    pub(crate) facts: &'a Facts<'a>,
+    policy: &'a Policy,
+    directory: Option<&'a Directory>,
+    places: &'a [KeyPlace],
+    key: Option<Sent>,
+    /// The API key's bytes.
+    pub(crate) key_bytes: &'a mut Vec<u8>,
+    /// Room for values of the query.
+    pub(crate) room: Vec<u8>,
+    consumer: Option<Option<Consumer<'a>>>,
+    claims: Option<Token>,
+    unverified: Option<Token>,
+}
+
+/// A token's claims.
+#[derive(Debug)]
+pub(crate) enum Token {
+    Nothing,
+    Unclear,
+    Claims(Claims),
+}
+
+impl<'a> Asking<'a> {
+    pub(crate) fn new(
+        facts: &'a Facts<'a>,
+        policy: &'a Policy,
+        directory: Option<&'a Directory>,
+        places: &'a [KeyPlace],
+        key_bytes: &'a mut Vec<u8>,
+    ) -> Self {
+        let room = Vec::new();
+        let (key, consumer, claims, unverified) = (None, None, None, None);
+        Self { facts, policy, directory, places, key, key_bytes, room, consumer, claims, unverified }
+    }
+
+    /// The client's address, as limits see it.
+    pub(crate) fn client(&self) -> Client {
+        Client::of(self.facts.origin.address, &self.policy.settings.prefixes)
+    }
+
+    /// The API key: in one of its places, and in no other.
+    pub(crate) fn api_key(&mut self) -> &Sent {
+        if self.key.is_none() {
+            self.key = Some(self.look_for_key());
+        }
+        self.key.as_ref().unwrap_or(&Sent::Nothing)
+    }
+
+    fn look_for_key(&mut self) -> Sent {
+        let mut sent = Sent::Nothing;
+        for place in self.places {
+            let found = match place {
+                KeyPlace::Header(name) => header::find(self.facts.headers, name),
+                KeyPlace::Cookie(name) => cookie::find(self.facts.headers, name),
+                KeyPlace::Query(name) => query::find(self.facts.query.unwrap_or(""), name, &mut self.room),
+            };
+            match found {
+                Found::Missing | Found::Empty => {}
+                Found::One(value) if sent == Sent::Nothing => {
+                    self.key_bytes.clear();
+                    self.key_bytes.extend_from_slice(value);
+                    sent = Sent::One;
+                }
+                Found::One(_) | Found::Repeated | Found::Malformed => return Sent::Unclear,
+            }
+        }
+        sent
+    }
+
+    /// Whether a consumers file can say whose a key is.
+    pub(crate) const fn can_verify(&self) -> bool {
+        self.directory.is_some()
+    }
+
+    /// The consumer whose key was sent.
+    pub(crate) fn consumer(&mut self) -> Option<Consumer<'a>> {
+        if self.consumer.is_none() {
+            let known = match (self.directory, self.api_key() == &Sent::One) {
+                (Some(directory), true) => directory.consumers().find(self.key_bytes),
+                _ => None,
+            };
+            self.consumer = Some(known);
+        }
+        self.consumer.flatten()
+    }
+
+    /// The claims of a token that was verified.
+    pub(crate) fn claims(&mut self) -> &Token {
+        if self.claims.is_none() {
+            self.claims = Some(match (self.token(), &self.policy.jwt) {
+                (Found::One(token), Some(rules)) => {
+                    rules.verify(token, self.facts.now).map_or(Token::Nothing, Token::Claims)
+                }
+                (Found::Repeated | Found::Malformed, _) => Token::Unclear,
+                _ => Token::Nothing,
+            });
+        }
+        self.claims.as_ref().unwrap_or(&Token::Nothing)
+    }
+
+    /// The claims of a token that anybody may have written.
+    pub(crate) fn unverified(&mut self) -> &Token {
+        if self.unverified.is_none() {
+            self.unverified = Some(match self.token() {
+                Found::One(token) => read_unverified(token).map_or(Token::Nothing, Token::Claims),
+                Found::Repeated | Found::Malformed => Token::Unclear,
+                Found::Missing | Found::Empty => Token::Nothing,
+            });
+        }
+        self.unverified.as_ref().unwrap_or(&Token::Nothing)
+    }
+
+    fn token(&self) -> Found<'a> {
+        match &self.policy.settings.jwt {
+            Some(jwt) if jwt.header != http::header::AUTHORIZATION => header::find(self.facts.headers, &jwt.header),
+            _ => header::bearer(self.facts.headers),
+        }
+    }
+
+    /// The tier, written into `tier`.
+    pub(crate) fn tier(&mut self, tier: &mut String) {
+        tier.clear();
+        let settings = &self.policy.settings;
+        if let Some(given) = self.facts.tier {
+            tier.push_str(given);
+            return;
+        }
+        match &settings.tier_from {
+            None | Some(TierFrom::Consumers) => {
+                if let Some(known) = self.consumer().and_then(|consumer| consumer.tier) {
+                    tier.push_str(known);
+                }
+            }
+            Some(TierFrom::Jwt(claim)) => {
+                let claim = claim.clone();
+                if let Token::Claims(claims) = self.claims()
+                    && let Some(value) = claims.get(&claim)
+                {
+                    tier.push_str(&String::from_utf8_lossy(value.as_bytes()));
+                }
+            }
+            Some(TierFrom::Header(name)) if self.facts.peer_trusted => {
+                if let Found::One(value) = header::find(self.facts.headers, name) {
+                    tier.push_str(&String::from_utf8_lossy(value));
+                }
+            }
+            Some(TierFrom::Header(_)) => {}
+        }
+        if tier.is_empty()
+            && let Some(default) = &settings.tier_default
+        {
+            tier.push_str(default);
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Reads a document and every file that it leads to, and makes a policy of them. The files' bytes come from the caller.
+
+use std::collections::HashMap;
+
+use crate::compile::{effective, merge, routes, variants};
+use crate::context::{Context, Trees};
+use crate::document::diagnostic::{Diagnostic, Findings};
+use crate::document::read;
+use crate::document::sources::{FileId, Place, Source, Sources};
+use crate::document::tree::Value;
+use crate::draft::Draft;
+use crate::fields::SETTINGS;
+use crate::jwt::{JwtKeys, JwtRules};
+use crate::policy::Policy;
+use crate::reading::settings::Settings;
+use crate::reading::{native, openapi, settings};
+
+/// So many files may belong to one policy. More are refused.
+pub const FILES_MAX: usize = 1_000;
+
+/// Gives the text of a file by its name, or says in a few words why it cannot.
+pub type ReadFile<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
+
+/// Documents that make no policy, and why.
+#[derive(Clone, Debug)]
+pub struct Refused {
+    /// The files that were read.
+    pub sources: Sources,
+    /// Everything that was found, sorted by place.
+    pub findings: Findings,
+}
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.findings.lines(&self.sources).join("\n"))
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// What was understood of all documents.
+#[derive(Debug, Default)]
+pub(crate) struct Read {
+    pub(crate) drafts: Vec<Draft>,
+    pub(crate) settings: Settings,
+    /// Where the settings stand, for what is missing in them.
+    pub(crate) settings_at: Option<Place>,
+}
+
+/// Reads the document of this name, and all that it leads to.
+///
+/// # Errors
+/// When something is wrong with them: all of it at once.
+pub fn load(name: &str, read_file: ReadFile<'_>) -> Result<Policy, Refused> {
+    let mut trees = Trees::default();
+    let mut grammar = Findings::default();
+    let text = read_file(name);
+    let start = add(&mut trees, name, text.clone().unwrap_or_default(), &mut grammar);
+    if let Err(why) = text {
+        grammar = Findings::default();
+        let place = Place { file: start, start: 0, end: 0 };
+        grammar.push(Diagnostic::error("unreadable", place, format!("{} cannot be read: {why}", crate::text::shown(name))));
+        return Err(Refused { sources: trees.sources, findings: grammar });
+    }
+    // Every round reads everything again, with the files that the round before has found to be missing.
+    let (read, mut findings) = loop {
+        let mut context = Context::new(&trees);
+        let read = read_all(start, &mut context);
+        let (findings, wanted) = (context.findings, context.wanted);
+        if wanted.is_empty() {
+            break (read, findings);
+        }
+        for (name, _) in wanted {
+            if trees.sources.by_name(&name).is_some() || trees.failed.contains_key(&name) {
+                continue;
+            }
+            let text = if trees.trees.len() < FILES_MAX { read_file(&name) } else { Err(format!("there are more than {FILES_MAX} files")) };
+            match text {
+                Ok(text) => {
+                    add(&mut trees, &name, text, &mut grammar);
+                }
+                Err(why) => {
+                    trees.failed.insert(name, why);
+                }
+            }
+        }
+    };
+    findings.append(grammar);
+    finish(read, trees, findings, read_file)
+}
+
+/// Reads one document that leads to no other.
+///
+/// # Errors
+/// As [`load`].
+pub fn parse(name: &str, text: &str) -> Result<Policy, Refused> {
+    load(name, &mut |asked| if asked == name { Ok(text.to_owned()) } else { Err("no other file was given".into()) })
+}
+
+fn add(trees: &mut Trees, name: &str, text: String, findings: &mut Findings) -> FileId {
+    let id = trees.sources.add(Source::new(name, text));
+    if let Some(source) = trees.sources.shared(id) {
+        if let Some(tree) = read::read(id, source, findings) {
+            trees.trees.insert(id, tree);
+        }
+    }
+    id
+}
+
+fn read_all<'t>(start: FileId, context: &mut Context<'t>) -> Read {
+    let mut all = Read::default();
+    let Some(root) = context.trees.trees.get(&start).map(|tree| tree.value()) else { return all };
+    // A native file has `openapi` too: the names of documents.
+    if root.get("tollgate").is_none() && openapi::is_openapi(root) {
+        if let Some(map) = root.get("x-tollgate") {
+            own_settings(map, &mut all, context);
+        }
+        all.drafts.extend(openapi::read(root, context));
+        return all;
+    }
+    all.drafts.extend(native::read(root, context));
+    all.settings = settings::read(root, context);
+    all.settings_at = Some(root.place());
+    for (name, place) in native::documents(root, context) {
+        if let Some(why) = context.trees.failed.get(&name) {
+            context.error("unreadable", place, format!("{} cannot be read: {why}", crate::text::shown(&name)));
+        }
+        let Some(id) = context.trees.sources.by_name(&name) else {
+            if !context.trees.failed.contains_key(&name) {
+                context.wanted.push((name, place));
+            }
+            continue;
+        };
+        let Some(document) = context.trees.trees.get(&id).map(|tree| tree.value()) else { continue };
+        if let Some(map) = document.get("x-tollgate") {
+            let finding = Diagnostic::error("two-settings", map.place(), "`x-tollgate` has no effect here");
+            context.findings.push(finding.also(place, "the settings stand in the file that names this document"));
+        }
+        all.drafts.extend(openapi::read(document, context));
+    }
+    all
+}
+
+fn own_settings<'t>(map: Value<'t>, all: &mut Read, context: &mut Context<'t>) {
+    if let Some(map) = context.map(map, "`x-tollgate`") {
+        context.unknown_fields(map, &[SETTINGS], "`x-tollgate`");
+        all.settings = settings::read(map, context);
+        all.settings_at = Some(map.place());
+    }
+}
+
+/// Everything after reading: names, nearness, routes, numbers.
+fn finish(read: Read, trees: Trees, mut findings: Findings, read_file: ReadFile<'_>) -> Result<Policy, Refused> {
+    let Read { drafts, settings, .. } = &read;
+    let merged = merge::merge(drafts, settings, &mut findings);
+    let operations = effective::operations(drafts, &merged, settings, &mut findings);
+    let routes = routes::build(&operations, settings, &mut findings);
+    let variants = variants::build(&merged.limits, settings, &mut findings);
+    let jwt = jwt_rules(&read, read_file, &mut findings);
+    findings.sort();
+    let root = drafts.first().and_then(|draft| merged.at(0, draft.root.as_ref())).unwrap_or_default();
+    let (Some(routes), Some(variants), false) = (routes, variants, findings.has_errors()) else {
+        return Err(Refused { sources: trees.sources, findings });
+    };
+    let api_key = drafts.first().map(|draft| draft.api_key.clone()).unwrap_or_default();
+    let tags = drafts.iter().flat_map(|draft| draft.tags.iter().cloned()).collect();
+    Ok(Policy {
+        sources: trees.sources,
+        settings: read.settings,
+        limits: merged.limits,
+        operations: routes.operations,
+        router: routes.router,
+        by_template: routes.by_template,
+        root,
+        root_api_key: effective::key_places(api_key),
+        variants,
+        jwt,
+        tags,
+        findings,
+    })
+}
+
+fn jwt_rules(read: &Read, read_file: ReadFile<'_>, findings: &mut Findings) -> Option<JwtRules> {
+    let jwt = read.settings.jwt.as_ref()?;
+    let place = read.settings_at?;
+    let keys = read_file(&jwt.jwks).and_then(|text| JwtKeys::from_jwks(&text));
+    match keys {
+        Err(why) => {
+            let message = format!("{} gives no keys: {why}", crate::text::shown(&jwt.jwks));
+            findings.push(Diagnostic::error("jwks", place, message));
+            None
+        }
+        Ok(keys) => Some(JwtRules {
+            keys,
+            issuer: jwt.issuer.clone(),
+            audience: jwt.audience.clone(),
+            leeway_s: jwt.leeway.secs_rounded_up(),
+            require_exp: true,
+        }),
+    }
+}
+
+/// A policy's limits by name, for those who look one up.
+pub(crate) fn by_name(policy: &Policy) -> HashMap<&str, u32> {
+    let numbered = (0_u32..).zip(policy.limits());
+    numbered.map(|(id, limit)| (limit.name.as_str(), id)).collect()
+}

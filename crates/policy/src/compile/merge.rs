@@ -1,0 +1,139 @@
+//! Limits of all documents as one list, in which every name stands once. Limits of one name have to be one limit.
+
+use std::collections::HashMap;
+
+use crate::document::diagnostic::{Diagnostic, Findings};
+use crate::document::suggest;
+use crate::draft::{Draft, LimitsAt, Tag};
+use crate::model::{Identity, PolicyLimit, TierFrom};
+use crate::reading::settings::Settings;
+
+/// So many limits may a policy have. More are refused.
+pub const POLICY_LIMITS_MAX: usize = 200_000;
+
+/// The limits of all drafts, and where each went.
+#[derive(Debug, Default)]
+pub(crate) struct Merged {
+    pub(crate) limits: Vec<PolicyLimit>,
+    /// For each draft, the new number of each of its limits.
+    moved: Vec<Vec<u32>>,
+}
+
+impl Merged {
+    /// The limits of a place of a draft; `None` if nothing is written there or it is switched off.
+    pub(crate) fn at(&self, draft: usize, place: Option<&LimitsAt>) -> Option<Vec<u32>> {
+        let LimitsAt::These(list) = place? else { return None };
+        let moved = self.moved.get(draft)?;
+        let mut limits: Vec<u32> = Vec::new();
+        for id in list.iter().filter_map(|id| moved.get(*id as usize).copied()) {
+            if !limits.contains(&id) {
+                limits.push(id);
+            }
+        }
+        Some(limits)
+    }
+}
+
+/// Puts the limits together.
+pub(crate) fn merge(drafts: &[Draft], settings: &Settings, findings: &mut Findings) -> Merged {
+    let mut merged = Merged::default();
+    let mut names: HashMap<String, u32> = HashMap::new();
+    for (index, draft) in drafts.iter().enumerate() {
+        let mut moved = Vec::with_capacity(draft.limits.len());
+        for limit in &draft.limits {
+            let mut limit = limit.clone();
+            // The first document keeps its names when a second one is added.
+            if !limit.named && drafts.iter().take(index).any(|other| !other.limits.is_empty()) {
+                limit.name = super::names::ascii(&format!("{}: {}", draft.title, limit.name));
+            }
+            inherit(&mut limit, draft);
+            check(&limit, settings, findings);
+            let next = u32::try_from(merged.limits.len()).unwrap_or(u32::MAX);
+            let id = *names.entry(limit.name.clone()).or_insert(next);
+            match merged.limits.get(id as usize) {
+                None => merged.limits.push(limit),
+                Some(first) => same(first, &limit, findings),
+            }
+            moved.push(id);
+        }
+        merged.moved.push(moved);
+    }
+    if let Some(beyond) = merged.limits.get(POLICY_LIMITS_MAX) {
+        let message = format!("the policy has more than {POLICY_LIMITS_MAX} limits");
+        findings.push(Diagnostic::error("too-many", beyond.place, message));
+    }
+    merged
+}
+
+/// A limit on a tag that has no owner belongs to the tag's.
+fn inherit(limit: &mut PolicyLimit, draft: &Draft) {
+    let crate::model::Where::Tag(name) = &limit.at else { return };
+    let Some(Tag { owner, reviewers, .. }) = draft.tags.iter().find(|tag| tag.name == *name) else { return };
+    if limit.owner.is_none() {
+        limit.owner.clone_from(owner);
+    }
+    if limit.reviewers.is_empty() {
+        limit.reviewers.clone_from(reviewers);
+    }
+}
+
+/// Two limits of one name share their keys, so they have to be the same.
+fn same(first: &PolicyLimit, second: &PolicyLimit, findings: &mut Findings) {
+    let alike = PolicyLimit { place: first.place, at: first.at.clone(), named: first.named, ..second.clone() };
+    if alike == *first && first.named && second.named {
+        return;
+    }
+    let name = crate::text::shown(&first.name);
+    let message = if first.named && second.named {
+        format!("two limits are named `{name}` and are not the same")
+    } else {
+        format!("two limits are called `{name}`")
+    };
+    findings.push(
+        Diagnostic::error("same-name", second.place, message)
+            .also(first.place, "the other stands here")
+            .help("limits of one name share their budget: give one of them another `name`"),
+    );
+}
+
+/// What a limit needs from the settings.
+fn check(limit: &PolicyLimit, settings: &Settings, findings: &mut Findings) {
+    let identities = || limit.key.chain.iter().flatten();
+    for identity in identities() {
+        let (message, help) = match identity {
+            Identity::Jwt(claim) if settings.jwt.is_none() => (
+                format!("`jwt:{}` cannot be verified: there are no keys", crate::text::shown(claim)),
+                "add `jwt` with `jwks` to the settings, or ask for `jwt_unverified:` by name",
+            ),
+            Identity::Consumer | Identity::Organisation if settings.consumers.is_none() => (
+                "nobody knows a consumer: there is no consumers file".to_owned(),
+                "add `consumers` to the settings, or take `api_key`",
+            ),
+            _ => continue,
+        };
+        findings.push(Diagnostic::error("cannot-verify", limit.place, message).help(help));
+    }
+    if settings.tier_names.is_empty() {
+        return;
+    }
+    for tier in limit.tiers.iter().filter(|tier| !settings.tier_names.contains(&tier.tier)) {
+        let message = format!("there is no tier `{}`", crate::text::shown(&tier.tier));
+        let names = settings.tier_names.iter().map(String::as_str);
+        let mut finding = Diagnostic::error("unknown-tier", tier.place, message);
+        finding.help = suggest::did_you_mean(&tier.tier, names);
+        findings.push(finding);
+    }
+}
+
+/// What the settings say of tiers and cannot be done.
+pub(crate) fn check_tiers(settings: &Settings, place: crate::document::sources::Place, findings: &mut Findings) {
+    let missing = match &settings.tier_from {
+        Some(TierFrom::Consumers) if settings.consumers.is_none() => "a consumers file: add `consumers`",
+        Some(TierFrom::Jwt(_)) if settings.jwt.is_none() => "keys: add `jwt` with `jwks`",
+        Some(TierFrom::Header(_)) if settings.trusted_proxies == crate::trusted::TrustedProxies::None => {
+            "a trusted hop, or any client could set it: add `trusted_proxies`"
+        }
+        _ => return,
+    };
+    findings.push(Diagnostic::error("tiers", place, format!("this source of tiers needs {missing}")));
+}

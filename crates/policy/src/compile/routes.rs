@@ -1,0 +1,133 @@
+//! Which operation a request can mean: templates in a router, and no two operations that would mean the same request.
+
+use crate::compile::effective::Operation;
+use crate::document::diagnostic::{Diagnostic, Findings};
+use crate::document::sources::Place;
+use crate::model::Unmatched;
+use crate::reading::settings::Settings;
+use crate::router::{Added, Loose, Router, RouterBuilder};
+use crate::template::{Tail, Template};
+
+/// Everything that matching needs.
+#[derive(Debug)]
+pub(crate) struct Routes {
+    pub(crate) operations: Vec<Operation>,
+    pub(crate) router: Router,
+    /// The operations of each template, those that ask for more first.
+    pub(crate) by_template: Vec<Vec<u32>>,
+}
+
+/// Builds the router.
+pub(crate) fn build(operations: &[Operation], settings: &Settings, findings: &mut Findings) -> Option<Routes> {
+    let mut builder = RouterBuilder::new();
+    let mut by_template: Vec<Vec<u32>> = Vec::new();
+    for (id, operation) in (0_u32..).zip(operations) {
+        let tail = if operation.native { Tail::Allowed } else { Tail::Refused };
+        for base in &operation.bases {
+            let text = format!("{base}{}", operation.written);
+            let template = match Template::parse(&text, tail) {
+                Ok(template) => template,
+                Err(error) => {
+                    let place = within(operation.template_at, &error.range, base.len());
+                    findings.push(Diagnostic::error("template", place, error.to_string()));
+                    continue;
+                }
+            };
+            let template = match builder.add(&template) {
+                Ok(Added::New(template) | Added::Same(template)) => template as usize,
+                Err(ambiguous) => {
+                    let other = by_template.get(ambiguous.with as usize).and_then(|list| list.first());
+                    let other = other.and_then(|id| operations.get(*id as usize));
+                    findings.push(overlap(operation, other));
+                    continue;
+                }
+            };
+            if by_template.len() <= template {
+                by_template.resize(template.saturating_add(1), Vec::new());
+            }
+            if let Some(list) = by_template.get_mut(template) {
+                list.push(id);
+            }
+        }
+    }
+    for list in &mut by_template {
+        sort(list, operations, findings);
+    }
+    let loose = if settings.unmatched == Unmatched::Forward { Loose::Yes } else { Loose::No };
+    Some(Routes { operations: operations.to_vec(), router: builder.build(loose), by_template })
+}
+
+/// The part of a template's text that an error is about, if the text stands in the document as it is.
+fn within(place: Place, range: &std::ops::Range<usize>, base: usize) -> Place {
+    let shift = |at: usize| u32::try_from(at.saturating_sub(base)).unwrap_or(0);
+    let start = place.start.saturating_add(shift(range.start));
+    let end = place.start.saturating_add(shift(range.end));
+    // In quotes, everything stands one further; escapes are rarer than mistakes.
+    if range.start >= base && end <= place.end && start < end { Place { start, end, ..place } } else { place }
+}
+
+fn overlap(operation: &Operation, other: Option<&Operation>) -> Diagnostic {
+    let message = format!("{} would meet requests that another operation meets too", crate::text::shown(&operation.name()));
+    let mut finding = Diagnostic::error("ambiguous", operation.template_at, message);
+    if let Some(other) = other {
+        finding = finding.also(other.template_at, format!("{} is written here", crate::text::shown(&other.name())));
+    }
+    finding.help("a literal segment goes before a parameter, and more text before less: make one of them differ in that")
+}
+
+/// Puts those that ask for more first, and points at those that nothing tells apart.
+fn sort(list: &mut Vec<u32>, operations: &[Operation], findings: &mut Findings) {
+    list.dedup();
+    let of = |id: &u32| operations.get(*id as usize);
+    list.sort_by_key(|id| {
+        of(id).map(|operation| {
+            let host = operation.host.as_ref().map_or(0, |host| host.rank());
+            std::cmp::Reverse((host, operation.headers.len(), operation.method.is_some()))
+        })
+    });
+    // Only operations of equal rank can be confused, and they stand beside each other; methods make the groups small.
+    for (index, id) in list.iter().enumerate() {
+        let Some(one) = of(id) else { continue };
+        for other in list.iter().skip(index.saturating_add(1)).take(COMPARED_MAX).filter_map(of) {
+            if confused(one, other) {
+                let (first, second) = if one.place < other.place { (one, other) } else { (other, one) };
+                findings.push(overlap(second, Some(first)));
+            }
+        }
+    }
+}
+
+/// So many operations of one template are compared with each other. There are eight methods; a file with more routes of
+/// one template than this tells them apart by header or host.
+const COMPARED_MAX: usize = 1_000;
+
+/// Whether one request can meet both, and nothing says which of them it means.
+fn confused(one: &Operation, other: &Operation) -> bool {
+    if let (Some(method), Some(other)) = (&one.method, &other.method)
+        && method != other
+    {
+        return false;
+    }
+    if one.host != other.host {
+        // The more exact host goes first; two different ones of equal rank share no request.
+        return false;
+    }
+    let value = |operation: &Operation, name| {
+        operation.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+    };
+    let contradict = one.headers.iter().any(|(name, mine)| match value(other, name) {
+        Some(Some(theirs)) => mine.as_ref().is_some_and(|mine| *mine != theirs),
+        _ => false,
+    });
+    if contradict {
+        return false;
+    }
+    let within = |a: &Operation, b: &Operation| {
+        a.headers.iter().all(|(name, mine)| value(b, name).is_some_and(|theirs| mine.is_none() || *mine == theirs))
+    };
+    match (within(one, other), within(other, one)) {
+        (true, true) => one.method.is_some() == other.method.is_some(),
+        (false, false) => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,127 @@
+//! Every set of numbers that a policy can charge under, numbered: a limit's own, its tiers', and their wider budgets.
+
+use tollgate_core::{Limit, LimitError, Quota};
+
+use crate::document::diagnostic::{Diagnostic, Findings};
+use crate::model::{Identity, PolicyLimit};
+use crate::numbers::Numbers;
+use crate::reading::settings::Settings;
+
+/// What a set of numbers is for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Budget {
+    /// The limit itself.
+    Own,
+    /// Its ceiling for one address, whatever keys are shown.
+    AddressCeiling,
+    /// Its wider budget for a wide IPv6 prefix.
+    WideAddress,
+}
+
+/// One set of numbers of one limit.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Variant {
+    /// The limit, by number.
+    pub limit: u32,
+    /// Whose numbers these are.
+    pub tier: Option<String>,
+    /// What they are for.
+    pub budget: Budget,
+    /// The numbers.
+    pub numbers: Numbers,
+}
+
+/// All of them, and where those of a limit begin.
+#[derive(Debug, Default)]
+pub(crate) struct Variants {
+    pub(crate) all: Vec<Variant>,
+    /// For each limit, its first variant; the next limit's ends them.
+    pub(crate) first: Vec<u32>,
+}
+
+impl Variants {
+    /// The variants of a limit.
+    pub(crate) fn of(&self, limit: u32) -> impl Iterator<Item = (u32, &Variant)> {
+        let start = self.first.get(limit as usize).copied().unwrap_or(u32::MAX);
+        let end = self.first.get((limit as usize).saturating_add(1)).copied();
+        let end = end.map_or(self.all.len(), |end| end as usize);
+        let slice = self.all.get(start as usize..end).unwrap_or(&[]);
+        (start..).zip(slice)
+    }
+
+    /// The variant for a tier, or the limit's own.
+    pub(crate) fn find(&self, limit: u32, tier: Option<&str>, budget: Budget) -> Option<u32> {
+        let mut own = None;
+        for (id, variant) in self.of(limit).filter(|(_, variant)| variant.budget == budget) {
+            match &variant.tier {
+                None => own = own.or(Some(id)),
+                Some(name) if Some(name.as_str()) == tier => return Some(id),
+                Some(_) => {}
+            }
+        }
+        own
+    }
+}
+
+/// Numbers all of them.
+pub(crate) fn build(limits: &[PolicyLimit], settings: &Settings, findings: &mut Findings) -> Option<Variants> {
+    let mut variants = Variants::default();
+    for (limit, of) in (0_u32..).zip(limits) {
+        variants.first.push(u32::try_from(variants.all.len()).ok()?);
+        let by_address = of.key.chain.iter().flatten().any(|identity| *identity == Identity::Address);
+        let by_address = by_address || of.key.missing == crate::model::Missing::Address;
+        let wide = settings.prefixes.ipv6_wide().filter(|_| by_address).map(|_| settings.wide_multiple);
+        let budgets = [
+            (Budget::Own, Some(1)),
+            (Budget::AddressCeiling, of.address_ceiling),
+            (Budget::WideAddress, wide),
+        ];
+        let tiers = of.tiers.iter().map(|tier| (Some(tier.tier.clone()), &tier.numbers, tier.place));
+        for (tier, numbers, place) in std::iter::once((None, &of.numbers, of.place)).chain(tiers) {
+            for (budget, multiple) in budgets {
+                let Some(multiple) = multiple else { continue };
+                match scaled(numbers, multiple) {
+                    Ok(numbers) => variants.all.push(Variant { limit, tier: tier.clone(), budget, numbers }),
+                    Err(error) => {
+                        let message = format!("{multiple} times this limit cannot be kept: {error}");
+                        findings.push(Diagnostic::error("numbers", place, message).help("take a smaller multiple"));
+                    }
+                }
+            }
+        }
+    }
+    Some(variants)
+}
+
+/// So many times the same limit.
+pub(crate) fn scaled(numbers: &Numbers, multiple: u64) -> Result<Numbers, LimitError> {
+    if multiple == 1 {
+        return Ok(*numbers);
+    }
+    let times = |number: u64| number.saturating_mul(multiple);
+    let quota = |quota: &Quota| {
+        Quota::new(times(quota.burst()), times(quota.count()), tollgate_core::Micros::new(quota.period()))
+    };
+    Ok(match numbers {
+        Numbers::Unlimited | Numbers::Counted(Limit::Unlimited) => *numbers,
+        Numbers::Counted(Limit::TokenBucket(of)) => Numbers::Counted(Limit::TokenBucket(quota(of)?)),
+        Numbers::Counted(Limit::LeakyBucket(of)) => Numbers::Counted(Limit::LeakyBucket(quota(of)?)),
+        Numbers::Counted(Limit::Gcra(of)) => Numbers::Counted(Limit::Gcra(quota(of)?)),
+        Numbers::Counted(Limit::FixedWindow(rule)) => {
+            Numbers::Counted(Limit::fixed_window(times(rule.limit()), rule.window())?)
+        }
+        Numbers::Counted(Limit::SlidingWindow(rule)) => {
+            Numbers::Counted(Limit::sliding_window(times(rule.limit()), rule.window())?)
+        }
+        Numbers::Counted(Limit::SlidingWindowBuckets(rule)) => {
+            Numbers::Counted(Limit::sliding_window_buckets(times(rule.limit()), rule.window(), rule.buckets())?)
+        }
+        Numbers::Counted(Limit::SlidingWindowLog(rule)) => {
+            Numbers::Counted(Limit::sliding_window_log(times(rule.limit()), rule.window())?)
+        }
+        Numbers::Queue { quota: of, max_wait } => Numbers::Queue { quota: quota(of)?, max_wait: *max_wait },
+        Numbers::Concurrency { limit, max_hold } => {
+            Numbers::Concurrency { limit: times(*limit), max_hold: *max_hold }
+        }
+    })
+}

@@ -1,0 +1,130 @@
+//! The consumers file as a policy uses it: whose a key is, and which numbers are theirs alone. The file is read elsewhere.
+
+use crate::compile::load::by_name;
+use crate::compile::variants::{Budget, Variant, scaled};
+use crate::consumers::{Consumers, OverrideId};
+use crate::numbers::{Numbers, Written};
+use crate::policy::Policy;
+use crate::quantity::{duration, rate, utc_offset, whole};
+use crate::reading::numbers::span;
+
+/// Consumers, and their overrides as numbers of this policy's limits.
+#[derive(Debug)]
+pub struct Directory {
+    consumers: Consumers,
+    /// For each text of overrides: which limit, and the first of its variants in `extra`.
+    overrides: Vec<Vec<(u32, Budget, u32)>>,
+    /// Numbers that no document has. They are numbered after the policy's own.
+    extra: Vec<Variant>,
+}
+
+/// What is wrong with a line of the consumers file, seen from the policy.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DirectoryError {
+    /// The first line that has it.
+    pub line: u32,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl Directory {
+    /// Puts consumers and a policy together.
+    ///
+    /// # Errors
+    /// Every tier that the policy does not know (if it lists its tiers), and every override that means nothing.
+    pub fn new(consumers: Consumers, policy: &Policy) -> Result<Self, Vec<DirectoryError>> {
+        let mut errors = Vec::new();
+        let names = &policy.settings().tier_names;
+        for (tier, line) in consumers.tiers().filter(|(tier, _)| !names.is_empty() && !names.iter().any(|name| name == tier)) {
+            errors.push(DirectoryError { line, message: format!("there is no tier `{}`", crate::text::shown(tier)) });
+        }
+        let limits = by_name(policy);
+        let (mut overrides, mut extra) = (Vec::new(), Vec::new());
+        for (_, text, line) in consumers.overrides() {
+            let mut own = Vec::new();
+            for part in text.split('|').map(str::trim).filter(|part| !part.is_empty()) {
+                match one(part, policy, &limits) {
+                    Err(message) => errors.push(DirectoryError { line, message }),
+                    Ok(variants) => {
+                        for variant in variants {
+                            let first = policy.variants().len().saturating_add(extra.len());
+                            own.push((variant.limit, variant.budget, u32::try_from(first).unwrap_or(u32::MAX)));
+                            extra.push(variant);
+                        }
+                    }
+                }
+            }
+            overrides.push(own);
+        }
+        if errors.is_empty() { Ok(Self { consumers, overrides, extra }) } else { Err(errors) }
+    }
+
+    /// The consumers.
+    #[must_use]
+    pub const fn consumers(&self) -> &Consumers {
+        &self.consumers
+    }
+
+    /// Numbers that only single consumers have. The first is numbered after the policy's last.
+    #[must_use]
+    pub fn variants(&self) -> &[Variant] {
+        &self.extra
+    }
+
+    /// The variant of a consumer's own.
+    pub(crate) fn variant(&self, overrides: OverrideId, limit: u32, budget: Budget) -> Option<u32> {
+        let own = self.overrides.get(overrides.index())?;
+        own.iter().find(|(of, kind, _)| *of == limit && *kind == budget).map(|(_, _, variant)| *variant)
+    }
+}
+
+/// `POST /reports/generate: capacity=50 refill_rate=1`, or `…: none`.
+fn one(text: &str, policy: &Policy, limits: &std::collections::HashMap<&str, u32>) -> Result<Vec<Variant>, String> {
+    let shown = crate::text::shown(text);
+    let (name, numbers) = text
+        .rsplit_once(": ")
+        .ok_or_else(|| format!("`{shown}` is no override: write `LIMIT: capacity=50`"))?;
+    let id = *limits.get(name.trim()).ok_or_else(|| format!("there is no limit `{}`", crate::text::shown(name)))?;
+    let Some(limit) = policy.limits().get(id as usize) else { return Ok(Vec::new()) };
+    let numbers = if numbers.trim() == "none" {
+        Numbers::Unlimited
+    } else {
+        let written = written(numbers)?.over(&limit.written);
+        written.build(limit.algorithm).map_err(|error| format!("`{shown}`: {error}"))?
+    };
+    let multiples = policy.variants.of(id).filter(|(_, variant)| variant.tier.is_none());
+    multiples
+        .map(|(_, variant)| {
+            let multiple = match variant.budget {
+                Budget::Own => 1,
+                Budget::AddressCeiling => limit.address_ceiling.unwrap_or(1),
+                Budget::WideAddress => policy.settings().wide_multiple,
+            };
+            let numbers = scaled(&numbers, multiple).map_err(|error| format!("`{shown}`: {error}"))?;
+            Ok(Variant { limit: id, tier: None, budget: variant.budget, numbers })
+        })
+        .collect()
+}
+
+/// `capacity=50 refill_rate=1`.
+fn written(text: &str) -> Result<Written, String> {
+    let mut written = Written::default();
+    for pair in text.split_whitespace() {
+        let (field, value) =
+            pair.split_once('=').ok_or_else(|| format!("`{}` is no number: write `limit=10`", crate::text::shown(pair)))?;
+        let result = match field {
+            "capacity" => whole(value).map(|number| written.capacity = Some(number)),
+            "refill_rate" => rate(value).map(|rate| written.refill_rate = Some(rate)),
+            "limit" => whole(value).map(|number| written.limit = Some(number)),
+            "window" => span(value).map(|span| written.window = Some(span)),
+            "window_seconds" => span(&format!("{value}s")).map(|span| written.window = Some(span)),
+            "utc_offset" => utc_offset(value).map(|offset| written.utc_offset = Some(offset)),
+            "buckets" => whole(value).map(|number| written.buckets = Some(number)),
+            "max_wait" => duration(value).map(|wait| written.max_wait = Some(wait)),
+            "max_hold" => duration(value).map(|hold| written.max_hold = Some(hold)),
+            _ => Err("is not a number of a limit".into()),
+        };
+        result.map_err(|why| format!("`{}` {why}", crate::text::shown(pair)))?;
+    }
+    Ok(written)
+}

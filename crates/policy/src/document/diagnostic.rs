@@ -1,0 +1,158 @@
+//! What is wrong with a document, or could be better: a sentence, a place, and what to do. How it is drawn is not here.
+
+use super::sources::{Place, Sources};
+
+/// How much it matters.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Severity {
+    /// The document cannot be used.
+    Error,
+    /// It can be used, and probably does not do what was meant.
+    Warning,
+    /// Worth knowing.
+    Note,
+}
+
+impl Severity {
+    /// `error`, `warning` or `note`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
+}
+
+/// One finding.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Diagnostic {
+    /// How much it matters.
+    pub severity: Severity,
+    /// What kind of finding it is: a stable name, for filters and for SARIF.
+    pub code: &'static str,
+    /// What is wrong, in a sentence without a full stop.
+    pub message: String,
+    /// Where.
+    pub place: Place,
+    /// What stands under the place, if there is more to say than the message.
+    pub label: String,
+    /// Other places that belong to it.
+    pub also: Vec<(Place, String)>,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// An error.
+    pub(crate) fn error(code: &'static str, place: Place, message: impl Into<String>) -> Self {
+        Self::new(Severity::Error, code, place, message.into())
+    }
+
+    /// A warning.
+    pub(crate) fn warning(code: &'static str, place: Place, message: impl Into<String>) -> Self {
+        Self::new(Severity::Warning, code, place, message.into())
+    }
+
+    /// A note.
+    pub(crate) fn note(code: &'static str, place: Place, message: impl Into<String>) -> Self {
+        Self::new(Severity::Note, code, place, message.into())
+    }
+
+    const fn new(severity: Severity, code: &'static str, place: Place, message: String) -> Self {
+        Self { severity, code, message, place, label: String::new(), also: Vec::new(), help: None }
+    }
+
+    /// What stands under the place.
+    #[must_use]
+    pub(crate) fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    /// Another place that belongs to it.
+    #[must_use]
+    pub(crate) fn also(mut self, place: Place, label: impl Into<String>) -> Self {
+        self.also.push((place, label.into()));
+        self
+    }
+
+    /// What to do.
+    #[must_use]
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// In one line: `openapi.yaml:12:7: error: …; help: …`.
+    #[must_use]
+    pub fn line(&self, sources: &Sources) -> String {
+        let help = self.help.as_ref().map_or_else(String::new, |help| format!("; {help}"));
+        format!("{}: {}: {}{help}", sources.locate(self.place), self.severity.name(), self.message)
+    }
+}
+
+/// Everything that was found, up to [`FINDINGS_MAX`](Findings::FINDINGS_MAX).
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    list: Vec<Diagnostic>,
+    /// How many more there were.
+    more: usize,
+}
+
+impl Findings {
+    /// So many findings are kept; further ones are only counted. A document with more mistakes than this has one mistake.
+    pub const FINDINGS_MAX: usize = 1_000;
+
+    /// Adds one.
+    pub(crate) fn push(&mut self, finding: Diagnostic) {
+        if self.list.len() < Self::FINDINGS_MAX {
+            self.list.push(finding);
+        } else {
+            self.more = self.more.saturating_add(1);
+        }
+    }
+
+    /// Adds all of another list.
+    pub(crate) fn append(&mut self, other: Self) {
+        other.list.into_iter().for_each(|finding| self.push(finding));
+        self.more = self.more.saturating_add(other.more);
+    }
+
+    /// Every finding that was kept, in the order of the files and of their lines.
+    #[must_use]
+    pub fn all(&self) -> &[Diagnostic] {
+        &self.list
+    }
+
+    /// How many were found beyond those that were kept.
+    #[must_use]
+    pub const fn more(&self) -> usize {
+        self.more
+    }
+
+    /// Whether there is an error among them.
+    #[must_use]
+    pub fn has_errors(&self) -> bool {
+        self.more > 0 || self.list.iter().any(|finding| finding.severity == Severity::Error)
+    }
+
+    /// Whether nothing was found.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// By file, then by place, errors first where both are the same; what was said twice of one place is said once.
+    pub(crate) fn sort(&mut self) {
+        self.list.sort_by(|a, b| (a.place, a.severity, a.code).cmp(&(b.place, b.severity, b.code)));
+        self.list.dedup();
+    }
+
+    /// Every finding in one line each.
+    #[must_use]
+    pub fn lines(&self, sources: &Sources) -> Vec<String> {
+        self.list.iter().map(|finding| finding.line(sources)).collect()
+    }
+}

@@ -1,0 +1,282 @@
+//! YAML and JSON as a tree, within bounds of time and memory. The grammar is `granit-parser`'s; what is written means nothing yet.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use granit_parser::{Event, Options, Parser, ScalarStyle, Span, StructureStyle};
+
+use super::diagnostic::{Diagnostic, Findings};
+use super::sources::{FileId, Place, Source};
+use super::tree::{Kind, Node, NodeId, Text, Tree};
+
+/// The longest document. A longer one is refused before it is read.
+pub const DOCUMENT_BYTES_MAX: usize = 64 << 20;
+/// How deep lists and maps may stand in one another. A deeper document is refused.
+pub const DEPTH_MAX: usize = 100;
+/// How many scalars, lists and maps a document may have. A larger one is refused: it would need more than 300 MB.
+pub const NODES_MAX: usize = 8_000_000;
+/// Maps of up to so many keys are searched for repeated ones key by key, larger ones with a set.
+const FEW_KEYS: usize = 12;
+
+/// A list or map that has not ended.
+struct Open {
+    node: NodeId,
+    children: Vec<NodeId>,
+    anchor: usize,
+}
+
+/// The state of a reader.
+struct Reader {
+    file: FileId,
+    tree: Tree,
+    open: Vec<Open>,
+    /// Nodes by the number of their anchor; `None` while the node has not ended.
+    anchors: HashMap<usize, Option<NodeId>>,
+    documents: usize,
+    root: Option<NodeId>,
+    findings: Findings,
+}
+
+/// Reads a document. What is found to be wrong with it is added to `findings`; a tree is there if its grammar is right.
+pub(crate) fn read(file: FileId, source: &Arc<Source>, findings: &mut Findings) -> Option<Tree> {
+    let text = source.text();
+    let start = Place { file, start: 0, end: 0 };
+    if text.len() > DOCUMENT_BYTES_MAX {
+        let size = text.len();
+        findings.push(
+            Diagnostic::error("too-large", start, format!("the document has {size} bytes"))
+                .help(format!("the most that is read is {DOCUMENT_BYTES_MAX}: split it with $ref")),
+        );
+        return None;
+    }
+    let (nodes, items, entries) = (Vec::new(), Vec::new(), Vec::new());
+    let tree = Tree { file, source: Arc::clone(source), nodes, items, entries, root: NodeId(0) };
+    let (open, anchors, found) = (Vec::new(), HashMap::new(), Findings::default());
+    let mut reader = Reader { file, tree, open, anchors, documents: 0, root: None, findings: found };
+    let mut options = Options::default();
+    options.flow_nesting_limit = DEPTH_MAX;
+    options.block_nesting_limit = DEPTH_MAX;
+    // JSON on one line has keys far from their colon.
+    options.simple_key_max_lookahead = 64 * 1024;
+    let mut parser = Parser::new_from_str_with_options(text.trim_start_matches('\u{feff}'), options);
+    let shift = u32::from(text.starts_with('\u{feff}')).saturating_mul(3);
+    let failed = loop {
+        let (event, span) = match parser.next_event() {
+            None | Some(Ok((Event::StreamEnd, _))) => break None,
+            Some(Err(error)) => {
+                let at = offset(error.marker().byte_offset()).saturating_add(shift);
+                let place = Place { file, start: at, end: at };
+                break Some(Diagnostic::error("grammar", place, grammar(&error)));
+            }
+            Some(Ok(next)) => next,
+        };
+        let at = reader.place(span, shift);
+        if let Err(finding) = reader.take(event, at) {
+            break Some(*finding);
+        }
+    };
+    findings.append(std::mem::take(&mut reader.findings));
+    if let Some(finding) = failed {
+        findings.push(finding);
+        return None;
+    }
+    let Some(root) = reader.root else {
+        findings.push(Diagnostic::error("empty", start, "the document is empty"));
+        return None;
+    };
+    reader.tree.root = root;
+    Some(reader.tree)
+}
+
+/// The parser's own sentence, without the place it repeats at the end.
+fn grammar(error: &granit_parser::ScanError) -> String {
+    let text = error.info();
+    format!("this is neither YAML nor JSON: {text}")
+}
+
+fn offset(bytes: Option<usize>) -> u32 {
+    bytes.and_then(|at| u32::try_from(at).ok()).unwrap_or(0)
+}
+
+fn count(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+impl Reader {
+    fn place(&self, span: Span, shift: u32) -> Place {
+        let range = span.byte_range().unwrap_or(0..0);
+        let at = |byte: usize| offset(Some(byte)).saturating_add(shift);
+        Place { file: self.file, start: at(range.start), end: at(range.end) }
+    }
+
+    fn take(&mut self, event: Event<'_>, at: Place) -> Result<(), Box<Diagnostic>> {
+        match event {
+            Event::DocumentStart(..) => {
+                self.documents = self.documents.saturating_add(1);
+                if self.documents > 1 {
+                    let finding = Diagnostic::error("documents", at, "a second document begins here");
+                    return Err(Box::new(finding.help("keep one document in a file")));
+                }
+            }
+            Event::Scalar(text, style, anchor, tag) => {
+                let as_text = tag.as_ref().is_some_and(|tag| tag.is_yaml_core_schema_tag("str"));
+                if tag.as_ref().is_some_and(|tag| !tag.is_yaml_core_schema()) {
+                    self.findings.push(
+                        Diagnostic::error("tag", at, "a tag of one's own has no meaning in this document")
+                            .help("write the value itself, or use $ref"),
+                    );
+                }
+                let plain = style == ScalarStyle::Plain && !as_text;
+                let text = self.text(text);
+                let node = self.node(Kind::Scalar { text, plain }, at, false)?;
+                self.add(node, anchor);
+            }
+            Event::SequenceStart(style, anchor, _) => {
+                self.begin(Kind::List { first: 0, count: 0 }, at, (style, anchor))?;
+            }
+            Event::MappingStart(style, anchor, _) => {
+                self.begin(Kind::Map { first: 0, count: 0 }, at, (style, anchor))?;
+            }
+            Event::SequenceEnd => self.end_list(at),
+            Event::MappingEnd => self.end_map(at),
+            Event::Alias(anchor) => self.alias(anchor, at)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Where the text stands in the document, or the text itself if an escape had to be read.
+    fn text(&self, text: Cow<'_, str>) -> Text {
+        let whole = self.tree.source.text();
+        let borrowed = match &text {
+            Cow::Borrowed(part) => (part.as_ptr() as usize).checked_sub(whole.as_ptr() as usize),
+            Cow::Owned(_) => None,
+        };
+        let (start, length) = (offset(borrowed), count(text.len()));
+        match borrowed {
+            Some(_) => Text::In { start, end: start.saturating_add(length) },
+            None => Text::Own(text.into()),
+        }
+    }
+
+    fn node(&mut self, kind: Kind, at: Place, flow: bool) -> Result<NodeId, Box<Diagnostic>> {
+        if self.tree.nodes.len() >= NODES_MAX {
+            let message = format!("the document has more than {NODES_MAX} values");
+            return Err(Box::new(Diagnostic::error("too-large", at, message).help("split it with $ref")));
+        }
+        let id = NodeId(count(self.tree.nodes.len()));
+        self.tree.nodes.push(Node { kind, start: at.start, end: at.end, flow });
+        Ok(id)
+    }
+
+    fn begin(
+        &mut self,
+        kind: Kind,
+        at: Place,
+        (style, anchor): (StructureStyle, usize),
+    ) -> Result<(), Box<Diagnostic>> {
+        if self.open.len() >= DEPTH_MAX {
+            let message = format!("lists and maps stand more than {DEPTH_MAX} deep in one another");
+            return Err(Box::new(Diagnostic::error("too-deep", at, message)));
+        }
+        let node = self.node(kind, at, style == StructureStyle::Flow)?;
+        if anchor > 0 {
+            self.anchors.insert(anchor, None);
+        }
+        self.open.push(Open { node, children: Vec::new(), anchor });
+        Ok(())
+    }
+
+    fn alias(&mut self, anchor: usize, at: Place) -> Result<(), Box<Diagnostic>> {
+        let Some(Some(target)) = self.anchors.get(&anchor).copied() else {
+            let message = "this alias stands inside of what it stands for";
+            return Err(Box::new(Diagnostic::error("alias-cycle", at, message)));
+        };
+        let node = self.node(Kind::Alias(target), at, false)?;
+        self.add(node, 0);
+        Ok(())
+    }
+
+    /// A node that is complete goes into what it stands in.
+    fn add(&mut self, node: NodeId, anchor: usize) {
+        if anchor > 0 {
+            self.anchors.insert(anchor, Some(node));
+        }
+        match self.open.last_mut() {
+            Some(open) => open.children.push(node),
+            None => self.root = Some(node),
+        }
+    }
+
+    fn end_list(&mut self, at: Place) {
+        let Some(open) = self.open.pop() else { return };
+        let first = count(self.tree.items.len());
+        let kind = Kind::List { first, count: count(open.children.len()) };
+        self.tree.items.extend(open.children);
+        self.close(open.node, kind, at);
+        self.add(open.node, open.anchor);
+    }
+
+    fn end_map(&mut self, at: Place) {
+        let Some(open) = self.open.pop() else { return };
+        self.check_keys(&open.children);
+        let first = count(self.tree.entries.len());
+        let kind = Kind::Map { first, count: count(open.children.len() / 2) };
+        let pairs = open.children.chunks_exact(2);
+        self.tree.entries.extend(pairs.filter_map(|pair| Some((*pair.first()?, *pair.get(1)?))));
+        self.close(open.node, kind, at);
+        self.add(open.node, open.anchor);
+    }
+
+    /// A list or map ends where its last child does, or with its bracket.
+    fn close(&mut self, node: NodeId, kind: Kind, at: Place) {
+        let last = match &kind {
+            Kind::List { .. } => self.tree.items.last(),
+            Kind::Map { .. } => self.tree.entries.last().map(|(_, value)| value),
+            Kind::Scalar { .. } | Kind::Alias(_) => None,
+        };
+        let last = last.and_then(|id| self.tree.nodes.get(id.0 as usize)).map_or(at.end, |node| node.end);
+        if let Some(node) = self.tree.nodes.get_mut(node.0 as usize) {
+            node.end = if node.flow { at.end } else { last.max(node.end) };
+            node.kind = kind;
+        }
+    }
+
+    /// Keys are scalars, and no key stands twice: which of two would count is anybody's guess.
+    fn check_keys(&mut self, children: &[NodeId]) {
+        let keys = || children.iter().step_by(2).filter_map(|id| self.tree.nodes.get(id.0 as usize));
+        let at = |node: &Node| Place { file: self.file, start: node.start, end: node.end };
+        let mut found = Vec::new();
+        for node in keys().filter(|node| !matches!(node.kind, Kind::Scalar { .. })) {
+            found.push(Diagnostic::error("key", at(node), "a key has to be a plain word or a text"));
+        }
+        let repeated = if children.len() / 2 <= FEW_KEYS {
+            keys().enumerate().any(|(index, node)| keys().take(index).any(|other| self.text_of(node).is_some() && self.text_of(node) == self.text_of(other)))
+        } else {
+            let mut seen = HashSet::with_capacity(children.len() / 2);
+            keys().filter_map(|node| self.text_of(node)).any(|key| !seen.insert(key))
+        };
+        if repeated {
+            let mut seen: HashMap<_, Place> = HashMap::new();
+            for node in keys() {
+                let Some(key) = self.text_of(node) else { continue };
+                if let Some(first) = seen.get(key) {
+                    let message = format!("the key `{}` stands here a second time", crate::text::shown(key));
+                    let finding = Diagnostic::error("repeated-key", at(node), message);
+                    found.push(finding.also(*first, "here it stands first").help("keep one of them"));
+                } else {
+                    seen.insert(key, at(node));
+                }
+            }
+        }
+        found.into_iter().for_each(|finding| self.findings.push(finding));
+    }
+
+    fn text_of<'a>(&'a self, node: &'a Node) -> Option<&'a str> {
+        match &node.kind {
+            Kind::Scalar { text, .. } => Some(self.tree.text(text)),
+            Kind::List { .. } | Kind::Map { .. } | Kind::Alias(_) => None,
+        }
+    }
+}

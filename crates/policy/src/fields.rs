@@ -1,0 +1,188 @@
+//! Every field that a document may have, said once: names for the reader, words for messages, types for the schema.
+
+/// What may stand in a field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum FieldType {
+    /// A whole number of at least so much.
+    Whole(u64),
+    /// A number per second, or `10 per second`.
+    Rate,
+    /// `500ms`, `1m`, `1 day`.
+    Duration,
+    /// A duration, or `calendar day`.
+    Window,
+    /// `+02:00`.
+    Offset,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// `allow`, `deny`, `local` or `local 1/4`.
+    StoreFails,
+    /// A text for people, of at most so many characters.
+    Text(usize),
+    /// A list of texts, or one text.
+    Texts,
+    /// A consumer key, or a list of them.
+    Key,
+    /// A cost.
+    Cost,
+    /// Numbers by tier.
+    Tiers,
+    /// One of the maps below.
+    Map(&'static [Field]),
+    /// Limits: one, a list, or `none`.
+    Limits,
+    /// Something that only the reader of the document knows.
+    Other(&'static str),
+}
+
+/// One field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Field {
+    pub(crate) name: &'static str,
+    pub(crate) kind: FieldType,
+    /// What it says, in a sentence.
+    pub(crate) about: &'static str,
+}
+
+const fn field(name: &'static str, kind: FieldType, about: &'static str) -> Field {
+    Field { name, kind, about }
+}
+
+/// The algorithms by name.
+pub(crate) const ALGORITHMS: &[&str] = &[
+    "token_bucket",
+    "leaky_bucket",
+    "leaky_bucket_queue",
+    "gcra",
+    "fixed_window",
+    "sliding_window",
+    "sliding_window_log",
+    "concurrency",
+];
+
+/// The numbers, which overrides may change.
+pub(crate) const NUMBERS: &[Field] = &[
+    field("capacity", FieldType::Whole(0), "How much at once, for buckets; how many may wait, for the queue."),
+    field("refill_rate", FieldType::Rate, "How much comes back: a number per second, or `10 per second`."),
+    field("limit", FieldType::Whole(0), "How much in one window; how many at the same time, for concurrency."),
+    field("window_seconds", FieldType::Whole(1), "The length of the window in seconds."),
+    field("window", FieldType::Window, "The length of the window: `1m`, `1 day`, `calendar month`."),
+    field("utc_offset", FieldType::Offset, "Where the calendar's midnight is: `+02:00`."),
+    field("buckets", FieldType::Whole(1), "Makes sliding_window the conservative one, of so many buckets."),
+    field("max_wait", FieldType::Duration, "The longest that a request may wait in the queue."),
+    field("max_hold", FieldType::Duration, "After what time a request in flight counts as gone."),
+];
+
+/// A limit, besides its numbers.
+pub(crate) const LIMIT: &[Field] = &[
+    field("algorithm", FieldType::Word(ALGORITHMS), "How it is counted."),
+    field("name", FieldType::Text(NAME_CHARS_MAX), "What it is called, to clients too; limits of one name are one limit."),
+    field("description", FieldType::Text(DESCRIPTION_CHARS_MAX), "What it is for; clients see it when they are refused."),
+    field("consumer_key", FieldType::Key, "Who is asking; a list is a chain, of which the first that is there counts."),
+    field("missing_key", FieldType::Word(MISSING), "What happens when nobody can be told."),
+    field("repeated_key", FieldType::Word(REPEATED), "What happens when an identity is sent twice."),
+    field("address_ceiling", FieldType::Whole(1), "So many times the limit for one address, whatever keys it shows."),
+    field("tier_overrides", FieldType::Tiers, "Other numbers for some tiers, or `none`."),
+    field("cost", FieldType::Cost, "What a request costs; 1 if nothing is said."),
+    field("mode", FieldType::Word(MODES), "Whether it is enforced, or only counted."),
+    field("when_store_fails", FieldType::StoreFails, "What happens when the shared store cannot answer."),
+    field("scope", FieldType::Word(SCOPES), "Where it is counted."),
+    field("counted", FieldType::Word(COUNTED), "Whether operations that inherit it share one budget."),
+    field("visibility", FieldType::Word(VISIBILITY), "Whether clients are shown its numbers."),
+    field("owner", FieldType::Text(NAME_CHARS_MAX), "Whose it is."),
+    field("reviewers", FieldType::Texts, "Who has to approve a change, besides the owner."),
+];
+
+/// The longest name. A longer one is refused.
+pub(crate) const NAME_CHARS_MAX: usize = 128;
+/// The longest description. A longer one is refused.
+pub(crate) const DESCRIPTION_CHARS_MAX: usize = 1_000;
+pub(crate) const MISSING: &[&str] = &["address", "reject", "anonymous"];
+pub(crate) const REPEATED: &[&str] = &["reject", "address"];
+pub(crate) const MODES: &[&str] = &["enforced", "shadow"];
+pub(crate) const SCOPES: &[&str] = &["local", "exact", "leased", "synced"];
+pub(crate) const COUNTED: &[&str] = &["together", "per_operation"];
+pub(crate) const VISIBILITY: &[&str] = &["shown", "hidden"];
+pub(crate) const BODY_KINDS: &[&str] = &["json_array", "graphql"];
+
+/// A cost that is a map.
+pub(crate) const COST: &[Field] = &[
+    field("header", FieldType::Text(NAME_CHARS_MAX), "The request's header that says what it costs."),
+    field("query", FieldType::Text(NAME_CHARS_MAX), "The query parameter that says what it costs."),
+    field("reported", FieldType::Text(NAME_CHARS_MAX), "The response's header in which the upstream says what it cost."),
+    field("operations", FieldType::Word(BODY_KINDS), "Counts the operations that the body carries."),
+    field("default", FieldType::Whole(0), "When the request says nothing."),
+    field("estimate", FieldType::Whole(0), "What is charged before the upstream says it."),
+    field("max", FieldType::Whole(1), "The most that may be charged."),
+    field("max_body", FieldType::Other("size"), "The largest body that is read for it: `64 KiB`."),
+];
+
+/// What a gateway needs besides limits; in the native file, or under `x-tollgate` in an OpenAPI document.
+pub(crate) const SETTINGS: &[Field] = &[
+    field("consumers", FieldType::Text(PATH_CHARS_MAX), "The file that says whose the API keys are."),
+    field("api_key", FieldType::Texts, "Where an API key stands: `header:NAME`, `query:NAME` or `cookie:NAME`."),
+    field("tiers", FieldType::Map(TIERS), "From where a consumer's tier is known."),
+    field("jwt", FieldType::Map(JWT), "How tokens are verified."),
+    field("trusted_proxies", FieldType::Map(PROXIES), "Whose word is taken for a client's address."),
+    field("addresses", FieldType::Map(ADDRESSES), "Which addresses are one client."),
+    field("unmatched", FieldType::Word(UNMATCHED), "What happens to a request that no operation names."),
+];
+
+/// The longest path or address of a file.
+pub(crate) const PATH_CHARS_MAX: usize = 1_000;
+pub(crate) const UNMATCHED: &[&str] = &["reject", "forward"];
+
+pub(crate) const TIERS: &[Field] = &[
+    field("from", FieldType::Text(NAME_CHARS_MAX), "`consumers`, `jwt:CLAIM`, or `header:NAME` set by a trusted hop."),
+    field("names", FieldType::Texts, "Every tier there is, so that a mistyped one is noticed."),
+    field("default", FieldType::Text(NAME_CHARS_MAX), "The tier of those of whom nothing else is known."),
+];
+
+pub(crate) const JWT: &[Field] = &[
+    field("jwks", FieldType::Text(PATH_CHARS_MAX), "The file with the keys, a JWK set."),
+    field("issuer", FieldType::Text(PATH_CHARS_MAX), "Who must have issued a token."),
+    field("audience", FieldType::Text(PATH_CHARS_MAX), "For whom it must be."),
+    field("leeway", FieldType::Duration, "How far clocks may be apart."),
+    field("header", FieldType::Text(NAME_CHARS_MAX), "The header it stands in; Authorization if nothing is said."),
+];
+
+pub(crate) const PROXIES: &[Field] = &[
+    field("networks", FieldType::Texts, "The proxies' addresses: walked from right to left."),
+    field("hops", FieldType::Whole(1), "How many proxies stand in front, instead of their addresses."),
+    field("header", FieldType::Text(NAME_CHARS_MAX), "The one header that is read: X-Forwarded-For, Forwarded."),
+];
+
+pub(crate) const ADDRESSES: &[Field] = &[
+    field("ipv4_prefix", FieldType::Whole(1), "How many bits of an IPv4 address are one client: 32."),
+    field("ipv6_prefix", FieldType::Whole(1), "How many bits of an IPv6 address are one client: 64."),
+    field("ipv6_wide_prefix", FieldType::Whole(1), "A second, wider budget for so many bits, such as 48."),
+    field("ipv6_wide_multiple", FieldType::Whole(1), "How many times the limit the wider budget has: 16."),
+];
+
+/// The native file, besides the settings.
+pub(crate) const NATIVE: &[Field] = &[
+    field("tollgate", FieldType::Word(&["1"]), "The version of the format."),
+    field("openapi", FieldType::Texts, "OpenAPI documents whose operations and limits belong to the policy."),
+    field("rate_limit", FieldType::Limits, "The default."),
+    field("tags", FieldType::Other("tags"), "Limits, owners and reviewers by tag."),
+    field("routes", FieldType::Other("routes"), "Which requests meet which limits."),
+];
+
+/// A tag of the native file.
+pub(crate) const TAG: &[Field] = &[
+    field("rate_limit", FieldType::Limits, "The limits of what has this tag."),
+    field("owner", FieldType::Text(NAME_CHARS_MAX), "Whose it is."),
+    field("reviewers", FieldType::Texts, "Who has to approve a change."),
+    field("description", FieldType::Text(DESCRIPTION_CHARS_MAX), "What it is for."),
+];
+
+/// A route of the native file.
+pub(crate) const ROUTE: &[Field] = &[
+    field("name", FieldType::Text(NAME_CHARS_MAX), "What it is called."),
+    field("methods", FieldType::Texts, "The methods; every method if nothing is said."),
+    field("path", FieldType::Text(PATH_CHARS_MAX), "The path's template, such as `/reports/{id}` or `/files/{rest*}`."),
+    field("host", FieldType::Text(NAME_CHARS_MAX), "The host, such as `api.example.org` or `*.example.org`."),
+    field("headers", FieldType::Other("headers"), "Headers that must be there, with their values."),
+    field("tags", FieldType::Texts, "Its tags."),
+    field("rate_limit", FieldType::Limits, "Its limits."),
+];

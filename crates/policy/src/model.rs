@@ -1,0 +1,312 @@
+//! A policy as people think of it: limits, who is asking, what it costs, and which operations meet them. Not yet compiled.
+
+use http::HeaderName;
+use tollgate_core::{Micros, Mode};
+
+use crate::document::sources::Place;
+use crate::numbers::{Algorithm, Numbers, Written};
+
+/// One way to tell who is asking.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Identity {
+    /// `api_key`: where the document's security schemes say that it is, else `X-API-Key`.
+    ApiKey,
+    /// `ip`: the client's address, over trusted proxies only, by prefix.
+    Address,
+    /// `header:NAME`
+    Header(HeaderName),
+    /// `cookie:NAME`
+    Cookie(String),
+    /// `query:NAME`
+    Query(String),
+    /// `jwt:CLAIM`, of a token that was verified.
+    Jwt(String),
+    /// `jwt_unverified:CLAIM`: anybody can write any claim.
+    JwtUnverified(String),
+    /// `consumer`: by the consumers file, whichever of its keys is used.
+    Consumer,
+    /// `organisation`: of the consumer, by the consumers file.
+    Organisation,
+    /// `everyone`: one budget for all.
+    Everyone,
+}
+
+/// Whose budget is charged: the first of a chain that can be told. Each link is one or several identities together.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ConsumerKey {
+    /// The chain: the first link whose parts are all there is the key.
+    pub chain: Vec<Vec<Identity>>,
+    /// What happens when no link is there.
+    pub missing: Missing,
+    /// What happens when a part is there twice.
+    pub repeated: Repeated,
+}
+
+impl Default for ConsumerKey {
+    fn default() -> Self {
+        let chain = vec![vec![Identity::ApiKey], vec![Identity::Address]];
+        Self { chain, missing: Missing::Address, repeated: Repeated::Reject }
+    }
+}
+
+/// What happens when nobody can be told. Never "not limited".
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Missing {
+    /// `address`: the client's address instead.
+    Address,
+    /// `reject`: the request is refused as wrong, and nothing is charged.
+    Reject,
+    /// `anonymous`: one budget for all who cannot be told.
+    Anonymous,
+}
+
+/// What happens when an identity is sent twice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Repeated {
+    /// `reject`: the request is refused as wrong, because the upstream may read the other one.
+    Reject,
+    /// `address`: as if none were sent: the address instead.
+    Address,
+}
+
+/// What a request costs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Cost {
+    /// Always the same.
+    Fixed(u64),
+    /// What the request says of itself, in a header or a query parameter. Above `max`, or not a number, the request is
+    /// refused as wrong; without one it costs `default`.
+    Asked {
+        /// Where it says so.
+        from: CostFrom,
+        /// When it says nothing.
+        default: u64,
+        /// The most that may be said.
+        max: u64,
+    },
+    /// What the upstream says afterwards, in a header of its response. Before, `estimate` is charged.
+    Reported {
+        /// The header.
+        header: HeaderName,
+        /// Charged before.
+        estimate: u64,
+        /// The most that is charged.
+        max: u64,
+    },
+    /// How many operations the body carries. A body that cannot be read costs `max`.
+    Operations {
+        /// How they are counted.
+        kind: BodyKind,
+        /// The largest body that is read for it; a larger one costs `max`.
+        max_body: u64,
+        /// The most that is charged.
+        max: u64,
+    },
+}
+
+/// Where a request says what it costs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum CostFrom {
+    /// In a header.
+    Header(HeaderName),
+    /// In a query parameter.
+    Query(String),
+}
+
+/// How operations in a body are counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BodyKind {
+    /// The items of a JSON array.
+    JsonArray,
+    /// The fields of all GraphQL operations at the top, aliases too.
+    GraphQl,
+}
+
+impl Cost {
+    /// The least and the most that a request can cost before it is forwarded.
+    #[must_use]
+    pub const fn range(&self) -> (u64, u64) {
+        match self {
+            Self::Fixed(cost) => (*cost, *cost),
+            Self::Asked { max, .. } => (0, *max),
+            Self::Reported { estimate, max, .. } => (*estimate, *max),
+            Self::Operations { max, .. } => (1, *max),
+        }
+    }
+}
+
+/// What happens when the store cannot answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StoreFails {
+    /// `allow`
+    Allow,
+    /// `deny`
+    Deny,
+    /// `local`, or `local 1/4`: in this process, with a share of the limit.
+    Local {
+        /// The share's numerator.
+        share: u32,
+        /// Its denominator.
+        of: u32,
+    },
+}
+
+/// Where a limit is counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scope {
+    /// `local`: by each process for itself.
+    Local,
+    /// `exact`: by the shared store, every decision.
+    Exact,
+    /// `leased`: in blocks that the shared store hands out.
+    Leased,
+    /// `synced`: by each region, synchronised in the background.
+    Synced,
+}
+
+/// Whether operations that share a limit share its budget.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Counted {
+    /// `together`: one budget for all of them.
+    Together,
+    /// `per_operation`: a budget for each.
+    PerOperation,
+}
+
+/// Where a limit is written.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Where {
+    /// At the root: the default.
+    Root,
+    /// On a tag.
+    Tag(String),
+    /// On a path.
+    Path(String),
+    /// On an operation or a route.
+    Operation(String),
+}
+
+impl Where {
+    /// What a limit is called that has no name of its own.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Root => "default".into(),
+            Self::Tag(tag) => format!("tag {tag}"),
+            Self::Path(path) => path.clone(),
+            Self::Operation(operation) => operation.clone(),
+        }
+    }
+}
+
+/// A tier's own numbers under a limit.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TierNumbers {
+    /// The tier.
+    pub tier: String,
+    /// Its numbers.
+    pub numbers: Numbers,
+    /// Where they are written.
+    pub place: Place,
+}
+
+/// One limit of a policy: what, for whom, at what cost, and who may change it.
+///
+/// Its identity is its name and, without one, its place: never its numbers. So a number can change while keys keep what
+/// they have used.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PolicyLimit {
+    /// Its name: given, or made of the place. Printable ASCII.
+    pub name: String,
+    /// Whether the name was given.
+    pub named: bool,
+    /// Where it is written: its text.
+    pub place: Place,
+    /// Where it is written: in the document's own terms.
+    pub at: Where,
+    /// How it counts.
+    pub algorithm: Algorithm,
+    /// Its numbers as written.
+    pub written: Written,
+    /// Its numbers.
+    pub numbers: Numbers,
+    /// The numbers of tiers that have others.
+    pub tiers: Vec<TierNumbers>,
+    /// Whose budget.
+    pub key: ConsumerKey,
+    /// Of so many times the limit per address, where a key is not verified.
+    pub address_ceiling: Option<u64>,
+    /// At what cost.
+    pub cost: Cost,
+    /// Enforced, or only counted.
+    pub mode: Mode,
+    /// When the store cannot answer.
+    pub when_store_fails: StoreFails,
+    /// Where it is counted.
+    pub scope: Scope,
+    /// One budget or several.
+    pub counted: Counted,
+    /// For the client, in the problem body.
+    pub description: Option<String>,
+    /// Whether clients are shown its numbers.
+    pub visible: bool,
+    /// Whose it is.
+    pub owner: Option<String>,
+    /// Who has to approve a change, besides the owner.
+    pub reviewers: Vec<String>,
+}
+
+impl PolicyLimit {
+    /// The numbers for a tier.
+    #[must_use]
+    pub fn for_tier(&self, tier: Option<&str>) -> &Numbers {
+        let own = self.tiers.iter().find(|numbers| Some(numbers.tier.as_str()) == tier);
+        own.map_or(&self.numbers, |own| &own.numbers)
+    }
+}
+
+/// Where an API key may stand in a request.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum KeyPlace {
+    /// In this header.
+    Header(HeaderName),
+    /// In this query parameter.
+    Query(String),
+    /// In this cookie.
+    Cookie(String),
+}
+
+/// How a token is found and verified: the settings, as written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct JwtSettings {
+    /// The file with the keys, a JWK set.
+    pub jwks: String,
+    /// Who must have issued the token.
+    pub issuer: Option<String>,
+    /// For whom it must be.
+    pub audience: Option<String>,
+    /// How far clocks may be apart.
+    pub leeway: Micros,
+    /// The header that it stands in, `Authorization` if nothing else is said.
+    pub header: HeaderName,
+}
+
+/// From where a consumer's tier is known.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TierFrom {
+    /// From the consumers file.
+    Consumers,
+    /// From a claim of a verified token.
+    Jwt(String),
+    /// From a header that only a trusted hop may set.
+    Header(HeaderName),
+}
+
+/// What happens to a request that no operation names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unmatched {
+    /// `reject`: 404.
+    Reject,
+    /// `forward`: forwarded, and limited by the root's default.
+    Forward,
+}

@@ -1,0 +1,116 @@
+//! A compiled policy: one immutable value, swapped whole. It is asked by `facts` and `hits`; it was made by `compile`.
+
+use crate::compile::effective::Operation;
+use crate::compile::load::{self, ReadFile, Refused};
+use crate::compile::variants::{Variant, Variants};
+use crate::document::diagnostic::Findings;
+use crate::document::sources::Sources;
+use crate::draft::Tag;
+use crate::jwt::JwtRules;
+use crate::model::{KeyPlace, PolicyLimit};
+use crate::reading::settings::Settings;
+use crate::router::Router;
+
+/// Which requests meet which limits, by what key, at what cost.
+///
+/// It does not change. A new document makes a new policy, and limits of the same name keep their keys' state: the
+/// identity of a limit is its name, never its numbers.
+///
+/// ```
+/// use tollgate_policy::Policy;
+/// let policy = Policy::parse("openapi.yaml", "
+/// openapi: 3.1.0
+/// info: { title: Reports, version: '1' }
+/// paths:
+///   /reports/generate:
+///     post:
+///       x-rate-limit: { algorithm: token_bucket, capacity: 5, refill_rate: 0.1 }
+/// ")?;
+/// assert_eq!(policy.limits()[0].numbers.to_string(), "5 at once, then 1 per 10 s");
+///
+/// let refused = Policy::parse("openapi.yaml", "openapi: 3.1.0\nx-rate-limit: { algorithm: tokenbucket }").unwrap_err();
+/// assert!(refused.to_string().contains("openapi.yaml:2:29: error: `tokenbucket` is not a known value of `algorithm`"));
+/// # Ok::<(), tollgate_policy::Refused>(())
+/// ```
+#[derive(Debug)]
+pub struct Policy {
+    pub(crate) sources: Sources,
+    pub(crate) settings: Settings,
+    pub(crate) limits: Vec<PolicyLimit>,
+    pub(crate) operations: Vec<Operation>,
+    pub(crate) router: Router,
+    pub(crate) by_template: Vec<Vec<u32>>,
+    /// The limits of the root: of what no operation names, if that is forwarded.
+    pub(crate) root: Vec<u32>,
+    pub(crate) root_api_key: Vec<KeyPlace>,
+    pub(crate) variants: Variants,
+    pub(crate) jwt: Option<JwtRules>,
+    pub(crate) tags: Vec<Tag>,
+    pub(crate) findings: Findings,
+}
+
+impl Policy {
+    /// Reads a document, and every file that it leads to, with the help of `read_file`.
+    ///
+    /// # Errors
+    /// When something is wrong with them: all of it at once, each with its place.
+    pub fn load(name: &str, read_file: ReadFile<'_>) -> Result<Self, Refused> {
+        load::load(name, read_file)
+    }
+
+    /// Reads a document that leads to no other.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn parse(name: &str, text: &str) -> Result<Self, Refused> {
+        load::parse(name, text)
+    }
+
+    /// Every limit. Its number is its place in this list.
+    #[must_use]
+    pub fn limits(&self) -> &[PolicyLimit] {
+        &self.limits
+    }
+
+    /// Every operation. Its number is its place in this list.
+    #[must_use]
+    pub fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    /// The limits of what no operation names, by number.
+    #[must_use]
+    pub fn default_limits(&self) -> &[u32] {
+        &self.root
+    }
+
+    /// Every set of numbers that can be charged. Its number is its place in this list.
+    #[must_use]
+    pub fn variants(&self) -> &[Variant] {
+        &self.variants.all
+    }
+
+    /// Everything that is not a limit.
+    #[must_use]
+    pub const fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The files that it was read from.
+    #[must_use]
+    pub const fn sources(&self) -> &Sources {
+        &self.sources
+    }
+
+    /// What was found while reading and is no error.
+    #[must_use]
+    pub const fn findings(&self) -> &Findings {
+        &self.findings
+    }
+
+    /// The limit with this name.
+    #[must_use]
+    pub fn limit_named(&self, name: &str) -> Option<(u32, &PolicyLimit)> {
+        (0..).zip(&self.limits).find(|(_, limit)| limit.name == name)
+    }
+}

@@ -1,0 +1,189 @@
+//! What a gateway needs besides limits: whose keys, which tiers, which proxies. In a native file, or under `x-tollgate`.
+
+use http::HeaderName;
+use http::header::AUTHORIZATION;
+use tollgate_core::Micros;
+
+use crate::address::Prefixes;
+use crate::context::{Context, beside};
+use crate::document::diagnostic::Diagnostic;
+use crate::document::sources::Place;
+use crate::document::tree::Value;
+use crate::fields::{ADDRESSES, JWT, NAME_CHARS_MAX, PATH_CHARS_MAX, PROXIES, TIERS, UNMATCHED};
+use crate::model::{JwtSettings, KeyPlace, TierFrom, Unmatched};
+use crate::quantity::{duration, whole};
+use crate::reading::identity::{header, key_place};
+use crate::trusted::{ForwardHeader, TrustedProxies, parse_cidr};
+
+/// How many times the limit a wide IPv6 prefix has, when nothing is said.
+const WIDE_MULTIPLE: u64 = 16;
+/// How far clocks may be apart, when nothing is said.
+const LEEWAY: Micros = Micros::from_secs(30);
+
+/// Everything that is not a limit.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The consumers file, and where it is named.
+    pub consumers: Option<(String, Place)>,
+    /// Where an API key stands, in place of what security schemes say.
+    pub api_key: Vec<KeyPlace>,
+    /// From where a tier is known.
+    pub tier_from: Option<TierFrom>,
+    /// Every tier there is, if they are listed.
+    pub tier_names: Vec<String>,
+    /// The tier of those of whom nothing else is known.
+    pub tier_default: Option<String>,
+    /// How tokens are verified.
+    pub jwt: Option<JwtSettings>,
+    /// Whose word is taken for a client's address.
+    pub trusted_proxies: TrustedProxies,
+    /// Which addresses are one client.
+    pub prefixes: Prefixes,
+    /// How many times the limit a wide IPv6 prefix has.
+    pub wide_multiple: u64,
+    /// What happens to a request that no operation names.
+    pub unmatched: Unmatched,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            consumers: None,
+            api_key: Vec::new(),
+            tier_from: None,
+            tier_names: Vec::new(),
+            tier_default: None,
+            jwt: None,
+            trusted_proxies: TrustedProxies::None,
+            prefixes: Prefixes::default(),
+            wide_multiple: WIDE_MULTIPLE,
+            unmatched: Unmatched::Reject,
+        }
+    }
+}
+
+/// Reads the settings of a map. Its unknown fields are its owner's business.
+pub(crate) fn read<'t>(map: Value<'t>, context: &mut Context<'t>) -> Settings {
+    let mut settings = Settings::default();
+    let here = context.trees.sources.get(map.tree.file).map_or("", |source| source.name()).to_owned();
+    if let Some(value) = map.get("consumers") {
+        let file = context.text(value, "consumers", PATH_CHARS_MAX);
+        settings.consumers = file.map(|file| (beside(&here, file), value.place()));
+    }
+    if let Some(value) = map.get("api_key") {
+        let list: Vec<_> = if value.is_list() { value.items().collect() } else { vec![value] };
+        let places = list.into_iter().filter_map(|item| context.parsed(item, "api_key", key_place));
+        settings.api_key = places.collect();
+    }
+    if let Some(value) = map.get("unmatched")
+        && context.word(value, "unmatched", UNMATCHED) == Some("forward")
+    {
+        settings.unmatched = Unmatched::Forward;
+    }
+    tiers(map, &mut settings, context);
+    settings.jwt = map.get("jwt").and_then(|value| jwt(value, &here, context));
+    if let Some(value) = map.get("trusted_proxies") {
+        settings.trusted_proxies = proxies(value, context).unwrap_or(TrustedProxies::None);
+    }
+    if let Some(value) = map.get("addresses") {
+        addresses(value, &mut settings, context);
+    }
+    settings
+}
+
+fn tiers<'t>(map: Value<'t>, settings: &mut Settings, context: &mut Context<'t>) {
+    let Some(value) = map.get("tiers") else { return };
+    let Some(tiers) = context.map(value, "`tiers`") else { return };
+    context.unknown_fields(tiers, &[TIERS], "`tiers`");
+    if let Some(from) = tiers.get("from") {
+        settings.tier_from = context.parsed(from, "from", |text| match text.split_once(':') {
+            None if text == "consumers" => Ok(TierFrom::Consumers),
+            Some(("jwt", claim)) if !claim.is_empty() => Ok(TierFrom::Jwt(claim.into())),
+            Some(("header", name)) => Ok(TierFrom::Header(header(name)?)),
+            _ => Err("is no source of tiers: write `consumers`, `jwt:CLAIM` or `header:NAME`".into()),
+        });
+    }
+    if let Some(names) = tiers.get("names") {
+        let names = context.texts(names, "names", NAME_CHARS_MAX);
+        settings.tier_names = names.into_iter().map(|(name, _)| name.to_owned()).collect();
+    }
+    if let Some(value) = tiers.get("default")
+        && let Some(name) = context.text(value, "default", NAME_CHARS_MAX)
+    {
+        let names = &settings.tier_names;
+        if !names.is_empty() && !names.iter().any(|known| known == name) {
+            let message = format!("the tier `{}` is not among `names`", crate::text::shown(name));
+            context.error("unknown-tier", value.place(), message);
+        }
+        settings.tier_default = Some(name.into());
+    }
+}
+
+fn jwt<'t>(value: Value<'t>, here: &str, context: &mut Context<'t>) -> Option<JwtSettings> {
+    let map = context.map(value, "`jwt`")?;
+    context.unknown_fields(map, &[JWT], "`jwt`");
+    let Some(jwks) = map.get("jwks") else {
+        let finding = Diagnostic::error("missing-field", map.place(), "`jwt` has no `jwks`: nothing could be verified");
+        context.findings.push(finding.help("name the file with the keys, such as `jwks: jwks.json`"));
+        return None;
+    };
+    let jwks = beside(here, context.text(jwks, "jwks", PATH_CHARS_MAX)?);
+    let mut text = |field: &str| map.get(field).and_then(|value| context.text(value, field, PATH_CHARS_MAX));
+    let (issuer, audience) = (text("issuer").map(Into::into), text("audience").map(Into::into));
+    let leeway = map.get("leeway").map_or(Some(LEEWAY), |value| context.parsed(value, "leeway", duration))?;
+    let header: HeaderName = match map.get("header") {
+        None => AUTHORIZATION,
+        Some(value) => context.parsed(value, "header", header)?,
+    };
+    Some(JwtSettings { jwks, issuer, audience, leeway, header })
+}
+
+fn proxies<'t>(value: Value<'t>, context: &mut Context<'t>) -> Option<TrustedProxies> {
+    let map = context.map(value, "`trusted_proxies`")?;
+    context.unknown_fields(map, &[PROXIES], "`trusted_proxies`");
+    let Some(named) = map.get("header") else {
+        let finding = Diagnostic::error("missing-field", map.place(), "`trusted_proxies` names no `header`");
+        let help = "name the one header that your proxies set, such as `header: X-Forwarded-For`";
+        context.findings.push(finding.help(help));
+        return None;
+    };
+    let header = context.parsed(named, "header", ForwardHeader::named)?;
+    let built = match (map.get("networks"), map.get("hops")) {
+        (Some(networks), None) => {
+            let list: Vec<_> = if networks.is_list() { networks.items().collect() } else { vec![networks] };
+            let count = list.len();
+            let cidrs: Vec<_> =
+                list.into_iter().filter_map(|item| context.parsed(item, "networks", parse_cidr)).collect();
+            if cidrs.len() != count {
+                return None;
+            }
+            TrustedProxies::networks(&cidrs, header)
+        }
+        (None, Some(hops)) => {
+            let count = context.parsed(hops, "hops", whole)?;
+            TrustedProxies::hops(u8::try_from(count).unwrap_or(u8::MAX), header)
+        }
+        _ => Err("`trusted_proxies` needs either `networks` or `hops`, and not both".to_owned()),
+    };
+    built.map_err(|why| context.error("trusted-proxies", map.place(), why)).ok()
+}
+
+fn addresses<'t>(value: Value<'t>, settings: &mut Settings, context: &mut Context<'t>) {
+    let Some(map) = context.map(value, "`addresses`") else { return };
+    context.unknown_fields(map, &[ADDRESSES], "`addresses`");
+    let mut number = |field: &str| map.get(field).and_then(|value| context.parsed(value, field, whole));
+    let bits = |number: Option<u64>, default: u8| number.map_or(default, |bits| u8::try_from(bits).unwrap_or(u8::MAX));
+    let ipv4 = bits(number("ipv4_prefix"), settings.prefixes.ipv4());
+    let ipv6 = bits(number("ipv6_prefix"), settings.prefixes.ipv6());
+    let wide = number("ipv6_wide_prefix").map(|wide| bits(Some(wide), 0));
+    let multiple = number("ipv6_wide_multiple");
+    match Prefixes::new(ipv4, ipv6, wide) {
+        Ok(prefixes) => settings.prefixes = prefixes,
+        Err(error) => context.error("addresses", map.place(), error.to_string()),
+    }
+    match multiple {
+        Some(0) => context.error("addresses", map.place(), "a wide budget of 0 times the limit refuses everything"),
+        Some(multiple) => settings.wide_multiple = multiple,
+        None => {}
+    }
+}

@@ -1,0 +1,155 @@
+//! A request as a policy sees it: normalised, with the client's address. What it is charged is decided by `hits`.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use http::{HeaderMap, header};
+use tollgate_core::Micros;
+
+use crate::host::{self, HostError};
+use crate::method::{self, MethodError};
+use crate::path::{self, PathError};
+use crate::policy::Policy;
+use crate::target::{self, TargetError};
+use crate::trusted::Origin;
+
+/// A request as it came.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The method.
+    pub method: &'a str,
+    /// The target: `/p?q`, or in absolute form.
+    pub target: &'a str,
+    /// Its headers.
+    pub headers: &'a HeaderMap,
+    /// The authority of the connection, as in HTTP/2; else the `Host` header is read.
+    pub authority: Option<&'a str>,
+    /// Who is at the other end of the connection.
+    pub peer: IpAddr,
+    /// The wall clock, for tokens.
+    pub now: Micros,
+}
+
+/// Room that is used again and again, so that requests are read without allocation.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    path: String,
+    host: Vec<u8>,
+}
+
+/// What a policy knows of a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts<'a> {
+    /// The method.
+    pub method: &'a str,
+    /// The normalised path: what is matched, and what has to be forwarded.
+    pub path: &'a str,
+    /// The query, without its question mark, as it came.
+    pub query: Option<&'a str>,
+    /// The host without its port, in lower case; empty if none was sent.
+    pub host: &'a str,
+    /// The headers.
+    pub headers: &'a HeaderMap,
+    /// The client's address, and how it was found.
+    pub origin: Origin,
+    /// Whether the peer is a hop whose word is taken.
+    pub peer_trusted: bool,
+    /// The wall clock.
+    pub now: Micros,
+    /// How many operations the body carries, if that was counted.
+    pub body_operations: Option<u64>,
+    /// A tier that is set from outside, in place of the policy's own source: for those who ask "what if".
+    pub tier: Option<&'a str>,
+}
+
+/// Why a request is refused before any limit is looked at: it is wrong, or could mean two things. Nothing is charged.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum BadRequest {
+    /// The method.
+    Method(MethodError),
+    /// The target.
+    Target(TargetError),
+    /// The path.
+    Path(PathError),
+    /// The host.
+    Host(HostError),
+    /// The host is there twice.
+    TwoHosts,
+    /// A limit has to know who is asking, and it cannot be told.
+    NoIdentity {
+        /// The limit's name.
+        limit: String,
+    },
+    /// What says who is asking is there twice, or cannot be read.
+    TwoIdentities {
+        /// The limit's name.
+        limit: String,
+    },
+    /// What the request says it costs is not a number, or more than may be said.
+    Cost {
+        /// The limit's name.
+        limit: String,
+        /// The most that may be said.
+        max: u64,
+    },
+}
+
+impl fmt::Display for BadRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Method(error) => write!(f, "{error}"),
+            Self::Target(error) => write!(f, "{error}"),
+            Self::Path(error) => write!(f, "{error}"),
+            Self::Host(error) => write!(f, "{error}"),
+            Self::TwoHosts => f.write_str("the request names its host twice: send one `Host`"),
+            Self::NoIdentity { limit } => {
+                write!(f, "the limit `{limit}` has to know who is asking: send the key that the API asks for")
+            }
+            Self::TwoIdentities { limit } => {
+                write!(f, "what says who is asking is there twice, or cannot be read, for the limit `{limit}`: send it once")
+            }
+            Self::Cost { limit, max } => {
+                write!(f, "the cost for the limit `{limit}` has to be a whole number of at most {max}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for BadRequest {}
+
+impl Policy {
+    /// Reads a request.
+    ///
+    /// # Errors
+    /// When it is wrong, or could be read in two ways: see [`BadRequest`].
+    pub fn facts<'a>(&self, request: &Request<'a>, scratch: &'a mut Scratch) -> Result<Facts<'a>, BadRequest> {
+        let method = method::check(request.method.as_bytes()).map_err(BadRequest::Method)?;
+        let target = target::parse(method, request.target.as_bytes()).map_err(BadRequest::Target)?;
+        let Scratch { path, host } = scratch;
+        let path = path::normalise(target.path, path).map_err(BadRequest::Path)?;
+        let mut hosts = request.headers.get_all(header::HOST).iter();
+        let sent = match (hosts.next(), hosts.next()) {
+            (_, Some(_)) => return Err(BadRequest::TwoHosts),
+            (sent, None) => sent.map(http::HeaderValue::as_bytes),
+        };
+        // The target's own host goes before the connection's, and that before the header's (RFC 9112 3.2.2).
+        let raw = target.host.map(str::as_bytes).or(request.authority.map(str::as_bytes)).or(sent);
+        let host = match raw {
+            None | Some(b"") => "",
+            Some(raw) => host::canonical(raw, host).map_err(BadRequest::Host)?.name,
+        };
+        let proxies = &self.settings.trusted_proxies;
+        Ok(Facts {
+            method,
+            path,
+            query: target.query,
+            host,
+            headers: request.headers,
+            origin: proxies.client(request.peer, request.headers),
+            peer_trusted: proxies.peer_is_trusted(request.peer),
+            now: request.now,
+            body_operations: None,
+            tier: None,
+        })
+    }
+}

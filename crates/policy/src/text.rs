@@ -1,0 +1,34 @@
+//! Texts from outside, made fit to be shown: escaped and cut. Nothing that a client or a document wrote is shown otherwise.
+
+/// Longer texts are cut to so many characters in messages.
+const SHOWN_CHARS_MAX: usize = 60;
+
+/// A text as it may stand in a message or a log: control characters escaped, cut when long.
+#[must_use]
+pub fn shown(text: &str) -> String {
+    let mut out = String::new();
+    for (index, char) in text.chars().enumerate() {
+        if index == SHOWN_CHARS_MAX {
+            out.push('…');
+            break;
+        }
+        if char.is_control() || is_invisible(char) {
+            out.extend(char.escape_unicode());
+        } else {
+            out.push(char);
+        }
+    }
+    out
+}
+
+/// Characters that turn the direction of text or have no width can make a line say what it does not.
+const fn is_invisible(char: char) -> bool {
+    matches!(char, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+#[test]
+fn what_is_shown_is_escaped_and_cut() {
+    assert_eq!(shown("a\r\nb\u{1b}[31m"), "a\\u{d}\\u{a}b\\u{1b}[31m");
+    assert_eq!(shown("\u{202e}abc"), "\\u{202e}abc");
+    assert_eq!(shown(&"x".repeat(100)).chars().count(), 61);
+}
