@@ -3,3 +3,4 @@
 #[cfg(test)]
 mod chance;
 pub mod path;
+pub mod template;

@@ -6,7 +6,7 @@ mod escape;
 mod tests;
 
 pub use error::PathError;
-pub(crate) use escape::{Escape, escape};
+pub(crate) use escape::{escape, write_escaped};
 
 /// A longer path is refused with [`PathError::TooLong`]: 8 KiB is what common servers take for a whole request line.
 pub const PATH_BYTES_MAX: usize = 8 * 1024;
