@@ -3,4 +3,5 @@
 #[cfg(test)]
 mod chance;
 pub mod path;
+pub mod router;
 pub mod template;

@@ -141,14 +141,19 @@ impl fmt::Display for PathError {
             }
             Self::NoLeadingSlash => f.write_str("the path does not begin with a slash: put one before it"),
             Self::BadEscape { at } => {
-                write!(f, "the path has a % without two hex digits at byte {at}: write %25 for a percent sign")
+                write!(
+                    f,
+                    "the path has a % without two hex digits at byte {at}: write %25 for a percent sign"
+                )
             }
             Self::EncodedSlash { at } => write!(
                 f,
                 "the path has an encoded slash (%2F) at byte {at}: write it as / where it separates segments, and \
                  send names that contain one in the query"
             ),
-            Self::EncodedDot { at } => write!(f, "the path has an encoded dot (%2E) at byte {at}: write it as ."),
+            Self::EncodedDot { at } => {
+                write!(f, "the path has an encoded dot (%2E) at byte {at}: write it as .")
+            }
             Self::EncodedBackslash { at } => write!(
                 f,
                 "the path has an encoded backslash (%5C) at byte {at}: write / where it separates segments, and \
@@ -159,7 +164,10 @@ impl fmt::Display for PathError {
                 write!(f, "the path has a control character at byte {at}: leave it out")
             }
             Self::NotUtf8 { at } => {
-                write!(f, "the path has escapes that are no UTF-8 at byte {at}: encode the UTF-8 of each character")
+                write!(
+                    f,
+                    "the path has escapes that are no UTF-8 at byte {at}: encode the UTF-8 of each character"
+                )
             }
             Self::DoublyEncoded { at } => write!(
                 f,

@@ -202,9 +202,8 @@ fn reference(raw: &str) -> Option<String> {
     }
     let segments: Vec<&str> = written.split('/').skip(1).collect();
     let (last, before) = segments.split_last()?;
-    let dots_with_parameters = |segment: &&str| {
-        [".;", "..;", ".%3B", "..%3B"].iter().any(|trick| segment.starts_with(trick))
-    };
+    let dots_with_parameters =
+        |segment: &&str| [".;", "..;", ".%3B", "..%3B"].iter().any(|trick| segment.starts_with(trick));
     if before.contains(&"") || segments.iter().any(dots_with_parameters) || segments.len() > SEGMENTS_MAX {
         return None;
     }
@@ -228,12 +227,57 @@ fn reference(raw: &str) -> Option<String> {
 /// Byte soup, mostly of what tricks are made of.
 fn soup(chance: &mut Chance) -> String {
     let tricks = [
-        "/", "/", "/", ".", "..", "/..", "/.", ";", "\\", "%", "%2", "%2e", "%2F", "%5c", "%00", "%25", "%252f",
-        "25", "2f", "2E", "5c", "00", "%32", "%66", "%65", "%c3%a9", "%C3", "%a9", "%C0%AF", "%e2%82%ac", "%7f",
-        "%c2%80", "a", "b", "Z", "%41", "%2d", "%2c", "%3b", "x", "é", "?", "#", " ", "{", "\n", "\u{7f}",
+        "/",
+        "/",
+        "/",
+        ".",
+        "..",
+        "/..",
+        "/.",
+        ";",
+        "\\",
+        "%",
+        "%2",
+        "%2e",
+        "%2F",
+        "%5c",
+        "%00",
+        "%25",
+        "%252f",
+        "25",
+        "2f",
+        "2E",
+        "5c",
+        "00",
+        "%32",
+        "%66",
+        "%65",
+        "%c3%a9",
+        "%C3",
+        "%a9",
+        "%C0%AF",
+        "%e2%82%ac",
+        "%7f",
+        "%c2%80",
+        "a",
+        "b",
+        "Z",
+        "%41",
+        "%2d",
+        "%2c",
+        "%3b",
+        "x",
+        "é",
+        "?",
+        "#",
+        " ",
+        "{",
+        "\n",
+        "\u{7f}",
     ];
     // Most of the time only what may be taken, or hardly any soup would be.
-    let harmless = ["/", "/a", "/.", "/..", "/b", "%25", "2", "f", "%41", "%c3%a9", "%2c", "/%7E", ";x", ".", "/"];
+    let harmless =
+        ["/", "/a", "/.", "/..", "/b", "%25", "2", "f", "%41", "%c3%a9", "%2c", "/%7E", ";x", ".", "/"];
     let mut made = String::from(if chance.below(20) > 0 { "/" } else { "" });
     let from: &[&str] = if chance.below(3) > 0 { &harmless } else { &tricks };
     for _ in 0..chance.below(12) {

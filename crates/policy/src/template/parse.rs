@@ -16,7 +16,8 @@ pub(super) fn parse(text: &str, tail: Tail) -> Result<Template, TemplateError> {
         let first = text.chars().next().map_or(0, char::len_utf8);
         return Err(TemplateError { range: 0..first, problem: Problem::NoLeadingSlash });
     };
-    let mut reader = Reader { text, tail, names: Vec::new(), shape: String::new(), sample: Sample::default() };
+    let mut reader =
+        Reader { text, tail, names: Vec::new(), shape: String::new(), sample: Sample::default() };
     let mut segments = Vec::new();
     let mut begin = 1;
     for part in after_slash.split('/') {
@@ -66,7 +67,11 @@ impl Reader<'_> {
                     taken = name.len() + 2;
                     if self.parameter(name, at)? {
                         let whole = part.len() == taken && end == self.text.len();
-                        return if whole { Ok(Segment::Tail) } else { wrong(at..at + taken, Problem::TailNotLast) };
+                        return if whole {
+                            Ok(Segment::Tail)
+                        } else {
+                            wrong(at..at + taken, Problem::TailNotLast)
+                        };
                     }
                     if texts.len() > 1 && texts.last().is_some_and(String::is_empty) {
                         return wrong(at..at + taken, Problem::NoTextBetween);
@@ -127,7 +132,8 @@ impl Reader<'_> {
             Ok(found) => found,
             Err(error) => {
                 // The percent sign, and what should be its digits, but no part of a character.
-                let digits = self.text.get(at + 1..at + 3).filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()));
+                let digits =
+                    self.text.get(at + 1..at + 3).filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()));
                 return wrong(at + 1 + digits.map_or(0, str::len), Problem::Refused(error));
             }
         };
@@ -172,9 +178,10 @@ impl Sample {
     fn check(&self, text: &str) -> Result<(), TemplateError> {
         match normalise(&self.path, &mut String::new()) {
             Ok(normal) if normal == self.path => Ok(()),
-            Ok(normal) => {
-                Err(TemplateError { range: 0..text.len(), problem: Problem::NotNormal { write: normal.into() } })
-            }
+            Ok(normal) => Err(TemplateError {
+                range: 0..text.len(),
+                problem: Problem::NotNormal { write: normal.into() },
+            }),
             Err(error) => {
                 let origin = error.at().and_then(|at| self.origins.get(at).copied());
                 let range = origin.map_or(0..text.len(), |at| at..at + 1);

@@ -66,7 +66,12 @@ impl Pattern {
 
 /// Whether the parameters and the texts between them match a part of a segment, of which both ends are whole
 /// characters. The leftmost place for each text leaves the most for the others.
-pub(crate) fn between(middles: &[Box<str>], segment: &[u8], part: core::ops::Range<usize>, case: Case) -> bool {
+pub(crate) fn between(
+    middles: &[Box<str>],
+    segment: &[u8],
+    part: core::ops::Range<usize>,
+    case: Case,
+) -> bool {
     let mut from = part.start;
     for middle in middles {
         let middle = middle.as_bytes();
@@ -95,7 +100,8 @@ fn ends_with(long: &str, short: &str) -> bool {
 /// The characters of normalised text.
 fn characters(text: &str) -> usize {
     // Of an escape, `%HH`, the percent sign counts, unless the byte continues a character (80 to BF).
-    let continues = |rest: &str| matches!(rest.as_bytes().first(), Some(b'8' | b'9' | b'A' | b'B' | b'a' | b'b'));
+    let continues =
+        |rest: &str| matches!(rest.as_bytes().first(), Some(b'8' | b'9' | b'A' | b'B' | b'a' | b'b'));
     let mut pieces = text.split('%');
     let plain = pieces.next().map_or(0, str::len);
     plain + pieces.map(|piece| piece.len().saturating_sub(2) + usize::from(!continues(piece))).sum::<usize>()

@@ -1,7 +1,9 @@
 //! Templates that are taken and what they are made of; templates that are not, and where they go wrong.
 
 use super::pattern::{Case, Pattern};
-use super::{PARAMETERS_MAX, Segment, TEMPLATE_BYTES_MAX, TEXT_BYTES_MAX, Tail, Template, TemplateProblem as P};
+use super::{
+    PARAMETERS_MAX, Segment, TEMPLATE_BYTES_MAX, TEXT_BYTES_MAX, Tail, Template, TemplateProblem as P,
+};
 use crate::chance::Chance;
 use crate::path::{PathError, SEGMENTS_MAX};
 
