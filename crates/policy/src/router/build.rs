@@ -1,0 +1,63 @@
+//! Adds templates and builds the router from them. Not the search.
+
+use super::fold::fold;
+use super::meet::Meeting;
+use super::table::Table;
+use super::trie::{NONE, Trie};
+use super::{Added, Loose, LooseTable, Router, RouterBuilder, RouterError};
+use crate::template::{Case, Template};
+
+impl RouterBuilder {
+    /// No templates.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { trie: Trie::new(Case::Kept), segments: Vec::new(), comparisons: 0 }
+    }
+
+    /// Adds a template. A template that is refused leaves no trace.
+    ///
+    /// # Errors
+    /// If it cannot be told apart from one that was added before, or a limit is reached.
+    pub fn add(&mut self, template: &Template) -> Result<Added, RouterError> {
+        let segments = template.segments();
+        let there = self.trie.get(segments);
+        if there != NONE {
+            return Ok(Added::Same(there));
+        }
+        Meeting { trie: &self.trie, comparisons: &mut self.comparisons }.check(segments)?;
+        let added = self.trie.insert(segments)?;
+        self.segments.push(segments.clone());
+        Ok(added)
+    }
+
+    /// The router for all that was added.
+    ///
+    /// # Errors
+    /// [`RouterError::TooTangled`], if a search could take more than [`STEPS_MAX`](super::STEPS_MAX) steps.
+    pub fn build(self, loose: Loose) -> Result<Router, RouterError> {
+        let loose = match loose {
+            Loose::Yes => Some(self.loose()?),
+            Loose::No => None,
+        };
+        Ok(Router { strict: Table::new(self.trie, &|_| 1)?, loose })
+    }
+
+    fn loose(&self) -> Result<LooseTable, RouterError> {
+        let mut trie = Trie::new(Case::Ignored);
+        let mut members: Vec<Vec<u32>> = Vec::new();
+        for (segments, id) in self.segments.iter().zip(0..) {
+            match trie.insert(&fold(segments))? {
+                Added::New(_) => members.push(vec![id]),
+                Added::Same(group) => members[group as usize].push(id),
+            }
+        }
+        let count = |group: u32| members.get(group as usize).map_or(0, |ids| ids.len() as u64);
+        Ok(LooseTable { table: Table::new(trie, &count)?, members })
+    }
+}
+
+impl Default for RouterBuilder {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,84 @@
+//! Finding a path's template allocates nothing: an allocator that counts says so.
+#![cfg(test)]
+#![expect(unsafe_code, reason = "a global allocator is unsafe to implement; this one only counts")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use tollgate_policy::path::normalise;
+use tollgate_policy::router::{Loose, Router, RouterBuilder};
+use tollgate_policy::template::{Tail, Template};
+
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: every call is passed on to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.set(COUNT.get() + 1);
+        // SAFETY: as the caller's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        // SAFETY: as the caller's.
+        unsafe { System.dealloc(start, layout) }
+    }
+
+    unsafe fn realloc(&self, start: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        COUNT.set(COUNT.get() + 1);
+        // SAFETY: as the caller's.
+        unsafe { System.realloc(start, layout, bytes) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// How often something allocates.
+fn allocations(run: impl FnOnce()) -> u64 {
+    let before = COUNT.get();
+    run();
+    COUNT.get() - before
+}
+
+fn router() -> Router {
+    let mut builder = RouterBuilder::new();
+    let texts = ["/login", "/a/{x}/b", "/a/{x}.json", "/a/{x}-{y}.json", "/{x}/c/b", "/files/{rest*}"];
+    for text in texts {
+        builder.add(&Template::parse(text, Tail::Allowed).unwrap()).unwrap();
+    }
+    builder.build(Loose::Yes).unwrap()
+}
+
+#[test]
+fn a_path_is_normalised_and_found_without_allocating() {
+    assert!(allocations(|| drop(vec![1])) > 0, "it counts");
+    let router = router();
+    let mut buffer = String::new();
+    let paths = [
+        ("/login", Some(0)),
+        ("/%6cogin", Some(0)),
+        ("/x/../LOGIN;y/", Some(0)),
+        ("/a/c/b", Some(1)),
+        ("/a/b-c.json", Some(3)),
+        ("/a/c/d", None),
+        ("/b/./c/b", Some(4)),
+        ("/files/a/b/c/caf%c3%a9", Some(5)),
+        ("/a%2fb", None),
+    ];
+    let mut ask = || {
+        for (path, expected) in paths {
+            let found = normalise(path, &mut buffer)
+                .ok()
+                .and_then(|path| router.find(path, Some).or_else(|| router.find_loosely(path, Some)));
+            assert_eq!(found, expected, "{path}");
+        }
+    };
+    // The buffer grows once.
+    ask();
+    assert_eq!(allocations(|| (0..100).for_each(|_| ask())), 0);
+}
