@@ -1,1 +1,8 @@
 //! Policy as code: documents in, a policy out; a request in, hits out. No I/O, no clock, no state.
+
+pub mod cookie;
+#[cfg(test)]
+mod dice;
+pub mod found;
+pub mod header;
+pub mod query;
