@@ -1,5 +1,6 @@
 //! Policy as code: documents in, a policy out; a request in, hits out. No I/O, no clock, no state.
 
+pub mod address;
 pub mod cookie;
 #[cfg(test)]
 mod dice;
