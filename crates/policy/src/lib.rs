@@ -7,3 +7,4 @@ mod dice;
 pub mod found;
 pub mod header;
 pub mod query;
+pub mod trusted;
