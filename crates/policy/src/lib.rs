@@ -6,5 +6,8 @@ pub mod cookie;
 mod dice;
 pub mod found;
 pub mod header;
+pub mod host;
+pub mod method;
 pub mod query;
+pub mod target;
 pub mod trusted;
