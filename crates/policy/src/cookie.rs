@@ -106,6 +106,13 @@ mod tests {
     }
 
     #[test]
+    fn no_cookie_is_without_a_name() {
+        let headers = HeaderMap::from_iter([(COOKIE, HeaderValue::from_static("=a; ; b=1;"))]);
+        assert_eq!(find(&headers, ""), Found::Missing);
+        assert_eq!(find(&headers, "a"), Found::Missing);
+    }
+
+    #[test]
     fn nothing_hides_behind_the_most_cookies() {
         let filling = "x".repeat(COOKIES_MAX - 5);
         look(&["id=v;", &filling], |found| assert_eq!(found, Found::One(b"v")));

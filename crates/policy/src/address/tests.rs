@@ -161,6 +161,13 @@ fn a_prefix_is_one_client_and_the_next_prefix_is_another() {
 }
 
 #[test]
+fn a_wide_prefix_is_never_narrower_than_its_client() {
+    let client = Client::of(ip("2001:db8:1::1"), &Prefixes::new(32, 40, None).unwrap());
+    assert_eq!(client.wide(&Prefixes::default()), None);
+    assert_eq!((client.network(), client.length()), (ip("2001:db8::"), 40));
+}
+
+#[test]
 fn the_default_is_one_address_a_64_and_a_48() {
     assert_eq!(Prefixes::new(32, 64, Some(48)), Ok(Prefixes::default()));
     let prefixes = Prefixes::default();

@@ -64,7 +64,7 @@ impl HostPattern {
     pub fn matches(&self, name: &str) -> bool {
         match &self.0 {
             Kind::Any => true,
-            Kind::Below(domain) => name.len() > domain.len() && name.ends_with(domain),
+            Kind::Below(domain) => name.ends_with(domain),
             Kind::Exact(exact) => name == exact,
         }
     }

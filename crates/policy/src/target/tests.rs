@@ -71,6 +71,7 @@ fn what_has_no_form_is_refused() {
         ("GET", "http://", TargetError::NoHost),
         ("GET", "http://u@h/p", TargetError::UserInfo),
         ("GET", "http://h\\@evil/p", TargetError::UserInfo),
+        ("GET", "http://h\\.evil/p", TargetError::UserInfo),
         ("CONNECT", "h", TargetError::NotAuthority),
         ("CONNECT", "h:", TargetError::NotAuthority),
         ("CONNECT", "h:x", TargetError::NotAuthority),

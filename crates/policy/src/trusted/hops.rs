@@ -14,10 +14,10 @@ use crate::found::trimmed;
 pub const HOP_BYTES_MAX: usize = 1_024;
 
 /// What each hop names, from right to left, over all lines of that name, the last line first. Empty where it names
-/// nothing; `None`, and then nothing more, where it cannot be told where a hop begins.
+/// nothing; `None` where it cannot be told where a hop begins, and what follows that has no meaning.
 pub(super) fn from_the_right<'a>(header: &ForwardHeader, headers: &'a HeaderMap) -> FromTheRight<'a> {
     let quotes = matches!(header, ForwardHeader::Forwarded);
-    FromTheRight { lines: Some(headers.get_all(header.name()).iter()), line: None, quotes }
+    FromTheRight { lines: headers.get_all(header.name()).iter(), line: None, quotes }
 }
 
 /// The address that a hop names. `None` if that is not one.
@@ -29,8 +29,7 @@ pub(super) fn address(header: &ForwardHeader, node: &[u8]) -> Option<IpAddr> {
 }
 
 pub(super) struct FromTheRight<'a> {
-    /// Gone when nothing to the left can be told apart.
-    lines: Option<ValueIter<'a, HeaderValue>>,
+    lines: ValueIter<'a, HeaderValue>,
     /// What is left of a line that was begun.
     line: Option<&'a [u8]>,
     /// Whether it is `Forwarded`, in which a comma between quotes is not one between hops.
@@ -43,15 +42,12 @@ impl<'a> Iterator for FromTheRight<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         let line = match self.line.take() {
             Some(line) => line,
-            None => self.lines.as_mut()?.next_back()?.as_bytes(),
+            None => self.lines.next_back()?.as_bytes(),
         };
         let node = last_hop(line, self.quotes).and_then(|(rest, hop)| {
             self.line = rest;
             if self.quotes { node_of(hop) } else { Some(trimmed(hop)) }
         });
-        if node.is_none() {
-            (self.lines, self.line) = (None, None);
-        }
         Some(node)
     }
 }
@@ -71,7 +67,7 @@ fn last_hop(line: &[u8], quotes: bool) -> Option<(Option<&[u8]>, &[u8])> {
             _ => {}
         }
     }
-    (line.len() <= HOP_BYTES_MAX && !within).then_some((None, line))
+    (line.len() <= HOP_BYTES_MAX).then_some((None, line))
 }
 
 /// Whether an odd number of backslashes stands before this place.

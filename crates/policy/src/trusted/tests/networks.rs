@@ -96,6 +96,15 @@ fn edges_of_networks_are_within_and_their_neighbours_are_not() {
     assert!(!Networks::default().contains(ip("10.0.0.1")));
 }
 
+/// Anybody may send from a 6to4 address that carries the address of a public proxy.
+#[test]
+fn an_address_that_only_carries_a_trusted_one_is_not_trusted() {
+    let networks = Networks::new(&[parse_cidr("203.0.113.0/24").unwrap()]).unwrap();
+    assert!(networks.contains(ip("203.0.113.9")));
+    assert!(!networks.contains(ip("2002:cb00:7109::1")));
+    assert!(!networks.contains(ip("64:ff9b::203.0.113.9")));
+}
+
 #[test]
 fn the_search_among_many_finds_what_a_plain_scan_finds() {
     let mut found = [0, 0];
