@@ -1,0 +1,127 @@
+//! One named header of a request, and the bearer token in one. It does not say what to do when there are two.
+
+use http::header::{AUTHORIZATION, HeaderMap, HeaderName};
+
+use crate::found::{Found, trimmed};
+
+/// Finds the header of this name. Blanks around the value do not matter; two lines are [`Found::Repeated`].
+///
+/// A comma in the value is part of it: to tell a key with a comma from two lines that somebody joined is not possible.
+///
+/// ```
+/// use http::{HeaderMap, HeaderName, HeaderValue};
+/// use tollgate_policy::{found::Found, header};
+/// let name = HeaderName::from_static("x-api-key");
+/// let mut headers = HeaderMap::new();
+/// headers.append(&name, HeaderValue::from_static(" abc "));
+/// assert_eq!(header::find(&headers, &name), Found::One(b"abc"));
+/// headers.append(&name, HeaderValue::from_static("abc"));
+/// assert_eq!(header::find(&headers, &name), Found::Repeated);
+/// ```
+pub fn find<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Found<'a> {
+    let mut lines = headers.get_all(name).iter();
+    match (lines.next(), lines.next()) {
+        (None, _) => Found::Missing,
+        (Some(line), None) => Found::value(trimmed(line.as_bytes())),
+        (Some(_), Some(_)) => Found::Repeated,
+    }
+}
+
+/// Finds the token of `Authorization: Bearer …` (RFC 6750), with the scheme in any case.
+///
+/// Another scheme is [`Found::Missing`], the scheme alone [`Found::Empty`], and a token with anything but letters, digits,
+/// `-._~+/` and `=` at its end [`Found::Malformed`].
+pub fn bearer(headers: &HeaderMap) -> Found<'_> {
+    let value = match find(headers, &AUTHORIZATION) {
+        Found::One(value) => value,
+        other @ (Found::Missing | Found::Empty | Found::Repeated | Found::Malformed) => return other,
+    };
+    let length = value.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(value.len());
+    let Some((scheme, rest)) = value.split_at_checked(length) else {
+        return Found::Malformed;
+    };
+    match rest {
+        _ if !scheme.eq_ignore_ascii_case(b"bearer") => Found::Missing,
+        [] => Found::Empty,
+        [b' ', token @ ..] => {
+            let token = trimmed(token);
+            if is_token(token) { Found::value(token) } else { Found::Malformed }
+        }
+        _ => Found::Malformed,
+    }
+}
+
+fn is_token(token: &[u8]) -> bool {
+    let end = token.iter().rposition(|byte| *byte != b'=').map_or(0, |last| last + 1);
+    let is_fine = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~+/".contains(byte);
+    end > 0 && token.iter().take(end).all(is_fine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::found::VALUE_MAX;
+    use http::HeaderValue;
+
+    fn headers(name: &HeaderName, lines: &[&str]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(name, HeaderValue::from_bytes(line.as_bytes()).unwrap());
+        }
+        headers
+    }
+
+    #[test]
+    fn one_header_is_found_and_two_are_never_chosen_from() {
+        let name = HeaderName::from_static("x-api-key");
+        let (longest, longer) = ("k".repeat(VALUE_MAX), "k".repeat(VALUE_MAX + 1));
+        let table: &[(&[&str], Found<'_>)] = &[
+            (&[], Found::Missing),
+            (&[""], Found::Empty),
+            (&[" \t "], Found::Empty),
+            (&["k"], Found::One(b"k")),
+            (&["\t k l "], Found::One(b"k l")),
+            (&["k, l"], Found::One(b"k, l")),
+            (&["\u{e9}"], Found::One("\u{e9}".as_bytes())),
+            (&["k", "k"], Found::Repeated),
+            (&["k", ""], Found::Repeated),
+            (&["", ""], Found::Repeated),
+            (&[&longest], Found::One(longest.as_bytes())),
+            (&[&longer], Found::Malformed),
+        ];
+        for (lines, expected) in table {
+            assert_eq!(find(&headers(&name, lines), &name), *expected, "{lines:?}");
+        }
+        let other = headers(&HeaderName::from_static("x-api-key2"), &["k"]);
+        assert_eq!(find(&other, &name), Found::Missing);
+    }
+
+    #[test]
+    fn a_bearer_token_is_found_whatever_the_case_of_its_scheme() {
+        let table: &[(&[&str], Found<'_>)] = &[
+            (&[], Found::Missing),
+            (&["Basic YTpi"], Found::Missing),
+            (&["Bearertoken"], Found::Missing),
+            (&["Bearers token"], Found::Missing),
+            (&["token"], Found::Missing),
+            (&[""], Found::Empty),
+            (&["Bearer"], Found::Empty),
+            (&["bearer "], Found::Empty),
+            (&["Bearer abc"], Found::One(b"abc")),
+            (&["bEARER   a.b-c_~+/d=="], Found::One(b"a.b-c_~+/d==")),
+            (&["Bearer a b"], Found::Malformed),
+            (&["Bearer a,b"], Found::Malformed),
+            (&["Bearer \"a\""], Found::Malformed),
+            (&["Bearer =="], Found::Malformed),
+            (&["Bearer a=b"], Found::Malformed),
+            (&["Bearer\tabc"], Found::Malformed),
+            (&["Bearer:abc"], Found::Malformed),
+            (&["Bearer \u{e9}"], Found::Malformed),
+            (&["Bearer a", "Bearer a"], Found::Repeated),
+            (&["Bearer a", "Basic b"], Found::Repeated),
+        ];
+        for (lines, expected) in table {
+            assert_eq!(bearer(&headers(&AUTHORIZATION, lines)), *expected, "{lines:?}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The hosts that a policy is for: one, all below a domain, or any. It matches canonical names and makes none.
+
+use std::fmt;
+use std::net::Ipv4Addr;
+
+use super::{Host, HostError, canonical};
+
+/// Which hosts something is for.
+///
+/// `api.example.org` is that host. `*.example.org` is every host below it at any depth, and not `example.org` itself.
+/// `*` is every host. Where several match, the most [specific](Self::specificity) counts: an exact name before any `*.`,
+/// and a longer domain before a shorter one.
+///
+/// ```
+/// use tollgate_policy::host::HostPattern;
+/// let below = HostPattern::parse("*.Example.org")?;
+/// assert!(below.matches("api.example.org") && below.matches("a.b.example.org"));
+/// assert!(!below.matches("example.org") && !below.matches("badexample.org"));
+/// assert!(HostPattern::parse("api.example.org")?.specificity() > below.specificity());
+/// # Ok::<(), tollgate_policy::host::PatternError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct HostPattern(Kind);
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Kind {
+    Any,
+    /// The domain with the dot before it.
+    Below(String),
+    Exact(String),
+}
+
+impl HostPattern {
+    /// Reads a pattern. Letters may be upper case; a port is not part of it.
+    ///
+    /// # Errors
+    ///
+    /// If it is not a host, or has a `*` anywhere but alone or as the whole first label.
+    pub fn parse(text: &str) -> Result<Self, PatternError> {
+        if text == "*" {
+            return Ok(Self(Kind::Any));
+        }
+        let domain = text.strip_prefix("*.");
+        let rest = domain.unwrap_or(text);
+        if rest.contains('*') {
+            return Err(PatternError::StarElsewhere);
+        }
+        let mut buffer = Vec::new();
+        let Host { name, port } = canonical(rest.as_bytes(), &mut buffer).map_err(PatternError::Host)?;
+        if port.is_some() || rest.ends_with(':') {
+            return Err(PatternError::Port);
+        }
+        if domain.is_none() {
+            return Ok(Self(Kind::Exact(name.to_owned())));
+        }
+        if name.starts_with('[') || name.parse::<Ipv4Addr>().is_ok() {
+            return Err(PatternError::BelowAddress);
+        }
+        Ok(Self(Kind::Below(format!(".{name}"))))
+    }
+
+    /// Whether it is for this host, given by its [canonical] name.
+    #[must_use]
+    pub fn matches(&self, name: &str) -> bool {
+        match &self.0 {
+            Kind::Any => true,
+            Kind::Below(domain) => name.ends_with(domain),
+            Kind::Exact(exact) => name == exact,
+        }
+    }
+
+    /// Greater for what matches less. Of two different patterns that match one host, one is always greater.
+    #[must_use]
+    pub fn specificity(&self) -> usize {
+        match &self.0 {
+            Kind::Any => 0,
+            Kind::Below(domain) => domain.len(),
+            Kind::Exact(_) => usize::MAX,
+        }
+    }
+}
+
+impl fmt::Display for HostPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Any => f.write_str("*"),
+            Kind::Below(domain) => write!(f, "*{domain}"),
+            Kind::Exact(name) => f.write_str(name),
+        }
+    }
+}
+
+/// Why something is not a pattern of hosts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PatternError {
+    /// What follows `*.`, or the whole, is not a host.
+    Host(HostError),
+    /// A `*` that is not the whole first label.
+    StarElsewhere,
+    /// A port.
+    Port,
+    /// `*.` before an address.
+    BelowAddress,
+}
+
+impl fmt::Display for PatternError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Host(error) => error.fmt(f),
+            Self::StarElsewhere => f.write_str(
+                "a * stands alone or for the whole first label: write *, *.example.org or api.example.org",
+            ),
+            Self::Port => f.write_str("a host is matched by its name only: leave the port out"),
+            Self::BelowAddress => f.write_str("nothing is below an address: write the address without *."),
+        }
+    }
+}
+
+impl std::error::Error for PatternError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Host(error) => Some(error),
+            Self::StarElsewhere | Self::Port | Self::BelowAddress => None,
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! One named parameter of a query string. It decodes names and values as forms do, and knows no other syntax.
+
+use crate::found::Found;
+
+/// The longest query that is looked through; a longer one is [`Found::Malformed`], so that nothing hides behind the end.
+pub const QUERY_MAX: usize = 8_192;
+
+/// Finds the parameter of this name.
+///
+/// Parameters are separated by `&`. In names and values `%xx` is a byte and `+` a blank; names are compared when decoded,
+/// so that `k%65y` is `key`. A broken escape in any name, or in the value that is looked for, is
+/// [`Found::Malformed`]; in the values of other parameters it does not matter. A value with escapes is decoded
+/// into the buffer, whose former content is lost; one without is borrowed from the query.
+///
+/// ```
+/// use tollgate_policy::{found::Found, query};
+/// let mut buffer = Vec::new();
+/// assert_eq!(query::find("page=2&api%5Fkey=a%2Bb", "api_key", &mut buffer), Found::One(b"a+b"));
+/// assert_eq!(query::find("key=a&k%65y=b", "key", &mut buffer), Found::Repeated);
+/// ```
+pub fn find<'a>(query: &'a str, name: &str, buffer: &'a mut Vec<u8>) -> Found<'a> {
+    if query.len() > QUERY_MAX {
+        return Found::Malformed;
+    }
+    let mut found = None;
+    for pair in query.as_bytes().split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()) {
+        let equals = pair.iter().position(|byte| *byte == b'=');
+        let (raw_name, value) = match equals.and_then(|place| pair.split_at_checked(place)) {
+            Some((raw_name, [_, value @ ..])) => (raw_name, value),
+            _ => (pair, [].as_slice()),
+        };
+        match is_named(raw_name, name.as_bytes()) {
+            None => return Found::Malformed,
+            Some(false) => {}
+            Some(true) if found.is_some() => return Found::Repeated,
+            Some(true) => found = Some(value),
+        }
+    }
+    match found {
+        None => Found::Missing,
+        Some(value) if !value.iter().any(|byte| matches!(byte, b'%' | b'+')) => Found::value(value),
+        Some(value) => decode(value, buffer),
+    }
+}
+
+/// Whether a name is that one when decoded. `None` if it has a broken escape, also behind the first difference.
+fn is_named(mut raw: &[u8], name: &[u8]) -> Option<bool> {
+    let mut wanted = name.iter();
+    let mut same = true;
+    while !raw.is_empty() {
+        let (byte, rest) = first(raw)?;
+        same &= wanted.next() == Some(&byte);
+        raw = rest;
+    }
+    Some(same && wanted.next().is_none())
+}
+
+fn decode<'a>(mut raw: &[u8], buffer: &'a mut Vec<u8>) -> Found<'a> {
+    buffer.clear();
+    while !raw.is_empty() {
+        let Some((byte, rest)) = first(raw) else {
+            return Found::Malformed;
+        };
+        buffer.push(byte);
+        raw = rest;
+    }
+    Found::value(buffer)
+}
+
+/// The first byte, decoded, and what follows. `None` at a broken escape and at the end.
+fn first(raw: &[u8]) -> Option<(u8, &[u8])> {
+    match raw {
+        [b'%', high, low, rest @ ..] => Some((digit(*high)? << 4 | digit(*low)?, rest)),
+        [b'%', ..] | [] => None,
+        [b'+', rest @ ..] => Some((b' ', rest)),
+        [byte, rest @ ..] => Some((*byte, rest)),
+    }
+}
+
+fn digit(byte: u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        b'A'..=b'F' => Some(byte - b'A' + 10),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dice::Dice;
+
+    #[test]
+    fn one_parameter_is_found_however_it_is_written() {
+        let table: &[(&str, Found<'_>)] = &[
+            ("", Found::Missing),
+            ("keys=1&ke=2&Key=3&xkey=4", Found::Missing),
+            ("a=key", Found::Missing),
+            ("a=1;key=2", Found::Missing),
+            ("key", Found::Empty),
+            ("key=", Found::Empty),
+            ("a&key&b", Found::Empty),
+            ("key=v", Found::One(b"v")),
+            ("&&key=v&", Found::One(b"v")),
+            ("a=1&key=v=w&b=2", Found::One(b"v=w")),
+            ("%6b%65%79=v", Found::One(b"v")),
+            ("%6B%65%79=v", Found::One(b"v")),
+            ("key=a%2Bb+c%20d%26", Found::One(b"a+b c d&")),
+            ("key=%00%ff", Found::One(b"\0\xff")),
+            ("key=+", Found::One(b" ")),
+            ("key=a&key=a", Found::Repeated),
+            ("key=a&k%65y=b", Found::Repeated),
+            ("key&key", Found::Repeated),
+            ("key=%", Found::Malformed),
+            ("key=%4", Found::Malformed),
+            ("key=%zz", Found::Malformed),
+            ("key=%u0041", Found::Malformed),
+            ("key=%+1", Found::Malformed),
+            ("key=a&x%zz=b", Found::Malformed),
+            ("key=a&off=100%", Found::One(b"a")),
+        ];
+        for (query, expected) in table {
+            assert_eq!(find(query, "key", &mut Vec::new()), *expected, "{query}");
+        }
+        assert_eq!(find("a+b=1", "a b", &mut Vec::new()), Found::One(b"1"));
+        assert_eq!(find("=1", "", &mut Vec::new()), Found::One(b"1"));
+        assert_eq!(find("a=1&", "", &mut Vec::new()), Found::Missing);
+    }
+
+    #[test]
+    fn nothing_hides_behind_the_longest_query() {
+        let query = format!("key=a&{}", "x".repeat(QUERY_MAX - 6));
+        assert_eq!(find(&query, "key", &mut Vec::new()), Found::One(b"a"));
+        assert_eq!(find(&(query + "x"), "key", &mut Vec::new()), Found::Malformed);
+    }
+
+    #[test]
+    fn a_warm_buffer_does_not_grow_and_a_plain_value_does_not_need_it() {
+        let mut buffer = Vec::new();
+        assert_eq!(find("key=plain", "key", &mut buffer), Found::One(b"plain"));
+        assert_eq!(buffer.capacity(), 0);
+        buffer.reserve(64);
+        let capacity = buffer.capacity();
+        for _ in 0..3 {
+            assert_eq!(find("k%65y=%61bc", "key", &mut buffer), Found::One(b"abc"));
+            assert_eq!(buffer.capacity(), capacity);
+        }
+    }
+
+    #[test]
+    fn any_value_is_found_as_it_was_before_it_was_encoded() {
+        for seed in 1..=20_000 {
+            let mut dice = Dice::new(seed);
+            let value = dice.soup(b"ab%&=+ ;\0\xff/", 12);
+            let mut encode = |bytes: &[u8]| -> String {
+                let one = |byte: &u8| match (byte, dice.below(2)) {
+                    (b' ', 0) => "+".into(),
+                    (b'a'..=b'z', 0) => char::from(*byte).to_string(),
+                    (_, 0) => format!("%{byte:02x}"),
+                    _ => format!("%{byte:02X}"),
+                };
+                bytes.iter().map(one).collect()
+            };
+            let query = format!("a=1&{}={}&b=2", encode(b"ke y"), encode(&value));
+            let expected = if value.is_empty() { Found::Empty } else { Found::One(&value) };
+            assert_eq!(find(&query, "ke y", &mut Vec::new()), expected, "seed {seed}: {query}");
+        }
+    }
+}

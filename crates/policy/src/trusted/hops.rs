@@ -1,0 +1,138 @@
+//! The hops of a forwarding header, from right to left. It reads them; whom to believe is decided by its parent.
+
+use std::net::IpAddr;
+
+use http::HeaderValue;
+use http::header::{HeaderMap, ValueIter};
+
+use super::ForwardHeader;
+use crate::address::{parse_bare, parse_node};
+use crate::found::trimmed;
+
+/// The longest hop that is read, with the blanks around it. A longer one is a bad hop, and nothing to its left is
+/// looked at. So a header of any length costs at most this much for each hop walked.
+pub const HOP_BYTES_MAX: usize = 1_024;
+
+/// What each hop names, from right to left, over all lines of that name, the last line first. Empty where it names
+/// nothing; `None` where it cannot be told where a hop begins, and what follows that has no meaning.
+pub(super) fn from_the_right<'a>(header: &ForwardHeader, headers: &'a HeaderMap) -> FromTheRight<'a> {
+    let quotes = matches!(header, ForwardHeader::Forwarded);
+    FromTheRight { lines: headers.get_all(header.name()).iter(), line: None, quotes }
+}
+
+/// The address that a hop names. `None` if that is not one.
+pub(super) fn address(header: &ForwardHeader, node: &[u8]) -> Option<IpAddr> {
+    match header {
+        ForwardHeader::Forwarded => parse_bare(node),
+        ForwardHeader::XForwardedFor | ForwardHeader::Other(_) => parse_node(node),
+    }
+}
+
+pub(super) struct FromTheRight<'a> {
+    lines: ValueIter<'a, HeaderValue>,
+    /// What is left of a line that was begun.
+    line: Option<&'a [u8]>,
+    /// Whether it is `Forwarded`, in which a comma between quotes is not one between hops.
+    quotes: bool,
+}
+
+impl<'a> Iterator for FromTheRight<'a> {
+    type Item = Option<&'a [u8]>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let line = match self.line.take() {
+            Some(line) => line,
+            None => self.lines.next_back()?.as_bytes(),
+        };
+        let node = last_hop(line, self.quotes).and_then(|(rest, hop)| {
+            self.line = rest;
+            if self.quotes { node_of(hop) } else { Some(trimmed(hop)) }
+        });
+        Some(node)
+    }
+}
+
+/// What stands before the last comma, if there is one, and what after it.
+///
+/// Met from the right, a quote ends a quoted string, and the next one that is not escaped begins it. In a hop that a
+/// proxy wrote properly this finds the very comma before it, whatever stands to the left of that; so a stranger's open
+/// quote cannot swallow it.
+fn last_hop(line: &[u8], quotes: bool) -> Option<(Option<&[u8]>, &[u8])> {
+    let mut within = false;
+    for (place, byte) in line.iter().enumerate().rev().take(HOP_BYTES_MAX + 1) {
+        match byte {
+            b'"' if quotes && !within => within = true,
+            b'"' if quotes && !is_escaped(line, place) => within = false,
+            b',' if !within => return Some((line.get(..place), line.get(place + 1..)?)),
+            _ => {}
+        }
+    }
+    (line.len() <= HOP_BYTES_MAX).then_some((None, line))
+}
+
+/// Whether an odd number of backslashes stands before this place.
+fn is_escaped(line: &[u8], place: usize) -> bool {
+    let before = line.get(..place).unwrap_or_default();
+    before.iter().rev().take(HOP_BYTES_MAX).take_while(|byte| **byte == b'\\').count() % 2 == 1
+}
+
+/// What `for` is in a hop of `Forwarded`, without its quotes; empty unless it is there once. `None` if the hop is not
+/// well-formed: then its beginning may be elsewhere.
+///
+/// RFC 7239 leaves no blanks around `;`, but they are common and taken here. An address with a colon must be quoted,
+/// as it says. An escape is left in, so that no address is read from it: none is ever needed in one.
+fn node_of(hop: &[u8]) -> Option<&[u8]> {
+    let (mut node, mut times) = (None, 0_u32);
+    let mut rest = trimmed(hop);
+    loop {
+        if !matches!(rest, [] | [b';', ..]) {
+            let (name, value, after) = pair(rest)?;
+            if name.eq_ignore_ascii_case(b"for") {
+                (node, times) = (Some(value), times.saturating_add(1));
+            }
+            rest = trimmed(after);
+        }
+        match rest {
+            [] => return Some(node.filter(|_| times == 1).unwrap_or_default()),
+            [b';', after @ ..] => rest = trimmed(after),
+            _ => return None,
+        }
+    }
+}
+
+/// `name=value` or `name="value"`, and what follows.
+fn pair(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    let (name, rest) = token(text)?;
+    let [b'=', rest @ ..] = rest else {
+        return None;
+    };
+    let (value, rest) = match rest {
+        [b'"', rest @ ..] => quoted(rest)?,
+        _ => token(rest)?,
+    };
+    Some((name, value, rest))
+}
+
+/// One or more of the characters that need no quotes (RFC 9110), and what follows.
+fn token(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let length = text.iter().take_while(|byte| is_token(**byte)).count();
+    text.split_at_checked(length).filter(|(token, _)| !token.is_empty())
+}
+
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+/// What stands before the quote that ends it, escapes and all, and what follows that quote.
+fn quoted(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut escaped = false;
+    for (place, byte) in text.iter().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => return Some((text.get(..place)?, text.get(place + 1..)?)),
+            _ => {}
+        }
+    }
+    None
+}
