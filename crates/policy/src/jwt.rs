@@ -1,0 +1,1 @@
+//! Verified claims: to come with the next change, and empty until then.
