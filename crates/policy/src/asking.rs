@@ -162,7 +162,7 @@ impl<'a> Asking<'a> {
                 if let Token::Claims(claims) = self.claims()
                     && let Some(value) = claims.get(&claim)
                 {
-                    tier.push_str(&String::from_utf8_lossy(value.as_bytes()));
+                    tier.push_str(&value.text());
                 }
             }
             Some(TierFrom::Header(name)) if self.facts.peer_trusted => {

@@ -168,7 +168,7 @@ impl<'t> Context<'t> {
             return None;
         }
         let here = self.trees.sources.get(from.tree.file).map_or("", |source| source.name());
-        let name = beside(here, &crate::context::unescaped(file));
+        let name = beside(here, &unescaped(file));
         if let Some(why) = self.trees.failed.get(&name) {
             self.error("ref-unreadable", place, format!("{} cannot be read: {why}", crate::text::shown(&name)));
             return None;

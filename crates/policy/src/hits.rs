@@ -351,12 +351,12 @@ fn token(token: &Token, claim: &str, sureness: Sureness, keys: &mut Vec<u8>) -> 
         Token::Nothing => Link::Missing,
         Token::Unclear => Link::Unclear,
         Token::Claims(claims) => match claims.get(claim) {
-            Some(value) if !value.as_bytes().is_empty() => {
+            Some(value) if !value.text().as_bytes().is_empty() => {
                 let kind = match sureness {
                     Sureness::Sure => Kind::JwtClaim(claim),
                     Sureness::Claimed => Kind::JwtClaimUnverified(claim),
                 };
-                push(keys, kind, value.as_bytes());
+                push(keys, kind, value.text().as_bytes());
                 Link::Key(sureness, true)
             }
             _ => Link::Missing,

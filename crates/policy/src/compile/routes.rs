@@ -1,11 +1,13 @@
 //! Which operation a request can mean: templates in a router, and no two operations that would mean the same request.
 
+use http::HeaderName;
+
 use crate::compile::effective::Operation;
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::sources::Place;
 use crate::model::Unmatched;
 use crate::reading::settings::Settings;
-use crate::router::{Added, Loose, Router, RouterBuilder};
+use crate::router::{Added, Loose, Router, RouterBuilder, RouterError};
 use crate::template::{Tail, Template};
 
 /// Everything that matching needs.
@@ -28,18 +30,22 @@ pub(crate) fn build(operations: &[Operation], settings: &Settings, findings: &mu
             let template = match Template::parse(&text, tail) {
                 Ok(template) => template,
                 Err(error) => {
-                    let place = within(operation.template_at, &error.range, base.len());
+                    let place = part_of(operation.template_at, &error.range, base.len());
                     findings.push(Diagnostic::error("template", place, error.to_string()));
                     continue;
                 }
             };
             let template = match builder.add(&template) {
                 Ok(Added::New(template) | Added::Same(template)) => template as usize,
-                Err(ambiguous) => {
-                    let other = by_template.get(ambiguous.with as usize).and_then(|list| list.first());
+                Err(RouterError::Ambiguous { with }) => {
+                    let other = by_template.get(with as usize).and_then(|list: &Vec<u32>| list.first());
                     let other = other.and_then(|id| operations.get(*id as usize));
                     findings.push(overlap(operation, other));
                     continue;
+                }
+                Err(error) => {
+                    findings.push(Diagnostic::error("template", operation.template_at, error.to_string()));
+                    return None;
                 }
             };
             if by_template.len() <= template {
@@ -54,11 +60,19 @@ pub(crate) fn build(operations: &[Operation], settings: &Settings, findings: &mu
         sort(list, operations, findings);
     }
     let loose = if settings.unmatched == Unmatched::Forward { Loose::Yes } else { Loose::No };
-    Some(Routes { operations: operations.to_vec(), router: builder.build(loose), by_template })
+    let router = match builder.build(loose) {
+        Ok(router) => router,
+        Err(error) => {
+            let place = operations.first()?.template_at;
+            findings.push(Diagnostic::error("template", place, error.to_string()));
+            return None;
+        }
+    };
+    Some(Routes { operations: operations.to_vec(), router, by_template })
 }
 
 /// The part of a template's text that an error is about, if the text stands in the document as it is.
-fn within(place: Place, range: &std::ops::Range<usize>, base: usize) -> Place {
+fn part_of(place: Place, range: &std::ops::Range<usize>, base: usize) -> Place {
     let shift = |at: usize| u32::try_from(at.saturating_sub(base)).unwrap_or(0);
     let start = place.start.saturating_add(shift(range.start));
     let end = place.start.saturating_add(shift(range.end));
@@ -81,7 +95,7 @@ fn sort(list: &mut Vec<u32>, operations: &[Operation], findings: &mut Findings) 
     let of = |id: &u32| operations.get(*id as usize);
     list.sort_by_key(|id| {
         of(id).map(|operation| {
-            let host = operation.host.as_ref().map_or(0, |host| host.rank());
+            let host = operation.host.as_ref().map(|host| host.specificity());
             std::cmp::Reverse((host, operation.headers.len(), operation.method.is_some()))
         })
     });
@@ -112,22 +126,28 @@ fn confused(one: &Operation, other: &Operation) -> bool {
         // The more exact host goes first; two different ones of equal rank share no request.
         return false;
     }
-    let value = |operation: &Operation, name| {
-        operation.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
-    };
-    let contradict = one.headers.iter().any(|(name, mine)| match value(other, name) {
-        Some(Some(theirs)) => mine.as_ref().is_some_and(|mine| *mine != theirs),
+    let contradict = one.headers.iter().any(|(name, mine)| match asked(other, name) {
+        Some(Some(theirs)) => mine.as_ref().is_some_and(|mine| mine != theirs),
         _ => false,
     });
     if contradict {
         return false;
     }
-    let within = |a: &Operation, b: &Operation| {
-        a.headers.iter().all(|(name, mine)| value(b, name).is_some_and(|theirs| mine.is_none() || *mine == theirs))
-    };
     match (within(one, other), within(other, one)) {
         (true, true) => one.method.is_some() == other.method.is_some(),
         (false, false) => true,
         _ => false,
     }
+}
+
+/// What an operation asks of a header, if it asks for it at all.
+fn asked<'a>(operation: &'a Operation, name: &HeaderName) -> Option<Option<&'a String>> {
+    operation.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_ref())
+}
+
+/// Whether everything that one asks for is asked for by the other.
+fn within(one: &Operation, other: &Operation) -> bool {
+    one.headers.iter().all(|(name, mine)| {
+        asked(other, name).is_some_and(|theirs| mine.is_none() || mine.as_ref() == theirs)
+    })
 }
