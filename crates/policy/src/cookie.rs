@@ -5,13 +5,14 @@ use http::header::COOKIE;
 
 use crate::found::{Found, trimmed};
 
-/// The most bytes of cookies that are looked through; more are [`Found::Malformed`], so that nothing hides behind the end.
+/// The most bytes of cookies that are looked through; more are [`Found::Malformed`], so that nothing hides behind
+/// the end.
 pub const COOKIES_MAX: usize = 16_384;
 
 /// Finds the cookie of this name, over all `Cookie` lines (HTTP/2 sends one for each).
 ///
-/// Pairs are separated by `;`, and blanks around names and values do not matter. Names are case-sensitive. A value may stand
-/// in quotes, which are not part of it. If a quote is left open, in any cookie, the answer is [`Found::Malformed`]:
+/// Pairs are separated by `;`, and blanks around names and values do not matter. Names are case-sensitive. A value
+/// may stand in quotes, which are not part of it. If a quote is left open, in any cookie, the answer is [`Found::Malformed`]:
 /// some servers read on behind the `;`, and see other cookies than those that do not.
 ///
 /// ```

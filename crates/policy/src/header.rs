@@ -29,8 +29,8 @@ pub fn find<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Found<'a> {
 
 /// Finds the token of `Authorization: Bearer …` (RFC 6750), with the scheme in any case.
 ///
-/// Another scheme is [`Found::Missing`], the scheme alone [`Found::Empty`], and a token with anything but letters, digits,
-/// `-._~+/` and `=` at its end [`Found::Malformed`].
+/// Another scheme is [`Found::Missing`], the scheme alone [`Found::Empty`], and a token with anything but letters,
+/// digits, `-._~+/` and `=` at its end [`Found::Malformed`].
 pub fn bearer(headers: &HeaderMap) -> Found<'_> {
     let value = match find(headers, &AUTHORIZATION) {
         Found::One(value) => value,

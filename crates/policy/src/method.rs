@@ -24,14 +24,18 @@ pub fn check(raw: &[u8]) -> Result<&str, MethodError> {
     if raw.len() > METHOD_MAX {
         return Err(MethodError::TooLong(raw.len()));
     }
-    let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
-    if let Some(bad) = raw.iter().find(|byte| !is_token(byte)) {
+    if let Some(bad) = raw.iter().find(|byte| !is_token(**byte)) {
         return Err(MethodError::BadCharacter(*bad));
     }
     if raw.iter().any(u8::is_ascii_lowercase) {
         return Err(MethodError::LowerCase);
     }
     str::from_utf8(raw).map_err(|_| MethodError::BadCharacter(0x80))
+}
+
+/// Whether a byte may stand in a token, the words of HTTP that need no quotes (RFC 9110, 5.6.2).
+pub(crate) fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 /// Why something is not a method.

@@ -2,13 +2,14 @@
 
 use crate::found::Found;
 
-/// The longest query that is looked through; a longer one is [`Found::Malformed`], so that nothing hides behind the end.
+/// The longest query that is looked through; a longer one is [`Found::Malformed`], so that nothing hides behind
+/// the end.
 pub const QUERY_MAX: usize = 8_192;
 
 /// Finds the parameter of this name.
 ///
-/// Parameters are separated by `&`. In names and values `%xx` is a byte and `+` a blank; names are compared when decoded,
-/// so that `k%65y` is `key`. A broken escape in any name, or in the value that is looked for, is
+/// Parameters are separated by `&`. In names and values `%xx` is a byte and `+` a blank; names are compared when
+/// decoded, so that `k%65y` is `key`. A broken escape in any name, or in the value that is looked for, is
 /// [`Found::Malformed`]; in the values of other parameters it does not matter. A value with escapes is decoded
 /// into the buffer, whose former content is lost; one without is borrowed from the query.
 ///

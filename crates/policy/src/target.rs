@@ -15,7 +15,8 @@ pub struct Target<'a> {
     pub form: Form,
     /// In absolute form only.
     pub scheme: Option<Scheme>,
-    /// In absolute and authority form: the host with its port, as it was sent. For [`host::canonical`](crate::host::canonical).
+    /// In absolute and authority form: the host with its port, as it was sent, for
+    /// [`host::canonical`](crate::host::canonical).
     pub host: Option<&'a str>,
     /// Begins with `/`; but `*` for the server as a whole, and empty in authority form.
     pub path: &'a str,

@@ -8,8 +8,8 @@ use super::{Host, HostError, canonical};
 /// Which hosts something is for.
 ///
 /// `api.example.org` is that host. `*.example.org` is every host below it at any depth, and not `example.org` itself.
-/// `*` is every host. Where several match, the most [specific](Self::specificity) counts: an exact name before any `*.`,
-/// and a longer domain before a shorter one.
+/// `*` is every host. Where several match, the most [specific](Self::specificity) counts: an exact name before any
+/// `*.`, and a longer domain before a shorter one.
 ///
 /// ```
 /// use tollgate_policy::host::HostPattern;

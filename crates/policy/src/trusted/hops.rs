@@ -8,6 +8,7 @@ use http::header::{HeaderMap, ValueIter};
 use super::ForwardHeader;
 use crate::address::{parse_bare, parse_node};
 use crate::found::trimmed;
+use crate::method::is_token;
 
 /// The longest hop that is read, with the blanks around it. A longer one is a bad hop, and nothing to its left is
 /// looked at. So a header of any length costs at most this much for each hop walked.
@@ -117,10 +118,6 @@ fn pair(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
 fn token(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let length = text.iter().take_while(|byte| is_token(**byte)).count();
     text.split_at_checked(length).filter(|(token, _)| !token.is_empty())
-}
-
-fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 /// What stands before the quote that ends it, escapes and all, and what follows that quote.
