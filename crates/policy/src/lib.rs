@@ -20,6 +20,7 @@ pub mod found;
 pub mod header;
 mod hits;
 pub mod host;
+pub mod impact;
 pub mod jwt;
 pub mod key;
 mod matching;

@@ -65,8 +65,8 @@ fn a_branch_that_is_too_short_is_not_searched() {
     let deep: String = (0..20).map(|i| format!("/{{p{i}}}")).collect();
     let router = router(&[&format!("{deep}/end"), &deep, "/a/{x}/b"]);
     assert_eq!(strictly(&router, &"/a".repeat(20)), [1]);
-    assert_eq!(strictly(&router, &"/a".repeat(64)), []);
-    assert_eq!(strictly(&router, &"/a".repeat(65)), []);
+    assert_eq!(strictly(&router, &"/a".repeat(64)), Vec::<u32>::new());
+    assert_eq!(strictly(&router, &"/a".repeat(65)), Vec::<u32>::new());
 }
 
 #[test]
@@ -74,5 +74,5 @@ fn the_deepest_template_is_found() {
     let deepest = "/a".repeat(64);
     let router = router(&[&deepest, "/a/{rest*}"]);
     assert_eq!(strictly(&router, &deepest), [0, 1]);
-    assert_eq!(strictly(&router, &"/b".repeat(64)), []);
+    assert_eq!(strictly(&router, &"/b".repeat(64)), Vec::<u32>::new());
 }
