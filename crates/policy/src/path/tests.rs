@@ -98,6 +98,7 @@ fn escapes_that_servers_read_differently_are_refused() {
         ("/a%255Cb", E::DoublyEncoded { at: 2 }),
         ("/a%2500", E::DoublyEncoded { at: 2 }),
         ("/a%25252f", E::DoublyEncoded { at: 2 }),
+        ("/a%2525252f", E::DoublyEncoded { at: 2 }),
         ("/a%25%32%66", E::DoublyEncoded { at: 2 }),
         ("/a%252%46", E::DoublyEncoded { at: 2 }),
         ("/a%%32%35%32%66", E::BadEscape { at: 2 }),
