@@ -154,8 +154,11 @@ fn finish(read: Read, trees: Trees, mut findings: Findings, read_file: ReadFile<
     let Read { drafts, settings, .. } = &read;
     let merged = merge::merge(drafts, settings, &mut findings);
     let operations = effective::operations(drafts, &merged, settings, &mut findings);
-    let routes = routes::build(&operations, settings, &mut findings);
+    let routes = routes::build(operations, settings, &mut findings);
     let variants = variants::build(&merged.limits, settings, &mut findings);
+    if let Some(place) = read.settings_at {
+        merge::check_tiers(settings, place, &mut findings);
+    }
     let jwt = jwt_rules(&read, read_file, &mut findings);
     findings.sort();
     let root = drafts.first().and_then(|draft| merged.at(0, draft.root.as_ref())).unwrap_or_default();

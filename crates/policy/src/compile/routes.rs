@@ -20,10 +20,10 @@ pub(crate) struct Routes {
 }
 
 /// Builds the router.
-pub(crate) fn build(operations: &[Operation], settings: &Settings, findings: &mut Findings) -> Option<Routes> {
+pub(crate) fn build(operations: Vec<Operation>, settings: &Settings, findings: &mut Findings) -> Option<Routes> {
     let mut builder = RouterBuilder::new();
     let mut by_template: Vec<Vec<u32>> = Vec::new();
-    for (id, operation) in (0_u32..).zip(operations) {
+    for (id, operation) in (0_u32..).zip(&operations) {
         let tail = if operation.native { Tail::Allowed } else { Tail::Refused };
         for base in &operation.bases {
             let text = format!("{base}{}", operation.written);
@@ -57,7 +57,7 @@ pub(crate) fn build(operations: &[Operation], settings: &Settings, findings: &mu
         }
     }
     for list in &mut by_template {
-        sort(list, operations, findings);
+        sort(list, &operations, findings);
     }
     let loose = if settings.unmatched == Unmatched::Forward { Loose::Yes } else { Loose::No };
     let router = match builder.build(loose) {
@@ -68,7 +68,7 @@ pub(crate) fn build(operations: &[Operation], settings: &Settings, findings: &mu
             return None;
         }
     };
-    Some(Routes { operations: operations.to_vec(), router, by_template })
+    Some(Routes { operations, router, by_template })
 }
 
 /// The part of a template's text that an error is about, if the text stands in the document as it is.

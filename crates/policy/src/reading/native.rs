@@ -27,7 +27,7 @@ pub(crate) fn read<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Dra
             context.word(version, "tollgate", &["1"])?;
         }
     }
-    let mut draft = Draft::new(root.tree.file, String::new());
+    let mut draft = Draft::new(String::new());
     draft.root = limits(root, &Where::Root, &mut draft, context);
     tags(root, &mut draft, context);
     if let Some(routes) = root.get("routes") {

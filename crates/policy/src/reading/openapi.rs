@@ -40,7 +40,7 @@ pub(crate) fn read<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Dra
     let root = context.map(root, "an OpenAPI document")?;
     version(root, context)?;
     let title = root.get("info").and_then(|info| info.get("title")).and_then(Value::text).unwrap_or("");
-    let mut draft = Draft::new(root.tree.file, title.chars().take(NAME_CHARS_MAX).collect());
+    let mut draft = Draft::new(title.chars().take(NAME_CHARS_MAX).collect());
     draft.root = extension(root, &Where::Root, &mut draft, context);
     tags(root, &mut draft, context);
     let (schemes, names) = schemes(root, context);
