@@ -51,7 +51,7 @@ pub(crate) struct Read {
 ///
 /// # Errors
 /// When something is wrong with them: all of it at once.
-pub fn load(name: &str, read_file: ReadFile<'_>) -> Result<Policy, Refused> {
+pub(crate) fn load(name: &str, read_file: ReadFile<'_>) -> Result<Policy, Refused> {
     let mut trees = Trees::default();
     let mut grammar = Findings::default();
     let text = read_file(name);
@@ -93,7 +93,7 @@ pub fn load(name: &str, read_file: ReadFile<'_>) -> Result<Policy, Refused> {
 ///
 /// # Errors
 /// As [`load`].
-pub fn parse(name: &str, text: &str) -> Result<Policy, Refused> {
+pub(crate) fn parse(name: &str, text: &str) -> Result<Policy, Refused> {
     load(name, &mut |asked| if asked == name { Ok(text.to_owned()) } else { Err("no other file was given".into()) })
 }
 
@@ -189,7 +189,7 @@ fn jwt_rules(read: &Read, read_file: ReadFile<'_>, findings: &mut Findings) -> O
     let keys = read_file(&jwt.jwks).and_then(|text| JwtKeys::from_jwks(&text));
     match keys {
         Err(why) => {
-            let message = format!("{} gives no keys: {why}", crate::text::shown(&jwt.jwks));
+            let message = format!("{} gives no keys: {}", crate::text::shown(&jwt.jwks), why.trim_end_matches('.'));
             findings.push(Diagnostic::error("jwks", place, message));
             None
         }

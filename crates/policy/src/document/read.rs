@@ -55,8 +55,9 @@ pub(crate) fn read(file: FileId, source: &Arc<Source>, findings: &mut Findings) 
     let (open, anchors, found) = (Vec::new(), HashMap::new(), Findings::default());
     let mut reader = Reader { file, tree, open, anchors, documents: 0, root: None, findings: found };
     let mut options = Options::default();
-    options.flow_nesting_limit = DEPTH_MAX;
-    options.block_nesting_limit = DEPTH_MAX;
+    // Our own bound comes first, with a sentence of ours.
+    options.flow_nesting_limit = DEPTH_MAX.saturating_mul(2);
+    options.block_nesting_limit = DEPTH_MAX.saturating_mul(2);
     // JSON on one line has keys far from their colon.
     options.simple_key_max_lookahead = 64 * 1024;
     let mut parser = Parser::new_from_str_with_options(text.trim_start_matches('\u{feff}'), options);
