@@ -75,6 +75,20 @@ impl Client {
         self.length
     }
 
+    /// The client that [`key_bytes`](Self::key_bytes) stands for; `None` for other bytes.
+    #[must_use]
+    pub fn from_key_bytes(bytes: &[u8]) -> Option<Self> {
+        let bytes: [u8; KEY_BYTES] = bytes.try_into().ok()?;
+        let [kind, length, address @ ..] = bytes;
+        let network = match (kind, address) {
+            (4, [a, b, c, d, ..]) => IpAddr::from([a, b, c, d]),
+            (6, octets) => IpAddr::from(octets),
+            _ => return None,
+        };
+        let client = Self { network, length };
+        (client.key_bytes() == bytes).then_some(client)
+    }
+
     /// The client as bytes for a key: the kind (4 or 6), the length of the prefix, and the address, filled up with
     /// zeros. Equal for equal clients and different for different ones, also across kinds and lengths.
     #[must_use]
