@@ -23,6 +23,7 @@ pub mod host;
 pub mod impact;
 pub mod jwt;
 pub mod key;
+pub mod lint;
 mod matching;
 pub mod method;
 pub mod model;
