@@ -10,6 +10,7 @@ mod context;
 pub mod cookie;
 #[cfg(test)]
 mod dice;
+pub mod diff;
 mod directory;
 mod document;
 mod draft;

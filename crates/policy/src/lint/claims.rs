@@ -24,9 +24,11 @@ fn judge(lint: &Lint<'_>, id: u32, limit: &PolicyLimit) -> Option<Diagnostic> {
         named(&limit.name)
     );
     let help = if *claimed == Identity::ApiKey {
-        "name a `consumers` file that says whose keys are whose, or set `address_ceiling`: so many times the limit for one address"
+        "name a `consumers` file that says whose keys are whose, or set `address_ceiling`, \
+         so many times the limit for one address"
     } else {
-        "take `api_key` with a `consumers` file, or a verified `jwt:` claim, or set `address_ceiling`: so many times the limit for one address"
+        "take `api_key` with a `consumers` file, or a verified `jwt:` claim, or set `address_ceiling`, \
+         so many times the limit for one address"
     };
     let finding = if is_held(lint, id) { Diagnostic::note } else { Diagnostic::warning };
     Some(finding("claimed-key", limit.place, message).help(help))
