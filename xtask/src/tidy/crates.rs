@@ -10,9 +10,10 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("xtask", &[], &[]),
     ("counts", &["governor", "tollgate-core"], &[]),
     ("memory", MEMORY, &[]),
+    ("policy", &["http", "matchit", "tollgate-policy"], &[]),
     ("tollgate-explore", &["loom"], &[]),
     ("tollgate-storm", &["tollgate"], &[]),
-    ("tollgate", LIMITER, &["aes", "cmac", "siphasher", "tollgate-proof"]),
+    ("tollgate", LIMITER, &["aes", "cmac", "http", "siphasher", "tollgate-proof"]),
     ("tollgate-policy", POLICY, &[]),
 ];
 
@@ -30,10 +31,12 @@ const MEMORY: &[&str] = &[
 ];
 
 /// What the library is built on.
-const LIMITER: &[&str] = &["foldhash", "getrandom", "quanta", "rustix", "smallvec", "tollgate-core"];
+const LIMITER: &[&str] =
+    &["foldhash", "getrandom", "quanta", "rustix", "smallvec", "tollgate-core", "tollgate-policy"];
 
 /// What documents and requests are read with.
-const POLICY: &[&str] = &["granit-parser", "http", "ipnet", "jsonwebtoken", "sha2", "tollgate-core"];
+const POLICY: &[&str] =
+    &["granit-parser", "http", "ipnet", "jsonwebtoken", "serde", "serde_json", "sha2", "tollgate-core"];
 
 /// The names in a manifest's tables of dependencies, of whatever kind; with each, whether only tests use it.
 fn dependencies(manifest: &str) -> Vec<(&str, bool)> {
