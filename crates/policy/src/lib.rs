@@ -11,6 +11,7 @@ pub mod cookie;
 mod costing;
 #[cfg(test)]
 mod dice;
+pub mod diff;
 mod directory;
 mod document;
 mod draft;
@@ -24,6 +25,7 @@ pub mod host;
 pub mod impact;
 pub mod jwt;
 pub mod key;
+pub mod lint;
 mod matching;
 pub mod method;
 pub mod model;
