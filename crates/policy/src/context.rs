@@ -114,6 +114,10 @@ impl<'t> Context<'t> {
         what: &str,
         parse: impl Fn(&str) -> Result<T, String>,
     ) -> Option<T> {
+        if value.is_map() || value.is_list() {
+            self.error("type", value.place(), format!("`{what}` has to be one value, and this is {}", value.what()));
+            return None;
+        }
         let text = self.text(value, what, 200)?;
         let number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
         if number && !value.is_plain() {
@@ -125,8 +129,10 @@ impl<'t> Context<'t> {
         match parse(text) {
             Ok(parsed) => Some(parsed),
             Err(why) => {
-                let message = format!("`{what}: {}` {why}", crate::text::shown(text));
-                self.error("value", value.place(), message);
+                // A sentence of its own names what is wrong; the others go on from the field and its value.
+                let whole = why.starts_with(|first: char| !first.is_ascii_lowercase());
+                let field = if whole { String::new() } else { format!("`{what}: {}` ", crate::text::shown(text)) };
+                self.error("value", value.place(), format!("{field}{why}"));
                 None
             }
         }

@@ -349,7 +349,7 @@ impl fmt::Display for Numbers {
         match self {
             Self::Unlimited | Self::Counted(Limit::Unlimited) => f.write_str("unlimited"),
             Self::Counted(Limit::TokenBucket(quota) | Limit::LeakyBucket(quota) | Limit::Gcra(quota)) => {
-                write!(f, "{} at once, then {} per {}", quota.burst(), quota.count(), per(quota.period()))
+                write!(f, "{} at once, then {}", quota.burst(), rate(quota.count(), quota.period()))
             }
             Self::Counted(Limit::FixedWindow(rule)) => {
                 write!(f, "{} per {}", rule.limit(), window(&rule.window()))
@@ -365,7 +365,7 @@ impl fmt::Display for Numbers {
                 write!(f, "{} in any {}, exactly", rule.limit(), spoken(rule.window()))
             }
             Self::Queue { quota, max_wait } => {
-                write!(f, "{} may wait, {} leave per {}", quota.burst(), quota.count(), per(quota.period()))?;
+                write!(f, "{} may wait, leaving at {}", quota.burst(), rate(quota.count(), quota.period()))?;
                 max_wait.map_or(Ok(()), |wait| write!(f, ", none waits longer than {}", spoken(wait)))
             }
             Self::Concurrency { limit, .. } => write!(f, "{limit} at the same time"),
@@ -373,13 +373,17 @@ impl fmt::Display for Numbers {
     }
 }
 
-/// `10 s`, but `second` instead of `1 s`.
-fn per(micros: u64) -> String {
-    match Micros::new(micros) {
+/// A rate as people would say it: `100 per second` rather than `1 per 10 ms`.
+pub(crate) fn rate(count: u64, micros: u64) -> String {
+    let second = Micros::SECOND.get();
+    let times = second.checked_div(micros).filter(|times| times.checked_mul(micros) == Some(second));
+    let (count, micros) = times.and_then(|times| Some((count.checked_mul(times)?, second))).unwrap_or((count, micros));
+    let period = match Micros::new(micros) {
         Micros::SECOND => "second".into(),
         Micros::MINUTE => "minute".into(),
         Micros::HOUR => "hour".into(),
         Micros::DAY => "day".into(),
         other => spoken(other),
-    }
+    };
+    format!("{count} per {period}")
 }

@@ -47,6 +47,9 @@ fn decimal(text: &str) -> Result<(u64, u32), String> {
     if text.ends_with('.') || !after.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err("is not a number: write it with digits and at most one point, such as `0.1`".into());
     }
+    if before.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        return Err("is not a rate: write a number per second, such as `0.1`, or `10 per second`".into());
+    }
     let whole = whole(before)?;
     let after = after.trim_end_matches('0');
     if after.len() > DECIMALS_MAX {

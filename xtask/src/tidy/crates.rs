@@ -33,7 +33,16 @@ const MEMORY: &[&str] = &[
 const LIMITER: &[&str] = &["foldhash", "getrandom", "quanta", "rustix", "smallvec", "tollgate-core"];
 
 /// What documents and requests are read with.
-const POLICY: &[&str] = &["granit-parser", "http", "ipnet", "jsonwebtoken", "sha2", "tollgate-core"];
+const POLICY: &[&str] = &[
+    "granit-parser",
+    "http",
+    "ipnet",
+    "jsonwebtoken",
+    "serde",
+    "serde_json",
+    "sha2",
+    "tollgate-core",
+];
 
 /// The names in a manifest's tables of dependencies, of whatever kind; with each, whether only tests use it.
 fn dependencies(manifest: &str) -> Vec<(&str, bool)> {

@@ -51,7 +51,7 @@ pub(crate) struct Read {
 ///
 /// # Errors
 /// When something is wrong with them: all of it at once.
-pub fn load(name: &str, read_file: ReadFile<'_>) -> Result<Policy, Refused> {
+pub(crate) fn load(name: &str, read_file: ReadFile<'_>) -> Result<Policy, Refused> {
     let mut trees = Trees::default();
     let mut grammar = Findings::default();
     let text = read_file(name);
@@ -93,7 +93,7 @@ pub fn load(name: &str, read_file: ReadFile<'_>) -> Result<Policy, Refused> {
 ///
 /// # Errors
 /// As [`load`].
-pub fn parse(name: &str, text: &str) -> Result<Policy, Refused> {
+pub(crate) fn parse(name: &str, text: &str) -> Result<Policy, Refused> {
     load(name, &mut |asked| if asked == name { Ok(text.to_owned()) } else { Err("no other file was given".into()) })
 }
 
@@ -154,8 +154,11 @@ fn finish(read: Read, trees: Trees, mut findings: Findings, read_file: ReadFile<
     let Read { drafts, settings, .. } = &read;
     let merged = merge::merge(drafts, settings, &mut findings);
     let operations = effective::operations(drafts, &merged, settings, &mut findings);
-    let routes = routes::build(&operations, settings, &mut findings);
+    let routes = routes::build(operations, settings, &mut findings);
     let variants = variants::build(&merged.limits, settings, &mut findings);
+    if let Some(place) = read.settings_at {
+        merge::check_tiers(settings, place, &mut findings);
+    }
     let jwt = jwt_rules(&read, read_file, &mut findings);
     findings.sort();
     let root = drafts.first().and_then(|draft| merged.at(0, draft.root.as_ref())).unwrap_or_default();
@@ -186,7 +189,7 @@ fn jwt_rules(read: &Read, read_file: ReadFile<'_>, findings: &mut Findings) -> O
     let keys = read_file(&jwt.jwks).and_then(|text| JwtKeys::from_jwks(&text));
     match keys {
         Err(why) => {
-            let message = format!("{} gives no keys: {why}", crate::text::shown(&jwt.jwks));
+            let message = format!("{} gives no keys: {}", crate::text::shown(&jwt.jwks), why.trim_end_matches('.'));
             findings.push(Diagnostic::error("jwks", place, message));
             None
         }

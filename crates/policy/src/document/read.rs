@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use granit_parser::{Event, Options, Parser, ScalarStyle, Span, StructureStyle};
+use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, Span, StructureStyle};
 
 use super::diagnostic::{Diagnostic, Findings};
 use super::sources::{FileId, Place, Source};
@@ -55,8 +55,9 @@ pub(crate) fn read(file: FileId, source: &Arc<Source>, findings: &mut Findings) 
     let (open, anchors, found) = (Vec::new(), HashMap::new(), Findings::default());
     let mut reader = Reader { file, tree, open, anchors, documents: 0, root: None, findings: found };
     let mut options = Options::default();
-    options.flow_nesting_limit = DEPTH_MAX;
-    options.block_nesting_limit = DEPTH_MAX;
+    // Our own bound comes first, with a sentence of ours.
+    options.flow_nesting_limit = DEPTH_MAX.saturating_mul(2);
+    options.block_nesting_limit = DEPTH_MAX.saturating_mul(2);
     // JSON on one line has keys far from their colon.
     options.simple_key_max_lookahead = 64 * 1024;
     let mut parser = Parser::new_from_str_with_options(text.trim_start_matches('\u{feff}'), options);
@@ -67,7 +68,10 @@ pub(crate) fn read(file: FileId, source: &Arc<Source>, findings: &mut Findings) 
             Some(Err(error)) => {
                 let at = offset(error.marker().byte_offset()).saturating_add(shift);
                 let place = Place { file, start: at, end: at };
-                break Some(Diagnostic::error("grammar", place, grammar(&error)));
+                break Some(match error.kind() {
+                    ErrorKind::RecursionLimitExceeded => too_deep(place),
+                    _ => Diagnostic::error("grammar", place, grammar(&error)),
+                });
             }
             Some(Ok(next)) => next,
         };
@@ -93,6 +97,10 @@ pub(crate) fn read(file: FileId, source: &Arc<Source>, findings: &mut Findings) 
 fn grammar(error: &granit_parser::ScanError) -> String {
     let text = error.info();
     format!("this is neither YAML nor JSON: {text}")
+}
+
+fn too_deep(at: Place) -> Diagnostic {
+    Diagnostic::error("too-deep", at, format!("lists and maps stand more than {DEPTH_MAX} deep in one another"))
 }
 
 fn offset(bytes: Option<usize>) -> u32 {
@@ -177,8 +185,7 @@ impl Reader {
         (style, anchor): (StructureStyle, usize),
     ) -> Result<(), Box<Diagnostic>> {
         if self.open.len() >= DEPTH_MAX {
-            let message = format!("lists and maps stand more than {DEPTH_MAX} deep in one another");
-            return Err(Box::new(Diagnostic::error("too-deep", at, message)));
+            return Err(Box::new(too_deep(at)));
         }
         let node = self.node(kind, at, style == StructureStyle::Flow)?;
         if anchor > 0 {

@@ -16,7 +16,6 @@ use crate::reading::openapi::OPERATIONS_MAX;
 /// Reads the native file itself. The OpenAPI documents that it names are read by themselves: see [`documents`].
 pub(crate) fn read<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Draft> {
     let root = context.map(root, "a Tollgate file")?;
-    context.unknown_fields(root, &[NATIVE, SETTINGS], "a Tollgate file");
     match root.get("tollgate") {
         None => {
             let finding = Diagnostic::error("version", root.place(), "this is neither a Tollgate file nor an OpenAPI document");
@@ -27,7 +26,8 @@ pub(crate) fn read<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Dra
             context.word(version, "tollgate", &["1"])?;
         }
     }
-    let mut draft = Draft::new(root.tree.file, String::new());
+    context.unknown_fields(root, &[NATIVE, SETTINGS], "a Tollgate file");
+    let mut draft = Draft::new(String::new());
     draft.root = limits(root, &Where::Root, &mut draft, context);
     tags(root, &mut draft, context);
     if let Some(routes) = root.get("routes") {

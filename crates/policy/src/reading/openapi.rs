@@ -40,7 +40,7 @@ pub(crate) fn read<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Dra
     let root = context.map(root, "an OpenAPI document")?;
     version(root, context)?;
     let title = root.get("info").and_then(|info| info.get("title")).and_then(Value::text).unwrap_or("");
-    let mut draft = Draft::new(root.tree.file, title.chars().take(NAME_CHARS_MAX).collect());
+    let mut draft = Draft::new(title.chars().take(NAME_CHARS_MAX).collect());
     draft.root = extension(root, &Where::Root, &mut draft, context);
     tags(root, &mut draft, context);
     let (schemes, names) = schemes(root, context);
@@ -136,13 +136,14 @@ fn schemes<'t>(root: Value<'t>, context: &mut Context<'t>) -> (HashMap<String, K
         let Some(scheme) = context.resolve(entry.value) else { continue };
         let text = |field: &str| scheme.get(field).and_then(Value::text);
         let (Some("apiKey"), Some(place), Some(name)) = (text("type"), text("in"), text("name")) else { continue };
-        match key_place(&format!("{place}:{name}")) {
-            Ok(found) => {
-                places.insert(entry.key.to_owned(), found);
-                names.push(entry.key.to_owned());
-            }
-            Err(why) => context.error("security-scheme", scheme.place(), format!("this API key {why}")),
-        }
+        let Ok(found) = key_place(&format!("{place}:{name}")) else {
+            let message = format!("an API key cannot stand in `{}: {}`", crate::text::shown(place), crate::text::shown(name));
+            let finding = Diagnostic::error("security-scheme", scheme.place(), message);
+            context.findings.push(finding.help("`in` is one of header, query and cookie, and `name` is its name"));
+            continue;
+        };
+        places.insert(entry.key.to_owned(), found);
+        names.push(entry.key.to_owned());
     }
     (places, names)
 }

@@ -1,0 +1,7 @@
+//! Tests of the policy crate through its front door: documents in, policies and messages out; requests in, hits out.
+
+mod bombs;
+mod documents;
+mod hits;
+mod messages;
+mod support;
