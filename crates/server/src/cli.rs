@@ -74,8 +74,8 @@ pub enum LintFormat {
 
 const LINT_EXAMPLES: &str = "\
 Examples:
-  tollgate lint openapi.yaml                        errors and advice, drawn
-  tollgate lint --strict --format github api/*.yaml  in a workflow: advice fails it, too
+  tollgate lint openapi.yaml                         errors and advice, drawn
+  tollgate lint --strict --format github api/*.yaml  in a workflow: warnings fail it, too
   tollgate lint --format sarif openapi.yaml > lint.sarif
   generate-openapi | tollgate lint -
 

@@ -29,8 +29,6 @@ struct Report {
 struct Coverage {
     operations: usize,
     limited: usize,
-    /// Documents that make no policy: their operations are not counted.
-    uncounted: usize,
 }
 
 /// Checks the documents.
@@ -72,12 +70,9 @@ impl Report {
         let Checked { sources, mut findings, more, in_consumers, policy, .. } = checked;
         self.checked = self.checked.saturating_add(1);
         self.counts.more = self.counts.more.saturating_add(more);
-        match &policy {
-            None => self.coverage.uncounted = self.coverage.uncounted.saturating_add(1),
-            Some(policy) => {
-                findings.extend(advice(policy));
-                self.coverage.add(policy);
-            }
+        if let Some(policy) = &policy {
+            findings.extend(advice(policy));
+            self.coverage.add(policy);
         }
         for finding in findings {
             self.counts.add(finding.severity);
@@ -105,14 +100,15 @@ impl Report {
         if !self.lines.is_empty() {
             writeln!(out)?;
         }
-        match (self.checked, self.unread) {
-            // What could not be read was told on the other stream, and there is nothing to sum up.
+        // What could not be read was told on the other stream.
+        let unread = match self.unread {
+            0 => String::new(),
+            unread => format!("; {} cannot be read", counted(unread, "file")),
+        };
+        match (self.checked, self.counts.wrong()) {
             (0, _) => Ok(()),
-            (_, 0) => writeln!(out, "{}{}", self.counts, self.coverage),
-            (_, unread) => {
-                let coverage = self.coverage;
-                writeln!(out, "{}{coverage}; {} cannot be read", self.counts, counted(unread, "file"))
-            }
+            (_, true) => writeln!(out, "{}{unread}", self.counts),
+            (_, false) => writeln!(out, "{}{}{unread}", self.counts, self.coverage),
         }
     }
 
@@ -140,13 +136,10 @@ impl Coverage {
     }
 }
 
-/// `; 12 of 14 operations are limited (85 %)`, rounded down. Nothing, if there are operations that could not be counted.
+/// `; 12 of 14 operations are limited (85 %)`, rounded down.
 impl std::fmt::Display for Coverage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { operations, limited, uncounted } = *self;
-        if uncounted > 0 {
-            return Ok(());
-        }
+        let Self { operations, limited } = *self;
         let Some(percent) = limited.saturating_mul(100).checked_div(operations) else {
             return f.write_str("; there are no operations");
         };
@@ -156,10 +149,9 @@ impl std::fmt::Display for Coverage {
 }
 
 #[test]
-fn coverage_is_rounded_down_and_told_only_of_what_was_counted() {
-    let told = |operations, limited, uncounted| Coverage { operations, limited, uncounted }.to_string();
-    assert_eq!(told(14, 12, 0), "; 12 of 14 operations are limited (85 %)");
-    assert_eq!(told(1, 1, 0), "; 1 of 1 operation is limited (100 %)");
-    assert_eq!(told(0, 0, 0), "; there are no operations");
-    assert_eq!(told(14, 12, 1), "");
+fn coverage_is_rounded_down() {
+    let told = |operations, limited| Coverage { operations, limited }.to_string();
+    assert_eq!(told(14, 12), "; 12 of 14 operations are limited (85 %)");
+    assert_eq!(told(1, 1), "; 1 of 1 operation is limited (100 %)");
+    assert_eq!(told(0, 0), "; there are no operations");
 }

@@ -76,8 +76,10 @@ pub(super) fn answer(asked: &Asked, policy: &Policy, directory: Option<&Director
         matched: Some(described(matched, policy)),
         ..Answer::empty()
     };
-    if let Matched::Nothing { other_methods } = matched {
+    if matches!(matched, Matched::Nothing { .. } | Matched::Forwarded) {
         answer.near = near::near(policy, &facts);
+    }
+    if let Matched::Nothing { other_methods } = matched {
         answer.refused = Some(if other_methods {
             (405, "the path is there, but not with this method".into())
         } else {

@@ -91,8 +91,8 @@ fn limit(limit: &Met, out: &mut dyn Write) -> io::Result<()> {
     heading(&format!("limit {}", limit.name), out)?;
     line("written", &limit.at, out)?;
     line("nearest", &limit.nearest, out)?;
-    if limit.charges.is_empty() {
-        line("allows", "everything, to whoever asks", out)?;
+    if let Some(whom) = &limit.unlimited_for {
+        line("allows", &format!("everything, for {}", shown(whom)), out)?;
     }
     for charged in &limit.charges {
         self::charged(charged, limit.algorithm, out)?;
@@ -148,6 +148,7 @@ fn told(told: &Told, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out)?;
     match &told.refusal {
+        None if told.in_flight => heading("it is refused only while too many are in flight", out),
         None => heading("it is never refused", out),
         Some(Refusal { granted: 0, limit, .. }) => {
             heading("it is never granted", out)?;

@@ -29,6 +29,7 @@ pub(super) fn answer(answer: &Answer) -> Value {
         "answered": answer.refused.as_ref().map(|(status, why)| json!({ "status": status, "because": why })),
         "granted": { "RateLimit-Policy": answer.told.policy, "RateLimit": answer.told.first },
         "refused": refusal,
+        "limited_in_flight": answer.told.in_flight,
     })
 }
 
@@ -72,6 +73,7 @@ fn limit(limit: &Met) -> Value {
         "reviewers": limit.reviewers,
         "description": limit.description,
         "charges": charges,
+        "unlimited_for": limit.unlimited_for,
     })
 }
 

@@ -21,8 +21,10 @@ pub(super) struct Met {
     pub(super) owner: Option<String>,
     pub(super) reviewers: Vec<String>,
     pub(super) description: Option<String>,
-    /// What is charged for it. Empty if it is unlimited for whoever asks.
+    /// What is charged for it.
     pub(super) charges: Vec<Charged>,
+    /// For whom it is unlimited, if nothing is charged.
+    pub(super) unlimited_for: Option<String>,
 }
 
 /// One budget that is charged.
@@ -51,6 +53,7 @@ pub(super) fn met(
     let with_charges = limits.map(|(id, limit)| {
         let charges = hits.charges().iter().chain(hits.held()).filter(|charge| charge.limit == id);
         let charges = charges.filter_map(|charge| charged(charge, limit, policy, hits, directory));
+        let charges: Vec<_> = charges.collect();
         let (level, nearest) = why(&limit.at, matched);
         Met {
             name: limit.name.clone(),
@@ -63,7 +66,8 @@ pub(super) fn met(
             owner: limit.owner.clone(),
             reviewers: limit.reviewers.clone(),
             description: limit.description.clone(),
-            charges: charges.collect(),
+            unlimited_for: charges.is_empty().then(|| unlimited_for(limit, hits.tier())),
+            charges,
         }
     });
     with_charges.collect()
@@ -93,6 +97,14 @@ fn charged(
         }
     };
     Some(Charged { budget: charge.budget, numbers, numbers_of, key, cost: charge.cost, cost_from })
+}
+
+/// Who is not limited by a limit: a tier, or else a consumer by an override.
+fn unlimited_for(limit: &PolicyLimit, tier: Option<&str>) -> String {
+    match tier {
+        Some(tier) if *limit.for_tier(Some(tier)) == Numbers::Unlimited => format!("the tier {tier}"),
+        _ => "this consumer alone".into(),
+    }
 }
 
 /// Why a limit at this place is the nearest.

@@ -20,6 +20,8 @@ struct Likeness {
     whole: bool,
     /// So many segments from the start agree.
     start: usize,
+    /// So many letters agree in the first segment that does not.
+    letters: usize,
     /// So many segments agree in their places.
     segments: usize,
 }
@@ -30,7 +32,7 @@ pub(super) fn near(policy: &Policy, facts: &Facts<'_>) -> Vec<Near> {
     for operation in policy.operations() {
         let templates = operation.bases.iter().map(|base| format!("{base}{}", operation.written));
         let best = templates.map(|template| likeness(&template, facts.path)).max();
-        found.extend(best.filter(|best| best.segments > 0).map(|best| (best, operation)));
+        found.extend(best.filter(|best| best.segments > 0 || best.letters > 0).map(|best| (best, operation)));
     }
     // Stable: where two are equally near, the one that is written first.
     found.sort_by_key(|(likeness, _)| std::cmp::Reverse(*likeness));
@@ -47,21 +49,26 @@ pub(super) fn near(policy: &Policy, facts: &Facts<'_>) -> Vec<Near> {
 
 fn likeness(template: &str, path: &str) -> Likeness {
     let (mut theirs, mut ours) = (template.split('/').skip(1), path.split('/').skip(1));
-    let (mut whole, mut start, mut segments, mut straight) = (true, 0_usize, 0_usize, true);
+    let mut found = Likeness { whole: true, start: 0, letters: 0, segments: 0 };
     loop {
-        let agrees = match (theirs.next(), ours.next()) {
+        let (theirs, ours) = (theirs.next(), ours.next());
+        let agrees = match (theirs, ours) {
             (None, None) => break,
             // A tail takes all that is left.
-            (Some(theirs), _) if theirs.starts_with('{') && theirs.ends_with("*}") => break,
+            (Some(tail), _) if tail.starts_with('{') && tail.ends_with("*}") => break,
             (Some(theirs), Some(ours)) => theirs == ours || (theirs.contains('{') && !ours.is_empty()),
             (None, Some(_)) | (Some(_), None) => false,
         };
-        whole &= agrees;
-        straight &= agrees;
-        start = start.saturating_add(usize::from(straight));
-        segments = segments.saturating_add(usize::from(agrees));
+        if found.whole && agrees {
+            found.start = found.start.saturating_add(1);
+        } else if found.whole {
+            let pairs = theirs.unwrap_or_default().chars().zip(ours.unwrap_or_default().chars());
+            found.letters = pairs.take_while(|(theirs, ours)| theirs == ours).count();
+        }
+        found.segments = found.segments.saturating_add(usize::from(agrees));
+        found.whole &= agrees;
     }
-    Likeness { whole, start, segments }
+    found
 }
 
 /// What kept a request from an operation whose path it has.
@@ -91,6 +98,7 @@ fn templates_are_as_near_as_their_first_segments_agree() {
         ("/reports/generate", "/reports/{id}", "/reports/{id}/pages"),
         ("/reports/9/pages", "/reports/{id}/pages", "/reports/{id}"),
         ("/reprots/generate", "/reports/generate", "/users/list"),
+        ("/v1/serach", "/v1/search", "/v1/reports/{id}"),
         ("/files/a/b/c", "/files/{rest*}", "/files/a/b/d"),
     ];
     for (path, near, far) in nearer {
@@ -98,5 +106,6 @@ fn templates_are_as_near_as_their_first_segments_agree() {
     }
     assert!(likeness("/reports/{id}", "/reports/9").whole);
     assert!(!likeness("/reports/{id}", "/reports/").whole);
+    assert!(!likeness("/reports", "/reports/").whole);
     assert_eq!(likeness("/a", "/b").segments, 0);
 }

@@ -14,7 +14,9 @@ pub(super) struct Told {
     pub(super) policy: Option<String>,
     /// The `RateLimit` field of the first request.
     pub(super) first: Option<String>,
-    /// The first refusal, if there is ever one.
+    /// Whether a limit on what is in flight may refuse it: when, depends on others.
+    pub(super) in_flight: bool,
+    /// The first refusal of a limit that counts, if there is ever one.
     pub(super) refusal: Option<Refusal>,
 }
 
@@ -50,6 +52,9 @@ pub(super) fn told(limits: &[Met], now: Micros) -> Told {
     let enforced = limits.iter().filter(|met| met.mode == Mode::Enforced);
     let enforced: Vec<_> = enforced.flat_map(|met| fresh(met, &all)).collect();
     told.refusal = refusal(&enforced, now);
+    let held = |numbers: &Numbers| matches!(numbers, Numbers::Queue { .. } | Numbers::Concurrency { .. });
+    let mut charges = limits.iter().filter(|met| met.mode == Mode::Enforced).flat_map(|met| &met.charges);
+    told.in_flight = charges.any(|charge| held(&charge.numbers));
     told
 }
 

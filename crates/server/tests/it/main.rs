@@ -1,0 +1,10 @@
+//! The command as people and scripts use it: what it prints, how it ends. Without a process, but for `process`.
+
+mod colour;
+mod explain;
+mod help;
+mod lint;
+mod pages;
+mod process;
+mod sarif;
+mod support;
