@@ -8,6 +8,8 @@ mod charging;
 mod clock;
 mod error;
 mod event;
+#[cfg(feature = "policy")]
+mod gate;
 mod hash;
 mod key;
 mod limit;
@@ -23,6 +25,8 @@ pub use builder::Builder;
 pub use clock::{Clock, ManualClock};
 pub use error::{BuildError, HitError};
 pub use event::{Event, Verb};
+#[cfg(feature = "policy")]
+pub use gate::{Gate, NotAsked, Passage};
 pub use key::Key;
 pub use limit::{Hit, NamedLimit};
 pub use limiter::{HITS_MAX, KEY_BYTES_MAX, Limiter, Standing, Stats};

@@ -34,6 +34,7 @@ pub mod query;
 mod reading;
 mod request;
 pub mod router;
+pub mod scenario;
 pub mod target;
 pub mod template;
 pub mod text;

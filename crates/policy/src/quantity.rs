@@ -166,6 +166,33 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
     whole(number)?.checked_mul(factor).ok_or_else(|| "is larger than can be counted".into())
 }
 
+/// An instant of the wall clock in UTC, `2026-01-31T23:59:50Z`, as microseconds since 1970.
+pub(crate) fn date_time(text: &str) -> Result<Micros, String> {
+    let wrong = || "is not an instant: write it in UTC, such as `2026-01-31T23:59:50Z`".to_owned();
+    let digits = |range: std::ops::Range<usize>| {
+        let part = text.get(range).filter(|part| part.bytes().all(|byte| byte.is_ascii_digit()));
+        part.and_then(|part| part.parse::<u64>().ok()).ok_or_else(wrong)
+    };
+    let frame: String = text.chars().map(|char| if char.is_ascii_digit() { '0' } else { char }).collect();
+    if frame != "0000-00-00T00:00:00Z" {
+        return Err(wrong());
+    }
+    let (year, month, day) = (digits(0..4)?, digits(5..7)?, digits(8..10)?);
+    let (hour, minute, second) = (digits(11..13)?, digits(14..16)?, digits(17..19)?);
+    let leap = |year: u64| (year.is_multiple_of(4) && !year.is_multiple_of(100)) || year.is_multiple_of(400);
+    let lengths = [31, if leap(year) { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let length = usize::try_from(month).ok().and_then(|month| lengths.get(month.checked_sub(1)?)).copied();
+    let in_range = length.is_some_and(|length| (1..=length).contains(&day)) && hour < 24 && minute < 60 && second < 60;
+    if !in_range || !(1970..=2100).contains(&year) {
+        return Err(wrong());
+    }
+    let years = (1970..year).map(|year| if leap(year) { 366 } else { 365 }).sum::<u64>();
+    let before: u64 = lengths.iter().take(usize::try_from(month.saturating_sub(1)).unwrap_or(0)).sum();
+    let days = years.saturating_add(before).saturating_add(day.saturating_sub(1));
+    let seconds = days.saturating_mul(86_400).saturating_add(hour * 3_600 + minute * 60 + second);
+    Ok(Micros::from_secs(seconds))
+}
+
 /// A length of time in the words of a document: `1 day`, `90 s`.
 #[must_use]
 pub fn spoken(time: Micros) -> String {
@@ -229,6 +256,22 @@ mod tests {
         }
         assert_eq!(spoken(Micros::DAY), "1 day");
         assert_eq!(spoken(Micros::from_secs(90)), "90 s");
+    }
+
+    #[test]
+    fn instants_are_counted_from_1970() {
+        let table = [
+            ("1970-01-01T00:00:00Z", 0),
+            ("2000-02-29T12:34:56Z", 951_827_696),
+            ("2026-01-31T23:59:50Z", 1_769_903_990),
+            ("2100-12-31T23:59:59Z", 4_133_980_799),
+        ];
+        for (text, seconds) in table {
+            assert_eq!(date_time(text), Ok(Micros::from_secs(seconds)), "{text}");
+        }
+        for bad in ["", "2026-01-31", "2026-02-29T00:00:00Z", "2026-13-01T00:00:00Z", "2026-01-01T24:00:00Z", "1969-01-01T00:00:00Z", "2026-01-01 00:00:00Z"] {
+            assert!(date_time(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

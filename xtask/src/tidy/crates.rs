@@ -12,7 +12,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("memory", MEMORY, &[]),
     ("tollgate-explore", &["loom"], &[]),
     ("tollgate-storm", &["tollgate"], &[]),
-    ("tollgate", LIMITER, &["aes", "cmac", "siphasher", "tollgate-proof"]),
+    ("tollgate", LIMITER, &["aes", "cmac", "http", "siphasher", "tollgate-proof"]),
     ("tollgate-policy", POLICY, &[]),
 ];
 
@@ -30,7 +30,8 @@ const MEMORY: &[&str] = &[
 ];
 
 /// What the library is built on.
-const LIMITER: &[&str] = &["foldhash", "getrandom", "quanta", "rustix", "smallvec", "tollgate-core"];
+const LIMITER: &[&str] =
+    &["foldhash", "getrandom", "quanta", "rustix", "smallvec", "tollgate-core", "tollgate-policy"];
 
 /// What documents and requests are read with.
 const POLICY: &[&str] = &[

@@ -1,6 +1,8 @@
 //! The front door, as its users see it: one file for each thing that is promised.
 #![cfg(test)]
 
+#[cfg(feature = "policy")]
+mod gate;
 mod clocks;
 mod crowd;
 mod errors;

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tollgate_policy::Policy;
+use tollgate_policy::scenario::Scenarios;
+use tollgate_policy::{Findings, Policy, Sources};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/messages")
@@ -23,10 +24,18 @@ fn documents() -> Vec<PathBuf> {
 fn said(path: &Path) -> String {
     let name = path.file_name().expect("a name").to_string_lossy().into_owned();
     let mut read = |name: &str| fs::read_to_string(folder().join(name)).map_err(|_| "there is no such file".to_owned());
+    if name.starts_with("scenarios") {
+        let refused = Scenarios::load(&name, &mut read).expect_err("these show what is wrong");
+        return listed(&refused.sources, &refused.findings);
+    }
     let (sources, findings) = match Policy::load(&name, &mut read) {
         Ok(policy) => (policy.sources().clone(), policy.findings().clone()),
         Err(refused) => (refused.sources, refused.findings),
     };
+    listed(&sources, &findings)
+}
+
+fn listed(sources: &Sources, findings: &Findings) -> String {
     let mut out = String::new();
     for finding in findings.all() {
         let at = sources.locate(finding.place);
