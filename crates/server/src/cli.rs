@@ -44,6 +44,8 @@ pub enum Command {
     Lint(LintArgs),
     /// Say what a request meets: which limits, whose budget, at what cost, and why
     Explain(ExplainArgs),
+    /// Run scenarios: at this time these requests, these answers
+    Test(TestArgs),
     /// Print a script that completes commands and flags in a shell
     Completions(CompletionsArgs),
     /// Print the manual page, or write the pages of all commands into a folder
@@ -136,6 +138,38 @@ pub struct ExplainArgs {
     /// How to print it
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "human")]
     #[arg(help = "How to print it: human or json", hide_possible_values = true)]
+    pub format: Format,
+}
+
+const TEST_EXAMPLES: &str = "\
+Examples:
+  tollgate test scenarios.yaml
+  tollgate test --format json api/*.scenarios.yaml
+
+A file of scenarios:
+  policy: openapi.yaml
+  scenarios:
+    - name: a burst of five, then one every ten seconds
+      steps:
+        - { request: POST /reports/generate, times: 5, expect: granted }
+        - { request: POST /reports/generate, expect: { answer: refused, retry_after: 10s } }
+        - { at: 10s, request: POST /reports/generate, expect: granted }
+
+Exit codes:
+  0  every scenario went as it says
+  1  one did not, or a file has errors
+  2  called wrongly, or a file cannot be read";
+
+/// Arguments of `test`.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+#[command(after_help = TEST_EXAMPLES)]
+pub struct TestArgs {
+    /// Files of scenarios, each with the policy that it names; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<String>,
+    /// How to print what happened
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "human")]
+    #[arg(help = "How to print what happened: human or json", hide_possible_values = true)]
     pub format: Format,
 }
 

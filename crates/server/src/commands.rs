@@ -4,6 +4,7 @@ pub mod completions;
 pub mod explain;
 pub mod lint;
 pub mod man;
+pub mod test;
 
 use std::io::{self, BufWriter, ErrorKind, Write};
 
@@ -20,6 +21,7 @@ pub fn run(command: &Command, now: Micros, out: &mut dyn Write, err: &mut dyn Wr
     let ended = match command {
         Command::Lint(args) => lint::run(args, &mut out, err),
         Command::Explain(args) => explain::run(args, now, &mut out, err),
+        Command::Test(args) => test::run(args, &mut out, err),
         Command::Completions(args) => completions::run(args, &mut out),
         Command::Man(args) => man::run(args, &mut out, err),
     };

@@ -1,6 +1,7 @@
 //! A document and all that it leads to, from files: a policy and its consumers, and everything that is wrong with them.
 
 use tollgate_policy::consumers::{Limits, Loader};
+use tollgate_policy::text::shown;
 use tollgate_policy::{Diagnostic, Directory, Place, Policy, Severity, Sources};
 
 use crate::files;
@@ -23,23 +24,51 @@ pub(crate) struct Checked {
     pub(crate) directory: Option<Directory>,
 }
 
+impl Checked {
+    /// Whether there is a policy and nothing that was found is an error.
+    pub(crate) fn usable(&self) -> bool {
+        let fine = self.findings.iter().all(|finding| finding.severity != Severity::Error);
+        self.policy.is_some() && fine && self.more == 0 && self.in_consumers.is_empty()
+    }
+}
+
+/// The file that an argument names, read.
+pub(crate) struct Opened<'a> {
+    /// What it is called in messages.
+    pub(crate) name: &'a str,
+    text: Option<String>,
+}
+
+/// Reads the file that an argument names, or standard input.
+///
+/// # Errors
+/// A sentence with its name.
+pub(crate) fn open(argument: &str) -> Result<Opened<'_>, String> {
+    let (name, text) = match argument {
+        files::DASH => (files::STANDARD_INPUT, files::read_standard_input()),
+        name => (name, files::read(name)),
+    };
+    let text = text.map_err(|why| format!("{} cannot be read: {why}", shown(name)))?;
+    Ok(Opened { name, text: Some(text) })
+}
+
+impl Opened<'_> {
+    /// The text of a file by its name: of this one once, and after it of those that it leads to.
+    pub(crate) fn read(&mut self, asked: &str) -> Result<String, String> {
+        match self.text.take_if(|_| asked == self.name) {
+            Some(text) => Ok(text),
+            None => files::read(asked),
+        }
+    }
+}
+
 /// Reads the document that an argument names, and all that it leads to.
 ///
 /// # Errors
 /// When the document itself cannot be read: that is a sentence, and no finding.
 pub(crate) fn check(argument: &str) -> Result<Checked, String> {
-    let (name, text) = match argument {
-        files::DASH => (files::STANDARD_INPUT, files::read_standard_input()),
-        name => (name, files::read(name)),
-    };
-    let text = text.map_err(|why| format!("{name} cannot be read: {why}"))?;
-    // It is asked for once. Whoever names it again, and be it itself, gets it from the sources.
-    let mut text = Some(text);
-    let loaded = Policy::load(name, &mut |asked| match text.take_if(|_| asked == name) {
-        Some(text) => Ok(text),
-        None => files::read(asked),
-    });
-    Ok(match loaded {
+    let mut opened = open(argument)?;
+    Ok(match Policy::load(opened.name, &mut |asked| opened.read(asked)) {
         Err(refused) => Checked {
             findings: refused.findings.all().to_vec(),
             more: refused.findings.more(),
@@ -86,7 +115,10 @@ fn directory(loader: Loader, policy: &Policy, file: &str) -> Result<Directory, V
         help: None,
     };
     let consumers = loader.finish().map_err(|errors| {
-        errors.into_iter().map(|error| wrong(error.line, Some(error.column), error.message)).collect::<Vec<_>>()
+        errors
+            .into_iter()
+            .map(|error| wrong(error.line, Some(error.column), error.message))
+            .collect::<Vec<_>>()
     })?;
     Directory::new(consumers, policy)
         .map_err(|errors| errors.into_iter().map(|error| wrong(error.line, None, error.message)).collect())
@@ -96,7 +128,7 @@ fn unreadable(file: &str, place: Place, why: &str) -> Diagnostic {
     Diagnostic {
         severity: Severity::Error,
         code: "unreadable",
-        message: format!("{} cannot be read: {why}", tollgate_policy::text::shown(file)),
+        message: format!("{} cannot be read: {why}", shown(file)),
         place,
         label: String::new(),
         also: Vec::new(),

@@ -45,15 +45,15 @@ struct Piece<'a> {
 /// The places of a finding, its own first, those close to each other together.
 fn pieces<'a>(finding: &'a Diagnostic, sources: &'a Sources) -> Vec<Piece<'a>> {
     let own = std::iter::once((AnnotationKind::Primary, finding.place, finding.label.as_str()));
-    let others =
-        finding.also.iter().map(|(place, label)| (AnnotationKind::Context, *place, label.as_str()));
+    let others = finding.also.iter().map(|(place, label)| (AnnotationKind::Context, *place, label.as_str()));
     let mut pieces: Vec<Piece<'a>> = Vec::new();
     for (kind, place, label) in own.chain(others) {
         let Some(source) = sources.get(place.file) else { continue };
         let (range, line) = first_line(source, place);
         let mark = Mark { kind, range, label };
         let near = |piece: &&mut Piece<'a>| {
-            let close = piece.lines.start.saturating_sub(CLOSE_LINES)..=piece.lines.end.saturating_add(CLOSE_LINES);
+            let close =
+                piece.lines.start.saturating_sub(CLOSE_LINES)..=piece.lines.end.saturating_add(CLOSE_LINES);
             std::ptr::eq(piece.source, source) && close.contains(&line)
         };
         if let Some(piece) = pieces.iter_mut().find(near) {
@@ -73,7 +73,8 @@ fn first_line(source: &Source, place: Place) -> (Range<usize>, usize) {
     let text = source.text();
     let Range { start, end } = place.range();
     let start = start.min(text.len());
-    let line_end = text.get(start..).and_then(|rest| rest.find('\n')).map_or(text.len(), |at| start.saturating_add(at));
+    let line_end =
+        text.get(start..).and_then(|rest| rest.find('\n')).map_or(text.len(), |at| start.saturating_add(at));
     let line = source.line_column(place.start).line.saturating_sub(1);
     (start..end.clamp(start, line_end), usize::try_from(line).unwrap_or(0))
 }

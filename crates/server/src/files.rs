@@ -50,7 +50,10 @@ pub(crate) fn write_into(folder: &str, name: &str, bytes: &[u8]) -> Result<(), S
 
 /// What the wall clock says, in microseconds since 1970: for the expiry of tokens and the windows of the calendar.
 #[must_use]
-#[expect(clippy::disallowed_methods, reason = "the one place of the command that reads a clock; commands take `now`")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place of the command that reads a clock; commands take `now`"
+)]
 pub fn wall_clock() -> Micros {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(Micros::ZERO, Micros::from_duration)
 }
@@ -77,6 +80,10 @@ fn text(from: impl Read, bytes_max: usize) -> Result<String, String> {
 }
 
 /// The system's reasons in our words, where they are common.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "there are forty kinds, and most have nothing to do with files"
+)]
 fn why(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "there is no such file".into(),

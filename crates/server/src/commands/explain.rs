@@ -14,7 +14,7 @@ use tollgate_core::Micros;
 
 use crate::cli::{ExplainArgs, Format};
 use crate::documents::{self, Checked};
-use crate::report::{Counts, Finding};
+use crate::report::Finding;
 use crate::{Exit, draw};
 
 /// Explains a request. `now` is for the expiry of tokens, and for windows that follow the calendar.
@@ -30,9 +30,8 @@ pub fn run(args: &ExplainArgs, now: Micros, out: &mut dyn Write, err: &mut dyn W
         Ok(checked) => checked,
         Err(why) => return usage(&why, err),
     };
-    let policy = match (&checked.policy, checked.in_consumers.is_empty(), errors(&checked).wrong()) {
-        (Some(policy), true, false) => policy,
-        _ => return unusable(&checked, err),
+    let Some(policy) = checked.policy.as_ref().filter(|_| checked.usable()) else {
+        return unusable(&checked, err);
     };
     if let Err(why) = asked::known_tier(args.tier.as_deref(), policy) {
         return usage(&why, err);
@@ -48,12 +47,6 @@ pub fn run(args: &ExplainArgs, now: Micros, out: &mut dyn Write, err: &mut dyn W
 fn usage(why: &str, err: &mut dyn Write) -> io::Result<Exit> {
     writeln!(err, "tollgate: {why}")?;
     Ok(Exit::Usage)
-}
-
-fn errors(checked: &Checked) -> Counts {
-    let mut counts = Counts { more: checked.more, ..Counts::default() };
-    checked.findings.iter().for_each(|finding| counts.add(finding.severity));
-    counts
 }
 
 /// Nothing can be explained by a document with errors. They are shown as `lint` shows them, but on the other stream: a

@@ -38,9 +38,10 @@ fn result(finding: &Finding) -> Value {
         "locations": [{ "physicalLocation": physical(&finding.span) }],
     });
     if !finding.also.is_empty() {
-        let related = finding.also.iter().map(|(span, label)| {
-            json!({ "physicalLocation": physical(span), "message": { "text": label } })
-        });
+        let related = finding
+            .also
+            .iter()
+            .map(|(span, label)| json!({ "physicalLocation": physical(span), "message": { "text": label } }));
         result["relatedLocations"] = related.collect();
     }
     result

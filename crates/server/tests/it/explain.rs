@@ -32,7 +32,10 @@ fn a_request_that_meets_nothing_is_told_what_is_near() {
 #[test]
 fn a_consumer_is_known_by_its_key() {
     check("explain-consumer", &["explain", GATEWAY, "POST /reports", "-H", "X-API-Key: key"]);
-    check("explain-override", &["explain", GATEWAY, "POST /reports", "-H", "X-API-Key: bob", "-H", "X-Cost: 9"]);
+    check(
+        "explain-override",
+        &["explain", GATEWAY, "POST /reports", "-H", "X-API-Key: bob", "-H", "X-Cost: 9"],
+    );
 }
 
 #[test]

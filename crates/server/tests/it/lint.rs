@@ -39,7 +39,10 @@ fn every_format_says_the_same() {
 fn a_consumers_file_is_checked_line_by_line() {
     check("lint-consumers-unknown", &["lint", "tests/documents/bad-consumers.yaml"]);
     check("lint-consumers-wrong", &["lint", "tests/documents/worse-consumers.yaml"]);
-    check("lint-consumers-wrong-github", &["lint", "--format", "github", "tests/documents/worse-consumers.yaml"]);
+    check(
+        "lint-consumers-wrong-github",
+        &["lint", "--format", "github", "tests/documents/worse-consumers.yaml"],
+    );
     check("lint-consumers-missing", &["lint", "tests/documents/no-consumers.yaml"]);
 }
 
@@ -60,7 +63,9 @@ fn errors_in_a_file_that_a_document_leads_to_are_drawn_there() {
 fn a_line_too_long_to_be_shown_is_told_by_its_numbers() {
     let folder = Folder::new("long-line");
     let filler = "x".repeat(100_000);
-    let text = format!(r#"{{"openapi":"3.1.0","info":{{"title":"{filler}"}},"x-rate-limit":{{"algorithm":"gcr"}}}}"#);
+    let text = format!(
+        r#"{{"openapi":"3.1.0","info":{{"title":"{filler}"}},"x-rate-limit":{{"algorithm":"gcr"}}}}"#
+    );
     let ran = run(&["lint", &folder.put("long.json", text.as_bytes())]);
     assert_eq!(ran.exit, Exit::Findings);
     assert!(ran.out.len() < 2_000, "{} bytes", ran.out.len());

@@ -7,4 +7,5 @@ mod lint;
 mod pages;
 mod process;
 mod sarif;
+mod scenarios;
 mod support;

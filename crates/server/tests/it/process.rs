@@ -44,7 +44,8 @@ fn findings_go_to_standard_output_and_errors_of_usage_to_the_other() {
 #[test]
 fn a_document_can_come_from_standard_input() {
     let text = "openapi: 3.1.0\nx-rate-limit: { algorithm: gcr }\n";
-    let mut child = tollgate(&["lint", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it runs");
+    let mut child =
+        tollgate(&["lint", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it runs");
     child.stdin.take().expect("a pipe").write_all(text.as_bytes()).expect("it reads");
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(1));

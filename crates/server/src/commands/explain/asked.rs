@@ -27,7 +27,11 @@ pub(super) fn parse(args: &ExplainArgs) -> Result<Asked, String> {
     let request = args.request.trim();
     let (method, target) = request.split_once(' ').ok_or_else(|| {
         let path = if request.starts_with('/') { request } else { "/users" };
-        format!("`{}` is no request: write a method and a target, such as 'GET {}'", shown(request), shown(path))
+        format!(
+            "`{}` is no request: write a method and a target, such as 'GET {}'",
+            shown(request),
+            shown(path)
+        )
     })?;
     let mut headers = HeaderMap::new();
     for line in &args.headers {
@@ -93,11 +97,17 @@ mod tests {
     #[test]
     fn what_is_no_request_is_told_in_a_sentence() {
         let table = [
-            (args("/reports", &[]), "`/reports` is no request: write a method and a target, such as 'GET /reports'"),
+            (
+                args("/reports", &[]),
+                "`/reports` is no request: write a method and a target, such as 'GET /reports'",
+            ),
             (args("GET", &[]), "`GET` is no request: write a method and a target, such as 'GET /users'"),
             (args("GET /", &["X-API-Key"]), "`X-API-Key` is no header: write 'Name: value'"),
             (args("GET /", &["a b: c"]), "`a b: c` has no name that a header can have: write 'Name: value'"),
-            (args("GET /", &["a: \u{7}"]), "`a: \\u{7}` has no value that a header can have: write 'Name: value'"),
+            (
+                args("GET /", &["a: \u{7}"]),
+                "`a: \\u{7}` has no value that a header can have: write 'Name: value'",
+            ),
         ];
         for (args, why) in table {
             assert_eq!(parse(&args).expect_err("it is wrong"), why);

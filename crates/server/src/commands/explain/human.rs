@@ -152,7 +152,10 @@ fn told(told: &Told, out: &mut dyn Write) -> io::Result<()> {
         None => heading("it is never refused", out),
         Some(Refusal { granted: 0, limit, .. }) => {
             heading("it is never granted", out)?;
-            writeln!(out, "  429: one such request costs more than {limit} ever allows; waiting does not help")
+            writeln!(
+                out,
+                "  429: one such request costs more than {limit} ever allows; waiting does not help"
+            )
         }
         Some(Refusal { granted, limit, retry_after }) => {
             heading(&format!("when it is refused, after {granted} at once, the client is told"), out)?;

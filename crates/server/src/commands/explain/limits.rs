@@ -42,12 +42,7 @@ pub(super) struct Charged {
 }
 
 /// The limits of a request, in the policy's order.
-pub(super) fn met(
-    policy: &Policy,
-    matched: Matched,
-    hits: &Hits,
-    directory: Option<&Directory>,
-) -> Vec<Met> {
+pub(super) fn met(policy: &Policy, matched: Matched, hits: &Hits, directory: Option<&Directory>) -> Vec<Met> {
     let limits = policy.limits_of(matched).iter();
     let limits = limits.filter_map(|id| Some((*id, policy.limits().get(usize::try_from(*id).ok()?)?)));
     let with_charges = limits.map(|(id, limit)| {
@@ -92,9 +87,9 @@ fn charged(
         Cost::Reported { header, max, .. } => {
             Some(format!("an estimate; afterwards what the response says in {header}, at most {max}"))
         }
-        Cost::Operations { max, .. } => {
-            Some(format!("the operations in the body, at most {max}; a body that is not given counts as the most"))
-        }
+        Cost::Operations { max, .. } => Some(format!(
+            "the operations in the body, at most {max}; a body that is not given counts as the most"
+        )),
     };
     Some(Charged { budget: charge.budget, numbers, numbers_of, key, cost: charge.cost, cost_from })
 }

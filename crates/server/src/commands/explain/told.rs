@@ -44,7 +44,8 @@ pub(super) fn told(limits: &[Met], now: Micros) -> Told {
     let shown = limits.iter().filter(|met| met.visible && met.mode == Mode::Enforced);
     let shown: Vec<_> = shown.flat_map(|met| fresh(met, &[Budget::Own])).collect();
     if !shown.is_empty() {
-        let listed = |field: &dyn Fn(&Fresh<'_>) -> String| shown.iter().map(field).collect::<Vec<_>>().join(", ");
+        let listed =
+            |field: &dyn Fn(&Fresh<'_>) -> String| shown.iter().map(field).collect::<Vec<_>>().join(", ");
         told.policy = Some(listed(&policy_item));
         told.first = Some(listed(&|hit| first_item(hit, now)));
     }
@@ -190,7 +191,8 @@ mod tests {
         let limit = Limit::token_bucket(5, 1, Micros::from_secs(10)).expect("it fits");
         assert_eq!(policy_item(&hit(limit, 1)), r#""a \"b\"";q=5;w=50"#);
         assert_eq!(first_item(&hit(limit, 1), NOW), r#""a \"b\"";r=4;t=10"#);
-        let month = Limit::fixed_window(9, Window::Month(tollgate_core::UtcOffset::default())).expect("it fits");
+        let month =
+            Limit::fixed_window(9, Window::Month(tollgate_core::UtcOffset::default())).expect("it fits");
         assert_eq!(policy_item(&hit(month, 1)), r#""a \"b\"";q=9"#);
     }
 }
