@@ -15,6 +15,8 @@ mod key;
 mod limit;
 mod limiter;
 mod receipt;
+#[cfg(feature = "policy")]
+mod rehearsal;
 mod reservation;
 mod snapshot;
 mod store;
@@ -31,6 +33,8 @@ pub use key::Key;
 pub use limit::{Hit, NamedLimit};
 pub use limiter::{HITS_MAX, KEY_BYTES_MAX, Limiter, Standing, Stats};
 pub use receipt::Receipt;
+#[cfg(feature = "policy")]
+pub use rehearsal::{Difference, StepReport, Told, rehearse};
 pub use reservation::{Ended, NotAnId, ReservationError, ReservationId};
 pub use snapshot::{RestoreError, SaveError};
 pub use tollgate_core::{

@@ -1,5 +1,6 @@
 //! Findings with their places as lines and columns, as every format for programs prints them. How they look is not here.
 
+use tollgate_policy::text::shown;
 use tollgate_policy::{Diagnostic, LineColumn, Place, Severity, Sources};
 
 /// A stretch of a file, as people and programs count.
@@ -106,9 +107,20 @@ impl std::fmt::Display for Counts {
     }
 }
 
+/// All of a text, with what would move the cursor or turn the writing shown as escapes.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|char| shown(char.encode_utf8(&mut [0; 4]))).collect()
+}
+
 /// `1 error`, `2 errors`.
 pub(crate) fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+#[test]
+fn what_is_printable_is_whole_and_moves_no_cursor() {
+    assert_eq!(printable(&"x".repeat(500)).len(), 500);
+    assert_eq!(printable("a\x1b[2J\n\u{202e}b"), "a\\u{1b}[2J\\u{a}\\u{202e}b");
 }
 
 #[test]

@@ -10,6 +10,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("xtask", &[], &[]),
     ("counts", &["governor", "tollgate-core"], &[]),
     ("memory", MEMORY, &[]),
+    ("policy", &["http", "matchit", "tollgate-policy"], &[]),
     ("tollgate-explore", &["loom"], &[]),
     ("tollgate-storm", &["tollgate"], &[]),
     ("tollgate", LIMITER, &["aes", "cmac", "http", "siphasher", "tollgate-proof"]),

@@ -8,6 +8,8 @@ mod crowd;
 mod errors;
 mod flood;
 mod receipts;
+#[cfg(feature = "policy")]
+mod rehearsal;
 mod reservations;
 mod snapshots;
 mod verdicts;

@@ -2,6 +2,7 @@
 
 mod bombs;
 mod documents;
+mod guide;
 mod hits;
 mod messages;
 mod support;

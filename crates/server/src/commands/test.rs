@@ -1,19 +1,17 @@
-//! `tollgate test`: scenarios are run on a store of their own, with a clock of their own. How a step is judged is in `play`.
-
-mod play;
+//! `tollgate test`: scenarios are played, and what came otherwise than expected is drawn. How a step is judged is not here.
 
 use std::io::{self, Write};
 use std::sync::Arc;
 
 use annotate_snippets::renderer::{AnsiColor, Style};
 use serde_json::{Value, json};
-use tollgate_policy::scenario::Scenarios;
-use tollgate_policy::text::shown;
-use tollgate_policy::{Diagnostic, Sources};
+use tollgate::{StepReport, rehearse};
+use tollgate_policy::scenario::{Scenarios, Step};
+use tollgate_policy::{Diagnostic, Severity, Sources};
 
 use crate::cli::{Format, TestArgs};
 use crate::documents::{self, Checked};
-use crate::report::{Finding, counted};
+use crate::report::{Finding, counted, printable};
 use crate::{Exit, draw, formats};
 
 const PASSED: Style = AnsiColor::Green.on_default();
@@ -95,7 +93,8 @@ fn play_file(argument: &str) -> Result<Played, String> {
     };
     let (policy, directory) = (Arc::new(policy), directory.map(Arc::new));
     for scenario in &scenarios.list {
-        let failures = play::scenario(scenario, &policy, directory.as_ref())?;
+        let reports = rehearse(scenario, &policy, directory.as_ref()).map_err(|error| error.to_string())?;
+        let failures: Vec<_> = scenario.steps.iter().zip(&reports).filter_map(failure).collect();
         let sources = &scenarios.sources;
         played.scenarios.push(Outcome {
             name: scenario.name.clone(),
@@ -104,6 +103,25 @@ fn play_file(argument: &str) -> Result<Played, String> {
         });
     }
     Ok(played)
+}
+
+/// Everything in which a step came otherwise than expected, as one finding.
+fn failure((step, report): (&Step, &StepReport)) -> Option<Diagnostic> {
+    let differences: Vec<_> = report.differences.iter().map(|difference| difference.to_string()).collect();
+    if differences.is_empty() {
+        return None;
+    }
+    let wrong =
+        report.last.wrong.as_ref().map_or_else(String::new, |why| format!("; the request is wrong: {why}"));
+    Some(Diagnostic {
+        severity: Severity::Error,
+        code: "scenario",
+        message: printable(&format!("{}{wrong}", differences.join("; "))),
+        place: step.place,
+        label: format!("at {}", step.at),
+        also: Vec::new(),
+        help: None,
+    })
 }
 
 impl Played {
@@ -124,9 +142,9 @@ fn human(all: &[Played], out: &mut dyn Write) -> io::Result<()> {
         played.drawn.iter().try_for_each(|drawn| writeln!(out, "{drawn}\n"))?;
         for Outcome { name, drawn, .. } in &played.scenarios {
             if drawn.is_empty() {
-                writeln!(out, "{PASSED}passed{PASSED:#}  {}", shown(name))?;
+                writeln!(out, "{PASSED}passed{PASSED:#}  {}", printable(name))?;
             } else {
-                writeln!(out, "{FAILED}failed{FAILED:#}  {}", shown(name))?;
+                writeln!(out, "{FAILED}failed{FAILED:#}  {}", printable(name))?;
                 drawn.iter().try_for_each(|drawn| writeln!(out, "{drawn}\n"))?;
             }
         }

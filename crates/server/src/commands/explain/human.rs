@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use annotate_snippets::renderer::{Effects, Style};
 use tollgate_core::Mode;
 use tollgate_policy::Budget;
-use tollgate_policy::text::shown;
+
+use crate::report::printable;
 
 use super::answer::{Answer, Match, Normal};
 use super::limits::{Charged, Met};
@@ -48,24 +49,24 @@ fn line(name: &str, value: &str, out: &mut dyn Write) -> io::Result<()> {
 
 fn request(request: &Normal, out: &mut dyn Write) -> io::Result<()> {
     heading("request", out)?;
-    line("method", &shown(&request.method), out)?;
+    line("method", &printable(&request.method), out)?;
     line("path", &request.path, out)?;
     if let Some(query) = &request.query {
-        line("query", &shown(query), out)?;
+        line("query", &printable(query), out)?;
     }
     if !request.host.is_empty() {
         line("host", &request.host, out)?;
     }
     line("client", &format!("{}: {}", request.client, request.client_is), out)?;
     if let Some(tier) = &request.tier {
-        line("tier", &shown(tier), out)?;
+        line("tier", &printable(tier), out)?;
     }
     writeln!(out)
 }
 
 fn matched(matched: &Match, out: &mut dyn Write) -> io::Result<()> {
     heading("operation", out)?;
-    let id = matched.id.as_ref().map_or_else(String::new, |id| format!(" ({})", shown(id)));
+    let id = matched.id.as_ref().map_or_else(String::new, |id| format!(" ({})", printable(id)));
     line("met", &format!("{}{id}", matched.what), out)?;
     if let Some(at) = &matched.at {
         line("written", at, out)?;
@@ -92,7 +93,7 @@ fn limit(limit: &Met, out: &mut dyn Write) -> io::Result<()> {
     line("written", &limit.at, out)?;
     line("nearest", &limit.nearest, out)?;
     if let Some(whom) = &limit.unlimited_for {
-        line("allows", &format!("everything, for {}", shown(whom)), out)?;
+        line("allows", &format!("everything, for {}", printable(whom)), out)?;
     }
     for charged in &limit.charges {
         self::charged(charged, limit.algorithm, out)?;
@@ -106,15 +107,15 @@ fn limit(limit: &Met, out: &mut dyn Write) -> io::Result<()> {
         line("hidden", "clients are not shown its numbers", out)?;
     }
     if let Some(owner) = &limit.owner {
-        line("owner", &shown(owner), out)?;
+        line("owner", &printable(owner), out)?;
     }
     if !limit.reviewers.is_empty() {
-        line("reviewers", &shown(&limit.reviewers.join(", ")), out)?;
+        line("reviewers", &printable(&limit.reviewers.join(", ")), out)?;
     }
     if let Some(description) = &limit.description {
         let mut lines = description.trim_end().lines();
-        line("says", &shown_line(lines.next().unwrap_or_default()), out)?;
-        lines.try_for_each(|text| line("", &shown_line(text), out))?;
+        line("says", &printable(lines.next().unwrap_or_default()), out)?;
+        lines.try_for_each(|text| line("", &printable(text), out))?;
     }
     writeln!(out)
 }
@@ -130,11 +131,6 @@ fn charged(charged: &Charged, algorithm: &str, out: &mut dyn Write) -> io::Resul
     line("key", &charged.key.join(" + "), out)?;
     let from = charged.cost_from.as_ref().map_or_else(String::new, |from| format!(": {from}"));
     line("cost", &format!("{}{from}", charged.cost), out)
-}
-
-/// One line of a longer text: all of it, with nothing in it that moves the cursor.
-fn shown_line(text: &str) -> String {
-    text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect()
 }
 
 fn told(told: &Told, out: &mut dyn Write) -> io::Result<()> {
