@@ -1,9 +1,12 @@
 //! Findings drawn for people: the file, the line, what is wrong underlined, other places, what to do. Nothing is found here.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use annotate_snippets::{Annotation, AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 use tollgate_policy::{Diagnostic, Place, Severity, Source, Sources};
+
+use crate::report::printable;
 
 /// Places on lines so close together are drawn in one piece of the text.
 const CLOSE_LINES: usize = 8;
@@ -85,10 +88,11 @@ impl<'a> Piece<'a> {
         let Some((start, text)) = self.text() else {
             let at = self.source.line_column(u32::try_from(first).unwrap_or(u32::MAX));
             let (line, column) = (usize::try_from(at.line), usize::try_from(at.column));
-            let origin = Origin::path(self.source.name()).line(line.unwrap_or(1));
+            let origin = Origin::path(printable(self.source.name())).line(line.unwrap_or(1));
             return origin.char_column(column.unwrap_or(1)).into();
         };
-        let snippet: Snippet<'a, Annotation<'a>> = Snippet::source(text).path(self.source.name());
+        let snippet: Snippet<'a, Annotation<'a>> =
+            Snippet::source(tame(text)).path(printable(self.source.name()));
         let marks = self.marks.into_iter().map(|mark| {
             let range = mark.range.start.saturating_sub(start)..mark.range.end.saturating_sub(start);
             mark.kind.span(range).label(Some(mark.label).filter(|label| !label.is_empty()))
@@ -115,4 +119,23 @@ impl<'a> Piece<'a> {
         let lines = text.get(start..end)?;
         lines.lines().all(|line| line.len() <= LINE_BYTES_MAX).then_some((start, lines))
     }
+}
+
+/// Lines in which nothing speaks to the terminal.
+///
+/// The drawing takes care of escape and its like, and not of those that a terminal may read as escape and a bracket in one
+/// (U+0080 to U+009F). Each becomes a dot of as many bytes, so that places stay what they are.
+fn tame(text: &str) -> Cow<'_, str> {
+    const HIGH: std::ops::RangeInclusive<char> = '\u{80}'..='\u{9f}';
+    if text.contains(|char| HIGH.contains(&char)) {
+        return Cow::Owned(text.replace(|char| HIGH.contains(&char), "·"));
+    }
+    Cow::Borrowed(text)
+}
+
+#[test]
+fn tame_lines_have_the_same_length_and_no_controls_of_two_bytes() {
+    assert_eq!(tame("a\u{9b}31m\u{85}ä"), "a·31m·ä");
+    assert_eq!(tame("a\u{9b}b").len(), "a\u{9b}b".len());
+    assert!(matches!(tame("plain ä"), Cow::Borrowed(_)));
 }

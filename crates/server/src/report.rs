@@ -55,6 +55,12 @@ impl Finding {
         }
     }
 
+    /// `consumers.csv:12: error: …`, for a file whose text is not kept to be drawn.
+    pub(crate) fn line(&self) -> String {
+        let (file, message) = (printable(&self.span.file), printable(&self.message));
+        format!("{file}:{}: {}: {message}", self.span.line, self.severity.name())
+    }
+
     /// The message and what to do, in one line.
     pub(crate) fn sentence(&self) -> String {
         self.help.as_ref().map_or_else(|| self.message.clone(), |help| format!("{}; {help}", self.message))

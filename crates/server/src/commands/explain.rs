@@ -14,7 +14,6 @@ use tollgate_core::Micros;
 
 use crate::cli::{ExplainArgs, Format};
 use crate::documents::{self, Checked};
-use crate::report::Finding;
 use crate::{Exit, draw};
 
 /// Explains a request. `now` is for the expiry of tokens, and for windows that follow the calendar.
@@ -55,8 +54,8 @@ fn unusable(checked: &Checked, err: &mut dyn Write) -> io::Result<Exit> {
     for finding in &checked.findings {
         writeln!(err, "{}\n", draw::draw(finding, &checked.sources))?;
     }
-    for Finding { span, message, .. } in &checked.in_consumers {
-        writeln!(err, "{}:{}: error: {message}", span.file, span.line)?;
+    for finding in &checked.in_consumers {
+        writeln!(err, "{}", finding.line())?;
     }
     writeln!(err, "tollgate: the document has errors, so nothing can be explained by it")?;
     Ok(Exit::Findings)

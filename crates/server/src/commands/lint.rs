@@ -1,9 +1,10 @@
 //! `tollgate lint`: documents are checked, and everything that was found is printed at once. What is wrong is decided elsewhere.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 
 use serde_json::json;
-use tollgate_policy::{Diagnostic, Policy, Severity, Sources};
+use tollgate_policy::{Diagnostic, Policy, Sources};
 
 use crate::cli::{LintArgs, LintFormat};
 use crate::documents::{self, Checked};
@@ -19,6 +20,8 @@ struct Report {
     lines: Vec<Finding>,
     counts: Counts,
     coverage: Coverage,
+    /// What has been said: of which file, where, and what.
+    said: HashSet<(String, u32, &'static str, String)>,
     /// How many files were checked, and how many could not be read.
     checked: usize,
     unread: usize,
@@ -75,6 +78,11 @@ impl Report {
             self.coverage.add(policy);
         }
         for finding in findings {
+            // Documents may lead to the same file. What is wrong there is said once.
+            let Finding { span, code, message, .. } = Finding::of(&finding, &sources);
+            if !self.said.insert((span.file, finding.place.start, code, message)) {
+                continue;
+            }
             self.counts.add(finding.severity);
             self.drawn.push((finding, sources.clone()));
         }
@@ -93,9 +101,8 @@ impl Report {
         for (finding, sources) in &self.drawn {
             writeln!(out, "{}\n", draw::draw(finding, sources))?;
         }
-        for Finding { span, severity, message, .. } in &self.lines {
-            let severity: Severity = *severity;
-            writeln!(out, "{}:{}: {}: {message}", span.file, span.line, severity.name())?;
+        for finding in &self.lines {
+            writeln!(out, "{}", finding.line())?;
         }
         if !self.lines.is_empty() {
             writeln!(out)?;

@@ -84,10 +84,7 @@ fn play_file(argument: &str) -> Result<Played, String> {
     let Checked { policy, directory, sources, findings, in_consumers, .. } = checked;
     let Some(policy) = policy.filter(|_| usable) else {
         played.add(&findings, &sources);
-        let lines = in_consumers.iter();
-        played.drawn.extend(
-            lines.map(|line| format!("{}:{}: error: {}", line.span.file, line.span.line, line.message)),
-        );
+        played.drawn.extend(in_consumers.iter().map(Finding::line));
         played.wrong.extend(in_consumers);
         return Ok(played);
     };

@@ -58,6 +58,13 @@ fn errors_in_a_file_that_a_document_leads_to_are_drawn_there() {
     check("lint-reference", &["lint", "tests/documents/reference.yaml"]);
 }
 
+#[test]
+fn an_error_in_a_file_that_two_documents_lead_to_is_told_once() {
+    let once = run(&["lint", "tests/documents/reference.yaml"]);
+    let twice = run(&["lint", "tests/documents/reference.yaml", "tests/documents/reference-again.yaml"]);
+    assert_eq!(once.out, twice.out);
+}
+
 /// A generated document may stand on one line. The line is not printed, its place is.
 #[test]
 fn a_line_too_long_to_be_shown_is_told_by_its_numbers() {
