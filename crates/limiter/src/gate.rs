@@ -150,6 +150,11 @@ fn named(limiter: &Limiter, policy: &Policy, variant: &Variant) -> Option<NamedL
 
 impl fmt::Debug for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Gate({} operations, {} limits)", self.policy.operations().len(), self.policy.limits().len())
+        write!(
+            f,
+            "Gate({} operations, {} limits)",
+            self.policy.operations().len(),
+            self.policy.limits().len()
+        )
     }
 }

@@ -117,7 +117,12 @@ fn ask(step: &Step, gate: &Gate, clock: &ManualClock) -> Told {
     };
     let charge = verdict.refused_by().and_then(|index| hits.charges().get(index));
     let by = charge.and_then(|charge| gate.policy().limits().get(charge.limit as usize));
-    Told { remaining: verdict.remaining(), retry_after, by: by.map(|limit| limit.name.clone()), ..nothing(answer) }
+    Told {
+        remaining: verdict.remaining(),
+        retry_after,
+        by: by.map(|limit| limit.name.clone()),
+        ..nothing(answer)
+    }
 }
 
 fn compare(step: &Step, odd: Option<(u64, Answer)>, report: &mut StepReport) {
@@ -128,10 +133,15 @@ fn compare(step: &Step, odd: Option<(u64, Answer)>, report: &mut StepReport) {
         }
     };
     if let (Some(wanted), Some((time, answer))) = (expect.answer, odd) {
-        let which = if step.times > 1 { format!(" (request {} of {})", time.saturating_add(1), step.times) } else { String::new() };
+        let which = if step.times > 1 {
+            format!(" (request {} of {})", time.saturating_add(1), step.times)
+        } else {
+            String::new()
+        };
         differ("answer", wanted.word().into(), format!("{}{which}", answer.word()));
     }
-    let number = |number: Option<u64>| number.map_or_else(|| "nothing".to_owned(), |number| number.to_string());
+    let number =
+        |number: Option<u64>| number.map_or_else(|| "nothing".to_owned(), |number| number.to_string());
     if let Some(wanted) = expect.granted {
         differ("granted", wanted.to_string(), report.granted.to_string());
     }

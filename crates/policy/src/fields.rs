@@ -62,9 +62,17 @@ pub(crate) const ALGORITHMS: &[&str] = &[
 
 /// The numbers, which overrides may change.
 pub(crate) const NUMBERS: &[Field] = &[
-    field("capacity", FieldType::Whole(0), "How much at once, for buckets; how many may wait, for the queue."),
+    field(
+        "capacity",
+        FieldType::Whole(0),
+        "How much at once, for buckets; how many may wait, for the queue.",
+    ),
     field("refill_rate", FieldType::Rate, "How much comes back: a number per second, or `10 per second`."),
-    field("limit", FieldType::Whole(0), "How much in one window; how many at the same time, for concurrency."),
+    field(
+        "limit",
+        FieldType::Whole(0),
+        "How much in one window; how many at the same time, for concurrency.",
+    ),
     field("window_seconds", FieldType::Whole(1), "The length of the window in seconds."),
     field("window", FieldType::Window, "The length of the window: `1m`, `1 day`, `calendar month`."),
     field("utc_offset", FieldType::Offset, "Where the calendar's midnight is: `+02:00`."),
@@ -76,12 +84,28 @@ pub(crate) const NUMBERS: &[Field] = &[
 /// A limit, besides its numbers.
 pub(crate) const LIMIT: &[Field] = &[
     field("algorithm", FieldType::Word(ALGORITHMS), "How it is counted."),
-    field("name", FieldType::Text(NAME_CHARS_MAX), "What it is called, to clients too; limits of one name are one limit."),
-    field("description", FieldType::Text(DESCRIPTION_CHARS_MAX), "What it is for; clients see it when they are refused."),
-    field("consumer_key", FieldType::Key, "Who is asking; a list is a chain, of which the first that is there counts."),
+    field(
+        "name",
+        FieldType::Text(NAME_CHARS_MAX),
+        "What it is called, to clients too; limits of one name are one limit.",
+    ),
+    field(
+        "description",
+        FieldType::Text(DESCRIPTION_CHARS_MAX),
+        "What it is for; clients see it when they are refused.",
+    ),
+    field(
+        "consumer_key",
+        FieldType::Key,
+        "Who is asking; a list is a chain, of which the first that is there counts.",
+    ),
     field("missing_key", FieldType::Word(MISSING), "What happens when nobody can be told."),
     field("repeated_key", FieldType::Word(REPEATED), "What happens when an identity is sent twice."),
-    field("address_ceiling", FieldType::Whole(1), "So many times the limit for one address, whatever keys it shows."),
+    field(
+        "address_ceiling",
+        FieldType::Whole(1),
+        "So many times the limit for one address, whatever keys it shows.",
+    ),
     field("tier_overrides", FieldType::Tiers, "Other numbers for some tiers, or `none`."),
     field("cost", FieldType::Cost, "What a request costs; 1 if nothing is said."),
     field("mode", FieldType::Word(MODES), "Whether it is enforced, or only counted."),
@@ -109,7 +133,11 @@ pub(crate) const BODY_KINDS: &[&str] = &["json_array", "graphql"];
 pub(crate) const COST: &[Field] = &[
     field("header", FieldType::Text(NAME_CHARS_MAX), "The request's header that says what it costs."),
     field("query", FieldType::Text(NAME_CHARS_MAX), "The query parameter that says what it costs."),
-    field("reported", FieldType::Text(NAME_CHARS_MAX), "The response's header in which the upstream says what it cost."),
+    field(
+        "reported",
+        FieldType::Text(NAME_CHARS_MAX),
+        "The response's header in which the upstream says what it cost.",
+    ),
     field("operations", FieldType::Word(BODY_KINDS), "Counts the operations that the body carries."),
     field("default", FieldType::Whole(0), "When the request says nothing."),
     field("estimate", FieldType::Whole(0), "What is charged before the upstream says it."),
@@ -120,7 +148,11 @@ pub(crate) const COST: &[Field] = &[
 /// What a gateway needs besides limits; in the native file, or under `x-tollgate` in an OpenAPI document.
 pub(crate) const SETTINGS: &[Field] = &[
     field("consumers", FieldType::Text(PATH_CHARS_MAX), "The file that says whose the API keys are."),
-    field("api_key", FieldType::Texts, "Where an API key stands: `header:NAME`, `query:NAME` or `cookie:NAME`."),
+    field(
+        "api_key",
+        FieldType::Texts,
+        "Where an API key stands: `header:NAME`, `query:NAME` or `cookie:NAME`.",
+    ),
     field("tiers", FieldType::Map(TIERS), "From where a consumer's tier is known."),
     field("jwt", FieldType::Map(JWT), "How tokens are verified."),
     field("trusted_proxies", FieldType::Map(PROXIES), "Whose word is taken for a client's address."),
@@ -133,7 +165,11 @@ pub(crate) const PATH_CHARS_MAX: usize = 1_000;
 pub(crate) const UNMATCHED: &[&str] = &["reject", "forward"];
 
 pub(crate) const TIERS: &[Field] = &[
-    field("from", FieldType::Text(NAME_CHARS_MAX), "`consumers`, `jwt:CLAIM`, or `header:NAME` set by a trusted hop."),
+    field(
+        "from",
+        FieldType::Text(NAME_CHARS_MAX),
+        "`consumers`, `jwt:CLAIM`, or `header:NAME` set by a trusted hop.",
+    ),
     field("names", FieldType::Texts, "Every tier there is, so that a mistyped one is noticed."),
     field("default", FieldType::Text(NAME_CHARS_MAX), "The tier of those of whom nothing else is known."),
 ];
@@ -143,13 +179,21 @@ pub(crate) const JWT: &[Field] = &[
     field("issuer", FieldType::Text(PATH_CHARS_MAX), "Who must have issued a token."),
     field("audience", FieldType::Text(PATH_CHARS_MAX), "For whom it must be."),
     field("leeway", FieldType::Duration, "How far clocks may be apart."),
-    field("header", FieldType::Text(NAME_CHARS_MAX), "The header it stands in; Authorization if nothing is said."),
+    field(
+        "header",
+        FieldType::Text(NAME_CHARS_MAX),
+        "The header it stands in; Authorization if nothing is said.",
+    ),
 ];
 
 pub(crate) const PROXIES: &[Field] = &[
     field("networks", FieldType::Texts, "The proxies' addresses: walked from right to left."),
     field("hops", FieldType::Whole(1), "How many proxies stand in front, instead of their addresses."),
-    field("header", FieldType::Text(NAME_CHARS_MAX), "The one header that is read: X-Forwarded-For, Forwarded."),
+    field(
+        "header",
+        FieldType::Text(NAME_CHARS_MAX),
+        "The one header that is read: X-Forwarded-For, Forwarded.",
+    ),
 ];
 
 pub(crate) const ADDRESSES: &[Field] = &[
@@ -180,7 +224,11 @@ pub(crate) const TAG: &[Field] = &[
 pub(crate) const ROUTE: &[Field] = &[
     field("name", FieldType::Text(NAME_CHARS_MAX), "What it is called."),
     field("methods", FieldType::Texts, "The methods; every method if nothing is said."),
-    field("path", FieldType::Text(PATH_CHARS_MAX), "The path's template, such as `/reports/{id}` or `/files/{rest*}`."),
+    field(
+        "path",
+        FieldType::Text(PATH_CHARS_MAX),
+        "The path's template, such as `/reports/{id}` or `/files/{rest*}`.",
+    ),
     field("host", FieldType::Text(NAME_CHARS_MAX), "The host, such as `api.example.org` or `*.example.org`."),
     field("headers", FieldType::Other("headers"), "Headers that must be there, with their values."),
     field("tags", FieldType::Texts, "Its tags."),

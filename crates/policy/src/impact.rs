@@ -88,7 +88,8 @@ impl Impact {
 
     fn of_quota(quota: &Quota) -> Self {
         let sustained = Sustained { count: quota.count(), micros: quota.period() };
-        let minute = u128::from(Micros::MINUTE.get()) * u128::from(quota.count()) / u128::from(quota.period());
+        let minute =
+            u128::from(Micros::MINUTE.get()) * u128::from(quota.count()) / u128::from(quota.period());
         let worst = quota.burst().saturating_add(u64::try_from(minute).unwrap_or(u64::MAX));
         // A burst of 0 denies everything, however fast it would come back.
         let worst = if quota.burst() == 0 { 0 } else { worst };

@@ -53,15 +53,17 @@ fn decimal(text: &str) -> Result<(u64, u32), String> {
     let whole = whole(before)?;
     let after = after.trim_end_matches('0');
     if after.len() > DECIMALS_MAX {
-        return Err(format!("has more than {DECIMALS_MAX} decimals: write it as a rate, such as `1 per 3 s`"));
+        return Err(format!(
+            "has more than {DECIMALS_MAX} decimals: write it as a rate, such as `1 per 3 s`"
+        ));
     }
     let places = u32::try_from(after.len()).unwrap_or(0);
-    let fraction = if after.is_empty() { 0 } else { after.parse().map_err(|_| "is not a number".to_owned())? };
+    let fraction =
+        if after.is_empty() { 0 } else { after.parse().map_err(|_| "is not a number".to_owned())? };
     let scaled = 10_u64.checked_pow(places).and_then(|power| whole.checked_mul(power));
-    scaled.and_then(|scaled| scaled.checked_add(fraction)).map_or_else(
-        || Err("is too large to be kept exactly".into()),
-        |numerator| Ok((numerator, places)),
-    )
+    scaled
+        .and_then(|scaled| scaled.checked_add(fraction))
+        .map_or_else(|| Err("is too large to be kept exactly".into()), |numerator| Ok((numerator, places)))
 }
 
 /// A rate: a number per second (`0.1`), or in words (`10 per second`, `5 per 3 s`).
@@ -87,7 +89,9 @@ pub(crate) fn duration(text: &str) -> Result<Micros, String> {
     let end = text.find(|char: char| !char.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     if number.is_empty() {
-        return Err("is not a length of time: write a number and a unit, such as `90s`, `1m` or `1 day`".into());
+        return Err(
+            "is not a length of time: write a number and a unit, such as `90s`, `1m` or `1 day`".into()
+        );
     }
     let number = whole(number)?;
     if unit.is_empty() {
@@ -109,7 +113,10 @@ fn unit_of(word: &str) -> Result<Micros, String> {
         "d" | "day" | "days" => Micros::DAY,
         "w" | "week" | "weeks" => Micros::new(7 * Micros::DAY.get()),
         "month" | "months" | "year" | "years" => {
-            return Err(format!("has no fixed length: write `calendar {}`, or days", word.trim_end_matches('s')));
+            return Err(format!(
+                "has no fixed length: write `calendar {}`, or days",
+                word.trim_end_matches('s')
+            ));
         }
         _ => {
             let word = crate::text::shown(word);
@@ -182,7 +189,8 @@ pub(crate) fn date_time(text: &str) -> Result<Micros, String> {
     let leap = |year: u64| (year.is_multiple_of(4) && !year.is_multiple_of(100)) || year.is_multiple_of(400);
     let lengths = [31, if leap(year) { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
     let length = usize::try_from(month).ok().and_then(|month| lengths.get(month.checked_sub(1)?)).copied();
-    let in_range = length.is_some_and(|length| (1..=length).contains(&day)) && hour < 24 && minute < 60 && second < 60;
+    let in_range =
+        length.is_some_and(|length| (1..=length).contains(&day)) && hour < 24 && minute < 60 && second < 60;
     if !in_range || !(1970..=2100).contains(&year) {
         return Err(wrong());
     }
@@ -217,11 +225,13 @@ mod tests {
         for good in ["0", "5", "18446744073709551615"] {
             assert_eq!(whole(good).map(|number| number.to_string()).as_deref(), Ok(good));
         }
-        let meant = [("+5", "5"), ("1_000", "1000"), ("1e3", "1000"), ("0x10", "16"), (" 10 ", "10"), ("007", "7")];
+        let meant =
+            [("+5", "5"), ("1_000", "1000"), ("1e3", "1000"), ("0x10", "16"), (" 10 ", "10"), ("007", "7")];
         for (text, meant) in meant {
             assert_eq!(whole(text), Err(format!("is not a whole number: write `{meant}`")), "{text}");
         }
-        for bad in ["", "-1", "nan", "inf", "٣", "1.5", "five", "18446744073709551616", "1e400", ".5", "0x"] {
+        for bad in ["", "-1", "nan", "inf", "٣", "1.5", "five", "18446744073709551616", "1e400", ".5", "0x"]
+        {
             assert!(whole(bad).is_err(), "{bad}");
         }
     }
@@ -240,7 +250,20 @@ mod tests {
         for (text, (count, period)) in table {
             assert_eq!(rate(text), Ok(Rate { count, period: Micros::new(period) }), "{text}");
         }
-        for bad in ["", "fast", "10/s", "10 per", "10 per fortnight", "1e3", "-1", ".5", "5.", "0.1234567891", "1 per 0", "1.5.2"] {
+        for bad in [
+            "",
+            "fast",
+            "10/s",
+            "10 per",
+            "10 per fortnight",
+            "1e3",
+            "-1",
+            ".5",
+            "5.",
+            "0.1234567891",
+            "1 per 0",
+            "1.5.2",
+        ] {
             assert!(rate(bad).is_err(), "{bad}: {:?}", rate(bad));
         }
     }
@@ -251,7 +274,9 @@ mod tests {
         for (text, micros) in table {
             assert_eq!(duration(text), Ok(Micros::new(micros)), "{text}");
         }
-        for bad in ["", "60", "1 month", "m", "1.5h", "-1s", "1  s", "18446744073709551615 days", "1 fortnight"] {
+        for bad in
+            ["", "60", "1 month", "m", "1.5h", "-1s", "1  s", "18446744073709551615 days", "1 fortnight"]
+        {
             assert!(duration(bad).is_err(), "{bad}");
         }
         assert_eq!(spoken(Micros::DAY), "1 day");
@@ -269,7 +294,15 @@ mod tests {
         for (text, seconds) in table {
             assert_eq!(date_time(text), Ok(Micros::from_secs(seconds)), "{text}");
         }
-        for bad in ["", "2026-01-31", "2026-02-29T00:00:00Z", "2026-13-01T00:00:00Z", "2026-01-01T24:00:00Z", "1969-01-01T00:00:00Z", "2026-01-01 00:00:00Z"] {
+        for bad in [
+            "",
+            "2026-01-31",
+            "2026-02-29T00:00:00Z",
+            "2026-13-01T00:00:00Z",
+            "2026-01-01T24:00:00Z",
+            "1969-01-01T00:00:00Z",
+            "2026-01-01 00:00:00Z",
+        ] {
             assert!(date_time(bad).is_err(), "{bad}");
         }
     }

@@ -156,7 +156,11 @@ fn whole_file<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<(String,
     let policy = beside(&here, context.text(policy, "policy", PATH_CHARS_MAX)?);
     let list = needed(root, "scenarios", "a file of scenarios", context)?;
     if !list.is_list() {
-        context.error("type", list.place(), format!("`scenarios` has to be a list, and this is {}", list.what()));
+        context.error(
+            "type",
+            list.place(),
+            format!("`scenarios` has to be a list, and this is {}", list.what()),
+        );
     }
     let scenarios: Vec<_> = list.items().filter_map(|item| scenario(item, context)).collect();
     if list.is_list() && list.items().count() == 0 {
@@ -180,7 +184,8 @@ fn scenario<'t>(value: Value<'t>, context: &mut Context<'t>) -> Option<Scenario>
     context.unknown_fields(map, &[SCENARIO], "a scenario");
     let name = needed(map, "name", "a scenario", context)?;
     let name = context.text(name, "name", NAME_CHARS_MAX)?.to_owned();
-    let starts = map.get("starts").map_or(Some(Micros::ZERO), |value| context.parsed(value, "starts", date_time))?;
+    let starts =
+        map.get("starts").map_or(Some(Micros::ZERO), |value| context.parsed(value, "starts", date_time))?;
     let list = needed(map, "steps", "a scenario", context)?;
     if !list.is_list() {
         context.error("type", list.place(), format!("`steps` has to be a list, and this is {}", list.what()));
@@ -226,7 +231,8 @@ fn step<'t>(value: Value<'t>, before: Micros, context: &mut Context<'t>) -> Opti
 }
 
 fn address(text: &str) -> Result<IpAddr, String> {
-    crate::address::parse_node(text.as_bytes()).ok_or_else(|| "is not an address: write it such as `203.0.113.9`".into())
+    crate::address::parse_node(text.as_bytes())
+        .ok_or_else(|| "is not an address: write it such as `203.0.113.9`".into())
 }
 
 /// A value, or a list of values for a header that is sent several times.

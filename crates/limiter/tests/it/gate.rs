@@ -19,7 +19,8 @@ fn ask(gate: &Gate, target: &str, key: &str) -> String {
     let mut headers = HeaderMap::new();
     headers.insert("x-api-key", key.parse().expect("a header's value"));
     let peer = "203.0.113.9".parse().expect("an address");
-    let request = Request { method: "GET", target, headers: &headers, authority: None, peer, now: Micros::ZERO };
+    let request =
+        Request { method: "GET", target, headers: &headers, authority: None, peer, now: Micros::ZERO };
     let (mut scratch, mut hits) = (Scratch::default(), Hits::default());
     let checked = gate.policy().facts(&request, &mut scratch).map_err(NotAsked::BadRequest);
     let checked = checked.and_then(|facts| gate.check(&facts, &mut hits));
@@ -27,9 +28,14 @@ fn ask(gate: &Gate, target: &str, key: &str) -> String {
         Err(error) => format!("wrong: {error}"),
         Ok(passage) => match passage.verdict {
             None => "unlimited".into(),
-            Some(verdict) if verdict.granted() => format!("granted, {} left", verdict.remaining().unwrap_or(0)),
+            Some(verdict) if verdict.granted() => {
+                format!("granted, {} left", verdict.remaining().unwrap_or(0))
+            }
             Some(verdict) => {
-                let by = verdict.refused_by().and_then(|index| hits.charges().get(index)).map_or(0, |charge| charge.limit);
+                let by = verdict
+                    .refused_by()
+                    .and_then(|index| hits.charges().get(index))
+                    .map_or(0, |charge| charge.limit);
                 let by = &gate.policy().limits()[by as usize].name;
                 match verdict.retry() {
                     Some(Retry::After(wait)) => format!("refused by {by}, come back in {wait}"),
@@ -54,7 +60,10 @@ fn limits_on_one_request_are_charged_all_or_none() {
     let (limiter, hands) = with_clock();
     let gate = gate(&limiter, NESTED);
     let asked = |key| ask(&gate, "/a", key);
-    assert_eq!([asked("k"), asked("k"), asked("k")].join("; "), "granted, 2 left; granted, 1 left; granted, 0 left");
+    assert_eq!(
+        [asked("k"), asked("k"), asked("k")].join("; "),
+        "granted, 2 left; granted, 1 left; granted, 0 left"
+    );
     // Refused by its own limit, which takes nothing from everyone's.
     assert_eq!(asked("k"), "refused by keyed, come back in 1 s");
     assert_eq!(asked("k"), "refused by keyed, come back in 1 s");
@@ -67,7 +76,9 @@ fn limits_on_one_request_are_charged_all_or_none() {
 #[test]
 fn a_policy_is_swapped_whole_and_keys_keep_what_they_have_used() {
     let (limiter, _) = with_clock();
-    let numbers = |capacity: u64| NESTED.replace("capacity: 3", &format!("capacity: {capacity}")).replace("capacity: 4", "capacity: 40");
+    let numbers = |capacity: u64| {
+        NESTED.replace("capacity: 3", &format!("capacity: {capacity}")).replace("capacity: 4", "capacity: 40")
+    };
     let old = gate(&limiter, &numbers(3));
     for _ in 0..3 {
         let _ = ask(&old, "/a", "k");
@@ -113,9 +124,11 @@ rate_limit: { name: keyed, algorithm: token_bucket, capacity: 2, refill_rate: 1,
 routes: [{ path: /a }]
 ";
     let capped = gate(&limiter, text);
-    let granted = (0..100).filter(|key| ask(&capped, "/a", &format!("k{key}")).starts_with("granted")).count();
+    let granted =
+        (0..100).filter(|key| ask(&capped, "/a", &format!("k{key}")).starts_with("granted")).count();
     assert_eq!(granted, 10);
-    let open = gate(&limiter, &text.replace(", address_ceiling: 5", ", name: open").replace("name: keyed, ", ""));
+    let open =
+        gate(&limiter, &text.replace(", address_ceiling: 5", ", name: open").replace("name: keyed, ", ""));
     let granted = (0..100).filter(|key| ask(&open, "/a", &format!("k{key}")).starts_with("granted")).count();
     assert_eq!(granted, 100);
 }

@@ -1,12 +1,12 @@
 //! The front door, as its users see it: one file for each thing that is promised.
 #![cfg(test)]
 
-#[cfg(feature = "policy")]
-mod gate;
 mod clocks;
 mod crowd;
 mod errors;
 mod flood;
+#[cfg(feature = "policy")]
+mod gate;
 mod receipts;
 #[cfg(feature = "policy")]
 mod rehearsal;

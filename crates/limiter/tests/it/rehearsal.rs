@@ -23,7 +23,9 @@ fn differences(name: &str, mut read: impl FnMut(&str) -> Result<String, String>)
         let reports = rehearse(scenario, &policy, directory.as_ref()).unwrap();
         assert_eq!(reports.len(), scenario.steps.len());
         for (step, report) in (1..).zip(reports) {
-            all.extend(report.differences.iter().map(|difference| format!("{}/{step}: {difference}", scenario.name)));
+            all.extend(
+                report.differences.iter().map(|difference| format!("{}/{step}: {difference}", scenario.name)),
+            );
         }
     }
     all

@@ -81,7 +81,8 @@ fn inherit(limit: &mut PolicyLimit, draft: &Draft) {
 
 /// Two limits of one name share their keys, so they have to be the same.
 fn same(first: &PolicyLimit, second: &PolicyLimit, findings: &mut Findings) {
-    let alike = PolicyLimit { place: first.place, at: first.at.clone(), named: first.named, ..second.clone() };
+    let alike =
+        PolicyLimit { place: first.place, at: first.at.clone(), named: first.named, ..second.clone() };
     if alike == *first && first.named && second.named {
         return;
     }
@@ -111,7 +112,16 @@ fn check(limit: &PolicyLimit, settings: &Settings, findings: &mut Findings) {
                 "nobody knows a consumer: there is no consumers file".to_owned(),
                 "add `consumers` to the settings, or take `api_key`",
             ),
-            _ => continue,
+            Identity::ApiKey
+            | Identity::Address
+            | Identity::Header(_)
+            | Identity::Cookie(_)
+            | Identity::Query(_)
+            | Identity::Jwt(_)
+            | Identity::JwtUnverified(_)
+            | Identity::Consumer
+            | Identity::Organisation
+            | Identity::Everyone => continue,
         };
         findings.push(Diagnostic::error("cannot-verify", limit.place, message).help(help));
     }

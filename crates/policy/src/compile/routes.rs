@@ -20,7 +20,11 @@ pub(crate) struct Routes {
 }
 
 /// Builds the router.
-pub(crate) fn build(operations: Vec<Operation>, settings: &Settings, findings: &mut Findings) -> Option<Routes> {
+pub(crate) fn build(
+    operations: Vec<Operation>,
+    settings: &Settings,
+    findings: &mut Findings,
+) -> Option<Routes> {
     let mut builder = RouterBuilder::new();
     let mut by_template: Vec<Vec<u32>> = Vec::new();
     for (id, operation) in (0_u32..).zip(&operations) {
@@ -83,10 +87,14 @@ fn part_of(operation: &Operation, range: &std::ops::Range<usize>, base: usize) -
 }
 
 fn overlap(operation: &Operation, other: Option<&Operation>) -> Diagnostic {
-    let message = format!("{} would meet requests that another operation meets too", crate::text::shown(&operation.name()));
+    let message = format!(
+        "{} would meet requests that another operation meets too",
+        crate::text::shown(&operation.name())
+    );
     let mut finding = Diagnostic::error("ambiguous", operation.template_at, message);
     if let Some(other) = other {
-        finding = finding.also(other.template_at, format!("{} is written here", crate::text::shown(&other.name())));
+        finding =
+            finding.also(other.template_at, format!("{} is written here", crate::text::shown(&other.name())));
     }
     finding.help(match other {
         Some(other) if other.template == operation.template && operation.native => {

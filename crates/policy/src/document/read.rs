@@ -68,10 +68,9 @@ pub(crate) fn read(file: FileId, source: &Arc<Source>, findings: &mut Findings) 
             Some(Err(error)) => {
                 let at = offset(error.marker().byte_offset()).saturating_add(shift);
                 let place = Place { file, start: at, end: at };
-                break Some(match error.kind() {
-                    ErrorKind::RecursionLimitExceeded => too_deep(place),
-                    _ => Diagnostic::error("grammar", place, grammar(&error)),
-                });
+                let deep = *error.kind() == ErrorKind::RecursionLimitExceeded;
+                let wrong = || Diagnostic::error("grammar", place, grammar(&error));
+                break Some(if deep { too_deep(place) } else { wrong() });
             }
             Some(Ok(next)) => next,
         };
@@ -100,7 +99,11 @@ fn grammar(error: &granit_parser::ScanError) -> String {
 }
 
 fn too_deep(at: Place) -> Diagnostic {
-    Diagnostic::error("too-deep", at, format!("lists and maps stand more than {DEPTH_MAX} deep in one another"))
+    Diagnostic::error(
+        "too-deep",
+        at,
+        format!("lists and maps stand more than {DEPTH_MAX} deep in one another"),
+    )
 }
 
 fn offset(bytes: Option<usize>) -> u32 {
@@ -149,7 +152,9 @@ impl Reader {
             Event::SequenceEnd => self.end_list(at),
             Event::MappingEnd => self.end_map(at),
             Event::Alias(anchor) => self.alias(anchor, at)?,
-            _ => {}
+            Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => {}
+            // What the parser was not asked for says nothing here.
+            Event::Anchor(..) | Event::UnresolvedAlias(_) | _ => {}
         }
         Ok(())
     }
@@ -161,11 +166,11 @@ impl Reader {
             Cow::Borrowed(part) => (part.as_ptr() as usize).checked_sub(whole.as_ptr() as usize),
             Cow::Owned(_) => None,
         };
-        let (start, length) = (offset(borrowed), count(text.len()));
-        match borrowed {
-            Some(_) => Text::In { start, end: start.saturating_add(length) },
-            None => Text::Own(text.into()),
-        }
+        let start = offset(borrowed);
+        let end = start.saturating_add(count(text.len()));
+        // A constant of the parser's is borrowed too, and stands nowhere.
+        let stands = borrowed.is_some() && whole.get(start as usize..end as usize) == Some(&text);
+        if stands { Text::In { start, end } } else { Text::Own(text.into()) }
     }
 
     fn node(&mut self, kind: Kind, at: Place, flow: bool) -> Result<NodeId, Box<Diagnostic>> {
@@ -259,7 +264,11 @@ impl Reader {
             found.push(Diagnostic::error("key", at(node), "a key has to be a plain word or a text"));
         }
         let repeated = if children.len() / 2 <= FEW_KEYS {
-            keys().enumerate().any(|(index, node)| keys().take(index).any(|other| self.text_of(node).is_some() && self.text_of(node) == self.text_of(other)))
+            keys().enumerate().any(|(index, node)| {
+                keys()
+                    .take(index)
+                    .any(|other| self.text_of(node).is_some() && self.text_of(node) == self.text_of(other))
+            })
         } else {
             let mut seen = HashSet::with_capacity(children.len() / 2);
             keys().filter_map(|node| self.text_of(node)).any(|key| !seen.insert(key))

@@ -61,7 +61,8 @@ pub(crate) fn distance(from: &str, to: &str) -> usize {
             let left_out = at(&above, j.saturating_add(1)).saturating_add(1);
             let put_in = at(&row, j).saturating_add(1);
             let mut best = kept.min(left_out).min(put_in);
-            let previous = |list: &[char], index: usize| index.checked_sub(1).and_then(|at| list.get(at)).copied();
+            let previous =
+                |list: &[char], index: usize| index.checked_sub(1).and_then(|at| list.get(at)).copied();
             if previous(&from, i) == Some(*b) && previous(&to, j) == Some(*a) {
                 best = best.min(at(&before, j.saturating_sub(1)).saturating_add(1));
             }

@@ -50,7 +50,8 @@ fn depth_size_and_numbers_have_bounds() {
     assert_eq!(codes(&"{a: ".repeat(100_000)), ["too-deep"]);
     assert_eq!(codes(&"- ".repeat(100_000)), ["too-deep"]);
     assert_eq!(codes(&"x".repeat(DOCUMENT_BYTES_MAX + 1)), ["too-large"]);
-    let giant = format!("openapi: 3.1.0\npaths: {{}}\nx-rate-limit: {{ algorithm: {} }}\n", "y".repeat(5_000_000));
+    let giant =
+        format!("openapi: 3.1.0\npaths: {{}}\nx-rate-limit: {{ algorithm: {} }}\n", "y".repeat(5_000_000));
     assert_eq!(codes(&giant), ["unknown-value"]);
     let many = format!("openapi: 3.1.0\npaths: {{}}\nx-many: [{}]\n", "1,".repeat(9_000_000));
     assert_eq!(codes(&many), ["too-large"]);

@@ -36,7 +36,11 @@ fn limits(policy: &Policy) -> Vec<String> {
     for operation in policy.operations() {
         let nearest = match operation.nearest {
             Nearest::Off(_) => "off".to_owned(),
-            other => format!("{other:?}").to_lowercase(),
+            Nearest::Operation => "operation".to_owned(),
+            Nearest::Path => "path".to_owned(),
+            Nearest::Tag => "tag".to_owned(),
+            Nearest::Root => "root".to_owned(),
+            Nearest::Nothing => "nothing".to_owned(),
         };
         let names = operation.limits.iter().map(|id| policy.limits()[*id as usize].name.as_str());
         lines.push(format!("{} ({nearest}): {}", operation.name(), names.collect::<Vec<_>>().join(", ")));
@@ -47,7 +51,8 @@ fn limits(policy: &Policy) -> Vec<String> {
 #[test]
 fn the_example_is_read_exactly_as_it_stands() {
     let policy = policy(EXAMPLE);
-    let said: Vec<_> = policy.limits().iter().map(|limit| format!("{}: {}", limit.name, limit.numbers)).collect();
+    let said: Vec<_> =
+        policy.limits().iter().map(|limit| format!("{}: {}", limit.name, limit.numbers)).collect();
     assert_eq!(
         said,
         ["POST /reports/generate: 5 at once, then 1 per 10 s", "GET /status: 3000 in any 1 min, about"]
@@ -125,6 +130,26 @@ paths:
 }
 
 #[test]
+fn a_tags_owner_owns_the_limits_of_its_operations() {
+    let policy = policy(&openapi(
+        "
+tags: [{ name: dear, x-owner: '@search', x-reviewers: ['@money'] }]
+x-rate-limit: { algorithm: gcra, capacity: 2, refill_rate: 1 }
+paths:
+  /a: { get: { tags: [dear], x-rate-limit: { algorithm: gcra, capacity: 2, refill_rate: 1 } } }
+  /b: { get: { tags: [dear], x-rate-limit: { algorithm: gcra, capacity: 2, refill_rate: 1, owner: '@b' } } }
+  /c: { get: { tags: [dear] } }
+",
+    ));
+    let owners = policy
+        .limits()
+        .iter()
+        .map(|limit| (limit.name.as_str(), limit.owner.as_deref(), limit.reviewers.len()));
+    let owners: Vec<_> = owners.collect();
+    assert_eq!(owners, [("default", None, 0), ("GET /a", Some("@search"), 1), ("GET /b", Some("@b"), 0)]);
+}
+
+#[test]
 fn references_are_followed_into_other_files_and_servers_give_base_paths() {
     let main = openapi(
         "
@@ -135,7 +160,8 @@ paths:
 ",
     );
     let part = "items: [{ $ref: '../common.json#/x~1y' }]\n";
-    let common = r#"{"x/y": {"get": {"x-rate-limit": {"algorithm": "gcra", "capacity": 1, "refill_rate": 1}}}}"#;
+    let common =
+        r#"{"x/y": {"get": {"x-rate-limit": {"algorithm": "gcra", "capacity": 1, "refill_rate": 1}}}}"#;
     let policy = files(&[("api/main.yaml", &main), ("api/parts/a.yaml", part), ("api/common.json", common)]);
     let policy = policy.unwrap_or_else(|refused| panic!("{refused}"));
     let met = |request: &str| asked(request).operation(&policy);
@@ -146,7 +172,11 @@ paths:
         assert_eq!(met(request), operation);
     }
     for request in ["GET /a", "GET /v1/b", "PUT /b", "GET /{stage}/v1/a"] {
-        assert!(met(request).starts_with("Nothing") || met(request).starts_with("400"), "{request}: {}", met(request));
+        assert!(
+            met(request).starts_with("Nothing") || met(request).starts_with("400"),
+            "{request}: {}",
+            met(request)
+        );
     }
     assert_eq!(policy.sources().locate(policy.limits()[0].place), "api/common.json:1:34");
 }

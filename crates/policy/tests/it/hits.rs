@@ -14,7 +14,11 @@ fn with(fields: &str) -> Policy {
 /// The keys that a request is charged under.
 fn keys(policy: &Policy, request: &str) -> String {
     let lines = asked(request).lines(policy);
-    lines.iter().map(|line| line.replace(" x1 (5 at once, then 1 per second)", "")).collect::<Vec<_>>().join("; ")
+    lines
+        .iter()
+        .map(|line| line.replace(" x1 (5 at once, then 1 per second)", ""))
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 fn directory(policy: &Policy, lines: &str) -> Directory {
@@ -48,13 +52,27 @@ fn every_trick_with_a_path_meets_the_same_limit_or_is_refused() {
         ("GET /login", "Nothing { other_methods: true }"),
         ("DELETE /users/5", "Nothing { other_methods: true }"),
         ("OPTIONS /login Origin: https://x | Access-Control-Request-Method: POST", "Preflight"),
-        ("OPTIONS /login Origin: https://x | Access-Control-Request-Method: PUT", "Nothing { other_methods: true }"),
+        (
+            "OPTIONS /login Origin: https://x | Access-Control-Request-Method: PUT",
+            "Nothing { other_methods: true }",
+        ),
         ("OPTIONS *", "400 the path does not begin with a slash: put one before it"),
     ];
     for (request, operation) in table {
         assert_eq!(asked(request).operation(&strict), operation, "{request}");
     }
-    let refused = ["//login", "/a//login", "/%2flogin", "/x%2f..%2flogin", "/login%00", "/%c0%afx", "/%u006cogin", "/\\login", "/x/%2e%2e/login", "/login%0d%0a"];
+    let refused = [
+        "//login",
+        "/a//login",
+        "/%2flogin",
+        "/x%2f..%2flogin",
+        "/login%00",
+        "/%c0%afx",
+        "/%u006cogin",
+        "/\\login",
+        "/x/%2e%2e/login",
+        "/login%0d%0a",
+    ];
     for path in refused {
         assert!(asked(&format!("POST {path}")).operation(&strict).starts_with("400 "), "{path}");
     }
@@ -77,7 +95,10 @@ paths: { /login: { post: { x-rate-limit: { algorithm: gcra, capacity: 1, refill_
         assert_eq!(asked(&format!("POST {path}")).operation(&policy), "about POST /login", "{path}");
     }
     assert_eq!(asked("POST /other").operation(&policy), "Forwarded");
-    assert_eq!(keys(&policy, "POST /other X-API-Key: k"), format!("default: {} x1 (100 at once, then 100 per second)", shown("api-key", "k")));
+    assert_eq!(
+        keys(&policy, "POST /other X-API-Key: k"),
+        format!("default: {} x1 (100 at once, then 100 per second)", shown("api-key", "k"))
+    );
 }
 
 /// A secret as it is shown.
@@ -98,7 +119,10 @@ fn who_is_asking_is_told_or_declared() {
     assert_eq!(keys(&default, "GET /a X-API-Key: "), "l: address 203.0.113.9");
     let twice = "what says who is asking is there twice, or cannot be read, for the limit `l`: send it once";
     assert_eq!(keys(&default, "GET /a X-API-Key: k | X-API-Key: l"), twice);
-    assert_eq!(keys(&with("repeated_key: address"), "GET /a X-API-Key: k | X-API-Key: l"), "l: address 203.0.113.9");
+    assert_eq!(
+        keys(&with("repeated_key: address"), "GET /a X-API-Key: k | X-API-Key: l"),
+        "l: address 203.0.113.9"
+    );
     assert_eq!(keys(&with("missing_key: anonymous, consumer_key: api_key"), "GET /a"), "l: anonymous");
     let nobody = "the limit `l` has to know who is asking: send the key that the API asks for";
     assert_eq!(keys(&with("missing_key: reject, consumer_key: api_key"), "GET /a"), nobody);
@@ -181,12 +205,21 @@ routes: [{ path: /a }]
     let hits = |request: &str| asked(request).hits(&policy, Some(&directory)).expect("it is right").1;
     assert_eq!(
         hits("GET /a X-API-Key: alpha"),
-        ["keyed: consumer ada x1 (50 at once, then 1 per second)", "team: organisation maths x1 (9 at once, then 1 per second)"]
+        [
+            "keyed: consumer ada x1 (50 at once, then 1 per second)",
+            "team: organisation maths x1 (9 at once, then 1 per second)"
+        ]
     );
     // Bob is staff, which is unlimited; without an organisation, the team's limit goes by address, at Bob's own numbers.
-    assert_eq!(hits("GET /a X-API-Key: beta"), ["team: address 203.0.113.9 x1 (99 at once, then 1 per second)"]);
+    assert_eq!(
+        hits("GET /a X-API-Key: beta"),
+        ["team: address 203.0.113.9 x1 (99 at once, then 1 per second)"]
+    );
     // An unknown key counts as no key.
-    let unknown = ["keyed: address 203.0.113.9 x1 (5 at once, then 1 per second)", "team: address 203.0.113.9 x1 (9 at once, then 1 per second)"];
+    let unknown = [
+        "keyed: address 203.0.113.9 x1 (5 at once, then 1 per second)",
+        "team: address 203.0.113.9 x1 (9 at once, then 1 per second)",
+    ];
     assert_eq!(hits("GET /a X-API-Key: guessed"), unknown);
     assert_eq!(hits("GET /a"), unknown);
 }
@@ -195,9 +228,12 @@ routes: [{ path: /a }]
 fn overrides_that_mean_nothing_are_pointed_at() {
     let policy = with("");
     let mut loader = Loader::new(Limits::default());
-    let line = format!("key_sha256,consumer,overrides\n{ALPHA},ada,\"x: capacity=1 | l: limit=3 | l: capacity=+5 | l capacity\"\n");
+    let line = format!(
+        "key_sha256,consumer,overrides\n{ALPHA},ada,\"x: capacity=1 | l: limit=3 | l: capacity=+5 | l capacity\"\n"
+    );
     loader.feed(line.as_bytes());
-    let errors = Directory::new(loader.finish().expect("the file is right"), &policy).expect_err("the overrides are not");
+    let errors = Directory::new(loader.finish().expect("the file is right"), &policy)
+        .expect_err("the overrides are not");
     let said: Vec<_> = errors.iter().map(|error| format!("{}: {}", error.line, error.message)).collect();
     assert_eq!(
         said,
@@ -222,7 +258,10 @@ fn costs_are_checked_before_anything_is_charged() {
         assert_eq!(cost(&format!(" X-Cost: {value}")), wrong, "{value}");
     }
     let policy = with("cost: { operations: json_array, max: 40, max_body: 1 KiB }");
-    assert!(asked("GET /a").lines(&policy).join("").contains(" x40 "), "a body that was not counted costs the most");
+    assert!(
+        asked("GET /a").lines(&policy).join("").contains(" x40 "),
+        "a body that was not counted costs the most"
+    );
 }
 
 #[test]
@@ -270,7 +309,10 @@ routes: [{ path: /a }]
     .unwrap_or_else(|refused| panic!("{refused}"));
     let spoofed = "GET /a X-Forwarded-For: 1.1.1.1, 198.51.100.7 | X-Tier: gold";
     assert_eq!(asked(spoofed).lines(&policy), ["l: address 203.0.113.9 x1 (5 at once, then 1 per second)"]);
-    assert_eq!(asked(spoofed).from("10.1.2.3").lines(&policy), ["l: address 198.51.100.7 x1 (50 at once, then 1 per second)"]);
+    assert_eq!(
+        asked(spoofed).from("10.1.2.3").lines(&policy),
+        ["l: address 198.51.100.7 x1 (50 at once, then 1 per second)"]
+    );
 }
 
 #[test]

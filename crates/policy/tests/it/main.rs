@@ -1,4 +1,5 @@
 //! Tests of the policy crate through its front door: documents in, policies and messages out; requests in, hits out.
+#![cfg(test)]
 
 mod bombs;
 mod documents;

@@ -23,7 +23,8 @@ fn documents() -> Vec<PathBuf> {
 /// What is said of a document, a line for each finding and for each place that belongs to it.
 fn said(path: &Path) -> String {
     let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-    let mut read = |name: &str| fs::read_to_string(folder().join(name)).map_err(|_| "there is no such file".to_owned());
+    let mut read =
+        |name: &str| fs::read_to_string(folder().join(name)).map_err(|_| "there is no such file".to_owned());
     if name.starts_with("scenarios") {
         let refused = Scenarios::load(&name, &mut read).expect_err("these show what is wrong");
         return listed(&refused.sources, &refused.findings);
@@ -45,7 +46,7 @@ fn listed(sources: &Sources, findings: &Findings) -> String {
         for (place, label) in &finding.also {
             out.push_str(&format!("  also: {}: {label}\n", sources.locate(*place)));
         }
-        for help in &finding.help {
+        if let Some(help) = &finding.help {
             out.push_str(&format!("  help: {help}\n"));
         }
     }

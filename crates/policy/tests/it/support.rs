@@ -20,7 +20,8 @@ pub(crate) fn policy(text: &str) -> Policy {
 pub(crate) fn files(files: &[(&str, &str)]) -> Result<Policy, Refused> {
     let map: HashMap<_, _> = files.iter().copied().collect();
     let first = files.first().map_or("", |(name, _)| name);
-    let mut read = |name: &str| map.get(name).map(|text| (*text).to_owned()).ok_or_else(|| "no such file".to_owned());
+    let mut read =
+        |name: &str| map.get(name).map(|text| (*text).to_owned()).ok_or_else(|| "no such file".to_owned());
     Policy::load(first, &mut read)
 }
 
@@ -51,7 +52,11 @@ impl Asked {
     }
 
     /// What was matched, and each charge as `limit: key parts x cost`.
-    pub(crate) fn hits(&self, policy: &Policy, directory: Option<&Directory>) -> Result<(Matched, Vec<String>), BadRequest> {
+    pub(crate) fn hits(
+        &self,
+        policy: &Policy,
+        directory: Option<&Directory>,
+    ) -> Result<(Matched, Vec<String>), BadRequest> {
         let request = Request {
             method: &self.method,
             target: &self.target,
@@ -67,7 +72,8 @@ impl Asked {
         policy.hits(&facts, matched, directory, &mut hits)?;
         let shown = hits.charges().iter().chain(hits.held()).map(|charge| {
             let limit = &policy.limits()[charge.limit as usize];
-            let parts: Vec<_> = key::parts(hits.key(charge)).expect("a key").map(|part| part.to_string()).collect();
+            let parts: Vec<_> =
+                key::parts(hits.key(charge)).expect("a key").map(|part| part.to_string()).collect();
             let numbers = policy.numbers(charge.variant, directory).expect("numbers");
             format!("{}: {} x{} ({numbers})", limit.name, parts.join(" + "), charge.cost)
         });
