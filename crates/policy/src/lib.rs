@@ -1,6 +1,7 @@
 //! Policy as code: documents in, a policy out; a request in, hits out. No I/O, no clock, no state.
 
 pub mod address;
+mod annotate;
 mod asking;
 #[cfg(test)]
 mod chance;
@@ -11,6 +12,7 @@ pub mod cookie;
 mod costing;
 #[cfg(test)]
 mod dice;
+pub mod diff;
 mod directory;
 mod document;
 mod draft;
@@ -24,6 +26,7 @@ pub mod host;
 pub mod impact;
 pub mod jwt;
 pub mod key;
+pub mod lint;
 mod matching;
 pub mod method;
 pub mod model;
@@ -42,6 +45,7 @@ pub mod text;
 pub mod trusted;
 mod whose;
 
+pub use annotate::{Annotated, Inserted, PROBLEM, RESPONSE, Skipped, annotate, annotate_file};
 pub use compile::effective::{Nearest, Operation};
 pub use compile::load::{FILES_MAX, ReadFile, Refused};
 pub use compile::merge::POLICY_LIMITS_MAX;
