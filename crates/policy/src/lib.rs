@@ -1,6 +1,7 @@
 //! Policy as code: documents in, a policy out; a request in, hits out. No I/O, no clock, no state.
 
 pub mod address;
+mod annotate;
 mod asking;
 #[cfg(test)]
 mod chance;
@@ -44,6 +45,7 @@ pub mod text;
 pub mod trusted;
 mod whose;
 
+pub use annotate::{Annotated, Inserted, PROBLEM, RESPONSE, Skipped, annotate, annotate_file};
 pub use compile::effective::{Nearest, Operation};
 pub use compile::load::{FILES_MAX, ReadFile, Refused};
 pub use compile::merge::POLICY_LIMITS_MAX;

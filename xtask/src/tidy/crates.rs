@@ -15,6 +15,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("tollgate-storm", &["tollgate"], &[]),
     ("tollgate", LIMITER, &["aes", "cmac", "http", "siphasher", "tollgate-proof"]),
     ("tollgate-policy", POLICY, &[]),
+    ("tollgate-server", SERVER, &[]),
 ];
 
 /// Everybody that is measured in memory.
@@ -37,6 +38,20 @@ const LIMITER: &[&str] =
 /// What documents and requests are read with.
 const POLICY: &[&str] =
     &["granit-parser", "http", "ipnet", "jsonwebtoken", "serde", "serde_json", "sha2", "tollgate-core"];
+
+/// What the command is built on.
+const SERVER: &[&str] = &[
+    "annotate-snippets",
+    "anstream",
+    "clap",
+    "clap_complete",
+    "clap_mangen",
+    "http",
+    "serde_json",
+    "tollgate",
+    "tollgate-core",
+    "tollgate-policy",
+];
 
 /// The names in a manifest's tables of dependencies, of whatever kind; with each, whether only tests use it.
 fn dependencies(manifest: &str) -> Vec<(&str, bool)> {

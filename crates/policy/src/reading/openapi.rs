@@ -16,7 +16,7 @@ use crate::reading::{limit, servers};
 /// So many operations may a policy have. A document with more is refused.
 pub const OPERATIONS_MAX: usize = 100_000;
 /// The methods that a path item can have.
-const METHODS: &[&str] = &["get", "put", "post", "delete", "options", "head", "patch", "trace"];
+pub(crate) const METHODS: &[&str] = &["get", "put", "post", "delete", "options", "head", "patch", "trace"];
 /// The extension.
 const EXTENSION: &str = "x-rate-limit";
 
