@@ -62,4 +62,4 @@ pub use reading::limit::{LIMITS_MAX, TIERS_MAX};
 pub use reading::openapi::OPERATIONS_MAX;
 pub use reading::settings::Settings;
 pub use request::{BadRequest, Facts, Request, Scratch};
-pub use whose::Sureness;
+pub use whose::Whose;
