@@ -13,7 +13,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("tollgate-explore", &["loom"], &[]),
     ("tollgate-storm", &["tollgate"], &[]),
     ("tollgate", LIMITER, &["aes", "cmac", "siphasher", "tollgate-proof"]),
-    ("tollgate-policy", POLICY, &[]),
+    ("tollgate-policy", POLICY, &["jsonschema"]),
 ];
 
 /// Everybody that is measured in memory.
