@@ -3,6 +3,7 @@
 
 mod bench;
 mod bench_memory;
+mod bench_policy;
 mod examples;
 mod marked;
 mod proof;
@@ -33,6 +34,8 @@ usage: cargo xtask COMMAND
                            --record makes the counts the new ones to compare with, and writes docs/BENCHMARKS.md
   bench memory [quick]     limiters in memory side by side: time, memory, latency; writes docs/BENCHMARKS.md and
                            docs/keys.svg, but not if it is quick
+  bench policy             matching a request, compiling a document of 10 MB, loading a million consumers; writes
+                           docs/BENCHMARKS.md
 ";
 
 fn main() -> ExitCode {
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         ["bench", "core", "--record"] => bench::run(true),
         ["bench", "memory"] => bench_memory::run(false),
         ["bench", "memory", "quick"] => bench_memory::run(true),
+        ["bench", "policy"] => bench_policy::run(),
         _ => Err(USAGE.to_string()),
     };
     match done {

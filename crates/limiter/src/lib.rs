@@ -8,11 +8,15 @@ mod charging;
 mod clock;
 mod error;
 mod event;
+#[cfg(feature = "policy")]
+mod gate;
 mod hash;
 mod key;
 mod limit;
 mod limiter;
 mod receipt;
+#[cfg(feature = "policy")]
+mod rehearsal;
 mod reservation;
 mod snapshot;
 mod store;
@@ -23,10 +27,14 @@ pub use builder::Builder;
 pub use clock::{Clock, ManualClock};
 pub use error::{BuildError, HitError};
 pub use event::{Event, Verb};
+#[cfg(feature = "policy")]
+pub use gate::{Gate, NotAsked, Passage};
 pub use key::Key;
 pub use limit::{Hit, NamedLimit};
 pub use limiter::{HITS_MAX, KEY_BYTES_MAX, Limiter, Standing, Stats};
 pub use receipt::Receipt;
+#[cfg(feature = "policy")]
+pub use rehearsal::{Difference, StepReport, Told, rehearse};
 pub use reservation::{Ended, NotAnId, ReservationError, ReservationId};
 pub use snapshot::{RestoreError, SaveError};
 pub use tollgate_core::{

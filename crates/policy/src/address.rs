@@ -22,7 +22,7 @@ pub const KEY_BYTES: usize = 18;
 ///
 /// ```
 /// use tollgate_policy::address::{Client, Prefixes};
-/// let prefixes = Prefixes::default();
+/// let prefixes = Prefixes::new(32, 64, Some(48)).unwrap();
 /// let client = |text: &str| Client::of(text.parse().unwrap(), &prefixes);
 ///
 /// assert_eq!(client("203.0.113.9").to_string(), "203.0.113.9");
@@ -75,6 +75,20 @@ impl Client {
         self.length
     }
 
+    /// The client that [`key_bytes`](Self::key_bytes) stands for; `None` for other bytes.
+    #[must_use]
+    pub fn from_key_bytes(bytes: &[u8]) -> Option<Self> {
+        let bytes: [u8; KEY_BYTES] = bytes.try_into().ok()?;
+        let [kind, length, address @ ..] = bytes;
+        let network = match (kind, address) {
+            (4, [a, b, c, d, ..]) => IpAddr::from([a, b, c, d]),
+            (6, octets) => IpAddr::from(octets),
+            _ => return None,
+        };
+        let client = Self { network, length };
+        (client.key_bytes() == bytes).then_some(client)
+    }
+
     /// The client as bytes for a key: the kind (4 or 6), the length of the prefix, and the address, filled up with
     /// zeros. Equal for equal clients and different for different ones, also across kinds and lengths.
     #[must_use]
@@ -106,7 +120,8 @@ impl fmt::Display for Client {
     }
 }
 
-/// How much of an address makes a client. By default an IPv4 address, an IPv6 `/64`, and a `/48` around that.
+/// How much of an address makes a client. By default an IPv4 address and an IPv6 `/64`; a wider prefix, such as
+/// `/48`, is a second budget for those who ask for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Prefixes {
     ipv4: u8,
@@ -154,7 +169,7 @@ impl Prefixes {
 
 impl Default for Prefixes {
     fn default() -> Self {
-        Self { ipv4: 32, ipv6: 64, ipv6_wide: Some(48) }
+        Self { ipv4: 32, ipv6: 64, ipv6_wide: None }
     }
 }
 

@@ -138,7 +138,9 @@ impl<'a> Asking<'a> {
 
     fn token(&self) -> Found<'a> {
         match &self.policy.settings.jwt {
-            Some(jwt) if jwt.header != http::header::AUTHORIZATION => header::find(self.facts.headers, &jwt.header),
+            Some(jwt) if jwt.header != http::header::AUTHORIZATION => {
+                header::find(self.facts.headers, &jwt.header)
+            }
             _ => header::bearer(self.facts.headers),
         }
     }

@@ -46,13 +46,16 @@ impl<'t> Context<'t> {
         for entry in map.entries().filter(|entry| !names().any(|name| name == entry.key)) {
             let shown = crate::text::shown(entry.key);
             let finding = if entry.key == "<<" {
-                Diagnostic::error("merge-key", entry.key_at, "merge keys are not part of YAML 1.2, and are not followed")
-                    .help("write the fields themselves, or use $ref")
+                Diagnostic::error(
+                    "merge-key",
+                    entry.key_at,
+                    "merge keys are not part of YAML 1.2, and are not followed",
+                )
+                .help("write the fields themselves, or use $ref")
             } else {
                 let message = format!("{what} has no field `{shown}`");
-                let help = suggest::did_you_mean(entry.key, names()).unwrap_or_else(|| {
-                    format!("its fields are {}", names().collect::<Vec<_>>().join(", "))
-                });
+                let help = suggest::did_you_mean(entry.key, names())
+                    .unwrap_or_else(|| format!("its fields are {}", names().collect::<Vec<_>>().join(", ")));
                 Diagnostic::error("unknown-field", entry.key_at, message).help(help)
             };
             self.findings.push(finding);
@@ -88,13 +91,16 @@ impl<'t> Context<'t> {
     /// One text or a list of texts.
     pub(crate) fn texts(&mut self, value: Value<'t>, what: &str, chars_max: usize) -> Vec<(&'t str, Place)> {
         let list: Vec<_> = if value.is_list() { value.items().collect() } else { vec![value] };
-        list.into_iter()
-            .filter_map(|item| Some((self.text(item, what, chars_max)?, item.place())))
-            .collect()
+        list.into_iter().filter_map(|item| Some((self.text(item, what, chars_max)?, item.place()))).collect()
     }
 
     /// One of these words.
-    pub(crate) fn word(&mut self, value: Value<'t>, what: &str, words: &[&'static str]) -> Option<&'static str> {
+    pub(crate) fn word(
+        &mut self,
+        value: Value<'t>,
+        what: &str,
+        words: &[&'static str],
+    ) -> Option<&'static str> {
         let text = self.text(value, what, usize::MAX)?;
         let found = words.iter().find(|word| **word == text).copied();
         if found.is_none() {
@@ -114,6 +120,14 @@ impl<'t> Context<'t> {
         what: &str,
         parse: impl Fn(&str) -> Result<T, String>,
     ) -> Option<T> {
+        if value.is_map() || value.is_list() {
+            self.error(
+                "type",
+                value.place(),
+                format!("`{what}` has to be one value, and this is {}", value.what()),
+            );
+            return None;
+        }
         let text = self.text(value, what, 200)?;
         let number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
         if number && !value.is_plain() {
@@ -125,8 +139,11 @@ impl<'t> Context<'t> {
         match parse(text) {
             Ok(parsed) => Some(parsed),
             Err(why) => {
-                let message = format!("`{what}: {}` {why}", crate::text::shown(text));
-                self.error("value", value.place(), message);
+                // A sentence of its own names what is wrong; the others go on from the field and its value.
+                let whole = why.starts_with(|first: char| !first.is_ascii_lowercase());
+                let field =
+                    if whole { String::new() } else { format!("`{what}: {}` ", crate::text::shown(text)) };
+                self.error("value", value.place(), format!("{field}{why}"));
                 None
             }
         }
@@ -141,7 +158,8 @@ impl<'t> Context<'t> {
             let text = self.text(reference, "$ref", 2_000)?;
             at = self.follow(at, text, reference.place())?;
             if seen.contains(&(at.tree.file, at.id)) || seen.len() > REFERENCES_MAX {
-                let finding = Diagnostic::error("ref-cycle", reference.place(), "this $ref leads back to itself");
+                let finding =
+                    Diagnostic::error("ref-cycle", reference.place(), "this $ref leads back to itself");
                 self.findings.push(finding.also(value.place(), "it is followed from here"));
                 return None;
             }
@@ -170,7 +188,11 @@ impl<'t> Context<'t> {
         let here = self.trees.sources.get(from.tree.file).map_or("", |source| source.name());
         let name = beside(here, &unescaped(file));
         if let Some(why) = self.trees.failed.get(&name) {
-            self.error("ref-unreadable", place, format!("{} cannot be read: {why}", crate::text::shown(&name)));
+            self.error(
+                "ref-unreadable",
+                place,
+                format!("{} cannot be read: {why}", crate::text::shown(&name)),
+            );
             return None;
         }
         let known = self.trees.sources.by_name(&name);
@@ -201,10 +223,11 @@ pub(crate) fn unescaped(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {
-        let escaped = (*first == b'%').then(|| after.split_at_checked(2)).flatten().and_then(|(hex, after)| {
-            let hex = std::str::from_utf8(hex).ok().filter(|hex| !hex.starts_with('+'))?;
-            Some((u8::from_str_radix(hex, 16).ok()?, after))
-        });
+        let escaped =
+            (*first == b'%').then(|| after.split_at_checked(2)).flatten().and_then(|(hex, after)| {
+                let hex = std::str::from_utf8(hex).ok().filter(|hex| !hex.starts_with('+'))?;
+                Some((u8::from_str_radix(hex, 16).ok()?, after))
+            });
         let (byte, after) = escaped.unwrap_or((*first, after));
         bytes.push(byte);
         rest = after;

@@ -35,8 +35,13 @@ impl Directory {
     pub fn new(consumers: Consumers, policy: &Policy) -> Result<Self, Vec<DirectoryError>> {
         let mut errors = Vec::new();
         let names = &policy.settings().tier_names;
-        for (tier, line) in consumers.tiers().filter(|(tier, _)| !names.is_empty() && !names.iter().any(|name| name == tier)) {
-            errors.push(DirectoryError { line, message: format!("there is no tier `{}`", crate::text::shown(tier)) });
+        for (tier, line) in
+            consumers.tiers().filter(|(tier, _)| !names.is_empty() && !names.iter().any(|name| name == tier))
+        {
+            errors.push(DirectoryError {
+                line,
+                message: format!("there is no tier `{}`", crate::text::shown(tier)),
+            });
         }
         let limits = by_name(policy);
         let (mut overrides, mut extra) = (Vec::new(), Vec::new());
@@ -48,7 +53,11 @@ impl Directory {
                     Ok(variants) => {
                         for variant in variants {
                             let first = policy.variants().len().saturating_add(extra.len());
-                            own.push((variant.limit, variant.budget, u32::try_from(first).unwrap_or(u32::MAX)));
+                            own.push((
+                                variant.limit,
+                                variant.budget,
+                                u32::try_from(first).unwrap_or(u32::MAX),
+                            ));
                             extra.push(variant);
                         }
                     }
@@ -79,12 +88,18 @@ impl Directory {
 }
 
 /// `POST /reports/generate: capacity=50 refill_rate=1`, or `…: none`.
-fn one(text: &str, policy: &Policy, limits: &std::collections::HashMap<&str, u32>) -> Result<Vec<Variant>, String> {
+fn one(
+    text: &str,
+    policy: &Policy,
+    limits: &std::collections::HashMap<&str, u32>,
+) -> Result<Vec<Variant>, String> {
     let shown = crate::text::shown(text);
     let (name, numbers) = text
         .rsplit_once(": ")
         .ok_or_else(|| format!("`{shown}` is no override: write `LIMIT: capacity=50`"))?;
-    let id = *limits.get(name.trim()).ok_or_else(|| format!("there is no limit `{}`", crate::text::shown(name)))?;
+    let id = *limits
+        .get(name.trim())
+        .ok_or_else(|| format!("there is no limit `{}`", crate::text::shown(name)))?;
     let Some(limit) = policy.limits().get(id as usize) else { return Ok(Vec::new()) };
     let numbers = if numbers.trim() == "none" {
         Numbers::Unlimited
@@ -110,8 +125,9 @@ fn one(text: &str, policy: &Policy, limits: &std::collections::HashMap<&str, u32
 fn written(text: &str) -> Result<Written, String> {
     let mut written = Written::default();
     for pair in text.split_whitespace() {
-        let (field, value) =
-            pair.split_once('=').ok_or_else(|| format!("`{}` is no number: write `limit=10`", crate::text::shown(pair)))?;
+        let (field, value) = pair
+            .split_once('=')
+            .ok_or_else(|| format!("`{}` is no number: write `limit=10`", crate::text::shown(pair)))?;
         let result = match field {
             "capacity" => whole(value).map(|number| written.capacity = Some(number)),
             "refill_rate" => rate(value).map(|rate| written.refill_rate = Some(rate)),

@@ -2,7 +2,7 @@
 
 use http::HeaderName;
 
-use crate::document::sources::{FileId, Place};
+use crate::document::sources::Place;
 use crate::model::{KeyPlace, PolicyLimit};
 use crate::reading::limit::Limits;
 
@@ -52,7 +52,6 @@ pub(crate) struct Operation {
 /// One document.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
-    pub(crate) file: FileId,
     /// Its title, which tells its limits from those of other documents.
     pub(crate) title: String,
     pub(crate) limits: Vec<PolicyLimit>,
@@ -64,9 +63,9 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    pub(crate) fn new(file: FileId, title: String) -> Self {
+    pub(crate) fn new(title: String) -> Self {
         let (limits, tags, operations, api_key) = Default::default();
-        Self { file, title, limits, root: None, tags, operations, api_key }
+        Self { title, limits, root: None, tags, operations, api_key }
     }
 
     /// Keeps limits, and says which they are.

@@ -99,13 +99,29 @@ pub(crate) const ALGORITHMS: &[&str] = &[
 
 /// The numbers, which overrides may change.
 pub(crate) const NUMBERS: &[Field] = &[
-    field("capacity", FieldType::Whole(0), "How much at once, for buckets; how many may wait, for the queue."),
+    field(
+        "capacity",
+        FieldType::Whole(0),
+        "How much at once, for buckets; how many may wait, for the queue.",
+    ),
     field("refill_rate", FieldType::Rate, "How much comes back: a number per second, or `10 per second`."),
-    field("limit", FieldType::Whole(0), "How much in one window; how many at the same time, for concurrency."),
-    field("window_seconds", FieldType::Between(1, WINDOW_SECONDS_MAX), "The length of the window in seconds."),
+    field(
+        "limit",
+        FieldType::Whole(0),
+        "How much in one window; how many at the same time, for concurrency.",
+    ),
+    field(
+        "window_seconds",
+        FieldType::Between(1, WINDOW_SECONDS_MAX),
+        "The length of the window in seconds.",
+    ),
     field("window", FieldType::Window, "The length of the window: `1m`, `1 day`, `calendar month`."),
     field("utc_offset", FieldType::Offset, "Where the calendar's midnight is: `+02:00`."),
-    field("buckets", FieldType::Between(1, Limit::BUCKETS_MAX as u64), "Makes sliding_window the conservative one, of so many buckets."),
+    field(
+        "buckets",
+        FieldType::Between(1, Limit::BUCKETS_MAX as u64),
+        "Makes sliding_window the conservative one, of so many buckets.",
+    ),
     field("max_wait", FieldType::Duration, "The longest that a request may wait in the queue."),
     field("max_hold", FieldType::Duration, "After what time a request in flight counts as gone."),
 ];
@@ -113,12 +129,28 @@ pub(crate) const NUMBERS: &[Field] = &[
 /// A limit, besides its numbers.
 pub(crate) const LIMIT: &[Field] = &[
     needed("algorithm", FieldType::Word(ALGORITHMS), "How it is counted."),
-    field("name", FieldType::Ascii(NAME_CHARS_MAX), "What it is called, to clients too; limits of one name are one limit."),
-    field("description", FieldType::Text(DESCRIPTION_CHARS_MAX), "What it is for; clients see it when they are refused."),
-    field("consumer_key", FieldType::Key, "Who is asking; a list is a chain, of which the first that is there counts."),
+    field(
+        "name",
+        FieldType::Ascii(NAME_CHARS_MAX),
+        "What it is called, to clients too; limits of one name are one limit.",
+    ),
+    field(
+        "description",
+        FieldType::Text(DESCRIPTION_CHARS_MAX),
+        "What it is for; clients see it when they are refused.",
+    ),
+    field(
+        "consumer_key",
+        FieldType::Key,
+        "Who is asking; a list is a chain, of which the first that is there counts.",
+    ),
     field("missing_key", FieldType::Word(MISSING), "What happens when nobody can be told."),
     field("repeated_key", FieldType::Word(REPEATED), "What happens when an identity is sent twice."),
-    field("address_ceiling", FieldType::Whole(1), "So many times the limit for one address, whatever keys it shows."),
+    field(
+        "address_ceiling",
+        FieldType::Whole(1),
+        "So many times the limit for one address, whatever keys it shows.",
+    ),
     field("tier_overrides", FieldType::Tiers, "Other numbers for some tiers, or `none`."),
     field("cost", FieldType::Cost, "What a request costs; 1 if nothing is said."),
     field("mode", FieldType::Word(MODES), "Whether it is enforced, or only counted."),
@@ -157,7 +189,11 @@ pub(crate) const COST: &[Field] = &[
 /// What a gateway needs besides limits; in the native file, or under `x-tollgate` in an OpenAPI document.
 pub(crate) const SETTINGS: &[Field] = &[
     field("consumers", FieldType::Text(PATH_CHARS_MAX), "The file that says whose the API keys are."),
-    field("api_key", FieldType::Texts(&FieldType::KeyPlace), "Where an API key stands: `header:NAME`, `query:NAME` or `cookie:NAME`."),
+    field(
+        "api_key",
+        FieldType::Texts(&FieldType::KeyPlace),
+        "Where an API key stands: `header:NAME`, `query:NAME` or `cookie:NAME`.",
+    ),
     field("tiers", FieldType::Map(TIERS), "From where a consumer's tier is known."),
     field("jwt", FieldType::Map(JWT), "How tokens are verified."),
     field("trusted_proxies", FieldType::Map(PROXIES), "Whose word is taken for a client's address."),
@@ -184,7 +220,11 @@ pub(crate) const JWT: &[Field] = &[
 ];
 
 pub(crate) const PROXIES: &[Field] = &[
-    field("networks", FieldType::Texts(&FieldType::Network), "The proxies' addresses: walked from right to left."),
+    field(
+        "networks",
+        FieldType::Texts(&FieldType::Network),
+        "The proxies' addresses: walked from right to left.",
+    ),
     field("hops", FieldType::Whole(1), "How many proxies stand in front, instead of their addresses."),
     needed("header", FieldType::Header, "The one header that is read: X-Forwarded-For, Forwarded."),
 ];
@@ -192,14 +232,22 @@ pub(crate) const PROXIES: &[Field] = &[
 pub(crate) const ADDRESSES: &[Field] = &[
     field("ipv4_prefix", FieldType::Between(1, 32), "How many bits of an IPv4 address are one client: 32."),
     field("ipv6_prefix", FieldType::Between(1, 128), "How many bits of an IPv6 address are one client: 64."),
-    field("ipv6_wide_prefix", FieldType::Between(1, 127), "A second, wider budget for so many bits, such as 48."),
+    field(
+        "ipv6_wide_prefix",
+        FieldType::Between(1, 127),
+        "A second, wider budget for so many bits, such as 48.",
+    ),
     field("ipv6_wide_multiple", FieldType::Whole(1), "How many times the limit the wider budget has: 16."),
 ];
 
 /// The native file, besides the settings.
 pub(crate) const NATIVE: &[Field] = &[
     needed("tollgate", FieldType::Word(&["1"]), "The version of the format."),
-    field("openapi", FieldType::Texts(&FieldType::Text(PATH_CHARS_MAX)), "OpenAPI documents whose operations and limits belong to the policy."),
+    field(
+        "openapi",
+        FieldType::Texts(&FieldType::Text(PATH_CHARS_MAX)),
+        "OpenAPI documents whose operations and limits belong to the policy.",
+    ),
     field("rate_limit", FieldType::Limits, "The default."),
     field("tags", FieldType::MapOf(TAG), "Limits, owners and reviewers by tag."),
     field("routes", FieldType::ListOf(ROUTE), "Which requests meet which limits."),
@@ -223,3 +271,40 @@ pub(crate) const ROUTE: &[Field] = &[
     field("tags", FieldType::Texts(&NAME), "Its tags."),
     field("rate_limit", FieldType::Limits, "Its limits."),
 ];
+
+/// A file of scenarios.
+pub(crate) const SCENARIOS: &[Field] = &[
+    field("policy", FieldType::Text(PATH_CHARS_MAX), "The policy's file."),
+    field("scenarios", FieldType::Other("scenarios"), "The scenarios."),
+];
+
+/// One scenario.
+pub(crate) const SCENARIO: &[Field] = &[
+    field("name", FieldType::Text(NAME_CHARS_MAX), "What it shows."),
+    field("starts", FieldType::Other("time"), "The wall clock at its beginning: `2026-01-31T23:59:50Z`."),
+    field("steps", FieldType::Other("steps"), "What happens."),
+];
+
+/// One step of a scenario.
+pub(crate) const STEP: &[Field] = &[
+    field("at", FieldType::Duration, "When, from the beginning; if nothing is said, with the step before."),
+    field("request", FieldType::Text(10_000), "A method and a target."),
+    field("headers", FieldType::Other("headers"), "Its headers."),
+    field("from", FieldType::Text(NAME_CHARS_MAX), "The address that it comes from."),
+    field("tier", FieldType::Text(NAME_CHARS_MAX), "The tier, in place of the policy's own source."),
+    field("times", FieldType::Whole(1), "How often at this instant."),
+    field("expect", FieldType::Other("expect"), "What has to be answered."),
+];
+
+/// What a step expects.
+pub(crate) const EXPECT: &[Field] = &[
+    field("answer", FieldType::Word(ANSWERS), "Every answer."),
+    field("granted", FieldType::Whole(0), "How many are granted."),
+    field("refused", FieldType::Whole(0), "How many are refused."),
+    field("remaining", FieldType::Whole(0), "What the last answer says remains."),
+    field("retry_after", FieldType::Duration, "When the last answer says to come back."),
+    field("by", FieldType::Text(NAME_CHARS_MAX), "Which limit refused the last one."),
+];
+
+/// What a request can be answered.
+pub(crate) const ANSWERS: &[&str] = &["granted", "refused", "never", "unlimited", "unmatched", "wrong"];

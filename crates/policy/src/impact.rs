@@ -5,8 +5,7 @@ use std::fmt;
 
 use tollgate_core::{Limit, Micros, Quota, Window};
 
-use crate::numbers::Numbers;
-use crate::quantity::spoken;
+use crate::numbers::{Numbers, rate};
 
 /// So much in so much time, in the long run; compared as a fraction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,7 +33,7 @@ impl fmt::Display for Sustained {
         if self.micros == 0 {
             return f.write_str("unlimited");
         }
-        write!(f, "{} per {}", self.count, spoken(Micros::new(self.micros)))
+        f.write_str(&rate(self.count, self.micros))
     }
 }
 
@@ -89,7 +88,8 @@ impl Impact {
 
     fn of_quota(quota: &Quota) -> Self {
         let sustained = Sustained { count: quota.count(), micros: quota.period() };
-        let minute = u128::from(Micros::MINUTE.get()) * u128::from(quota.count()) / u128::from(quota.period());
+        let minute =
+            u128::from(Micros::MINUTE.get()) * u128::from(quota.count()) / u128::from(quota.period());
         let worst = quota.burst().saturating_add(u64::try_from(minute).unwrap_or(u64::MAX));
         // A burst of 0 denies everything, however fast it would come back.
         let worst = if quota.burst() == 0 { 0 } else { worst };
@@ -132,15 +132,15 @@ mod tests {
         let (second, minute) = (Micros::SECOND, Micros::MINUTE);
         let limits = [
             (Limit::token_bucket(5, 1, Micros::from_secs(10)), ("1 per 10 s", 5, 11)),
-            (Limit::gcra(1, 1, second), ("1 per 1 s", 1, 61)),
-            (Limit::token_bucket(0, 1, second), ("1 per 1 s", 0, 0)),
-            (Limit::fixed_window(10, Window::Every(minute)), ("10 per 1 min", 10, 20)),
-            (Limit::fixed_window(10, Window::Every(second)), ("10 per 1 s", 10, 610)),
-            (Limit::sliding_window(10, minute), ("10 per 1 min", 10, 20)),
-            (Limit::sliding_window(120, Micros::HOUR), ("120 per 1 h", 120, 122)),
-            (Limit::sliding_window_buckets(10, minute, 6), ("10 per 1 min", 10, 10)),
-            (Limit::sliding_window_log(10, minute), ("10 per 1 min", 10, 10)),
-            (Limit::sliding_window_log(10, second), ("10 per 1 s", 10, 600)),
+            (Limit::gcra(1, 1, second), ("1 per second", 1, 61)),
+            (Limit::token_bucket(0, 1, second), ("1 per second", 0, 0)),
+            (Limit::fixed_window(10, Window::Every(minute)), ("10 per minute", 10, 20)),
+            (Limit::fixed_window(10, Window::Every(second)), ("10 per second", 10, 610)),
+            (Limit::sliding_window(10, minute), ("10 per minute", 10, 20)),
+            (Limit::sliding_window(120, Micros::HOUR), ("120 per hour", 120, 122)),
+            (Limit::sliding_window_buckets(10, minute, 6), ("10 per minute", 10, 10)),
+            (Limit::sliding_window_log(10, minute), ("10 per minute", 10, 10)),
+            (Limit::sliding_window_log(10, second), ("10 per second", 10, 600)),
         ];
         for (limit, (sustained, burst, worst)) in limits {
             let limit = limit.expect("it fits");

@@ -42,7 +42,7 @@ const HASHED: u8 = 0x80;
 pub enum Kind<'a> {
     /// A key that a client sent, in clear or not.
     ApiKey,
-    /// The address of a client: its 4 or 16 octets, with the bits behind the prefix cleared.
+    /// The address of a client, as [`Client::key_bytes`](crate::address::Client::key_bytes) has it.
     Address,
     /// A wider network around that address, in the same form.
     AddressWide,

@@ -1,8 +1,8 @@
 //! Which operation a request means. What that costs whom is decided by `hits`.
 
 use crate::compile::effective::Operation;
-use crate::header;
 use crate::found::Found;
+use crate::header;
 use crate::model::Unmatched;
 use crate::policy::Policy;
 use crate::request::Facts;
@@ -72,7 +72,9 @@ impl Policy {
         if facts.method != "OPTIONS" || !facts.headers.contains_key(ORIGIN) {
             return false;
         }
-        let Found::One(asked) = header::find(facts.headers, &ACCESS_CONTROL_REQUEST_METHOD) else { return false };
+        let Found::One(asked) = header::find(facts.headers, &ACCESS_CONTROL_REQUEST_METHOD) else {
+            return false;
+        };
         std::str::from_utf8(asked).is_ok_and(|method| self.exactly(facts, method).is_some())
     }
 }

@@ -1,10 +1,14 @@
 //! The numbers of a limit as they are written, and the exact limit that they make. Overrides change them one by one.
 
+mod error;
+
 use std::fmt;
 
 use tollgate_core::{Limit, LimitError, Micros, Quota, UtcOffset, Window};
 
 use crate::quantity::{Rate, spoken};
+
+pub use error::NumbersError;
 
 /// The algorithms that a document can name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -150,7 +154,8 @@ impl Written {
     /// # Errors
     /// When one is missing, does not belong to the algorithm, or is out of range.
     pub fn build(&self, algorithm: Algorithm) -> Result<Numbers, NumbersError> {
-        if let Some(field) = algorithm.needs().iter().find(|need| !self.fields().any(|field| field == **need)) {
+        if let Some(field) = algorithm.needs().iter().find(|need| !self.fields().any(|field| field == **need))
+        {
             return Err(NumbersError::Missing { algorithm, field });
         }
         let known = |field: &str| algorithm.needs().contains(&field) || algorithm.may_have().contains(&field);
@@ -179,9 +184,10 @@ impl Written {
 
     fn quota(&self) -> Result<Quota, NumbersError> {
         let rate = self.refill_rate.unwrap_or(Rate { count: 0, period: Micros::SECOND });
-        Quota::new(self.capacity.unwrap_or(0), rate.count, rate.period).map_err(|error| match error {
-            LimitError::CountZero | LimitError::PeriodZero => of("refill_rate")(error),
-            _ => of("capacity")(error),
+        let made = Quota::new(self.capacity.unwrap_or(0), rate.count, rate.period);
+        made.map_err(|error| {
+            let of_rate = matches!(error, LimitError::CountZero | LimitError::PeriodZero);
+            of(if of_rate { "refill_rate" } else { "capacity" })(error)
         })
     }
 
@@ -198,7 +204,9 @@ impl Written {
             Some(Span::Day) => Window::Day(offset),
             Some(Span::Week) => Window::Week(offset),
             Some(Span::Month) => Window::Month(offset),
-            Some(Span::Length(_)) if self.utc_offset.is_some() => return Err(NumbersError::OffsetWithoutCalendar),
+            Some(Span::Length(_)) if self.utc_offset.is_some() => {
+                return Err(NumbersError::OffsetWithoutCalendar);
+            }
             Some(Span::Length(length)) => Window::Every(length),
             None => return Err(NumbersError::Missing { algorithm: Algorithm::FixedWindow, field: "window" }),
         };
@@ -222,73 +230,16 @@ const fn of(field: &'static str) -> impl Fn(LimitError) -> NumbersError {
 }
 
 fn of_window(error: LimitError) -> NumbersError {
-    let field = match error {
-        LimitError::WindowOutOfRange { .. } => "window",
-        LimitError::BucketsOutOfRange { .. } => "buckets",
-        _ => "limit",
+    let of_window = matches!(error, LimitError::WindowOutOfRange { .. });
+    let of_buckets = matches!(error, LimitError::BucketsOutOfRange { .. });
+    let field = if of_window {
+        "window"
+    } else if of_buckets {
+        "buckets"
+    } else {
+        "limit"
     };
     NumbersError::OutOfRange { field, error }
-}
-
-/// Why numbers make no limit.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum NumbersError {
-    /// A number that the algorithm needs is not written.
-    Missing {
-        /// Whose number it is.
-        algorithm: Algorithm,
-        /// The field.
-        field: &'static str,
-    },
-    /// A number that the algorithm does not know.
-    Foreign {
-        /// Who does not know it.
-        algorithm: Algorithm,
-        /// The field.
-        field: &'static str,
-    },
-    /// Only a fixed window follows the calendar.
-    CalendarWindow {
-        /// Which one does not.
-        algorithm: Algorithm,
-    },
-    /// An offset from UTC has a meaning only with a calendar.
-    OffsetWithoutCalendar,
-    /// A number that cannot be kept exactly.
-    OutOfRange {
-        /// The field.
-        field: &'static str,
-        /// Why, with the nearest that fits.
-        error: LimitError,
-    },
-}
-
-impl NumbersError {
-    /// The field that it is about.
-    #[must_use]
-    pub const fn field(&self) -> &'static str {
-        match self {
-            Self::Missing { field, .. } | Self::Foreign { field, .. } | Self::OutOfRange { field, .. } => field,
-            Self::CalendarWindow { .. } => "window",
-            Self::OffsetWithoutCalendar => "utc_offset",
-        }
-    }
-}
-
-impl fmt::Display for NumbersError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing { algorithm, field } => write!(f, "{} needs `{field}`", algorithm.name()),
-            Self::Foreign { algorithm, field } => write!(f, "{} has no `{field}`", algorithm.name()),
-            Self::CalendarWindow { algorithm } => {
-                write!(f, "{} has windows of one length: only fixed_window follows the calendar", algorithm.name())
-            }
-            Self::OffsetWithoutCalendar => {
-                f.write_str("`utc_offset` has a meaning only with `window: calendar day`, `week` or `month`")
-            }
-            Self::OutOfRange { error, .. } => write!(f, "{error}"),
-        }
-    }
 }
 
 /// What a limit allows, ready to be kept.
@@ -349,7 +300,7 @@ impl fmt::Display for Numbers {
         match self {
             Self::Unlimited | Self::Counted(Limit::Unlimited) => f.write_str("unlimited"),
             Self::Counted(Limit::TokenBucket(quota) | Limit::LeakyBucket(quota) | Limit::Gcra(quota)) => {
-                write!(f, "{} at once, then {} per {}", quota.burst(), quota.count(), per(quota.period()))
+                write!(f, "{} at once, then {}", quota.burst(), rate(quota.count(), quota.period()))
             }
             Self::Counted(Limit::FixedWindow(rule)) => {
                 write!(f, "{} per {}", rule.limit(), window(&rule.window()))
@@ -365,7 +316,7 @@ impl fmt::Display for Numbers {
                 write!(f, "{} in any {}, exactly", rule.limit(), spoken(rule.window()))
             }
             Self::Queue { quota, max_wait } => {
-                write!(f, "{} may wait, {} leave per {}", quota.burst(), quota.count(), per(quota.period()))?;
+                write!(f, "{} may wait, leaving at {}", quota.burst(), rate(quota.count(), quota.period()))?;
                 max_wait.map_or(Ok(()), |wait| write!(f, ", none waits longer than {}", spoken(wait)))
             }
             Self::Concurrency { limit, .. } => write!(f, "{limit} at the same time"),
@@ -373,13 +324,18 @@ impl fmt::Display for Numbers {
     }
 }
 
-/// `10 s`, but `second` instead of `1 s`.
-fn per(micros: u64) -> String {
-    match Micros::new(micros) {
+/// A rate as people would say it: `100 per second` rather than `1 per 10 ms`.
+pub(crate) fn rate(count: u64, micros: u64) -> String {
+    let second = Micros::SECOND.get();
+    let times = second.checked_div(micros).filter(|times| times.checked_mul(micros) == Some(second));
+    let (count, micros) =
+        times.and_then(|times| Some((count.checked_mul(times)?, second))).unwrap_or((count, micros));
+    let period = match Micros::new(micros) {
         Micros::SECOND => "second".into(),
         Micros::MINUTE => "minute".into(),
         Micros::HOUR => "hour".into(),
         Micros::DAY => "day".into(),
         other => spoken(other),
-    }
+    };
+    format!("{count} per {period}")
 }

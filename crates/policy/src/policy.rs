@@ -5,7 +5,6 @@ use crate::compile::load::{self, ReadFile, Refused};
 use crate::compile::variants::{Variant, Variants};
 use crate::document::diagnostic::Findings;
 use crate::document::sources::Sources;
-use crate::draft::Tag;
 use crate::jwt::JwtRules;
 use crate::model::{KeyPlace, PolicyLimit};
 use crate::reading::settings::Settings;
@@ -45,7 +44,6 @@ pub struct Policy {
     pub(crate) root_api_key: Vec<KeyPlace>,
     pub(crate) variants: Variants,
     pub(crate) jwt: Option<JwtRules>,
-    pub(crate) tags: Vec<Tag>,
     pub(crate) findings: Findings,
 }
 

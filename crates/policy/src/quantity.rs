@@ -47,18 +47,23 @@ fn decimal(text: &str) -> Result<(u64, u32), String> {
     if text.ends_with('.') || !after.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err("is not a number: write it with digits and at most one point, such as `0.1`".into());
     }
+    if before.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        return Err("is not a rate: write a number per second, such as `0.1`, or `10 per second`".into());
+    }
     let whole = whole(before)?;
     let after = after.trim_end_matches('0');
     if after.len() > DECIMALS_MAX {
-        return Err(format!("has more than {DECIMALS_MAX} decimals: write it as a rate, such as `1 per 3 s`"));
+        return Err(format!(
+            "has more than {DECIMALS_MAX} decimals: write it as a rate, such as `1 per 3 s`"
+        ));
     }
     let places = u32::try_from(after.len()).unwrap_or(0);
-    let fraction = if after.is_empty() { 0 } else { after.parse().map_err(|_| "is not a number".to_owned())? };
+    let fraction =
+        if after.is_empty() { 0 } else { after.parse().map_err(|_| "is not a number".to_owned())? };
     let scaled = 10_u64.checked_pow(places).and_then(|power| whole.checked_mul(power));
-    scaled.and_then(|scaled| scaled.checked_add(fraction)).map_or_else(
-        || Err("is too large to be kept exactly".into()),
-        |numerator| Ok((numerator, places)),
-    )
+    scaled
+        .and_then(|scaled| scaled.checked_add(fraction))
+        .map_or_else(|| Err("is too large to be kept exactly".into()), |numerator| Ok((numerator, places)))
 }
 
 /// A rate: a number per second (`0.1`), or in words (`10 per second`, `5 per 3 s`).
@@ -84,7 +89,9 @@ pub(crate) fn duration(text: &str) -> Result<Micros, String> {
     let end = text.find(|char: char| !char.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     if number.is_empty() {
-        return Err("is not a length of time: write a number and a unit, such as `90s`, `1m` or `1 day`".into());
+        return Err(
+            "is not a length of time: write a number and a unit, such as `90s`, `1m` or `1 day`".into()
+        );
     }
     let number = whole(number)?;
     if unit.is_empty() {
@@ -106,7 +113,10 @@ fn unit_of(word: &str) -> Result<Micros, String> {
         "d" | "day" | "days" => Micros::DAY,
         "w" | "week" | "weeks" => Micros::new(7 * Micros::DAY.get()),
         "month" | "months" | "year" | "years" => {
-            return Err(format!("has no fixed length: write `calendar {}`, or days", word.trim_end_matches('s')));
+            return Err(format!(
+                "has no fixed length: write `calendar {}`, or days",
+                word.trim_end_matches('s')
+            ));
         }
         _ => {
             let word = crate::text::shown(word);
@@ -163,6 +173,34 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
     whole(number)?.checked_mul(factor).ok_or_else(|| "is larger than can be counted".into())
 }
 
+/// An instant of the wall clock in UTC, `2026-01-31T23:59:50Z`, as microseconds since 1970.
+pub(crate) fn date_time(text: &str) -> Result<Micros, String> {
+    let wrong = || "is not an instant: write it in UTC, such as `2026-01-31T23:59:50Z`".to_owned();
+    let digits = |range: std::ops::Range<usize>| {
+        let part = text.get(range).filter(|part| part.bytes().all(|byte| byte.is_ascii_digit()));
+        part.and_then(|part| part.parse::<u64>().ok()).ok_or_else(wrong)
+    };
+    let frame: String = text.chars().map(|char| if char.is_ascii_digit() { '0' } else { char }).collect();
+    if frame != "0000-00-00T00:00:00Z" {
+        return Err(wrong());
+    }
+    let (year, month, day) = (digits(0..4)?, digits(5..7)?, digits(8..10)?);
+    let (hour, minute, second) = (digits(11..13)?, digits(14..16)?, digits(17..19)?);
+    let leap = |year: u64| (year.is_multiple_of(4) && !year.is_multiple_of(100)) || year.is_multiple_of(400);
+    let lengths = [31, if leap(year) { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let length = usize::try_from(month).ok().and_then(|month| lengths.get(month.checked_sub(1)?)).copied();
+    let in_range =
+        length.is_some_and(|length| (1..=length).contains(&day)) && hour < 24 && minute < 60 && second < 60;
+    if !in_range || !(1970..=2100).contains(&year) {
+        return Err(wrong());
+    }
+    let years = (1970..year).map(|year| if leap(year) { 366 } else { 365 }).sum::<u64>();
+    let before: u64 = lengths.iter().take(usize::try_from(month.saturating_sub(1)).unwrap_or(0)).sum();
+    let days = years.saturating_add(before).saturating_add(day.saturating_sub(1));
+    let seconds = days.saturating_mul(86_400).saturating_add(hour * 3_600 + minute * 60 + second);
+    Ok(Micros::from_secs(seconds))
+}
+
 /// A length of time in the words of a document: `1 day`, `90 s`.
 #[must_use]
 pub fn spoken(time: Micros) -> String {
@@ -187,11 +225,13 @@ mod tests {
         for good in ["0", "5", "18446744073709551615"] {
             assert_eq!(whole(good).map(|number| number.to_string()).as_deref(), Ok(good));
         }
-        let meant = [("+5", "5"), ("1_000", "1000"), ("1e3", "1000"), ("0x10", "16"), (" 10 ", "10"), ("007", "7")];
+        let meant =
+            [("+5", "5"), ("1_000", "1000"), ("1e3", "1000"), ("0x10", "16"), (" 10 ", "10"), ("007", "7")];
         for (text, meant) in meant {
             assert_eq!(whole(text), Err(format!("is not a whole number: write `{meant}`")), "{text}");
         }
-        for bad in ["", "-1", "nan", "inf", "٣", "1.5", "five", "18446744073709551616", "1e400", ".5", "0x"] {
+        for bad in ["", "-1", "nan", "inf", "٣", "1.5", "five", "18446744073709551616", "1e400", ".5", "0x"]
+        {
             assert!(whole(bad).is_err(), "{bad}");
         }
     }
@@ -210,7 +250,20 @@ mod tests {
         for (text, (count, period)) in table {
             assert_eq!(rate(text), Ok(Rate { count, period: Micros::new(period) }), "{text}");
         }
-        for bad in ["", "fast", "10/s", "10 per", "10 per fortnight", "1e3", "-1", ".5", "5.", "0.1234567891", "1 per 0", "1.5.2"] {
+        for bad in [
+            "",
+            "fast",
+            "10/s",
+            "10 per",
+            "10 per fortnight",
+            "1e3",
+            "-1",
+            ".5",
+            "5.",
+            "0.1234567891",
+            "1 per 0",
+            "1.5.2",
+        ] {
             assert!(rate(bad).is_err(), "{bad}: {:?}", rate(bad));
         }
     }
@@ -221,11 +274,37 @@ mod tests {
         for (text, micros) in table {
             assert_eq!(duration(text), Ok(Micros::new(micros)), "{text}");
         }
-        for bad in ["", "60", "1 month", "m", "1.5h", "-1s", "1  s", "18446744073709551615 days", "1 fortnight"] {
+        for bad in
+            ["", "60", "1 month", "m", "1.5h", "-1s", "1  s", "18446744073709551615 days", "1 fortnight"]
+        {
             assert!(duration(bad).is_err(), "{bad}");
         }
         assert_eq!(spoken(Micros::DAY), "1 day");
         assert_eq!(spoken(Micros::from_secs(90)), "90 s");
+    }
+
+    #[test]
+    fn instants_are_counted_from_1970() {
+        let table = [
+            ("1970-01-01T00:00:00Z", 0),
+            ("2000-02-29T12:34:56Z", 951_827_696),
+            ("2026-01-31T23:59:50Z", 1_769_903_990),
+            ("2100-12-31T23:59:59Z", 4_133_980_799),
+        ];
+        for (text, seconds) in table {
+            assert_eq!(date_time(text), Ok(Micros::from_secs(seconds)), "{text}");
+        }
+        for bad in [
+            "",
+            "2026-01-31",
+            "2026-02-29T00:00:00Z",
+            "2026-13-01T00:00:00Z",
+            "2026-01-01T24:00:00Z",
+            "1969-01-01T00:00:00Z",
+            "2026-01-01 00:00:00Z",
+        ] {
+            assert!(date_time(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -106,7 +106,10 @@ impl fmt::Display for BadRequest {
                 write!(f, "the limit `{limit}` has to know who is asking: send the key that the API asks for")
             }
             Self::TwoIdentities { limit } => {
-                write!(f, "what says who is asking is there twice, or cannot be read, for the limit `{limit}`: send it once")
+                write!(
+                    f,
+                    "what says who is asking is there twice, or cannot be read, for the limit `{limit}`: send it once"
+                )
             }
             Self::Cost { limit, max } => {
                 write!(f, "the cost for the limit `{limit}` has to be a whole number of at most {max}")
@@ -122,7 +125,11 @@ impl Policy {
     ///
     /// # Errors
     /// When it is wrong, or could be read in two ways: see [`BadRequest`].
-    pub fn facts<'a>(&self, request: &Request<'a>, scratch: &'a mut Scratch) -> Result<Facts<'a>, BadRequest> {
+    pub fn facts<'a>(
+        &self,
+        request: &Request<'a>,
+        scratch: &'a mut Scratch,
+    ) -> Result<Facts<'a>, BadRequest> {
         let method = method::check(request.method.as_bytes()).map_err(BadRequest::Method)?;
         let target = target::parse(method, request.target.as_bytes()).map_err(BadRequest::Target)?;
         let Scratch { path, host } = scratch;

@@ -20,7 +20,7 @@ use trie::Trie;
 use crate::template::Segment;
 
 /// One more template is refused with [`RouterError::TooManyTemplates`].
-pub const TEMPLATES_MAX: u32 = 1 << 20;
+pub const TEMPLATES_MAX: u32 = 1 << 18;
 /// One more segment with text and parameters at the same place, after the same segments, is refused with
 /// [`RouterError::TooManyPatterns`]: each new one is compared with all others there.
 pub const PATTERNS_MAX: usize = 1024;

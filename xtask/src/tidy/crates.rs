@@ -10,10 +10,12 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("xtask", &[], &[]),
     ("counts", &["governor", "tollgate-core"], &[]),
     ("memory", MEMORY, &[]),
+    ("policy", &["http", "matchit", "tollgate-policy"], &[]),
     ("tollgate-explore", &["loom"], &[]),
     ("tollgate-storm", &["tollgate"], &[]),
-    ("tollgate", LIMITER, &["aes", "cmac", "siphasher", "tollgate-proof"]),
+    ("tollgate", LIMITER, &["aes", "cmac", "http", "siphasher", "tollgate-proof"]),
     ("tollgate-policy", POLICY, &["jsonschema"]),
+    ("tollgate-server", SERVER, &[]),
 ];
 
 /// Everybody that is measured in memory.
@@ -30,10 +32,26 @@ const MEMORY: &[&str] = &[
 ];
 
 /// What the library is built on.
-const LIMITER: &[&str] = &["foldhash", "getrandom", "quanta", "rustix", "smallvec", "tollgate-core"];
+const LIMITER: &[&str] =
+    &["foldhash", "getrandom", "quanta", "rustix", "smallvec", "tollgate-core", "tollgate-policy"];
 
 /// What documents and requests are read with.
-const POLICY: &[&str] = &["granit-parser", "http", "ipnet", "jsonwebtoken", "sha2", "tollgate-core"];
+const POLICY: &[&str] =
+    &["granit-parser", "http", "ipnet", "jsonwebtoken", "serde", "serde_json", "sha2", "tollgate-core"];
+
+/// What the command is built on.
+const SERVER: &[&str] = &[
+    "annotate-snippets",
+    "anstream",
+    "clap",
+    "clap_complete",
+    "clap_mangen",
+    "http",
+    "serde_json",
+    "tollgate",
+    "tollgate-core",
+    "tollgate-policy",
+];
 
 /// The names in a manifest's tables of dependencies, of whatever kind; with each, whether only tests use it.
 fn dependencies(manifest: &str) -> Vec<(&str, bool)> {

@@ -5,7 +5,11 @@ mod clocks;
 mod crowd;
 mod errors;
 mod flood;
+#[cfg(feature = "policy")]
+mod gate;
 mod receipts;
+#[cfg(feature = "policy")]
+mod rehearsal;
 mod reservations;
 mod snapshots;
 mod verdicts;

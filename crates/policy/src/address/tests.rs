@@ -168,10 +168,10 @@ fn a_wide_prefix_is_never_narrower_than_its_client() {
 }
 
 #[test]
-fn the_default_is_one_address_a_64_and_a_48() {
-    assert_eq!(Prefixes::new(32, 64, Some(48)), Ok(Prefixes::default()));
+fn the_default_is_one_address_and_a_64() {
+    assert_eq!(Prefixes::new(32, 64, None), Ok(Prefixes::default()));
     let prefixes = Prefixes::default();
-    assert_eq!((prefixes.ipv4(), prefixes.ipv6(), prefixes.ipv6_wide()), (32, 64, Some(48)));
+    assert_eq!((prefixes.ipv4(), prefixes.ipv6(), prefixes.ipv6_wide()), (32, 64, None));
 }
 
 #[test]

@@ -5,9 +5,9 @@ use http::HeaderName;
 use crate::compile::merge::Merged;
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::sources::Place;
-use crate::draft::{Draft, LimitsAt};
+use crate::draft::{Draft, LimitsAt, Tag};
 use crate::host::HostPattern;
-use crate::model::KeyPlace;
+use crate::model::{KeyPlace, Where};
 use crate::reading::limit::LIMITS_MAX;
 use crate::reading::settings::Settings;
 
@@ -76,17 +76,24 @@ pub(crate) fn key_places(said: Vec<KeyPlace>) -> Vec<KeyPlace> {
 /// Every operation of every draft, with the limits that are nearest to it.
 pub(crate) fn operations(
     drafts: &[Draft],
-    merged: &Merged,
+    merged: &mut Merged,
     settings: &Settings,
     findings: &mut Findings,
 ) -> Vec<Operation> {
     let mut all = Vec::new();
+    let mut owned: Vec<(u32, &Tag)> = Vec::new();
     for (index, draft) in drafts.iter().enumerate() {
         for operation in &draft.operations {
             let (limits, nearest) = nearest(operation, draft, (index, merged), findings);
             if limits.len() > LIMITS_MAX {
-                let message = format!("{} limits meet this operation, and at most {LIMITS_MAX} can", limits.len());
+                let message =
+                    format!("{} limits meet this operation, and at most {LIMITS_MAX} can", limits.len());
                 findings.push(Diagnostic::error("too-many", operation.place, message));
+            }
+            let mut tags =
+                operation.tags.iter().filter_map(|(tag, _)| draft.tags.iter().find(|of| of.name == *tag));
+            if let Some(tag) = tags.find(|tag| tag.owner.is_some() || !tag.reviewers.is_empty()) {
+                owned.extend(limits.iter().map(|limit| (*limit, tag)));
             }
             let host = operation.host.as_ref().and_then(|(text, place)| {
                 HostPattern::parse(text)
@@ -113,7 +120,22 @@ pub(crate) fn operations(
             });
         }
     }
+    for (limit, tag) in owned {
+        inherit(limit, tag, merged);
+    }
     all
+}
+
+/// A limit on an operation or a path that says nothing of its owner belongs to that of the operation's tag.
+fn inherit(limit: u32, tag: &Tag, merged: &mut Merged) {
+    let Some(limit) = merged.limits.get_mut(limit as usize) else { return };
+    if matches!(limit.at, Where::Operation(_) | Where::Path(_))
+        && limit.owner.is_none()
+        && limit.reviewers.is_empty()
+    {
+        limit.owner.clone_from(&tag.owner);
+        limit.reviewers.clone_from(&tag.reviewers);
+    }
 }
 
 fn nearest(
@@ -135,7 +157,8 @@ fn nearest(
     let mut limits: Vec<u32> = Vec::new();
     let (mut off, mut on): (Option<Place>, Option<Place>) = (None, None);
     for (tag, place) in &operation.tags {
-        let known = draft.tags.iter().find(|known| known.name == *tag).and_then(|known| known.limits.as_ref());
+        let known =
+            draft.tags.iter().find(|known| known.name == *tag).and_then(|known| known.limits.as_ref());
         match known {
             Some(LimitsAt::Off(_)) => off = Some(*place),
             Some(these) => {
@@ -148,7 +171,11 @@ fn nearest(
     }
     match (off, on) {
         (Some(off), Some(on)) => {
-            let finding = Diagnostic::error("tags-disagree", off, "this tag switches limits off, and another sets them");
+            let finding = Diagnostic::error(
+                "tags-disagree",
+                off,
+                "this tag switches limits off, and another sets them",
+            );
             let finding = finding.also(on, "this one sets them");
             findings.push(finding.help("write `x-rate-limit` on the operation itself to say which is meant"));
             return (limits, Nearest::Tag);

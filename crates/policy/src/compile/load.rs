@@ -51,7 +51,7 @@ pub(crate) struct Read {
 ///
 /// # Errors
 /// When something is wrong with them: all of it at once.
-pub fn load(name: &str, read_file: ReadFile<'_>) -> Result<Policy, Refused> {
+pub(crate) fn load(name: &str, read_file: ReadFile<'_>) -> Result<Policy, Refused> {
     let mut trees = Trees::default();
     let mut grammar = Findings::default();
     let text = read_file(name);
@@ -59,7 +59,11 @@ pub fn load(name: &str, read_file: ReadFile<'_>) -> Result<Policy, Refused> {
     if let Err(why) = text {
         grammar = Findings::default();
         let place = Place { file: start, start: 0, end: 0 };
-        grammar.push(Diagnostic::error("unreadable", place, format!("{} cannot be read: {why}", crate::text::shown(name))));
+        grammar.push(Diagnostic::error(
+            "unreadable",
+            place,
+            format!("{} cannot be read: {why}", crate::text::shown(name)),
+        ));
         return Err(Refused { sources: trees.sources, findings: grammar });
     }
     // Every round reads everything again, with the files that the round before has found to be missing.
@@ -74,7 +78,11 @@ pub fn load(name: &str, read_file: ReadFile<'_>) -> Result<Policy, Refused> {
             if trees.sources.by_name(&name).is_some() || trees.failed.contains_key(&name) {
                 continue;
             }
-            let text = if trees.trees.len() < FILES_MAX { read_file(&name) } else { Err(format!("there are more than {FILES_MAX} files")) };
+            let text = if trees.trees.len() < FILES_MAX {
+                read_file(&name)
+            } else {
+                Err(format!("there are more than {FILES_MAX} files"))
+            };
             match text {
                 Ok(text) => {
                     add(&mut trees, &name, text, &mut grammar);
@@ -93,17 +101,16 @@ pub fn load(name: &str, read_file: ReadFile<'_>) -> Result<Policy, Refused> {
 ///
 /// # Errors
 /// As [`load`].
-pub fn parse(name: &str, text: &str) -> Result<Policy, Refused> {
-    load(name, &mut |asked| if asked == name { Ok(text.to_owned()) } else { Err("no other file was given".into()) })
+pub(crate) fn parse(name: &str, text: &str) -> Result<Policy, Refused> {
+    load(name, &mut |asked| {
+        if asked == name { Ok(text.to_owned()) } else { Err("no other file was given".into()) }
+    })
 }
 
 fn add(trees: &mut Trees, name: &str, text: String, findings: &mut Findings) -> FileId {
     let id = trees.sources.add(Source::new(name, text));
-    if let Some(source) = trees.sources.shared(id) {
-        if let Some(tree) = read::read(id, source, findings) {
-            trees.trees.insert(id, tree);
-        }
-    }
+    let tree = trees.sources.shared(id).and_then(|source| read::read(id, source, findings));
+    trees.trees.extend(tree.map(|tree| (id, tree)));
     id
 }
 
@@ -123,7 +130,11 @@ fn read_all<'t>(start: FileId, context: &mut Context<'t>) -> Read {
     all.settings_at = Some(root.place());
     for (name, place) in native::documents(root, context) {
         if let Some(why) = context.trees.failed.get(&name) {
-            context.error("unreadable", place, format!("{} cannot be read: {why}", crate::text::shown(&name)));
+            context.error(
+                "unreadable",
+                place,
+                format!("{} cannot be read: {why}", crate::text::shown(&name)),
+            );
         }
         let Some(id) = context.trees.sources.by_name(&name) else {
             if !context.trees.failed.contains_key(&name) {
@@ -134,7 +145,9 @@ fn read_all<'t>(start: FileId, context: &mut Context<'t>) -> Read {
         let Some(document) = context.trees.trees.get(&id).map(|tree| tree.value()) else { continue };
         if let Some(map) = document.get("x-tollgate") {
             let finding = Diagnostic::error("two-settings", map.place(), "`x-tollgate` has no effect here");
-            context.findings.push(finding.also(place, "the settings stand in the file that names this document"));
+            context
+                .findings
+                .push(finding.also(place, "the settings stand in the file that names this document"));
         }
         all.drafts.extend(openapi::read(document, context));
     }
@@ -150,12 +163,20 @@ fn own_settings<'t>(map: Value<'t>, all: &mut Read, context: &mut Context<'t>) {
 }
 
 /// Everything after reading: names, nearness, routes, numbers.
-fn finish(read: Read, trees: Trees, mut findings: Findings, read_file: ReadFile<'_>) -> Result<Policy, Refused> {
+fn finish(
+    read: Read,
+    trees: Trees,
+    mut findings: Findings,
+    read_file: ReadFile<'_>,
+) -> Result<Policy, Refused> {
     let Read { drafts, settings, .. } = &read;
-    let merged = merge::merge(drafts, settings, &mut findings);
-    let operations = effective::operations(drafts, &merged, settings, &mut findings);
-    let routes = routes::build(&operations, settings, &mut findings);
+    let mut merged = merge::merge(drafts, settings, &mut findings);
+    let operations = effective::operations(drafts, &mut merged, settings, &mut findings);
+    let routes = routes::build(operations, settings, &mut findings);
     let variants = variants::build(&merged.limits, settings, &mut findings);
+    if let Some(place) = read.settings_at {
+        merge::check_tiers(settings, place, &mut findings);
+    }
     let jwt = jwt_rules(&read, read_file, &mut findings);
     findings.sort();
     let root = drafts.first().and_then(|draft| merged.at(0, draft.root.as_ref())).unwrap_or_default();
@@ -163,7 +184,6 @@ fn finish(read: Read, trees: Trees, mut findings: Findings, read_file: ReadFile<
         return Err(Refused { sources: trees.sources, findings });
     };
     let api_key = drafts.first().map(|draft| draft.api_key.clone()).unwrap_or_default();
-    let tags = drafts.iter().flat_map(|draft| draft.tags.iter().cloned()).collect();
     Ok(Policy {
         sources: trees.sources,
         settings: read.settings,
@@ -175,7 +195,6 @@ fn finish(read: Read, trees: Trees, mut findings: Findings, read_file: ReadFile<
         root_api_key: effective::key_places(api_key),
         variants,
         jwt,
-        tags,
         findings,
     })
 }
@@ -186,7 +205,8 @@ fn jwt_rules(read: &Read, read_file: ReadFile<'_>, findings: &mut Findings) -> O
     let keys = read_file(&jwt.jwks).and_then(|text| JwtKeys::from_jwks(&text));
     match keys {
         Err(why) => {
-            let message = format!("{} gives no keys: {why}", crate::text::shown(&jwt.jwks));
+            let message =
+                format!("{} gives no keys: {}", crate::text::shown(&jwt.jwks), why.trim_end_matches('.'));
             findings.push(Diagnostic::error("jwks", place, message));
             None
         }

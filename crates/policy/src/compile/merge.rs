@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 
 use crate::document::diagnostic::{Diagnostic, Findings};
+use crate::document::sources::Place;
 use crate::document::suggest;
 use crate::draft::{Draft, LimitsAt, Tag};
 use crate::model::{Identity, PolicyLimit, TierFrom};
 use crate::reading::settings::Settings;
+use crate::trusted::TrustedProxies;
 
 /// So many limits may a policy have. More are refused.
 pub const POLICY_LIMITS_MAX: usize = 200_000;
@@ -79,7 +81,8 @@ fn inherit(limit: &mut PolicyLimit, draft: &Draft) {
 
 /// Two limits of one name share their keys, so they have to be the same.
 fn same(first: &PolicyLimit, second: &PolicyLimit, findings: &mut Findings) {
-    let alike = PolicyLimit { place: first.place, at: first.at.clone(), named: first.named, ..second.clone() };
+    let alike =
+        PolicyLimit { place: first.place, at: first.at.clone(), named: first.named, ..second.clone() };
     if alike == *first && first.named && second.named {
         return;
     }
@@ -109,7 +112,16 @@ fn check(limit: &PolicyLimit, settings: &Settings, findings: &mut Findings) {
                 "nobody knows a consumer: there is no consumers file".to_owned(),
                 "add `consumers` to the settings, or take `api_key`",
             ),
-            _ => continue,
+            Identity::ApiKey
+            | Identity::Address
+            | Identity::Header(_)
+            | Identity::Cookie(_)
+            | Identity::Query(_)
+            | Identity::Jwt(_)
+            | Identity::JwtUnverified(_)
+            | Identity::Consumer
+            | Identity::Organisation
+            | Identity::Everyone => continue,
         };
         findings.push(Diagnostic::error("cannot-verify", limit.place, message).help(help));
     }
@@ -126,11 +138,11 @@ fn check(limit: &PolicyLimit, settings: &Settings, findings: &mut Findings) {
 }
 
 /// What the settings say of tiers and cannot be done.
-pub(crate) fn check_tiers(settings: &Settings, place: crate::document::sources::Place, findings: &mut Findings) {
+pub(crate) fn check_tiers(settings: &Settings, place: Place, findings: &mut Findings) {
     let missing = match &settings.tier_from {
         Some(TierFrom::Consumers) if settings.consumers.is_none() => "a consumers file: add `consumers`",
         Some(TierFrom::Jwt(_)) if settings.jwt.is_none() => "keys: add `jwt` with `jwks`",
-        Some(TierFrom::Header(_)) if settings.trusted_proxies == crate::trusted::TrustedProxies::None => {
+        Some(TierFrom::Header(_)) if settings.trusted_proxies == TrustedProxies::None => {
             "a trusted hop, or any client could set it: add `trusted_proxies`"
         }
         _ => return,

@@ -20,17 +20,21 @@ pub(crate) struct Routes {
 }
 
 /// Builds the router.
-pub(crate) fn build(operations: &[Operation], settings: &Settings, findings: &mut Findings) -> Option<Routes> {
+pub(crate) fn build(
+    operations: Vec<Operation>,
+    settings: &Settings,
+    findings: &mut Findings,
+) -> Option<Routes> {
     let mut builder = RouterBuilder::new();
     let mut by_template: Vec<Vec<u32>> = Vec::new();
-    for (id, operation) in (0_u32..).zip(operations) {
+    for (id, operation) in (0_u32..).zip(&operations) {
         let tail = if operation.native { Tail::Allowed } else { Tail::Refused };
         for base in &operation.bases {
             let text = format!("{base}{}", operation.written);
             let template = match Template::parse(&text, tail) {
                 Ok(template) => template,
                 Err(error) => {
-                    let place = part_of(operation.template_at, &error.range, base.len());
+                    let place = part_of(operation, &error.range, base.len());
                     findings.push(Diagnostic::error("template", place, error.to_string()));
                     continue;
                 }
@@ -57,7 +61,7 @@ pub(crate) fn build(operations: &[Operation], settings: &Settings, findings: &mu
         }
     }
     for list in &mut by_template {
-        sort(list, operations, findings);
+        sort(list, &operations, findings);
     }
     let loose = if settings.unmatched == Unmatched::Forward { Loose::Yes } else { Loose::No };
     let router = match builder.build(loose) {
@@ -68,25 +72,39 @@ pub(crate) fn build(operations: &[Operation], settings: &Settings, findings: &mu
             return None;
         }
     };
-    Some(Routes { operations: operations.to_vec(), router, by_template })
+    Some(Routes { operations, router, by_template })
 }
 
 /// The part of a template's text that an error is about, if the text stands in the document as it is.
-fn part_of(place: Place, range: &std::ops::Range<usize>, base: usize) -> Place {
-    let shift = |at: usize| u32::try_from(at.saturating_sub(base)).unwrap_or(0);
+fn part_of(operation: &Operation, range: &std::ops::Range<usize>, base: usize) -> Place {
+    let place = operation.template_at;
+    // In quotes, everything stands one further.
+    let quote = usize::from(place.range().len() == operation.written.len().saturating_add(2));
+    let shift = |at: usize| u32::try_from(at.saturating_sub(base).saturating_add(quote)).unwrap_or(0);
     let start = place.start.saturating_add(shift(range.start));
     let end = place.start.saturating_add(shift(range.end));
-    // In quotes, everything stands one further; escapes are rarer than mistakes.
     if range.start >= base && end <= place.end && start < end { Place { start, end, ..place } } else { place }
 }
 
 fn overlap(operation: &Operation, other: Option<&Operation>) -> Diagnostic {
-    let message = format!("{} would meet requests that another operation meets too", crate::text::shown(&operation.name()));
+    let message = format!(
+        "{} would meet requests that another operation meets too",
+        crate::text::shown(&operation.name())
+    );
     let mut finding = Diagnostic::error("ambiguous", operation.template_at, message);
     if let Some(other) = other {
-        finding = finding.also(other.template_at, format!("{} is written here", crate::text::shown(&other.name())));
+        finding =
+            finding.also(other.template_at, format!("{} is written here", crate::text::shown(&other.name())));
     }
-    finding.help("a literal segment goes before a parameter, and more text before less: make one of them differ in that")
+    finding.help(match other {
+        Some(other) if other.template == operation.template && operation.native => {
+            "the route with more headers goes first, if it asks for all that the other asks for: make one of them ask for more"
+        }
+        Some(other) if same_text(other, operation) => {
+            "names of parameters tell no paths apart: keep one of the two"
+        }
+        _ => "a literal segment goes before a parameter, and more text before less: make one of them differ in that",
+    })
 }
 
 /// Puts those that ask for more first, and points at those that nothing tells apart.
@@ -150,4 +168,13 @@ fn within(one: &Operation, other: &Operation) -> bool {
     one.headers.iter().all(|(name, mine)| {
         asked(other, name).is_some_and(|theirs| mine.is_none() || mine.as_ref() == theirs)
     })
+}
+
+/// Whether two templates differ in nothing but the names of their parameters.
+fn same_text(one: &Operation, other: &Operation) -> bool {
+    let plain = |operation: &Operation| {
+        let parts = operation.template.split('{');
+        parts.map(|part| part.split_once('}').map_or(part, |(_, after)| after).to_owned()).collect::<Vec<_>>()
+    };
+    plain(one) == plain(other)
 }

@@ -64,7 +64,11 @@ impl Variants {
 }
 
 /// Numbers all of them.
-pub(crate) fn build(limits: &[PolicyLimit], settings: &Settings, findings: &mut Findings) -> Option<Variants> {
+pub(crate) fn build(
+    limits: &[PolicyLimit],
+    settings: &Settings,
+    findings: &mut Findings,
+) -> Option<Variants> {
     let mut variants = Variants::default();
     for (limit, of) in (0_u32..).zip(limits) {
         variants.first.push(u32::try_from(variants.all.len()).ok()?);
@@ -84,7 +88,9 @@ pub(crate) fn build(limits: &[PolicyLimit], settings: &Settings, findings: &mut 
                     Ok(numbers) => variants.all.push(Variant { limit, tier: tier.clone(), budget, numbers }),
                     Err(error) => {
                         let message = format!("{multiple} times this limit cannot be kept: {error}");
-                        findings.push(Diagnostic::error("numbers", place, message).help("take a smaller multiple"));
+                        findings.push(
+                            Diagnostic::error("numbers", place, message).help("take a smaller multiple"),
+                        );
                     }
                 }
             }
@@ -113,9 +119,9 @@ pub(crate) fn scaled(numbers: &Numbers, multiple: u64) -> Result<Numbers, LimitE
         Numbers::Counted(Limit::SlidingWindow(rule)) => {
             Numbers::Counted(Limit::sliding_window(times(rule.limit()), rule.window())?)
         }
-        Numbers::Counted(Limit::SlidingWindowBuckets(rule)) => {
-            Numbers::Counted(Limit::sliding_window_buckets(times(rule.limit()), rule.window(), rule.buckets())?)
-        }
+        Numbers::Counted(Limit::SlidingWindowBuckets(rule)) => Numbers::Counted(
+            Limit::sliding_window_buckets(times(rule.limit()), rule.window(), rule.buckets())?,
+        ),
         Numbers::Counted(Limit::SlidingWindowLog(rule)) => {
             Numbers::Counted(Limit::sliding_window_log(times(rule.limit()), rule.window())?)
         }

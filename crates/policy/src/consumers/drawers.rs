@@ -11,7 +11,7 @@ pub(super) struct Row {
 }
 
 /// Rows, laid down in sixteen drawers by the first four bits of the hash. One drawer at a time is sorted into the table
-/// and thrown away, so that rows and table are never in memory together.
+/// and thrown away, so that the rows and the table are never both whole in memory.
 #[derive(Default)]
 pub(super) struct Drawers {
     drawers: [Vec<Row>; 16],

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use granit_parser::{Event, Options, Parser, ScalarStyle, Span, StructureStyle};
+use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, Span, StructureStyle};
 
 use super::diagnostic::{Diagnostic, Findings};
 use super::sources::{FileId, Place, Source};
@@ -55,8 +55,9 @@ pub(crate) fn read(file: FileId, source: &Arc<Source>, findings: &mut Findings) 
     let (open, anchors, found) = (Vec::new(), HashMap::new(), Findings::default());
     let mut reader = Reader { file, tree, open, anchors, documents: 0, root: None, findings: found };
     let mut options = Options::default();
-    options.flow_nesting_limit = DEPTH_MAX;
-    options.block_nesting_limit = DEPTH_MAX;
+    // Our own bound comes first, with a sentence of ours.
+    options.flow_nesting_limit = DEPTH_MAX.saturating_mul(2);
+    options.block_nesting_limit = DEPTH_MAX.saturating_mul(2);
     // JSON on one line has keys far from their colon.
     options.simple_key_max_lookahead = 64 * 1024;
     let mut parser = Parser::new_from_str_with_options(text.trim_start_matches('\u{feff}'), options);
@@ -67,7 +68,9 @@ pub(crate) fn read(file: FileId, source: &Arc<Source>, findings: &mut Findings) 
             Some(Err(error)) => {
                 let at = offset(error.marker().byte_offset()).saturating_add(shift);
                 let place = Place { file, start: at, end: at };
-                break Some(Diagnostic::error("grammar", place, grammar(&error)));
+                let deep = *error.kind() == ErrorKind::RecursionLimitExceeded;
+                let wrong = || Diagnostic::error("grammar", place, grammar(&error));
+                break Some(if deep { too_deep(place) } else { wrong() });
             }
             Some(Ok(next)) => next,
         };
@@ -93,6 +96,14 @@ pub(crate) fn read(file: FileId, source: &Arc<Source>, findings: &mut Findings) 
 fn grammar(error: &granit_parser::ScanError) -> String {
     let text = error.info();
     format!("this is neither YAML nor JSON: {text}")
+}
+
+fn too_deep(at: Place) -> Diagnostic {
+    Diagnostic::error(
+        "too-deep",
+        at,
+        format!("lists and maps stand more than {DEPTH_MAX} deep in one another"),
+    )
 }
 
 fn offset(bytes: Option<usize>) -> u32 {
@@ -141,7 +152,9 @@ impl Reader {
             Event::SequenceEnd => self.end_list(at),
             Event::MappingEnd => self.end_map(at),
             Event::Alias(anchor) => self.alias(anchor, at)?,
-            _ => {}
+            Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => {}
+            // What the parser was not asked for says nothing here.
+            Event::Anchor(..) | Event::UnresolvedAlias(_) | _ => {}
         }
         Ok(())
     }
@@ -153,11 +166,11 @@ impl Reader {
             Cow::Borrowed(part) => (part.as_ptr() as usize).checked_sub(whole.as_ptr() as usize),
             Cow::Owned(_) => None,
         };
-        let (start, length) = (offset(borrowed), count(text.len()));
-        match borrowed {
-            Some(_) => Text::In { start, end: start.saturating_add(length) },
-            None => Text::Own(text.into()),
-        }
+        let start = offset(borrowed);
+        let end = start.saturating_add(count(text.len()));
+        // A constant of the parser's is borrowed too, and stands nowhere.
+        let stands = borrowed.is_some() && whole.get(start as usize..end as usize) == Some(&text);
+        if stands { Text::In { start, end } } else { Text::Own(text.into()) }
     }
 
     fn node(&mut self, kind: Kind, at: Place, flow: bool) -> Result<NodeId, Box<Diagnostic>> {
@@ -177,8 +190,7 @@ impl Reader {
         (style, anchor): (StructureStyle, usize),
     ) -> Result<(), Box<Diagnostic>> {
         if self.open.len() >= DEPTH_MAX {
-            let message = format!("lists and maps stand more than {DEPTH_MAX} deep in one another");
-            return Err(Box::new(Diagnostic::error("too-deep", at, message)));
+            return Err(Box::new(too_deep(at)));
         }
         let node = self.node(kind, at, style == StructureStyle::Flow)?;
         if anchor > 0 {
@@ -252,7 +264,11 @@ impl Reader {
             found.push(Diagnostic::error("key", at(node), "a key has to be a plain word or a text"));
         }
         let repeated = if children.len() / 2 <= FEW_KEYS {
-            keys().enumerate().any(|(index, node)| keys().take(index).any(|other| self.text_of(node).is_some() && self.text_of(node) == self.text_of(other)))
+            keys().enumerate().any(|(index, node)| {
+                keys()
+                    .take(index)
+                    .any(|other| self.text_of(node).is_some() && self.text_of(node) == self.text_of(other))
+            })
         } else {
             let mut seen = HashSet::with_capacity(children.len() / 2);
             keys().filter_map(|node| self.text_of(node)).any(|key| !seen.insert(key))

@@ -121,9 +121,8 @@ impl Sources {
     /// A place as `openapi.yaml:12:7`.
     #[must_use]
     pub fn locate(&self, place: Place) -> String {
-        self.get(place.file).map_or_else(String::new, |source| {
-            format!("{}:{}", source.name, source.line_column(place.start))
-        })
+        self.get(place.file)
+            .map_or_else(String::new, |source| format!("{}:{}", source.name, source.line_column(place.start)))
     }
 
     /// The text at a place.

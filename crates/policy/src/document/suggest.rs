@@ -9,17 +9,42 @@ pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
     let given = plain(word);
     let distances = known.into_iter().map(|known| (distance(&given, &plain(known)), known));
     let (distance, nearest) = distances.min_by_key(|(distance, _)| *distance)?;
-    let allowed = match given.chars().count() {
-        0..=3 => 1,
-        4..=7 => 2,
-        _ => 3,
-    };
-    (distance <= allowed).then_some(nearest)
+    // One slip in three letters, two in seven: `global` is not a mistyped `local`.
+    (distance.saturating_mul(4) <= given.chars().count().saturating_add(1)).then_some(nearest)
 }
 
-/// `; did you mean …?`, or nothing.
+/// What other limiters call it.
+const SYNONYMS: &[(&str, &str)] = &[
+    ("average", "refill_rate"),
+    ("burst", "capacity"),
+    ("by", "consumer_key"),
+    ("dry_run", "mode"),
+    ("duration", "window"),
+    ("fail_open", "when_store_fails"),
+    ("identifier", "consumer_key"),
+    ("interval", "window"),
+    ("key", "consumer_key"),
+    ("leak_rate", "refill_rate"),
+    ("max", "limit"),
+    ("max_requests", "limit"),
+    ("overrides", "tier_overrides"),
+    ("per", "window"),
+    ("period", "window"),
+    ("plans", "tier_overrides"),
+    ("quota", "limit"),
+    ("rate", "refill_rate"),
+    ("requests", "limit"),
+    ("shadow", "mode"),
+    ("tiers", "tier_overrides"),
+    ("weight", "cost"),
+];
+
+/// `did you mean …?`, or nothing: a word that another limiter uses for it goes before one that only looks like it.
 pub(crate) fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    nearest(word, known).map(|nearest| format!("did you mean `{nearest}`?"))
+    let known: Vec<_> = known.into_iter().collect();
+    let synonym = SYNONYMS.iter().find(|(other, _)| *other == word).map(|(_, ours)| *ours);
+    let synonym = synonym.filter(|ours| known.contains(ours));
+    synonym.or_else(|| nearest(word, known)).map(|meant| format!("did you mean `{meant}`?"))
 }
 
 /// How many characters have to be put in, left out, replaced or swapped with their neighbour.
@@ -36,7 +61,8 @@ pub(crate) fn distance(from: &str, to: &str) -> usize {
             let left_out = at(&above, j.saturating_add(1)).saturating_add(1);
             let put_in = at(&row, j).saturating_add(1);
             let mut best = kept.min(left_out).min(put_in);
-            let previous = |list: &[char], index: usize| index.checked_sub(1).and_then(|at| list.get(at)).copied();
+            let previous =
+                |list: &[char], index: usize| index.checked_sub(1).and_then(|at| list.get(at)).copied();
             if previous(&from, i) == Some(*b) && previous(&to, j) == Some(*a) {
                 best = best.min(at(&before, j.saturating_sub(1)).saturating_add(1));
             }
@@ -58,6 +84,8 @@ fn near_words_are_suggested_and_far_ones_are_not() {
         ("windowSeconds", Some("window_seconds")),
         ("winodw", Some("window")),
         ("colour", None),
+        ("lomit", Some("limit")),
+        ("lammit", None),
         ("", None),
     ];
     for (word, wanted) in table {

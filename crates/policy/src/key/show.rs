@@ -1,9 +1,10 @@
 //! A part of a key as people see it: escaped, shortened, and without its secrets. It is not for machines: nothing reads it.
 
 use std::fmt::{self, Display, Formatter, Write};
-use std::net::{Ipv4Addr, Ipv6Addr};
 
 use sha2::{Digest, Sha256};
+
+use crate::address::Client;
 
 use super::{Kind, Part, Value};
 
@@ -79,12 +80,9 @@ fn show_hash(f: &mut Formatter<'_>, hash: &[u8]) -> fmt::Result {
 }
 
 fn show_address(f: &mut Formatter<'_>, value: &[u8]) -> fmt::Result {
-    if let Ok(octets) = <[u8; 4]>::try_from(value) {
-        Ipv4Addr::from(octets).fmt(f)
-    } else if let Ok(octets) = <[u8; 16]>::try_from(value) {
-        Ipv6Addr::from(octets).fmt(f)
-    } else {
-        show_text(f, value)
+    match Client::from_key_bytes(value) {
+        Some(client) => client.fmt(f),
+        None => show_text(f, value),
     }
 }
 

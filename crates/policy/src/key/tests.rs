@@ -237,8 +237,8 @@ fn parts_are_shown_escaped_and_shortened_and_secrets_are_not_shown() {
         (Kind::Query("key"), secret.as_bytes(), format!("query \"key\" {digits}")),
         (Kind::JwtClaimUnverified("sub"), secret.as_bytes(), format!("unverified claim \"sub\" {digits}")),
         (Kind::JwtClaim("sub"), b"ann", "claim \"sub\" ann".into()),
-        (Kind::Address, &[192, 0, 2, 1], "address 192.0.2.1".into()),
-        (Kind::AddressWide, &[0; 16], "wide address ::".into()),
+        (Kind::Address, &client("192.0.2.1").key_bytes(), "address 192.0.2.1".into()),
+        (Kind::AddressWide, &client("2001:db8::1").key_bytes(), "wide address 2001:db8::/64".into()),
         (Kind::Address, b"odd", "address odd".into()),
         (Kind::Everyone, b"", "everyone".into()),
         (Kind::Consumer, "a\r\n\u{202e}é\0".as_bytes(), "consumer a\\r\\n\\u{202e}é\\0".into()),
@@ -256,4 +256,8 @@ fn parts_are_shown_escaped_and_shortened_and_secrets_are_not_shown() {
         assert_eq!(format!("{part:?}"), *shown, "the debugging form says no more");
         assert!(!format!("{:?}", part.value).contains("s3cr3t"));
     }
+}
+
+fn client(text: &str) -> crate::address::Client {
+    crate::address::Client::of(text.parse().expect("an address"), &crate::address::Prefixes::default())
 }

@@ -42,7 +42,9 @@ pub(crate) fn read<'t>(value: Value<'t>, context: &mut Context<'t>) -> Option<Co
     }
     let Some(max) = max else {
         let finding = Diagnostic::error("cost", value.place(), "this cost has no maximum");
-        context.findings.push(finding.help("add `max`: what a request can say of itself has to end somewhere"));
+        context
+            .findings
+            .push(finding.help("add `max`: what a request can say of itself has to end somewhere"));
         return None;
     };
     let max = max?;
@@ -63,7 +65,11 @@ pub(crate) fn read<'t>(value: Value<'t>, context: &mut Context<'t>) -> Option<Co
             let name = context.parsed(entry.value, kind, header)?;
             let asked = kind == "header";
             let from = CostFrom::Header(name.clone());
-            Some(if asked { Cost::Asked { from, default, max } } else { Cost::Reported { header: name, estimate, max } })
+            Some(if asked {
+                Cost::Asked { from, default, max }
+            } else {
+                Cost::Reported { header: name, estimate, max }
+            })
         }
     }
 }
@@ -76,7 +82,9 @@ fn operations<'t>(map: Value<'t>, kind: Value<'t>, max: u64, context: &mut Conte
     let max_body = match map.get("max_body") {
         None => COST_BODY_DEFAULT,
         Some(value) => context.parsed(value, "max_body", |text| match size(text) {
-            Ok(bytes) if bytes > COST_BODY_MAX => Err(format!("is more than the {COST_BODY_MAX} bytes that may be read")),
+            Ok(bytes) if bytes > COST_BODY_MAX => {
+                Err(format!("is more than the {COST_BODY_MAX} bytes that may be read"))
+            }
             other => other,
         })?,
     };

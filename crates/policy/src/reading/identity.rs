@@ -53,7 +53,8 @@ fn chain<'t>(value: Value<'t>, context: &mut Context<'t>) -> Vec<Vec<Identity>> 
         context.error("too-long", value.place(), message);
     }
     let links: Vec<_> = texts.iter().filter_map(|(text, place)| together(text, *place, context)).collect();
-    let always = |link: &Vec<Identity>| link.iter().all(|part| matches!(part, Identity::Address | Identity::Everyone));
+    let always =
+        |link: &Vec<Identity>| link.iter().all(|part| matches!(part, Identity::Address | Identity::Everyone));
     let early = links.iter().position(always).filter(|at| at.saturating_add(1) < links.len());
     if let Some((_, place)) = early.and_then(|at| texts.get(at.saturating_add(1))) {
         let finding = Diagnostic::error("unreachable-key", *place, "this link is never reached");
@@ -66,7 +67,8 @@ fn chain<'t>(value: Value<'t>, context: &mut Context<'t>) -> Vec<Vec<Identity>> 
 fn together(text: &str, place: Place, context: &mut Context<'_>) -> Option<Vec<Identity>> {
     let parts: Vec<_> = text.split('+').map(str::trim).collect();
     if parts.len() > TOGETHER_MAX {
-        let message = format!("{} identities are joined here, and at most {TOGETHER_MAX} can be", parts.len());
+        let message =
+            format!("{} identities are joined here, and at most {TOGETHER_MAX} can be", parts.len());
         context.error("too-long", place, message);
         return None;
     }
@@ -115,8 +117,9 @@ fn named(kind: &str, name: &str) -> Result<Identity, String> {
 
 /// A header's name.
 pub(crate) fn header(name: &str) -> Result<HeaderName, String> {
-    HeaderName::from_bytes(name.as_bytes())
-        .map_err(|_| format!("`{}` is not a header's name: letters, digits and hyphens", crate::text::shown(name)))
+    HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
+        format!("`{}` is not a header's name: letters, digits and hyphens", crate::text::shown(name))
+    })
 }
 
 /// Where an API key stands: `header:NAME`, `query:NAME`, `cookie:NAME`.

@@ -41,7 +41,8 @@ pub(crate) fn read<'t>(value: Value<'t>, at: &Where, context: &mut Context<'t>) 
         return Limits::List(Vec::new());
     }
     if list.len() > LIMITS_MAX {
-        let message = format!("{} limits stand here, and at most {LIMITS_MAX} can meet one operation", list.len());
+        let message =
+            format!("{} limits stand here, and at most {LIMITS_MAX} can meet one operation", list.len());
         context.error("too-many", value.place(), message);
         return Limits::List(Vec::new());
     }
@@ -65,7 +66,9 @@ fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> Option<Poli
     if let Some(text) = map.text().filter(|_| !map.is_null()) {
         let message = format!("`{}` is not a limit", crate::text::shown(text));
         let finding = Diagnostic::error("type", map.place(), message);
-        context.findings.push(finding.help("write `none` alone to switch limits off, or a map with `algorithm`"));
+        context
+            .findings
+            .push(finding.help("write `none` alone to switch limits off, or a map with `algorithm`"));
         return None;
     }
     let map = context.map(map, "a limit")?;
@@ -147,7 +150,8 @@ fn words<'t>(map: Value<'t>, limit: &mut PolicyLimit, context: &mut Context<'t>)
 
 /// `allow`, `deny`, `local`, `local 1/4`.
 fn store_fails(text: &str) -> Result<StoreFails, String> {
-    let wrong = || "is not a known rule: write `allow`, `deny`, `local`, or `local 1/4` for a share".to_owned();
+    let wrong =
+        || "is not a known rule: write `allow`, `deny`, `local`, or `local 1/4` for a share".to_owned();
     match text {
         "allow" => Ok(StoreFails::Allow),
         "deny" => Ok(StoreFails::Deny),
@@ -170,7 +174,8 @@ fn texts<'t>(map: Value<'t>, limit: &mut PolicyLimit, context: &mut Context<'t>)
     {
         // It becomes a string of a structured field.
         if name.is_empty() || !name.bytes().all(|byte| (0x20..0x7f).contains(&byte)) {
-            let finding = Diagnostic::error("name", value.place(), "a name is printable ASCII: it stands in a header");
+            let finding =
+                Diagnostic::error("name", value.place(), "a name is printable ASCII: it stands in a header");
             context.findings.push(finding);
         } else {
             limit.name = name.into();
@@ -194,7 +199,11 @@ fn tiers<'t>(map: Value<'t>, limit: &mut PolicyLimit, context: &mut Context<'t>)
     let Some(tiers) = context.map(value, "`tier_overrides`") else { return };
     let count = tiers.entries().count();
     if count > TIERS_MAX {
-        context.error("too-many", value.place(), format!("{count} tiers have numbers here, and at most {TIERS_MAX} can"));
+        context.error(
+            "too-many",
+            value.place(),
+            format!("{count} tiers have numbers here, and at most {TIERS_MAX} can"),
+        );
         return;
     }
     for entry in tiers.entries() {

@@ -16,10 +16,13 @@ use crate::reading::openapi::OPERATIONS_MAX;
 /// Reads the native file itself. The OpenAPI documents that it names are read by themselves: see [`documents`].
 pub(crate) fn read<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Draft> {
     let root = context.map(root, "a Tollgate file")?;
-    context.unknown_fields(root, &[NATIVE, SETTINGS], "a Tollgate file");
     match root.get("tollgate") {
         None => {
-            let finding = Diagnostic::error("version", root.place(), "this is neither a Tollgate file nor an OpenAPI document");
+            let finding = Diagnostic::error(
+                "version",
+                root.place(),
+                "this is neither a Tollgate file nor an OpenAPI document",
+            );
             context.findings.push(finding.help("begin it with `tollgate: 1` or `openapi: 3.1.0`"));
             return None;
         }
@@ -27,19 +30,28 @@ pub(crate) fn read<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Dra
             context.word(version, "tollgate", &["1"])?;
         }
     }
-    let mut draft = Draft::new(root.tree.file, String::new());
+    context.unknown_fields(root, &[NATIVE, SETTINGS], "a Tollgate file");
+    let mut draft = Draft::new(String::new());
     draft.root = limits(root, &Where::Root, &mut draft, context);
     tags(root, &mut draft, context);
     if let Some(routes) = root.get("routes") {
         if !routes.is_list() {
-            context.error("type", routes.place(), format!("`routes` has to be a list, and this is {}", routes.what()));
+            context.error(
+                "type",
+                routes.place(),
+                format!("`routes` has to be a list, and this is {}", routes.what()),
+            );
         }
         for (index, route) in routes.items().enumerate().take(OPERATIONS_MAX) {
             self::route(route, index, &mut draft, context);
         }
         let count = routes.items().count();
         if count > OPERATIONS_MAX {
-            context.error("too-many", routes.place(), format!("there are {count} routes, and at most {OPERATIONS_MAX} are read"));
+            context.error(
+                "too-many",
+                routes.place(),
+                format!("there are {count} routes, and at most {OPERATIONS_MAX} are read"),
+            );
         }
     }
     Some(draft)
@@ -67,7 +79,8 @@ fn tags<'t>(root: Value<'t>, draft: &mut Draft, context: &mut Context<'t>) {
         context.unknown_fields(map, &[TAG], &what);
         let name = entry.key.to_owned();
         let limits = limits(map, &Where::Tag(name.clone()), draft, context);
-        let owner = map.get("owner").and_then(|value| context.text(value, "owner", NAME_CHARS_MAX)).map(Into::into);
+        let owner =
+            map.get("owner").and_then(|value| context.text(value, "owner", NAME_CHARS_MAX)).map(Into::into);
         let reviewers = map.get("reviewers").map(|value| context.texts(value, "reviewers", NAME_CHARS_MAX));
         let reviewers = reviewers.unwrap_or_default().into_iter().map(|(name, _)| name.to_owned()).collect();
         draft.tags.push(Tag { name, place: entry.key_at, limits, owner, reviewers });
@@ -79,7 +92,9 @@ fn route<'t>(value: Value<'t>, index: usize, draft: &mut Draft, context: &mut Co
     context.unknown_fields(map, &[ROUTE], "a route");
     let Some(path) = map.get("path") else {
         let finding = Diagnostic::error("missing-field", map.place(), "this route has no `path`");
-        context.findings.push(finding.help("add one, such as `path: /reports/{id}`, or `/{rest*}` for every path"));
+        context
+            .findings
+            .push(finding.help("add one, such as `path: /reports/{id}`, or `/{rest*}` for every path"));
         return;
     };
     let Some(template) = context.text(path, "path", PATH_CHARS_MAX) else { return };
@@ -131,7 +146,8 @@ fn methods<'t>(value: Value<'t>, context: &mut Context<'t>) -> Vec<String> {
         let token = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-');
         if !token {
             let message = format!("`{}` is not a method", crate::text::shown(text));
-            let help = format!("methods are upper case: `{}`", crate::text::shown(&text.to_ascii_uppercase()));
+            let help =
+                format!("methods are upper case: `{}`", crate::text::shown(&text.to_ascii_uppercase()));
             context.findings.push(Diagnostic::error("method", place, message).help(help));
         } else if !methods.iter().any(|method| method == text) {
             methods.push(text.to_owned());

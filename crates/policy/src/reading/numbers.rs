@@ -23,7 +23,9 @@ pub(crate) fn read<'t>(map: Value<'t>, context: &mut Context<'t>) -> Option<Writ
                 context.parsed(value, name, seconds).map(|length| written.window = Some(Span::Length(length)))
             }
             "window" => context.parsed(value, name, span).map(|span| written.window = Some(span)),
-            "utc_offset" => context.parsed(value, name, utc_offset).map(|offset| written.utc_offset = Some(offset)),
+            "utc_offset" => {
+                context.parsed(value, name, utc_offset).map(|offset| written.utc_offset = Some(offset))
+            }
             "buckets" => context.parsed(value, name, whole).map(|number| written.buckets = Some(number)),
             "max_wait" => context.parsed(value, name, duration).map(|wait| written.max_wait = Some(wait)),
             "max_hold" => context.parsed(value, name, duration).map(|hold| written.max_hold = Some(hold)),
@@ -72,12 +74,16 @@ pub(crate) fn build<'t>(
         .or_else(|| if field == "capacity" { at("refill_rate") } else { None })
         .unwrap_or_else(|| map.place());
     let help = match &error {
-        NumbersError::Missing { field, .. } => Some(format!("add `{field}`, such as `{field}: {}`", example(field))),
+        NumbersError::Missing { field, .. } => {
+            Some(format!("add `{field}`, such as `{field}: {}`", example(field)))
+        }
         NumbersError::Foreign { algorithm, .. } => {
             let fields: Vec<_> = algorithm.needs().iter().chain(algorithm.may_have()).copied().collect();
             Some(format!("its numbers are {}", fields.join(", ")))
         }
-        NumbersError::CalendarWindow { .. } => Some("write a length such as `30 days`, or take fixed_window".into()),
+        NumbersError::CalendarWindow { .. } => {
+            Some("write a length such as `30 days`, or take fixed_window".into())
+        }
         NumbersError::OffsetWithoutCalendar | NumbersError::OutOfRange { .. } => None,
     };
     let mut finding = Diagnostic::error("numbers", place, error.to_string());

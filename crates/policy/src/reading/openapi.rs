@@ -40,7 +40,7 @@ pub(crate) fn read<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Dra
     let root = context.map(root, "an OpenAPI document")?;
     version(root, context)?;
     let title = root.get("info").and_then(|info| info.get("title")).and_then(Value::text).unwrap_or("");
-    let mut draft = Draft::new(root.tree.file, title.chars().take(NAME_CHARS_MAX).collect());
+    let mut draft = Draft::new(title.chars().take(NAME_CHARS_MAX).collect());
     draft.root = extension(root, &Where::Root, &mut draft, context);
     tags(root, &mut draft, context);
     let (schemes, names) = schemes(root, context);
@@ -49,7 +49,11 @@ pub(crate) fn read<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Dra
     let whole = Whole { bases, schemes, names, security };
     draft.api_key = whole.places(None);
     let Some(paths) = root.get("paths") else {
-        let finding = Diagnostic::warning("no-paths", root.place(), "this document has no `paths`: it names no operation");
+        let finding = Diagnostic::warning(
+            "no-paths",
+            root.place(),
+            "this document has no `paths`: it names no operation",
+        );
         context.findings.push(finding);
         return Some(draft);
     };
@@ -65,7 +69,11 @@ pub(crate) fn read<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Dra
     }
     if draft.operations.len() > OPERATIONS_MAX {
         let count = draft.operations.len();
-        context.error("too-many", paths.place(), format!("the document has {count} operations, and at most {OPERATIONS_MAX} are read"));
+        context.error(
+            "too-many",
+            paths.place(),
+            format!("the document has {count} operations, and at most {OPERATIONS_MAX} are read"),
+        );
         return None;
     }
     stray_limits(root, context);
@@ -84,19 +92,32 @@ fn version<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<()> {
         return Some(());
     }
     let message = format!("OpenAPI `{}` is not a version that is read", crate::text::shown(text));
-    context.findings.push(Diagnostic::error("version", value.place(), message).help("write 3.0.x or 3.1.x, with all three numbers"));
+    context.findings.push(
+        Diagnostic::error("version", value.place(), message)
+            .help("write 3.0.x or 3.1.x, with all three numbers"),
+    );
     None
 }
 
 /// The limits of a place, and complaints about what was probably meant to be limits.
-fn extension<'t>(map: Value<'t>, at: &Where, draft: &mut Draft, context: &mut Context<'t>) -> Option<LimitsAt> {
+fn extension<'t>(
+    map: Value<'t>,
+    at: &Where,
+    draft: &mut Draft,
+    context: &mut Context<'t>,
+) -> Option<LimitsAt> {
     for entry in map.entries().filter(|entry| entry.key != EXTENSION && entry.key != "x-tollgate") {
         if entry.key == "<<" {
             let message = "merge keys are not part of YAML 1.2, and are not followed";
-            context.findings.push(Diagnostic::error("merge-key", entry.key_at, message).help("write it out, or use $ref"));
+            context.findings.push(
+                Diagnostic::error("merge-key", entry.key_at, message).help("write it out, or use $ref"),
+            );
         } else if looks_like_extension(entry.key) {
             let message = format!("`{}` is not read as a limit", crate::text::shown(entry.key));
-            context.findings.push(Diagnostic::error("unknown-field", entry.key_at, message).help("did you mean `x-rate-limit`?"));
+            context.findings.push(
+                Diagnostic::error("unknown-field", entry.key_at, message)
+                    .help("did you mean `x-rate-limit`?"),
+            );
         }
     }
     let limits = limit::read(map.get(EXTENSION)?, at, context);
@@ -122,7 +143,8 @@ fn tags<'t>(root: Value<'t>, draft: &mut Draft, context: &mut Context<'t>) {
         let limits = extension(tag, &Where::Tag(name.into()), draft, context);
         let owner = tag.get("x-owner").and_then(|value| context.text(value, "x-owner", NAME_CHARS_MAX));
         let owner = owner.map(Into::into);
-        let reviewers = tag.get("x-reviewers").map(|value| context.texts(value, "x-reviewers", NAME_CHARS_MAX));
+        let reviewers =
+            tag.get("x-reviewers").map(|value| context.texts(value, "x-reviewers", NAME_CHARS_MAX));
         let reviewers = reviewers.unwrap_or_default().into_iter().map(|(name, _)| name.to_owned()).collect();
         draft.tags.push(Tag { name: name.into(), place: tag.place(), limits, owner, reviewers });
     }
@@ -135,14 +157,23 @@ fn schemes<'t>(root: Value<'t>, context: &mut Context<'t>) -> (HashMap<String, K
     for entry in schemes.into_iter().flat_map(Value::entries) {
         let Some(scheme) = context.resolve(entry.value) else { continue };
         let text = |field: &str| scheme.get(field).and_then(Value::text);
-        let (Some("apiKey"), Some(place), Some(name)) = (text("type"), text("in"), text("name")) else { continue };
-        match key_place(&format!("{place}:{name}")) {
-            Ok(found) => {
-                places.insert(entry.key.to_owned(), found);
-                names.push(entry.key.to_owned());
-            }
-            Err(why) => context.error("security-scheme", scheme.place(), format!("this API key {why}")),
-        }
+        let (Some("apiKey"), Some(place), Some(name)) = (text("type"), text("in"), text("name")) else {
+            continue;
+        };
+        let Ok(found) = key_place(&format!("{place}:{name}")) else {
+            let message = format!(
+                "an API key cannot stand in `{}: {}`",
+                crate::text::shown(place),
+                crate::text::shown(name)
+            );
+            let finding = Diagnostic::error("security-scheme", scheme.place(), message);
+            context
+                .findings
+                .push(finding.help("`in` is one of header, query and cookie, and `name` is its name"));
+            continue;
+        };
+        places.insert(entry.key.to_owned(), found);
+        names.push(entry.key.to_owned());
     }
     (places, names)
 }

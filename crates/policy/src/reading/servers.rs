@@ -29,7 +29,8 @@ pub(crate) fn base_paths<'t>(map: Value<'t>, context: &mut Context<'t>) -> Optio
         }
     }
     if bases.len() > BASES_MAX {
-        let message = format!("these servers have {} base paths, and at most {BASES_MAX} are read", bases.len());
+        let message =
+            format!("these servers have {} base paths, and at most {BASES_MAX} are read", bases.len());
         context.error("too-many", servers.place(), message);
         bases.truncate(BASES_MAX);
     }
@@ -47,14 +48,17 @@ fn spelled_out<'t>(url: &str, server: Value<'t>, context: &mut Context<'t>) -> V
     while let Some((name, _)) = done.first().and_then(|first| first.split_once('{')?.1.split_once('}')) {
         let name = name.to_owned();
         let variable = server.get("variables").and_then(|variables| variables.get(&name));
-        let listed: Vec<_> = variable.and_then(|variable| variable.get("enum")).into_iter().flat_map(Value::items).collect();
+        let listed: Vec<_> =
+            variable.and_then(|variable| variable.get("enum")).into_iter().flat_map(Value::items).collect();
         let default = variable.and_then(|variable| variable.get("default"));
         let mut values: Vec<_> = listed.into_iter().chain(default).filter_map(Value::text).collect();
         values.dedup();
         if values.is_empty() || done.len().saturating_mul(values.len()) > BASES_MAX.saturating_mul(2) {
             let message = format!("the variable `{}` of this server has no value", crate::text::shown(&name));
             let finding = Diagnostic::error("server-variable", server.place(), message);
-            context.findings.push(finding.help("give it a `default` under `variables`, and few enough in `enum`"));
+            context
+                .findings
+                .push(finding.help("give it a `default` under `variables`, and few enough in `enum`"));
             return Vec::new();
         }
         let hole = format!("{{{name}}}");

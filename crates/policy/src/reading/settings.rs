@@ -123,7 +123,8 @@ fn jwt<'t>(value: Value<'t>, here: &str, context: &mut Context<'t>) -> Option<Jw
     let map = context.map(value, "`jwt`")?;
     context.unknown_fields(map, &[JWT], "`jwt`");
     let Some(jwks) = map.get("jwks") else {
-        let finding = Diagnostic::error("missing-field", map.place(), "`jwt` has no `jwks`: nothing could be verified");
+        let finding =
+            Diagnostic::error("missing-field", map.place(), "`jwt` has no `jwks`: nothing could be verified");
         context.findings.push(finding.help("name the file with the keys, such as `jwks: jwks.json`"));
         return None;
     };
@@ -172,7 +173,9 @@ fn addresses<'t>(value: Value<'t>, settings: &mut Settings, context: &mut Contex
     let Some(map) = context.map(value, "`addresses`") else { return };
     context.unknown_fields(map, &[ADDRESSES], "`addresses`");
     let mut number = |field: &str| map.get(field).and_then(|value| context.parsed(value, field, whole));
-    let bits = |number: Option<u64>, default: u8| number.map_or(default, |bits| u8::try_from(bits).unwrap_or(u8::MAX));
+    let bits = |number: Option<u64>, default: u8| {
+        number.map_or(default, |bits| u8::try_from(bits).unwrap_or(u8::MAX))
+    };
     let ipv4 = bits(number("ipv4_prefix"), settings.prefixes.ipv4());
     let ipv6 = bits(number("ipv6_prefix"), settings.prefixes.ipv6());
     let wide = number("ipv6_wide_prefix").map(|wide| bits(Some(wide), 0));
@@ -182,7 +185,9 @@ fn addresses<'t>(value: Value<'t>, settings: &mut Settings, context: &mut Contex
         Err(error) => context.error("addresses", map.place(), error.to_string()),
     }
     match multiple {
-        Some(0) => context.error("addresses", map.place(), "a wide budget of 0 times the limit refuses everything"),
+        Some(0) => {
+            context.error("addresses", map.place(), "a wide budget of 0 times the limit refuses everything")
+        }
         Some(multiple) => settings.wide_multiple = multiple,
         None => {}
     }

@@ -25,9 +25,9 @@ impl RouterBuilder {
             return Ok(Added::Same(there));
         }
         Meeting { trie: &self.trie, comparisons: &mut self.comparisons }.check(segments)?;
-        let added = self.trie.insert(segments)?;
+        let id = self.trie.insert(segments)?;
         self.segments.push(segments.clone());
-        Ok(added)
+        Ok(Added::New(id))
     }
 
     /// The router for all that was added.
@@ -46,9 +46,13 @@ impl RouterBuilder {
         let mut trie = Trie::new(Case::Ignored);
         let mut members: Vec<Vec<u32>> = Vec::new();
         for (segments, id) in self.segments.iter().zip(0..) {
-            match trie.insert(&fold(segments))? {
-                Added::New(_) => members.push(vec![id]),
-                Added::Same(group) => members[group as usize].push(id),
+            let folded = fold(segments);
+            match members.get_mut(trie.get(&folded) as usize) {
+                Some(group) => group.push(id),
+                None => {
+                    trie.insert(&folded)?;
+                    members.push(vec![id]);
+                }
             }
         }
         let count = |group: u32| members.get(group as usize).map_or(0, |ids| ids.len() as u64);

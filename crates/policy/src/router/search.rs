@@ -6,36 +6,65 @@ use super::words::Words;
 use crate::path::SEGMENTS_MAX;
 use crate::template::{Case, between, whole};
 
+/// What [`Router::steps`](super::Router::steps) bounds is counted in tests, so that the bound is seen to hold.
+#[cfg(test)]
+fn count_step() {
+    STEPS.set(STEPS.get() + 1);
+}
+
+#[cfg(not(test))]
+const fn count_step() {}
+
+#[cfg(test)]
+thread_local! {
+    pub(super) static STEPS: core::cell::Cell<u64> = const { core::cell::Cell::new(0) };
+}
+
 /// A path in its segments, each looked up once.
 struct Segments<'p> {
-    texts: [&'p [u8]; SEGMENTS_MAX],
+    path: &'p [u8],
+    /// Where each begins and ends. Small numbers, since all of it is written for every search.
+    ranges: [(u16, u16); SEGMENTS_MAX],
     words: [u32; SEGMENTS_MAX],
     count: usize,
 }
 
 impl<'p> Segments<'p> {
-    /// Nothing, if it is no normalised path.
-    fn split(path: &'p str, words: &Words) -> Option<Self> {
-        let mut split = Self { texts: [&[]; SEGMENTS_MAX], words: [NONE; SEGMENTS_MAX], count: 0 };
-        for mut text in path.strip_prefix('/')?.as_bytes().split(|byte| *byte == b'/') {
+    const fn none(path: &'p str) -> Self {
+        let (ranges, words) = ([(0, 0); SEGMENTS_MAX], [NONE; SEGMENTS_MAX]);
+        Self { path: path.as_bytes(), ranges, words, count: 0 }
+    }
+
+    /// Splits the path; returns nothing if it is not normalised.
+    fn split(&mut self, words: &Words) -> Option<()> {
+        let mut begin = 1;
+        for mut text in self.path.strip_prefix(b"/")?.split(|byte| *byte == b'/') {
+            let next = begin + text.len() + 1;
             if words.case() == Case::Ignored {
                 text = text.split(|byte| *byte == b';').next().unwrap_or_default();
-                if text.is_empty() {
-                    continue;
-                }
             }
-            *split.texts.get_mut(split.count)? = text;
-            *split.words.get_mut(split.count)? = words.find(text);
-            split.count += 1;
+            if words.case() == Case::Kept || !text.is_empty() {
+                let range = (u16::try_from(begin).ok()?, u16::try_from(begin + text.len()).ok()?);
+                *self.ranges.get_mut(self.count)? = range;
+                *self.words.get_mut(self.count)? = words.find(text);
+                self.count += 1;
+            }
+            begin = next;
         }
-        Some(split)
+        Some(())
+    }
+
+    fn text(&self, at: usize) -> Option<&'p [u8]> {
+        let (begin, end) = *self.ranges.get(at)?;
+        self.path.get(usize::from(begin)..usize::from(end))
     }
 }
 
 impl Table {
     /// Calls `accept` with the templates that match, nearest first, until it returns something.
     pub(super) fn search<R>(&self, path: &str, accept: &mut impl FnMut(u32) -> Option<R>) -> Option<R> {
-        let segments = Segments::split(path, &self.words)?;
+        let mut segments = Segments::none(path);
+        segments.split(&self.words)?;
         self.descend(0, &segments, 0, accept)
     }
 
@@ -49,6 +78,7 @@ impl Table {
         accept: &mut impl FnMut(u32) -> Option<R>,
     ) -> Option<R> {
         let node = self.nodes.get(place as usize)?;
+        count_step();
         let left = path.count - at;
         // Most branches that lead nowhere are too long or too short, which one bit says.
         let reaches = u32::try_from(left).ok().and_then(|left| node.lengths.checked_shr(left));
@@ -58,7 +88,7 @@ impl Table {
         if left == 0 {
             return if node.here == NONE { None } else { accept(node.here) };
         }
-        let (text, word) = (*path.texts.get(at)?, *path.words.get(at)?);
+        let (text, word) = (path.text(at)?, *path.words.get(at)?);
         if word != NONE && node.literals {
             let child = self.edges.find(place, word);
             if child != NONE
@@ -71,7 +101,9 @@ impl Table {
             return None;
         }
         for form in self.forms_of(node) {
+            count_step();
             for pattern in self.bucket(form, text) {
+                count_step();
                 if self.fits(form, pattern, text)
                     && let Some(found) = self.descend(pattern.child, path, at + 1, accept)
                 {

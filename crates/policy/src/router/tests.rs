@@ -4,6 +4,7 @@ mod agree;
 mod limits;
 mod table;
 
+use super::search::STEPS;
 use super::{Added, Loose, Router, RouterBuilder, RouterError};
 use crate::template::{Tail, Template};
 
@@ -23,27 +24,24 @@ fn router(texts: &[&str]) -> Router {
     builder.build(Loose::Yes).unwrap()
 }
 
-/// All ids, in the order in which they are offered.
+/// All ids, in the order in which they are offered; never in more steps than the router promises.
 fn strictly(router: &Router, path: &str) -> Vec<u32> {
-    let mut ids = Vec::new();
-    assert_eq!(
-        router.find(path, |id| -> Option<()> {
-            ids.push(id);
-            None
-        }),
-        None
-    );
-    ids
+    offered(router, |all| router.find(path, all))
 }
 
 fn loosely(router: &Router, path: &str) -> Vec<u32> {
+    offered(router, |all| router.find_loosely(path, all))
+}
+
+fn offered(router: &Router, find: impl FnOnce(&mut dyn FnMut(u32) -> Option<()>) -> Option<()>) -> Vec<u32> {
     let mut ids = Vec::new();
-    assert_eq!(
-        router.find_loosely(path, |id| -> Option<()> {
-            ids.push(id);
-            None
-        }),
+    let before = STEPS.get();
+    let found = find(&mut |id| {
+        ids.push(id);
         None
-    );
+    });
+    assert_eq!(found, None);
+    let steps = STEPS.get() - before + ids.len() as u64;
+    assert!(steps <= router.steps(), "{steps} steps, more than {}", router.steps());
     ids
 }

@@ -2,7 +2,7 @@
 
 use super::edges::Edges;
 use super::words::Words;
-use super::{Added, PATTERNS_MAX, RouterError, TEMPLATES_MAX};
+use super::{PATTERNS_MAX, RouterError, TEMPLATES_MAX};
 use crate::template::{Case, Pattern, Segment};
 
 /// No template, no node, no text.
@@ -103,12 +103,8 @@ impl Trie {
         self.node(node).here
     }
 
-    /// Adds a template, unless it is there. It is not checked for ambiguity.
-    pub(super) fn insert(&mut self, segments: &[Segment]) -> Result<Added, RouterError> {
-        let there = self.get(segments);
-        if there != NONE {
-            return Ok(Added::Same(there));
-        }
+    /// Adds a template that is not there. It is not checked for ambiguity. If it is refused, nothing has changed.
+    pub(super) fn insert(&mut self, segments: &[Segment]) -> Result<u32, RouterError> {
         if self.count == TEMPLATES_MAX {
             return Err(RouterError::TooManyTemplates);
         }
@@ -125,7 +121,7 @@ impl Trie {
             _ => branch.here = id,
         }
         self.count += 1;
-        Ok(Added::New(id))
+        Ok(id)
     }
 
     /// The node after a segment, which is new if it must be.
@@ -144,6 +140,7 @@ impl Trie {
                 self.edges.insert(node, word, child);
             }
             Segment::Pattern(pattern) => {
+                // Only at the first new node can there be others, so nothing was added before this.
                 if branch.patterns.len() == PATTERNS_MAX {
                     return Err(RouterError::TooManyPatterns);
                 }

@@ -43,7 +43,8 @@ fn tangled(levels: u32) -> RouterBuilder {
 #[test]
 fn a_search_has_at_most_so_many_steps() {
     let router = tangled(10).build(Loose::Yes).unwrap();
-    assert!(router.steps() <= STEPS_MAX);
+    // One more level would be too many.
+    assert!((STEPS_MAX / 2..=STEPS_MAX).contains(&router.steps()), "{}", router.steps());
     assert_eq!(strictly(&router, &"/a".repeat(10)).len(), 1024);
     assert_eq!(tangled(11).build(Loose::No).err(), Some(RouterError::TooTangled));
 }

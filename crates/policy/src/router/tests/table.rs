@@ -2,10 +2,12 @@
 
 use super::{Added, Loose, RouterBuilder, RouterError, add, loosely, router, strictly};
 
+/// A path, and the templates that match it, nearest first.
+type Found<'a> = (&'a str, &'a [u32]);
+
 #[test]
 fn the_nearest_template_comes_first() {
-    // For each path the templates that match it, nearest first.
-    let table: &[(&[&str], &[(&str, &[u32])])] = &[
+    let table: &[(&[&str], &[Found])] = &[
         (
             &["/a/{x}", "/a/b", "/{x}/b", "/{x}/{y}", "/{rest*}", "/a/{rest*}"],
             &[
@@ -49,7 +51,7 @@ fn the_nearest_template_comes_first() {
 #[test]
 fn a_trailing_slash_is_another_path() {
     let router = router(&["/", "/a", "/a/", "/b/{x}", "/c/{x}/", "/d/{rest*}"]);
-    let table: &[(&str, &[u32])] = &[
+    let table: &[Found] = &[
         ("/", &[0]),
         ("/a", &[1]),
         ("/a/", &[2]),
@@ -86,7 +88,7 @@ fn the_search_goes_on_until_one_is_accepted() {
 fn lenient_servers_cannot_be_used_to_get_round_a_limit() {
     let router =
         router(&["/login", "/", "/Files/{name}.JSON", "/map;v=1/{x};y={z}", "/LOGIN/", "/{x}/Deep/{rest*}"]);
-    let table: &[(&str, &[u32])] = &[
+    let table: &[Found] = &[
         ("/login", &[0, 4]),
         ("/LOGIN", &[0, 4]),
         ("/login/", &[0, 4]),

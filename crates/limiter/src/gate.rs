@@ -1,0 +1,160 @@
+//! A policy in force: a request's facts in, one verdict out, charged whole or not at all. No HTTP, no answers to clients.
+
+use std::fmt;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use tollgate_core::{Limit, Mode};
+use tollgate_policy::{BadRequest, Budget, Directory, Facts, Hits, Matched, Policy, Variant};
+
+use crate::{HitError, Limiter, NamedLimit, Verdict};
+
+/// A policy in force on a limiter.
+///
+/// It is one value that does not change: a new policy, or a new consumers file, makes a new gate on the same limiter, and
+/// keys keep what they have used, because a limit's identity is its name. Cheap to share; ask it from any number of threads.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tollgate::{Gate, Limiter};
+/// use tollgate_policy::{Hits, Policy, Request, Scratch};
+///
+/// let policy = Policy::parse("tollgate.yaml", "
+/// tollgate: 1
+/// rate_limit: { algorithm: token_bucket, capacity: 2, refill_rate: 0.1 }
+/// routes: [{ path: '/reports/{id}' }]
+/// ")?;
+/// let gate = Gate::new(Limiter::new()?, Arc::new(policy), None);
+///
+/// let (mut scratch, mut hits, headers) = (Scratch::default(), Hits::default(), http::HeaderMap::new());
+/// let request = Request {
+///     method: "GET",
+///     target: "/reports/7",
+///     headers: &headers,
+///     authority: None,
+///     peer: "203.0.113.9".parse()?,
+///     now: tollgate::Micros::ZERO,
+/// };
+/// let facts = gate.policy().facts(&request, &mut scratch)?;
+/// let granted = [(); 3].map(|()| gate.check(&facts, &mut hits).map(|passage| passage.granted()));
+/// assert_eq!(granted, [Ok(true), Ok(true), Ok(false)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Gate {
+    limiter: Limiter,
+    policy: Arc<Policy>,
+    directory: Option<Arc<Directory>>,
+    /// For each set of numbers, the policy's first and then the directory's; `None` where nothing is charged.
+    limits: Vec<Option<NamedLimit>>,
+}
+
+/// What a gate says to a request.
+#[derive(Clone, Debug)]
+#[must_use = "whether it was granted is the point"]
+pub struct Passage {
+    /// What the request means.
+    pub matched: Matched,
+    /// The verdict; its answers are in the order of [`Hits::charges`]. `None` if no limit meets the request.
+    pub verdict: Option<Verdict>,
+}
+
+impl Passage {
+    /// Whether no limit stands in the way. A request that [nothing](Matched::Nothing) is meant by is not limited, and not for a
+    /// gate to judge.
+    #[must_use]
+    pub fn granted(&self) -> bool {
+        self.verdict.as_ref().is_none_or(Verdict::granted)
+    }
+}
+
+/// Why a gate was not asked: the request is wrong, and nothing was charged.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NotAsked {
+    /// It is refused before any limit.
+    BadRequest(BadRequest),
+    /// Its hits are.
+    Hit(HitError),
+}
+
+impl fmt::Display for NotAsked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BadRequest(bad) => write!(f, "{bad}"),
+            Self::Hit(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for NotAsked {}
+
+impl Gate {
+    /// Puts a policy in force. Without a directory, a consumers file that the policy names is not known, and its keys are
+    /// what clients say.
+    #[must_use]
+    pub fn new(limiter: Limiter, policy: Arc<Policy>, directory: Option<Arc<Directory>>) -> Self {
+        let extra = directory.as_ref().map_or(&[][..], |directory| directory.variants());
+        let variants = policy.variants().iter().chain(extra);
+        let limits = variants.map(|variant| named(&limiter, &policy, variant)).collect();
+        Self { limiter, policy, directory, limits }
+    }
+
+    /// The policy.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// The consumers, if they are known.
+    #[must_use]
+    pub fn directory(&self) -> Option<&Directory> {
+        self.directory.as_deref()
+    }
+
+    /// The limiter.
+    #[must_use]
+    pub const fn limiter(&self) -> &Limiter {
+        &self.limiter
+    }
+
+    /// Charges a request. What it was charged is in `hits` afterwards.
+    ///
+    /// # Errors
+    /// When the request is wrong. Then nothing was charged.
+    pub fn check(&self, facts: &Facts<'_>, hits: &mut Hits) -> Result<Passage, NotAsked> {
+        let matched = self.policy.matched(facts);
+        self.policy.hits(facts, matched, self.directory(), hits).map_err(NotAsked::BadRequest)?;
+        let charges = hits.charges().iter().filter_map(|charge| {
+            let limit = self.limits.get(charge.variant as usize)?.as_ref()?;
+            let hit = limit.hit(hits.key(charge)).cost(charge.cost);
+            Some(if charge.mode == Mode::Shadow { hit.shadow() } else { hit })
+        });
+        let charges: SmallVec<[_; 4]> = charges.collect();
+        if charges.is_empty() {
+            return Ok(Passage { matched, verdict: None });
+        }
+        let verdict = self.limiter.charge(&charges).map_err(NotAsked::Hit)?;
+        Ok(Passage { matched, verdict: Some(verdict) })
+    }
+}
+
+/// The limiter's limit for a set of numbers. Wider budgets have names, and so keys, of their own.
+fn named(limiter: &Limiter, policy: &Policy, variant: &Variant) -> Option<NamedLimit> {
+    let limit = variant.numbers.limit().filter(|limit| *limit != Limit::Unlimited)?;
+    let name = &policy.limits().get(variant.limit as usize)?.name;
+    Some(match variant.budget {
+        Budget::Own => limiter.limit(name, limit),
+        Budget::AddressCeiling => limiter.limit(&format!("{name} (address)"), limit),
+        Budget::WideAddress => limiter.limit(&format!("{name} (wide address)"), limit),
+    })
+}
+
+impl fmt::Debug for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Gate({} operations, {} limits)",
+            self.policy.operations().len(),
+            self.policy.limits().len()
+        )
+    }
+}

@@ -1,0 +1,44 @@
+//! What a request costs under a limit: said before the work, or after it. What it is charged to is decided elsewhere.
+
+use http::HeaderName;
+
+use crate::asking::Asking;
+use crate::found::Found;
+use crate::model::{Cost, CostFrom, PolicyLimit};
+use crate::quantity::whole;
+use crate::request::BadRequest;
+use crate::{header, query};
+
+/// What the request costs under a limit.
+pub(crate) fn of(limit: &PolicyLimit, asking: &mut Asking<'_>) -> Result<u64, BadRequest> {
+    let (from, default, max) = match &limit.cost {
+        Cost::Fixed(cost) => return Ok(*cost),
+        Cost::Reported { estimate, .. } => return Ok(*estimate),
+        // A body that was not counted costs the most.
+        Cost::Operations { max, .. } => return Ok(asking.facts.body_operations.unwrap_or(*max).min(*max)),
+        Cost::Asked { from, default, max } => (from, *default, *max),
+    };
+    let found = match from {
+        CostFrom::Header(name) => header::find(asking.facts.headers, name),
+        CostFrom::Query(name) => query::find(asking.facts.query.unwrap_or(""), name, &mut asking.room),
+    };
+    let said = match found {
+        Found::Missing => return Ok(default),
+        Found::One(text) => std::str::from_utf8(text).ok().and_then(|text| whole(text).ok()),
+        Found::Empty | Found::Repeated | Found::Malformed => None,
+    };
+    let wrong = || BadRequest::Cost { limit: limit.name.clone(), max };
+    said.filter(|cost| *cost <= max).ok_or_else(wrong)
+}
+
+/// The header in which the upstream says afterwards what a request cost, and the most that is charged for it.
+impl PolicyLimit {
+    /// Where the true cost is said afterwards.
+    #[must_use]
+    pub const fn reported_in(&self) -> Option<(&HeaderName, u64)> {
+        match &self.cost {
+            Cost::Reported { header, max, .. } => Some((header, *max)),
+            Cost::Fixed(_) | Cost::Asked { .. } | Cost::Operations { .. } => None,
+        }
+    }
+}

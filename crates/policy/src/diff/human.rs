@@ -1,0 +1,55 @@
+//! A difference for people at a terminal: aligned tables, plain text. Colours are added by whoever prints it.
+
+use super::{Diff, cells};
+
+impl Diff {
+    /// For people at a terminal: a summary, then operations, limits, settings and approvals, as far as there are some.
+    #[must_use]
+    pub fn human(&self) -> String {
+        let mut out = format!("{}\n", cells::summary(self));
+        let operations: Vec<Vec<String>> =
+            self.operations.iter().map(|row| cells::operation(row).to_vec()).collect();
+        table(&mut out, &cells::OPERATION_HEADS, &operations);
+        if let Some(more) = cells::left_out(self) {
+            out.push_str(&format!("{more}\n"));
+        }
+        let limits: Vec<Vec<String>> =
+            self.limits.iter().flat_map(cells::limit).map(|row| row.to_vec()).collect();
+        table(&mut out, &cells::LIMIT_HEADS, &limits);
+        let settings: Vec<Vec<String>> =
+            self.settings.iter().map(|sentence| vec![sentence.clone()]).collect();
+        table(&mut out, &["Settings"], &settings);
+        let approvals = self.approvals.iter().map(|approval| {
+            let why: Vec<String> = approval.why.iter().map(|name| crate::text::shown(name)).collect();
+            vec![crate::text::shown(&approval.who), why.join(", ")]
+        });
+        table(&mut out, &["Approval", "Because of"], &approvals.collect::<Vec<_>>());
+        out
+    }
+}
+
+/// A table after an empty line, with heads in capitals. Nothing if there is no row.
+fn table(out: &mut String, heads: &[&str], rows: &[Vec<String>]) {
+    if rows.is_empty() {
+        return;
+    }
+    let heads: Vec<String> = heads.iter().map(|head| head.to_uppercase()).collect();
+    let length = |text: &String| text.chars().count();
+    let mut widths: Vec<usize> = heads.iter().map(length).collect();
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(length(cell));
+        }
+    }
+    out.push('\n');
+    for row in std::iter::once(&heads).chain(rows) {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(&widths) {
+            let padding = width.saturating_sub(length(cell)).saturating_add(2);
+            line.push_str(cell);
+            line.extend(std::iter::repeat_n(' ', padding));
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+}

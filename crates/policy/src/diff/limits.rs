@@ -1,0 +1,219 @@
+//! Which limits of two policies are the same one, and what changed in it. What that means for operations is not here.
+
+use std::collections::{BTreeSet, HashMap};
+
+use tollgate_core::Mode;
+
+use super::operations::Matched;
+use super::verdict::{costs, numbers};
+use super::words;
+use super::{Change, LimitDiff, Terms, TierDiff, Verdict};
+use crate::compile::load::by_name;
+use crate::model::{PolicyLimit, Where};
+use crate::policy::Policy;
+
+/// A limit before and after, by number. At least one side is there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Pair {
+    pub(super) old: Option<u32>,
+    pub(super) new: Option<u32>,
+}
+
+impl Pair {
+    pub(super) fn limits<'a>(
+        self,
+        old: &'a Policy,
+        new: &'a Policy,
+    ) -> (Option<&'a PolicyLimit>, Option<&'a PolicyLimit>) {
+        let of = |policy: &'a Policy, id: Option<u32>| policy.limits().get(id? as usize);
+        (of(old, self.old), of(new, self.new))
+    }
+}
+
+/// Every limit of either policy: those of the new one in its order, then those that are gone.
+pub(super) fn pairs(old: &Policy, new: &Policy, matched: &Matched) -> Vec<Pair> {
+    let (old_names, new_names) = (by_name(old), by_name(new));
+    let gone: Vec<u32> = (0_u32..)
+        .zip(old.limits())
+        .filter(|(_, limit)| !new_names.contains_key(limit.name.as_str()))
+        .map(|(id, _)| id)
+        .collect();
+    let mut renames = renames(old, new, matched, &gone);
+    let mut pairs = Vec::new();
+    let mut used = BTreeSet::new();
+    for (id, limit) in (0_u32..).zip(new.limits()) {
+        let before = old_names.get(limit.name.as_str()).copied().or_else(|| renames.remove(&id));
+        used.extend(before);
+        pairs.push(Pair { old: before, new: Some(id) });
+    }
+    pairs
+        .extend(gone.into_iter().filter(|id| !used.contains(id)).map(|id| Pair { old: Some(id), new: None }));
+    pairs
+}
+
+/// For a new limit, the one that is gone and is the same but for its name. Only where there is one candidate each way.
+fn renames(old: &Policy, new: &Policy, matched: &Matched, gone: &[u32]) -> HashMap<u32, u32> {
+    let mut found: HashMap<u32, u32> = HashMap::new();
+    if gone.is_empty() {
+        return found;
+    }
+    let old_names = by_name(old);
+    let before = matched.met_before(old);
+    let after = matched.met_after(new);
+    // By the first operation, so that only limits that can meet are compared.
+    let mut by_operations: HashMap<&[u32], Vec<u32>> = HashMap::new();
+    for id in gone {
+        if let Some(operations) = before.get(*id as usize).filter(|list| !list.is_empty()) {
+            by_operations.entry(operations).or_default().push(*id);
+        }
+    }
+    for (id, limit) in
+        (0_u32..).zip(new.limits()).filter(|(_, limit)| !old_names.contains_key(limit.name.as_str()))
+    {
+        let Some(candidates) = after.get(id as usize).and_then(|list| by_operations.get_mut(list.as_slice()))
+        else {
+            continue;
+        };
+        let same = |was: &u32| old.limits().get(*was as usize).is_some_and(|was| is_renamed(was, limit));
+        if let Some(at) = candidates.iter().position(same) {
+            found.insert(id, candidates.remove(at));
+        }
+    }
+    found
+}
+
+/// Same numbers, same kind of place, same key.
+fn is_renamed(old: &PolicyLimit, new: &PolicyLimit) -> bool {
+    let kind = |at: &Where| match at {
+        Where::Root => 0_u8,
+        Where::Tag(_) => 1,
+        Where::Path(_) => 2,
+        Where::Operation(_) => 3,
+    };
+    kind(&old.at) == kind(&new.at)
+        && old.algorithm == new.algorithm
+        && old.key == new.key
+        && tiers(old, new).iter().all(|tier| old.for_tier(tier.as_deref()) == new.for_tier(tier.as_deref()))
+}
+
+/// Nobody's tier, then those that either limit has numbers for.
+pub(super) fn tiers(old: &PolicyLimit, new: &PolicyLimit) -> Vec<Option<String>> {
+    let mut tiers = vec![None];
+    let mut seen = BTreeSet::new();
+    for tier in new.tiers.iter().chain(&old.tiers) {
+        if seen.insert(tier.tier.as_str()) {
+            tiers.push(Some(tier.tier.clone()));
+        }
+    }
+    tiers
+}
+
+/// What is different in a limit; `None` if nothing is.
+pub(super) fn compare(old: &Policy, new: &Policy, pair: Pair) -> Option<LimitDiff> {
+    let (before, after) = pair.limits(old, new);
+    let (changes, verdict) = match (before, after) {
+        (Some(before), Some(after)) => whole(before, after),
+        (None, Some(after)) => (vec![Change::Added], if_enforced(after, Verdict::Tighter)),
+        (Some(before), None) => (vec![Change::Removed], if_enforced(before, Verdict::Looser)),
+        (None, None) => return None,
+    };
+    let (policy, limit) = after.map(|limit| (new, limit)).or(before.map(|limit| (old, limit)))?;
+    if changes.is_empty() {
+        return None;
+    }
+    Some(LimitDiff {
+        name: limit.name.clone(),
+        at: policy.sources().locate(limit.place),
+        changes,
+        verdict,
+        tiers: of_tiers(before, after),
+        approvals: super::approvals::who(before, after),
+    })
+}
+
+fn if_enforced(limit: &PolicyLimit, verdict: Verdict) -> Verdict {
+    if limit.mode == Mode::Enforced { verdict } else { Verdict::Same }
+}
+
+fn of_tiers(before: Option<&PolicyLimit>, after: Option<&PolicyLimit>) -> Vec<TierDiff> {
+    let Some(any) = after.or(before) else { return Vec::new() };
+    let of = |limit: Option<&PolicyLimit>, tier: &Option<String>| {
+        limit.map(|limit| Terms::of(limit.for_tier(tier.as_deref())))
+    };
+    let tiers = tiers(before.unwrap_or(any), after.unwrap_or(any));
+    let each = tiers.into_iter().map(|tier| {
+        let (before, after) = (of(before, &tier), of(after, &tier));
+        let verdict =
+            before.zip(after).map_or(Verdict::Same, |(old, new)| numbers(&old.numbers, &new.numbers));
+        TierDiff { tier, before, after, verdict }
+    });
+    each.collect()
+}
+
+/// Everything that is different, over all tiers, and what it means.
+fn whole(old: &PolicyLimit, new: &PolicyLimit) -> (Vec<Change>, Verdict) {
+    let tiers = tiers(old, new);
+    let each = || tiers.iter().map(|tier| (old.for_tier(tier.as_deref()), new.for_tier(tier.as_deref())));
+    let by_numbers = each().fold(Verdict::Same, |all, (old, new)| all.and(numbers(old, new)));
+    let mut changes = besides(old, new);
+    if by_numbers != Verdict::Same {
+        changes.push(by_numbers.into());
+    } else if old.algorithm == new.algorithm {
+        // Other numbers that mean the same to a client, such as more buckets.
+        let other = each().find(|(old, new)| old != new);
+        changes.extend(
+            other.map(|(old, new)| words::other("numbers", words::numbers(old), words::numbers(new))),
+        );
+    }
+    changes.extend(words::others(old, new));
+    (changes, verdict(old, new, by_numbers))
+}
+
+/// What is different for one tier, as an operation sees it: without what does not touch requests.
+pub(super) fn for_tier(old: &PolicyLimit, new: &PolicyLimit, tier: Option<&str>) -> (Vec<Change>, Verdict) {
+    let by_numbers = numbers(old.for_tier(tier), new.for_tier(tier));
+    let mut changes = besides(old, new);
+    if by_numbers != Verdict::Same {
+        changes.push(by_numbers.into());
+    }
+    (changes, verdict(old, new, by_numbers))
+}
+
+/// What is different besides numbers and words.
+fn besides(old: &PolicyLimit, new: &PolicyLimit) -> Vec<Change> {
+    let mut changes = Vec::new();
+    if old.name != new.name {
+        changes.push(Change::Renamed { from: old.name.clone() });
+    }
+    if is_counted_otherwise(old, new) {
+        changes.push(Change::OtherAlgorithm);
+    }
+    if old.key != new.key {
+        changes.push(Change::OtherKey);
+    }
+    if old.mode != new.mode {
+        changes.push(Change::ModeChanged { enforced: new.mode == Mode::Enforced });
+    }
+    if old.cost != new.cost {
+        changes.push(Change::CostChanged);
+    }
+    changes
+}
+
+/// Another algorithm; or a sliding window that had no buckets and has some now, which is kept in another way too.
+fn is_counted_otherwise(old: &PolicyLimit, new: &PolicyLimit) -> bool {
+    let kept = |limit: &PolicyLimit| limit.numbers.limit().map(|limit| limit.algorithm());
+    old.algorithm != new.algorithm || kept(old) != kept(new)
+}
+
+/// All in all, for clients.
+fn verdict(old: &PolicyLimit, new: &PolicyLimit, by_numbers: Verdict) -> Verdict {
+    match (old.mode, new.mode) {
+        (Mode::Shadow, Mode::Shadow) => return Verdict::Same,
+        (Mode::Shadow, Mode::Enforced) => return Verdict::Tighter,
+        (Mode::Enforced, Mode::Shadow) => return Verdict::Looser,
+        (Mode::Enforced, Mode::Enforced) => {}
+    }
+    let by_key = if old.key == new.key { Verdict::Same } else { Verdict::Mixed };
+    by_numbers.and(by_key).and(costs(&old.cost, &new.cost)).and(words::verdict(old, new))
+}

@@ -1,0 +1,109 @@
+//! Which operations of two policies are the same one: by method, template, host, headers. What changed is told by `rows`.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::rows::Rows;
+use crate::compile::effective::Operation;
+use crate::model::Unmatched;
+use crate::policy::Policy;
+use crate::template::{Tail, Template};
+
+/// In a list of operations that a limit meets: what no operation names.
+const ROOT: u32 = u32::MAX;
+
+/// The operations of both policies: those of the new one in its order, then those that are gone.
+pub(super) struct Matched {
+    pairs: Vec<(Option<u32>, Option<u32>)>,
+}
+
+impl Matched {
+    /// For each limit of the old policy, the pairs of operations that it meets.
+    pub(super) fn met_before(&self, old: &Policy) -> Vec<Vec<u32>> {
+        self.met(old, |(old, _)| *old)
+    }
+
+    /// The same for the new policy.
+    pub(super) fn met_after(&self, new: &Policy) -> Vec<Vec<u32>> {
+        self.met(new, |(_, new)| *new)
+    }
+
+    fn met(
+        &self,
+        policy: &Policy,
+        side: impl Fn(&(Option<u32>, Option<u32>)) -> Option<u32>,
+    ) -> Vec<Vec<u32>> {
+        let mut met = vec![Vec::new(); policy.limits().len()];
+        let mut note = |limits: &[u32], at: u32| {
+            for limit in limits {
+                if let Some(list) = met.get_mut(*limit as usize) {
+                    list.push(at);
+                }
+            }
+        };
+        for (at, pair) in (0_u32..).zip(&self.pairs) {
+            let operation = side(pair).and_then(|id| policy.operations().get(id as usize));
+            note(operation.map_or(&[], |operation| &operation.limits), at);
+        }
+        note(policy.default_limits(), ROOT);
+        met
+    }
+}
+
+/// Finds for each operation what it was before.
+pub(super) fn matched(old: &Policy, new: &Policy) -> Matched {
+    let mut before: HashMap<String, u32> = HashMap::new();
+    for (id, operation) in (0_u32..).zip(old.operations()) {
+        before.entry(identity(operation)).or_insert(id);
+    }
+    let mut used = BTreeSet::new();
+    let mut pairs = Vec::new();
+    for (id, operation) in (0_u32..).zip(new.operations()) {
+        let was = before.get(&identity(operation)).copied().filter(|was| used.insert(*was));
+        pairs.push((was, Some(id)));
+    }
+    let gone = (0_u32..).zip(old.operations()).map(|(id, _)| id).filter(|id| !used.contains(id));
+    pairs.extend(gone.map(|id| (Some(id), None)));
+    Matched { pairs }
+}
+
+/// What makes an operation the same one: method, template but for its parameters' names, host and headers.
+fn identity(operation: &Operation) -> String {
+    let tail = if operation.native { Tail::Allowed } else { Tail::Refused };
+    let shape = Template::parse(&operation.template, tail)
+        .map_or_else(|_| operation.template.clone(), |template| template.shape().to_owned());
+    let method = operation.method.as_deref().unwrap_or("*");
+    format!("{method} {shape}{}", conditions(operation))
+}
+
+/// What an operation asks for besides: ` (host api.example.org, x-version: 2)`.
+fn conditions(operation: &Operation) -> String {
+    let host = operation.host.iter().map(|host| format!("host {host}"));
+    let mut headers: Vec<String> = operation
+        .headers
+        .iter()
+        .map(|(name, value)| {
+            value.as_ref().map_or_else(|| name.to_string(), |value| format!("{name}: {value}"))
+        })
+        .collect();
+    headers.sort();
+    let all: Vec<String> = host.chain(headers).collect();
+    if all.is_empty() { String::new() } else { format!(" ({})", all.join(", ")) }
+}
+
+/// Compares every operation, and what no operation names.
+pub(super) fn compare(matched: &Matched, rows: &mut Rows<'_>) {
+    let (old, new) = (rows.old, rows.new);
+    let forwards = |policy: &Policy| policy.settings().unmatched == Unmatched::Forward;
+    if forwards(old) && forwards(new) {
+        let name = || "what no operation names".to_owned();
+        rows.operation(name, Some(old.default_limits()), Some(new.default_limits()));
+    }
+    for (before, after) in &matched.pairs {
+        let before = before.and_then(|id| old.operations().get(id as usize));
+        let after = after.and_then(|id| new.operations().get(id as usize));
+        let Some(operation) = after.or(before) else { continue };
+        let name = || format!("{}{}", operation.name(), conditions(operation));
+        let limits = |operation: &Operation| operation.limits.clone();
+        rows.operation(name, before.map(limits).as_deref(), after.map(limits).as_deref());
+    }
+}

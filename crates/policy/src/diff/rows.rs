@@ -1,0 +1,174 @@
+//! What changed at one operation, for everybody and for each tier: which limits, and what all of them mean together.
+
+use std::collections::BTreeSet;
+
+use tollgate_core::Mode;
+
+use super::approvals::{Reviews, who};
+use super::effective::{self, Meeting};
+use super::limits::{self, Pair};
+use super::{Change, Diff, LimitAt, OperationDiff, Verdict};
+use crate::policy::Policy;
+
+/// So many rows of operations are kept. Further ones are only counted; what they mean is still found.
+pub const ROWS_MAX: usize = 10_000;
+
+/// Two policies, and the rows as they are found.
+pub(super) struct Rows<'a> {
+    pub(super) old: &'a Policy,
+    pub(super) new: &'a Policy,
+    pairs: &'a [Pair],
+    /// For each limit of the old policy, and of the new one, its pair.
+    of_old: Vec<usize>,
+    of_new: Vec<usize>,
+    /// Whether the limits of a pair differ at all.
+    changed: Vec<bool>,
+    diff: &'a mut Diff,
+    reviews: &'a mut Reviews,
+}
+
+impl<'a> Rows<'a> {
+    pub(super) fn new(
+        old: &'a Policy,
+        new: &'a Policy,
+        pairs: &'a [Pair],
+        diff: &'a mut Diff,
+        reviews: &'a mut Reviews,
+    ) -> Self {
+        let (mut of_old, mut of_new) = (vec![0; old.limits().len()], vec![0; new.limits().len()]);
+        for (at, pair) in pairs.iter().enumerate() {
+            for (list, id) in [(&mut of_old, pair.old), (&mut of_new, pair.new)] {
+                if let Some(place) = id.and_then(|id| list.get_mut(id as usize)) {
+                    *place = at;
+                }
+            }
+        }
+        let changed = pairs.iter().map(|pair| reviews.has(*pair)).collect();
+        Self { old, new, pairs, of_old, of_new, changed, diff, reviews }
+    }
+
+    /// Compares one operation by its limits before and after. `None` is: no such operation.
+    pub(super) fn operation(
+        &mut self,
+        name: impl Fn() -> String,
+        before: Option<&[u32]>,
+        after: Option<&[u32]>,
+    ) {
+        let meetings = self.meetings(before.unwrap_or(&[]), after.unwrap_or(&[]));
+        let whole = match (before, after) {
+            (Some(_), Some(_)) => None,
+            (None, _) => Some(Change::Added),
+            (Some(_), None) => Some(Change::Removed),
+        };
+        let Some(verdict) = whole else {
+            let as_before = |meeting: &Meeting<'_>| {
+                let stayed = meeting.old.is_some() && meeting.new.is_some();
+                stayed && !self.changed.get(meeting.pair).copied().unwrap_or(true)
+            };
+            if !meetings.iter().all(as_before) {
+                for tier in tiers(&meetings) {
+                    self.tier(&name, tier, &meetings);
+                }
+            }
+            return;
+        };
+        self.diff.found.removed |= verdict == Change::Removed;
+        let limits: Vec<_> = meetings.iter().map(|meeting| (meeting, vec![verdict.clone()])).collect();
+        let was = before.map(|_| effective::before(&meetings, None));
+        let is = after.map(|_| effective::after(&meetings, None));
+        self.keep(&name, None, (verdict, was, is), &limits);
+    }
+
+    /// The limits that meet the operation on either side: the new ones in their order, then those that are gone.
+    fn meetings(&self, before: &[u32], after: &[u32]) -> Vec<Meeting<'a>> {
+        let mut meetings: Vec<Meeting<'a>> = Vec::with_capacity(after.len());
+        for id in after {
+            let Some(pair) = self.of_new.get(*id as usize).copied() else { continue };
+            let was = self.pairs.get(pair).and_then(|pair| pair.old).filter(|old| before.contains(old));
+            let old = was.and_then(|id| self.old.limits().get(id as usize));
+            meetings.push(Meeting { pair, old, new: self.new.limits().get(*id as usize) });
+        }
+        for id in before {
+            let Some(pair) = self.of_old.get(*id as usize).copied() else { continue };
+            if !meetings.iter().any(|meeting| meeting.pair == pair) {
+                meetings.push(Meeting { pair, old: self.old.limits().get(*id as usize), new: None });
+            }
+        }
+        meetings
+    }
+
+    fn tier(&mut self, name: &impl Fn() -> String, tier: Option<&str>, meetings: &[Meeting<'a>]) {
+        let each = meetings.iter().map(|meeting| (meeting, changes(meeting, tier)));
+        let changed: Vec<_> = each.filter(|(_, changes)| !changes.is_empty()).collect();
+        if changed.is_empty() {
+            return;
+        }
+        let verdict = effective::verdict(meetings, tier);
+        self.diff.found.verdict(verdict);
+        self.diff.found.removed |= changed.iter().any(|(_, changes)| changes.contains(&Change::Removed));
+        let (was, is) = (effective::before(meetings, tier), effective::after(meetings, tier));
+        self.keep(name, tier, (verdict.into(), Some(was), Some(is)), &changed);
+    }
+
+    fn keep(
+        &mut self,
+        name: &impl Fn() -> String,
+        tier: Option<&str>,
+        (verdict, before, after): (Change, Option<super::Impact>, Option<super::Impact>),
+        changed: &[(&Meeting<'a>, Vec<Change>)],
+    ) {
+        for (meeting, _) in changed {
+            if let Some(pair) = self.pairs.get(meeting.pair) {
+                self.reviews.add(self.old, self.new, *pair);
+            }
+        }
+        if self.diff.operations.len() >= ROWS_MAX {
+            self.diff.more_operations = self.diff.more_operations.saturating_add(1);
+            return;
+        }
+        let mut approvals: Vec<String> = Vec::new();
+        let mut limits = Vec::new();
+        for (meeting, changes) in changed {
+            for name in who(meeting.old, meeting.new) {
+                if !approvals.contains(&name) {
+                    approvals.push(name);
+                }
+            }
+            let limit = meeting.new.or(meeting.old);
+            limits.extend(limit.map(|limit| LimitAt { name: limit.name.clone(), changes: changes.clone() }));
+        }
+        let (name, tier) = (name(), tier.map(Into::into));
+        self.diff.operations.push(OperationDiff { name, tier, verdict, before, after, limits, approvals });
+    }
+}
+
+/// Nobody's tier, then those that a limit here has numbers for.
+fn tiers<'a>(meetings: &[Meeting<'a>]) -> Vec<Option<&'a str>> {
+    let mut tiers = vec![None];
+    let mut seen = BTreeSet::new();
+    for limit in meetings.iter().flat_map(|meeting| [meeting.new, meeting.old]).flatten() {
+        for tier in &limit.tiers {
+            if seen.insert(tier.tier.as_str()) {
+                tiers.push(Some(tier.tier.as_str()));
+            }
+        }
+    }
+    tiers
+}
+
+/// What changed with one limit here.
+fn changes(meeting: &Meeting<'_>, tier: Option<&str>) -> Vec<Change> {
+    match (meeting.old, meeting.new) {
+        (Some(old), Some(new)) => limits::for_tier(old, new, tier).0,
+        (None, Some(_)) => vec![Change::Added],
+        (Some(_), None) => vec![Change::Removed],
+        (None, None) => Vec::new(),
+    }
+}
+
+/// What a limit means here that only came or went.
+pub(super) fn came_or_went(meeting: &Meeting<'_>) -> Verdict {
+    let enforced =
+        |limit: Option<&crate::model::PolicyLimit>| limit.is_some_and(|limit| limit.mode == Mode::Enforced);
+    Verdict::of(enforced(meeting.old).cmp(&enforced(meeting.new)))
+}

@@ -1,0 +1,148 @@
+//! What is different besides limits, in sentences: who is believed, whose keys, which addresses. Not judged as looser or tighter.
+
+use crate::model::{Identity, KeyPlace, TierFrom, Unmatched};
+use crate::policy::Policy;
+use crate::reading::settings::Settings;
+use crate::trusted::{ForwardHeader, TrustedProxies};
+
+/// A setting in words.
+type InWords = fn(&Settings) -> String;
+
+/// Every setting that is different, in the order of the documentation.
+pub(super) fn changes(old: &Policy, new: &Policy) -> Vec<String> {
+    let (before, after) = (old.settings(), new.settings());
+    let mut found = Vec::new();
+    let mut say = |what: &str, before: String, after: String| {
+        if before != after {
+            found.push(format!("{what}: {before} before, {after} now"));
+        }
+    };
+    let each: [(&str, InWords); 9] = [
+        ("what happens to a request that no operation names", unmatched),
+        ("the consumers file", |of| {
+            of.consumers.as_ref().map_or_else(|| "none".into(), |(file, _)| shown(file))
+        }),
+        ("where API keys stand", |of| places(&of.api_key)),
+        ("where tiers are known from", tier_from),
+        ("the tiers that there are", |of| list(&of.tier_names)),
+        ("the tier of those of whom nothing else is known", |of| text(of.tier_default.as_ref())),
+        ("how tokens are verified", jwt),
+        ("how much of an address is one client", addresses),
+        ("whose word is taken for a client's address", |of| proxies(&of.trusted_proxies)),
+    ];
+    for (what, of) in each {
+        say(what, of(before), of(after));
+    }
+    // Networks are kept as ranges, and two lists of the same length are not told apart in words.
+    let same_words = proxies(&before.trusted_proxies) == proxies(&after.trusted_proxies);
+    if same_words && before.trusted_proxies != after.trusted_proxies {
+        found.push("whose word is taken for a client's address: other networks than before".into());
+    }
+    if before.api_key == after.api_key {
+        found.extend(moved_keys(old, new));
+    }
+    found
+}
+
+/// Operations whose API keys stand elsewhere, by what the documents' security schemes say. Told by the first of them.
+fn moved_keys(old: &Policy, new: &Policy) -> Option<String> {
+    let needs_key = |policy: &Policy, limits: &[u32]| {
+        let limits = limits.iter().filter_map(|id| policy.limits().get(*id as usize));
+        let mut parts = limits.flat_map(|limit| limit.key.chain.iter().flatten());
+        parts.any(|part| matches!(part, Identity::ApiKey | Identity::Consumer | Identity::Organisation))
+    };
+    let before: std::collections::HashMap<String, &Vec<KeyPlace>> =
+        old.operations().iter().map(|operation| (operation.name(), &operation.api_key)).collect();
+    let mut moved = new.operations().iter().filter(|operation| {
+        let was = before.get(&operation.name());
+        needs_key(new, &operation.limits) && was.is_some_and(|was| **was != operation.api_key)
+    });
+    let first = moved.next()?;
+    let was = before.get(&first.name()).map_or_else(String::new, |was| places(was));
+    let more = match moved.count() {
+        0 => String::new(),
+        more => format!(", and {more} more alike"),
+    };
+    Some(format!(
+        "where the API key of {} stands: {was} before, {} now{more}",
+        shown(&first.name()),
+        places(&first.api_key)
+    ))
+}
+
+fn shown(text: &str) -> String {
+    format!("`{}`", crate::text::shown(text))
+}
+
+fn text(text: Option<&String>) -> String {
+    text.map_or_else(|| "none".into(), |text| shown(text))
+}
+
+fn list(names: &[String]) -> String {
+    if names.is_empty() {
+        "any".into()
+    } else {
+        names.iter().map(|name| shown(name)).collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn unmatched(settings: &Settings) -> String {
+    match settings.unmatched {
+        Unmatched::Reject => "`reject`".into(),
+        Unmatched::Forward => "`forward`".into(),
+    }
+}
+
+fn places(places: &[KeyPlace]) -> String {
+    let one = |place: &KeyPlace| match place {
+        KeyPlace::Header(name) => shown(&format!("header:{name}")),
+        KeyPlace::Query(name) => shown(&format!("query:{name}")),
+        KeyPlace::Cookie(name) => shown(&format!("cookie:{name}")),
+    };
+    if places.is_empty() {
+        "where the documents say".into()
+    } else {
+        places.iter().map(one).collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn tier_from(settings: &Settings) -> String {
+    match &settings.tier_from {
+        None => "nowhere".into(),
+        Some(TierFrom::Consumers) => "`consumers`".into(),
+        Some(TierFrom::Jwt(claim)) => shown(&format!("jwt:{claim}")),
+        Some(TierFrom::Header(name)) => shown(&format!("header:{name}")),
+    }
+}
+
+fn jwt(settings: &Settings) -> String {
+    settings.jwt.as_ref().map_or_else(
+        || "not at all".into(),
+        |jwt| {
+            let (issuer, audience) = (text(jwt.issuer.as_ref()), text(jwt.audience.as_ref()));
+            let (keys, header) = (shown(&jwt.jwks), &jwt.header);
+            format!("by {keys} in `{header}` (issuer {issuer}, audience {audience}, leeway {})", jwt.leeway)
+        },
+    )
+}
+
+fn addresses(settings: &Settings) -> String {
+    let prefixes = &settings.prefixes;
+    let wide = prefixes.ipv6_wide().map_or_else(String::new, |wide| {
+        format!(", and {} times the limit for an IPv6 /{wide}", settings.wide_multiple)
+    });
+    format!("an IPv4 /{}, an IPv6 /{}{wide}", prefixes.ipv4(), prefixes.ipv6())
+}
+
+fn proxies(proxies: &TrustedProxies) -> String {
+    let by = |header: &ForwardHeader| match header {
+        ForwardHeader::XForwardedFor => "`X-Forwarded-For`".to_owned(),
+        ForwardHeader::Forwarded => "`Forwarded`".to_owned(),
+        ForwardHeader::Other(name) => shown(name.as_str()),
+    };
+    match proxies {
+        TrustedProxies::None => "nobody's".into(),
+        TrustedProxies::Networks { header, .. } => format!("that of listed networks, in {}", by(header)),
+        TrustedProxies::Hops { count, header } => format!("that of {count} hops, in {}", by(header)),
+    }
+}

@@ -1,0 +1,126 @@
+//! The fields of a limit that are neither numbers nor key nor cost, before and after, in the words of a document.
+
+use std::cmp::Ordering;
+
+use super::{Change, Verdict};
+use crate::model::{Counted, PolicyLimit, Scope, StoreFails};
+use crate::numbers::Numbers;
+use crate::quantity::spoken;
+
+/// A change of a field.
+pub(super) const fn other(field: &'static str, before: String, after: String) -> Change {
+    Change::Other { field, before, after }
+}
+
+/// A field in words.
+type InWords = fn(&PolicyLimit) -> String;
+
+/// Every such field that is different.
+pub(super) fn others(old: &PolicyLimit, new: &PolicyLimit) -> Vec<Change> {
+    let fields: [(&'static str, InWords); 8] = [
+        ("address_ceiling", ceiling),
+        ("counted", |limit| counted(limit).into()),
+        ("when_store_fails", |limit| store_fails(limit.when_store_fails)),
+        ("scope", |limit| scope(limit.scope).into()),
+        ("visibility", |limit| if limit.visible { "shown" } else { "hidden" }.into()),
+        ("description", |limit| text(limit.description.as_ref())),
+        ("owner", |limit| text(limit.owner.as_ref())),
+        (
+            "reviewers",
+            |limit| if limit.reviewers.is_empty() { "nobody".into() } else { limit.reviewers.join(", ") },
+        ),
+    ];
+    let each = fields.into_iter().map(|(field, of)| (field, of(old), of(new)));
+    each.filter(|(_, before, after)| before != after)
+        .map(|(field, before, after)| other(field, before, after))
+        .collect()
+}
+
+/// What those of them that touch requests mean for clients.
+pub(super) fn verdict(old: &PolicyLimit, new: &PolicyLimit) -> Verdict {
+    // No ceiling is the widest.
+    let most = |limit: &PolicyLimit| limit.address_ceiling.unwrap_or(u64::MAX);
+    let ceiling = Verdict::of(most(new).cmp(&most(old)));
+    // One budget for each operation is more than one for all.
+    let budgets = |limit: &PolicyLimit| limit.counted == Counted::PerOperation;
+    let counted = Verdict::of(budgets(new).cmp(&budgets(old)));
+    ceiling
+        .and(counted)
+        .and(when_store_fails(old.when_store_fails, new.when_store_fails))
+        .and(scopes(old.scope, new.scope))
+}
+
+/// `deny`, then a smaller share, then a larger one, then `allow`.
+fn when_store_fails(old: StoreFails, new: StoreFails) -> Verdict {
+    let rank = |rule: StoreFails| match rule {
+        StoreFails::Deny => 0_u8,
+        StoreFails::Local { .. } => 1,
+        StoreFails::Allow => 2,
+    };
+    let shares = match (old, new) {
+        (StoreFails::Local { share: a, of: b }, StoreFails::Local { share: c, of: d }) => {
+            (u64::from(c).saturating_mul(u64::from(b))).cmp(&u64::from(a).saturating_mul(u64::from(d)))
+        }
+        _ => Ordering::Equal,
+    };
+    Verdict::of(rank(new).cmp(&rank(old)).then(shares))
+}
+
+/// Only `exact` never lets more through than the limit, however many processes there are. The others are not compared.
+const fn scopes(old: Scope, new: Scope) -> Verdict {
+    match (old, new) {
+        (Scope::Exact, Scope::Exact)
+        | (Scope::Local, Scope::Local)
+        | (Scope::Leased, Scope::Leased)
+        | (Scope::Synced, Scope::Synced) => Verdict::Same,
+        (Scope::Exact, _) => Verdict::Looser,
+        (_, Scope::Exact) => Verdict::Tighter,
+        _ => Verdict::Mixed,
+    }
+}
+
+/// Numbers with all that they have, also what is left out elsewhere.
+pub(super) fn numbers(numbers: &Numbers) -> String {
+    match numbers {
+        Numbers::Concurrency { max_hold: Some(hold), .. } => {
+            format!("{numbers}, held for {} at most", spoken(*hold))
+        }
+        Numbers::Unlimited
+        | Numbers::Counted(_)
+        | Numbers::Queue { .. }
+        | Numbers::Concurrency { max_hold: None, .. } => numbers.to_string(),
+    }
+}
+
+fn ceiling(limit: &PolicyLimit) -> String {
+    limit.address_ceiling.map_or_else(|| "none".into(), |ceiling| ceiling.to_string())
+}
+
+const fn counted(limit: &PolicyLimit) -> &'static str {
+    match limit.counted {
+        Counted::Together => "together",
+        Counted::PerOperation => "per_operation",
+    }
+}
+
+fn store_fails(rule: StoreFails) -> String {
+    match rule {
+        StoreFails::Allow => "allow".into(),
+        StoreFails::Deny => "deny".into(),
+        StoreFails::Local { share: 1, of: 1 } => "local".into(),
+        StoreFails::Local { share, of } => format!("local {share}/{of}"),
+    }
+}
+
+const fn scope(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Local => "local",
+        Scope::Exact => "exact",
+        Scope::Leased => "leased",
+        Scope::Synced => "synced",
+    }
+}
+
+fn text(text: Option<&String>) -> String {
+    text.map_or_else(|| "nothing".into(), |text| crate::text::shown(text))
+}

@@ -1,0 +1,114 @@
+//! Whether one limit leaves another nothing to refuse, by what their algorithms promise. "No" here means "not shown".
+//!
+//! Both see the same hits at the same cost, each hit is charged to both or to neither, and time moves on. Then the
+//! second never refuses what the first grants if the most that the first lets through always fits into the second.
+
+use tollgate_core::{Limit, Quota, Window};
+
+/// What a limit lets through at most.
+enum Most {
+    /// `burst + rate × t` in every span of length t.
+    Bucket(Quota),
+    /// So much in each of a row of windows, which may begin anywhere: `limit × ⌈t / window⌉` in a half-open span of
+    /// length t, because that many windows cover it wherever it begins.
+    AnyWindow { limit: u64, micros: u64 },
+    /// So much in each window of the clock: `limit × (⌈t / window⌉ + 1)`, because a span can begin within a window.
+    ClockWindow { limit: u64, micros: u64 },
+}
+
+/// What a limit has to find room for, so that it never refuses.
+enum Room {
+    /// The debt stays within the burst: in every span of length t no more than `burst + rate × t` was let through.
+    Bucket(Quota),
+    /// No half-open span of so many microseconds had more than the limit.
+    Span { limit: u64, micros: u64 },
+}
+
+/// Whether `limit` never refuses what `by` grants. Conservative: `false` also where it is not known.
+pub(super) fn covers(by: &Limit, limit: &Limit) -> bool {
+    let (Some(most), Some(room)) = (most(by), room(limit)) else { return false };
+    match (&most, &room) {
+        // The debts are the same at first, grow alike, and the second drains at least as fast.
+        (Most::Bucket(by), Room::Bucket(of)) => by.burst() <= of.burst() && is_slower(by, of),
+        // burst + count × t / period <= limit, times the period.
+        (Most::Bucket(by), Room::Span { limit, micros }) => {
+            let let_through = wide(by.burst(), by.period()).saturating_add(wide(by.count(), *micros));
+            let_through <= wide(*limit, by.period())
+        }
+        // A closed span of t < (k + 1) windows is covered by k + 1 of them: limit × (k + 1) <= burst + rate × k × window
+        // for every k, if the limit fits into the burst and one limit drains in each window.
+        (Most::AnyWindow { limit, micros }, Room::Bucket(of)) => {
+            *limit <= of.burst() && drains(*limit, *micros, of)
+        }
+        // As above, with one window more.
+        (Most::ClockWindow { limit, micros }, Room::Bucket(of)) => {
+            limit.saturating_mul(2) <= of.burst() && drains(*limit, *micros, of)
+        }
+        (Most::AnyWindow { limit: by, micros: window }, Room::Span { limit, micros }) => {
+            wide(*by, windows(*micros, *window)) <= u128::from(*limit)
+        }
+        (Most::ClockWindow { limit: by, micros: window }, Room::Span { limit, micros }) => {
+            wide(*by, windows(*micros, *window).saturating_add(1)) <= u128::from(*limit)
+        }
+    }
+}
+
+fn most(limit: &Limit) -> Option<Most> {
+    Some(match limit {
+        Limit::TokenBucket(quota) | Limit::LeakyBucket(quota) | Limit::Gcra(quota) => Most::Bucket(*quota),
+        Limit::SlidingWindowLog(rule) => Most::AnyWindow { limit: rule.limit(), micros: rule.window().get() },
+        Limit::SlidingWindowBuckets(rule) => {
+            Most::AnyWindow { limit: rule.limit(), micros: rule.window().get() }
+        }
+        // Two counts hold each window of the clock to the limit, as a fixed window does, and more.
+        Limit::SlidingWindow(rule) => Most::ClockWindow { limit: rule.limit(), micros: rule.window().get() },
+        Limit::FixedWindow(rule) => match rule.window() {
+            Window::Every(length) => Most::ClockWindow { limit: rule.limit(), micros: length.get() },
+            // Windows of the calendar differ in length: nothing is claimed of them.
+            Window::Day(_) | Window::Week(_) | Window::Month(_) => return None,
+        },
+        Limit::Unlimited => return None,
+    })
+}
+
+fn room(limit: &Limit) -> Option<Room> {
+    Some(match limit {
+        Limit::TokenBucket(quota) | Limit::LeakyBucket(quota) | Limit::Gcra(quota) => Room::Bucket(*quota),
+        Limit::SlidingWindowLog(rule) => Room::Span { limit: rule.limit(), micros: rule.window().get() },
+        // A hit counts for up to one bucket longer than a window.
+        Limit::SlidingWindowBuckets(rule) => {
+            let window = rule.window().get();
+            let bucket = window.div_ceil(u64::from(rule.buckets().max(1)));
+            Room::Span { limit: rule.limit(), micros: window.saturating_add(bucket) }
+        }
+        // The count of the window before weighs at most all of it: two windows in a row.
+        Limit::SlidingWindow(rule) => {
+            Room::Span { limit: rule.limit(), micros: rule.window().get().saturating_mul(2) }
+        }
+        Limit::FixedWindow(rule) => match rule.window() {
+            Window::Every(length) => Room::Span { limit: rule.limit(), micros: length.get() },
+            Window::Day(_) | Window::Week(_) | Window::Month(_) => return None,
+        },
+        Limit::Unlimited => return None,
+    })
+}
+
+/// Whether the first comes back no faster than the second.
+fn is_slower(one: &Quota, other: &Quota) -> bool {
+    wide(one.count(), other.period()) <= wide(other.count(), one.period())
+}
+
+/// Whether so much drains in so many microseconds.
+fn drains(limit: u64, micros: u64, quota: &Quota) -> bool {
+    wide(limit, quota.period()) <= wide(quota.count(), micros)
+}
+
+/// How many windows cover a half-open span, wherever it begins.
+const fn windows(span: u64, window: u64) -> u64 {
+    if window == 0 { u64::MAX } else { span.div_ceil(window) }
+}
+
+/// A product that always fits.
+fn wide(a: u64, b: u64) -> u128 {
+    u128::from(a).saturating_mul(u128::from(b))
+}

@@ -1,0 +1,80 @@
+//! Limits whose key a client can choose: whoever sends a new value has a new budget. Who is asking is decided elsewhere.
+
+use super::{Lint, can_refuse, named};
+use crate::compile::effective::Operation;
+use crate::document::diagnostic::Diagnostic;
+use crate::model::{Identity, PolicyLimit, Unmatched};
+use crate::reading::settings::Settings;
+
+/// Every limit that can be evaded by another name.
+pub(super) fn advise(lint: &Lint<'_>) -> Vec<Diagnostic> {
+    lint.limits().filter_map(|(id, limit)| judge(lint, id, limit)).collect()
+}
+
+fn judge(lint: &Lint<'_>, id: u32, limit: &PolicyLimit) -> Option<Diagnostic> {
+    if limit.address_ceiling.is_some() {
+        return None;
+    }
+    // Any link will do: a client leaves out what stands before it. And a link is as sure as its least sure part.
+    let claimed =
+        limit.key.chain.iter().flatten().find(|identity| is_claimed(identity, lint.policy.settings()))?;
+    let what = spelled(claimed);
+    let message = format!(
+        "{} is counted by `{what}`, which a client can choose: a new value is a new budget",
+        named(&limit.name)
+    );
+    let help = if *claimed == Identity::ApiKey {
+        "name a `consumers` file that says whose keys are whose, or set `address_ceiling`, \
+         so many times the limit for one address"
+    } else {
+        "take `api_key` with a `consumers` file, or a verified `jwt:` claim, or set `address_ceiling`, \
+         so many times the limit for one address"
+    };
+    let finding = if is_held(lint, id) { Diagnostic::note } else { Diagnostic::warning };
+    Some(finding("claimed-key", limit.place, message).help(help))
+}
+
+/// What nobody verifies.
+fn is_claimed(identity: &Identity, settings: &Settings) -> bool {
+    match identity {
+        // Where consumers are known, an unknown key is no key.
+        Identity::ApiKey => settings.consumers.is_none(),
+        Identity::Header(_) | Identity::Cookie(_) | Identity::Query(_) | Identity::JwtUnverified(_) => true,
+        Identity::Address
+        | Identity::Jwt(_)
+        | Identity::Consumer
+        | Identity::Organisation
+        | Identity::Everyone => false,
+    }
+}
+
+fn spelled(identity: &Identity) -> String {
+    let named = |kind: &str, name: &str| format!("{kind}:{}", crate::text::shown(name));
+    match identity {
+        Identity::ApiKey => "api_key".into(),
+        Identity::Address => "ip".into(),
+        Identity::Header(name) => named("header", name.as_str()),
+        Identity::Cookie(name) => named("cookie", name),
+        Identity::Query(name) => named("query", name),
+        Identity::Jwt(claim) => named("jwt", claim),
+        Identity::JwtUnverified(claim) => named("jwt_unverified", claim),
+        Identity::Consumer => "consumer".into(),
+        Identity::Organisation => "organisation".into(),
+        Identity::Everyone => "everyone".into(),
+    }
+}
+
+/// Whether everything that meets the limit also meets one that no new name evades.
+fn is_held(lint: &Lint<'_>, id: u32) -> bool {
+    let held = |limits: &[u32]| limits.iter().filter_map(|id| lint.limit(*id)).any(holds);
+    let root = lint.policy.default_limits();
+    let forwards = lint.policy.settings().unmatched == Unmatched::Forward;
+    let root_held = !forwards || !root.contains(&id) || held(root);
+    root_held && lint.operations_of(id).all(|operation: &Operation| held(&operation.limits))
+}
+
+/// Enforced, and by address or for everyone: these are always there, so they are the whole of a chain.
+fn holds(limit: &PolicyLimit) -> bool {
+    let sure = |identity: &Identity| matches!(identity, Identity::Address | Identity::Everyone);
+    can_refuse(limit) && limit.key.chain.first().is_some_and(|link| link.iter().all(sure))
+}

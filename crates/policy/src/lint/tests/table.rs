@@ -1,0 +1,249 @@
+//! Each kind of advice by small documents: what is said, and when nothing is. The help is not repeated here.
+
+use super::lines;
+
+/// What is said with this code of a route with these limits, after these settings.
+fn check(code: &str, table: &[(&str, &str, &[&str])]) {
+    for (settings, limits, expected) in table {
+        let document = format!("tollgate: 1\n{settings}routes:\n  - path: /a\n    rate_limit:\n{limits}");
+        assert_eq!(lines(&document, code), *expected, "{document}");
+    }
+}
+
+const LOG: &str = "      - { algorithm: sliding_window_log, limit: 5, window: 1m }\n";
+
+#[test]
+fn operations_without_a_limit_and_those_switched_off() {
+    let document = |root: &str| format!("tollgate: 1\n{root}routes: [{{ path: /a, methods: GET }}]\n");
+    let table = [
+        ("", "no-limit", vec!["2 warning no-limit: GET /a has no limit"]),
+        ("rate_limit: none\n", "no-limit", vec![]),
+        (
+            "rate_limit: none\n",
+            "limits-off",
+            vec!["3 note limits-off: GET /a has no limit: it is switched off on purpose"],
+        ),
+        ("rate_limit: { algorithm: gcra, capacity: 1, refill_rate: 1 }\n", "no-limit", vec![]),
+        ("rate_limit: { algorithm: gcra, capacity: 1, refill_rate: 1 }\n", "limits-off", vec![]),
+    ];
+    for (root, code, expected) in table {
+        assert_eq!(lines(&document(root), code), expected, "{root} {code}");
+    }
+}
+
+#[test]
+fn what_no_operation_names_needs_a_limit_if_it_is_forwarded() {
+    let limit = "rate_limit: { algorithm: gcra, capacity: 1, refill_rate: 1";
+    let said = "1 warning unlimited-unmatched: `unmatched` is `forward`, and what no operation names is not limited at all";
+    let table = [
+        ("unmatched: forward\n".to_owned(), vec![said]),
+        (format!("unmatched: forward\n{limit}, mode: shadow }}\n"), vec![said]),
+        (format!("unmatched: forward\n{limit} }}\n"), vec![]),
+        ("unmatched: reject\n".to_owned(), vec![]),
+    ];
+    for (settings, expected) in table {
+        let document = format!("tollgate: 1\n{settings}routes: [{{ path: /a }}]\n");
+        assert_eq!(lines(&document, "unlimited-unmatched"), expected, "{settings}");
+    }
+}
+
+#[test]
+fn costs_that_cannot_fit() {
+    let limit = |cost: &str| {
+        format!(
+            "      - {{ name: x, algorithm: gcra, capacity: 5, refill_rate: 1, cost: {cost}, tier_overrides: {{ big: {{ capacity: 50 }} }} }}\n"
+        )
+    };
+    let table = [
+        ("5", vec![]),
+        (
+            "6",
+            vec![
+                "5 warning cost-never-fits: a request costs 6, and `x` has at most 5: it can never be granted",
+            ],
+        ),
+        (
+            "51",
+            vec![
+                "5 warning cost-never-fits: a request costs 51, and `x` has at most 5: it can never be granted",
+                "5 warning cost-never-fits: a request costs 51, and the tier `big` of `x` has at most 50: it can never be granted",
+            ],
+        ),
+        ("{ header: x-cost, max: 5 }", vec![]),
+        (
+            "{ header: x-cost, default: 6, max: 8 }",
+            vec![
+                "5 warning cost-never-fits: a request that does not say what it costs costs 6, and `x` has at most 5: it can never be granted",
+            ],
+        ),
+        (
+            "{ header: x-cost, max: 8 }",
+            vec![
+                "5 note cost-may-not-fit: a request may cost up to 8, and `x` has at most 5: what costs more can never be granted",
+            ],
+        ),
+        (
+            "{ reported: x-cost, estimate: 2, max: 8 }",
+            vec![
+                "5 note cost-may-not-fit: a request may cost up to 8, and `x` has at most 5: what is reported above that overdraws the key",
+            ],
+        ),
+        (
+            "{ reported: x-cost, estimate: 8, max: 8 }",
+            vec![
+                "5 warning cost-never-fits: a request, by its estimate, costs 8, and `x` has at most 5: it can never be granted",
+            ],
+        ),
+        (
+            "{ operations: json_array, max: 51 }",
+            vec![
+                "5 note cost-may-not-fit: a request may cost up to 51, and `x` has at most 5: what costs more can never be granted",
+                "5 note cost-may-not-fit: a request may cost up to 51, and the tier `big` of `x` has at most 50: what costs more can never be granted",
+            ],
+        ),
+    ];
+    for (cost, expected) in table {
+        let document = format!("tollgate: 1\nroutes:\n  - path: /a\n    rate_limit:\n{}", limit(cost));
+        let said: Vec<_> = lines(&document, "").into_iter().filter(|line| line.contains(" cost-")).collect();
+        assert_eq!(said, expected, "{cost}");
+    }
+}
+
+#[test]
+fn tiers_that_have_less_than_everybody() {
+    let bucket = |tier: &str| {
+        format!(
+            "      - {{ name: x, algorithm: token_bucket, capacity: 5, refill_rate: 1, tier_overrides: {{ t: {tier} }} }}\n"
+        )
+    };
+    let say = |respects: &str| {
+        vec![format!(
+            "5 warning lower-tier: the tier `t` gets less of `x` than clients without a tier: {respects}"
+        )]
+    };
+    let table = [
+        (bucket("{ capacity: 5 }"), vec![]),
+        (bucket("{ capacity: 9, refill_rate: 2 }"), vec![]),
+        (bucket("none"), vec![]),
+        (bucket("{ capacity: 4 }"), say("4 instead of 5 at once, 64 instead of 65 in the worst minute")),
+        (
+            bucket("{ capacity: 90, refill_rate: 0.5 }"),
+            say("1 per 2 s instead of 1 per second in the long run"),
+        ),
+        (
+            "      - { name: x, algorithm: concurrency, limit: 5, tier_overrides: { t: { limit: 4 } } }\n"
+                .into(),
+            say("4 instead of 5 at the same time"),
+        ),
+        (
+            "      - { name: x, algorithm: concurrency, limit: 5, tier_overrides: { t: { limit: 5 } } }\n"
+                .into(),
+            vec![],
+        ),
+    ];
+    for (limits, expected) in table {
+        let document = format!("tollgate: 1\nroutes:\n  - path: /a\n    rate_limit:\n{limits}");
+        assert_eq!(lines(&document, "lower-tier"), expected, "{limits}");
+    }
+}
+
+#[test]
+fn tiers_that_nobody_has() {
+    let limit = "      - { name: x, algorithm: gcra, capacity: 5, refill_rate: 1, tier_overrides: { t: { capacity: 9 } } }\n";
+    let said: &[&str] = &[
+        "5 note tiers-without-source: the tier `t` of `x` never applies: nothing says which tier a client has",
+    ];
+    check(
+        "tiers-without-source",
+        &[
+            ("", limit, said),
+            ("", LOG, &[]),
+            ("consumers: c.csv\n", limit, &[]),
+            ("tiers: { default: t }\n", limit, &[]),
+            (
+                "tiers: { from: 'header:x-tier' }\ntrusted_proxies: { header: X-Forwarded-For, hops: 1 }\n",
+                limit,
+                &[],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn boundaries_that_admit_twice_the_limit() {
+    let one = |text: &str| format!("      - {{ name: x, {text} }}\n");
+    let table = [
+        (
+            "algorithm: fixed_window, limit: 5, window: 1m",
+            "up to 10 within 1 min: the limit before a boundary, and again after it",
+        ),
+        ("algorithm: fixed_window, limit: 5, window: calendar day", ""),
+        ("algorithm: fixed_window, limit: 0, window: 1m", ""),
+        (
+            "algorithm: sliding_window, limit: 5, window: 1h",
+            "up to 9 within 1 h: what came late in the window before weighs too little",
+        ),
+        ("algorithm: sliding_window, limit: 1, window: 1h", ""),
+        ("algorithm: sliding_window, limit: 5, window: 1h, buckets: 6", ""),
+        ("algorithm: sliding_window_log, limit: 5, window: 1h", ""),
+        ("algorithm: token_bucket, capacity: 5, refill_rate: 1", ""),
+    ];
+    for (text, said) in table {
+        let said = format!("5 note window-boundary: `x` admits {said}");
+        let expected: &[&str] = if said.ends_with("admits ") { &[] } else { &[&said] };
+        check("window-boundary", &[("", &one(text), expected)]);
+    }
+}
+
+#[test]
+fn logs_that_need_much_memory() {
+    let log = |limit: u64, tier: u64| {
+        format!(
+            "      - {{ name: x, algorithm: sliding_window_log, limit: {limit}, window: 1m, tier_overrides: {{ t: {{ limit: {tier} }} }} }}\n"
+        )
+    };
+    check(
+        "large-log",
+        &[
+            ("", &log(1_024, 1_024), &[]),
+            (
+                "",
+                &log(1_025, 1_024),
+                &[
+                    "5 note large-log: `x` may need 16400 bytes for each key: 16 for each request in its window",
+                ],
+            ),
+            (
+                "",
+                &log(5, 2_000),
+                &[
+                    "5 note large-log: the tier `t` of `x` may need 32000 bytes for each key: 16 for each request in its window",
+                ],
+            ),
+            ("", "      - { algorithm: sliding_window, limit: 5000, window: 1m }\n", &[]),
+        ],
+    );
+}
+
+#[test]
+fn waits_of_hours() {
+    let table = [
+        ("algorithm: gcra, capacity: 1, refill_rate: 1 per hour", ""),
+        ("algorithm: gcra, capacity: 1, refill_rate: 7 per day", "waits 206 min for each further request"),
+        (
+            "algorithm: token_bucket, capacity: 9, refill_rate: 1 per 2 h",
+            "waits 2 h for each further request",
+        ),
+        ("algorithm: sliding_window_log, limit: 5, window: 6h", ""),
+        ("algorithm: sliding_window_log, limit: 5, window: 12h", "may wait 12 h for a further request"),
+        ("algorithm: sliding_window, limit: 5, window: 7h", "may wait 7 h for a further request"),
+        ("algorithm: sliding_window, limit: 5, window: 7h, buckets: 7", "may wait 7 h for a further request"),
+        ("algorithm: fixed_window, limit: 5, window: 1 day", "may wait 1 day for a further request"),
+        ("algorithm: fixed_window, limit: 5, window: calendar day", ""),
+    ];
+    for (text, said) in table {
+        let said = format!("5 note long-wait: whoever has used up `x` {said}");
+        let expected: &[&str] = if said.ends_with("` ") { &[] } else { &[&said] };
+        check("long-wait", &[("", &format!("      - {{ name: x, {text} }}\n"), expected)]);
+    }
+}

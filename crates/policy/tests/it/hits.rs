@@ -1,0 +1,330 @@
+//! Requests and what they are charged: matching, identities, costs, tiers, addresses. The traps of letters E and F.
+
+use tollgate_policy::consumers::{Limits, Loader};
+use tollgate_policy::{Directory, Policy};
+
+use crate::support::{asked, files, openapi, policy};
+
+/// An operation `GET /a` with a limit that has these further fields.
+fn with(fields: &str) -> Policy {
+    let limit = format!("{{ algorithm: gcra, capacity: 5, refill_rate: 1, name: l, {fields} }}");
+    policy(&openapi(&format!("paths: {{ /a: {{ get: {{ x-rate-limit: {limit} }} }} }}")))
+}
+
+/// The keys that a request is charged under.
+fn keys(policy: &Policy, request: &str) -> String {
+    let lines = asked(request).lines(policy);
+    lines
+        .iter()
+        .map(|line| line.replace(" x1 (5 at once, then 1 per second)", ""))
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+fn directory(policy: &Policy, lines: &str) -> Directory {
+    let mut loader = Loader::new(Limits::default());
+    loader.feed(lines.as_bytes());
+    let consumers = loader.finish().unwrap_or_else(|errors| panic!("{errors:?}"));
+    Directory::new(consumers, policy).unwrap_or_else(|errors| panic!("{errors:?}"))
+}
+
+/// The SHA-256 of `alpha` and `beta`, as `sha256sum` prints them.
+const ALPHA: &str = "8ed3f6ad685b959ead7022518e1af76cd816f8e8ec7ccdda1ed4018e8f2223f8";
+const BETA: &str = "f44e64e75f3948e9f73f8dfa94721c4ce8cbb4f265c4790c702b2d41cfbf2753";
+
+#[test]
+fn every_trick_with_a_path_meets_the_same_limit_or_is_refused() {
+    let text = openapi("paths: { /login: { post: {} }, '/users/{id}': { get: {} }, /users/me: { get: {} } }");
+    let strict = policy(&text);
+    let table = [
+        ("POST /login", "POST /login"),
+        ("POST /login?x=1", "POST /login"),
+        ("POST /%6cogin", "POST /login"),
+        ("POST /./login", "POST /login"),
+        ("POST /x/../login", "POST /login"),
+        ("POST http://h/login", "POST /login"),
+        ("GET /users/me", "GET /users/me"),
+        ("HEAD /users/me", "GET /users/me"),
+        ("GET /users/5;v=1", "GET /users/{id}"),
+        ("POST /login/", "Nothing { other_methods: false }"),
+        ("POST /LOGIN", "Nothing { other_methods: false }"),
+        ("POST /login;x=1", "Nothing { other_methods: false }"),
+        ("GET /login", "Nothing { other_methods: true }"),
+        ("DELETE /users/5", "Nothing { other_methods: true }"),
+        ("OPTIONS /login Origin: https://x | Access-Control-Request-Method: POST", "Preflight"),
+        (
+            "OPTIONS /login Origin: https://x | Access-Control-Request-Method: PUT",
+            "Nothing { other_methods: true }",
+        ),
+        ("OPTIONS *", "400 the path does not begin with a slash: put one before it"),
+    ];
+    for (request, operation) in table {
+        assert_eq!(asked(request).operation(&strict), operation, "{request}");
+    }
+    let refused = [
+        "//login",
+        "/a//login",
+        "/%2flogin",
+        "/x%2f..%2flogin",
+        "/login%00",
+        "/%c0%afx",
+        "/%u006cogin",
+        "/\\login",
+        "/x/%2e%2e/login",
+        "/login%0d%0a",
+    ];
+    for path in refused {
+        assert!(asked(&format!("POST {path}")).operation(&strict).starts_with("400 "), "{path}");
+    }
+    for method in ["post", "PO ST", ""] {
+        assert!(!asked(&format!("{method} /login")).operation(&strict).starts_with("POST"), "{method}");
+    }
+}
+
+/// Where everything is forwarded, a lenient server behind the gateway must not be a way around a limit.
+#[test]
+fn what_is_forwarded_unmatched_has_the_limits_of_what_it_could_mean() {
+    let text = openapi(
+        "
+x-tollgate: { unmatched: forward }
+x-rate-limit: { algorithm: gcra, capacity: 100, refill_rate: 100 }
+paths: { /login: { post: { x-rate-limit: { algorithm: gcra, capacity: 1, refill_rate: 1 } } } }",
+    );
+    let policy = policy(&text);
+    for path in ["/login/", "/LOGIN", "/login;x=1", "/Login;a/"] {
+        assert_eq!(asked(&format!("POST {path}")).operation(&policy), "about POST /login", "{path}");
+    }
+    assert_eq!(asked("POST /other").operation(&policy), "Forwarded");
+    assert_eq!(
+        keys(&policy, "POST /other X-API-Key: k"),
+        format!("default: {} x1 (100 at once, then 100 per second)", shown("api-key", "k"))
+    );
+}
+
+/// A secret as it is shown.
+fn shown(kind: &str, value: &str) -> String {
+    let mut key = Vec::new();
+    tollgate_policy::key::push(&mut key, tollgate_policy::key::Kind::ApiKey, value.as_bytes());
+    let part = tollgate_policy::key::parts(&key).expect("a key").next().expect("a part").to_string();
+    assert!(part.starts_with(kind), "{part}");
+    part
+}
+
+#[test]
+fn who_is_asking_is_told_or_declared() {
+    let default = with("");
+    assert_eq!(keys(&default, "GET /a X-API-Key: k"), format!("l: {}", shown("api-key", "k")));
+    assert_eq!(keys(&default, "GET /a"), "l: address 203.0.113.9");
+    // Empty is missing; twice could be read in two ways.
+    assert_eq!(keys(&default, "GET /a X-API-Key: "), "l: address 203.0.113.9");
+    let twice = "what says who is asking is there twice, or cannot be read, for the limit `l`: send it once";
+    assert_eq!(keys(&default, "GET /a X-API-Key: k | X-API-Key: l"), twice);
+    assert_eq!(
+        keys(&with("repeated_key: address"), "GET /a X-API-Key: k | X-API-Key: l"),
+        "l: address 203.0.113.9"
+    );
+    assert_eq!(keys(&with("missing_key: anonymous, consumer_key: api_key"), "GET /a"), "l: anonymous");
+    let nobody = "the limit `l` has to know who is asking: send the key that the API asks for";
+    assert_eq!(keys(&with("missing_key: reject, consumer_key: api_key"), "GET /a"), nobody);
+    assert_eq!(keys(&with("consumer_key: everyone"), "GET /a X-API-Key: k"), "l: everyone");
+    assert_eq!(keys(&with("consumer_key: ip"), "GET /a X-API-Key: k"), "l: address 203.0.113.9");
+    // Joined, all parts have to be there.
+    let joined = with("consumer_key: ['header:X-A + header:X-B', 'header:X-A', ip]");
+    assert_eq!(keys(&joined, "GET /a X-A: 1 | X-B: 2").matches('+').count(), 1);
+    assert_eq!(keys(&joined, "GET /a X-A: 1").matches('+').count(), 0);
+    assert_eq!(keys(&joined, "GET /a X-B: 2"), "l: address 203.0.113.9");
+}
+
+#[test]
+fn different_people_never_share_a_key() {
+    let policy = with("consumer_key: ['header:X-A + header:X-B', 'header:X-A', 'cookie:c', 'query:q', ip]");
+    let requests = [
+        "GET /a X-A: a:b | X-B: c",
+        "GET /a X-A: a | X-B: b:c",
+        "GET /a X-A: a",
+        "GET /a X-A: 203.0.113.9",
+        "GET /a Cookie: c=a",
+        "GET /a?q=a",
+        "GET /a",
+    ];
+    let mut seen = std::collections::HashSet::new();
+    for request in requests {
+        assert!(seen.insert(keys(&policy, request)), "{request}: {}", keys(&policy, request));
+    }
+}
+
+#[test]
+fn the_api_key_stands_where_the_security_schemes_say() {
+    let policy = policy(&openapi(
+        "
+components:
+  securitySchemes:
+    head: { type: apiKey, in: header, name: X-Key }
+    query: { type: apiKey, in: query, name: key }
+    cookie: { type: apiKey, in: cookie, name: sid }
+    other: { type: http, scheme: bearer }
+security: [{ head: [] }]
+x-rate-limit: { algorithm: gcra, capacity: 5, refill_rate: 1, name: l }
+paths:
+  /a: { get: {}, put: { security: [{ query: [] }, { cookie: [] }] }, post: { security: [{ other: [] }] } }
+",
+    ));
+    let k = format!("l: {}", shown("api-key", "k"));
+    let table = [
+        ("GET /a X-Key: k", k.as_str()),
+        ("GET /a?key=k", "l: address 203.0.113.9"),
+        ("PUT /a?key=k", &k),
+        ("PUT /a?key=%6B", &k),
+        ("PUT /a Cookie: sid=k", &k),
+        ("PUT /a X-Key: k", "l: address 203.0.113.9"),
+        ("POST /a X-Key: k", &k),
+        ("POST /a?key=k", &k),
+    ];
+    for (request, wanted) in table {
+        assert_eq!(keys(&policy, request), wanted, "{request}");
+    }
+    assert!(keys(&policy, "PUT /a?key=k Cookie: sid=k").contains("there twice"));
+}
+
+#[test]
+fn a_consumers_file_verifies_names_gives_tiers_and_overrides() {
+    let native = "
+tollgate: 1
+consumers: consumers.csv
+tiers: { from: consumers, default: free }
+rate_limit:
+  - { name: keyed, algorithm: gcra, capacity: 5, refill_rate: 1, tier_overrides: { gold: { capacity: 50 }, staff: none } }
+  - { name: team, algorithm: gcra, capacity: 9, refill_rate: 1, consumer_key: organisation }
+routes: [{ path: /a }]
+";
+    let policy = files(&[("t.yaml", native)]).unwrap_or_else(|refused| panic!("{refused}"));
+    let lines = format!(
+        "key_sha256,consumer,tier,organisation,overrides\n{ALPHA},ada,gold,maths,\n{BETA},bob,staff,,\"team: capacity=99 | keyed: none\"\n"
+    );
+    let directory = directory(&policy, &lines);
+    let hits = |request: &str| asked(request).hits(&policy, Some(&directory)).expect("it is right").1;
+    assert_eq!(
+        hits("GET /a X-API-Key: alpha"),
+        [
+            "keyed: consumer ada x1 (50 at once, then 1 per second)",
+            "team: organisation maths x1 (9 at once, then 1 per second)"
+        ]
+    );
+    // Bob is staff, which is unlimited; without an organisation, the team's limit goes by address, at Bob's own numbers.
+    assert_eq!(
+        hits("GET /a X-API-Key: beta"),
+        ["team: address 203.0.113.9 x1 (99 at once, then 1 per second)"]
+    );
+    // An unknown key counts as no key.
+    let unknown = [
+        "keyed: address 203.0.113.9 x1 (5 at once, then 1 per second)",
+        "team: address 203.0.113.9 x1 (9 at once, then 1 per second)",
+    ];
+    assert_eq!(hits("GET /a X-API-Key: guessed"), unknown);
+    assert_eq!(hits("GET /a"), unknown);
+}
+
+#[test]
+fn overrides_that_mean_nothing_are_pointed_at() {
+    let policy = with("");
+    let mut loader = Loader::new(Limits::default());
+    let line = format!(
+        "key_sha256,consumer,overrides\n{ALPHA},ada,\"x: capacity=1 | l: limit=3 | l: capacity=+5 | l capacity\"\n"
+    );
+    loader.feed(line.as_bytes());
+    let errors = Directory::new(loader.finish().expect("the file is right"), &policy)
+        .expect_err("the overrides are not");
+    let said: Vec<_> = errors.iter().map(|error| format!("{}: {}", error.line, error.message)).collect();
+    assert_eq!(
+        said,
+        [
+            "2: there is no limit `x`",
+            "2: `l: limit=3`: gcra has no `limit`",
+            "2: `capacity=+5` is not a whole number: write `5`",
+            "2: `l capacity` is no override: write `LIMIT: capacity=50`",
+        ]
+    );
+}
+
+#[test]
+fn costs_are_checked_before_anything_is_charged() {
+    let policy = with("cost: { header: X-Cost, max: 4, default: 2 }");
+    let cost = |value: &str| asked(&format!("GET /a{value}")).lines(&policy).join("; ");
+    assert!(cost("").contains(" x2 "));
+    assert!(cost(" X-Cost: 4").contains(" x4 "));
+    assert!(cost(" X-Cost: 0").contains(" x0 "));
+    let wrong = "the cost for the limit `l` has to be a whole number of at most 4";
+    for value in ["5", "-1", "nan", "1e3", "0x1", "1.5", "+1", "", "18446744073709551616", "1 | X-Cost: 1"] {
+        assert_eq!(cost(&format!(" X-Cost: {value}")), wrong, "{value}");
+    }
+    let policy = with("cost: { operations: json_array, max: 40, max_body: 1 KiB }");
+    assert!(
+        asked("GET /a").lines(&policy).join("").contains(" x40 "),
+        "a body that was not counted costs the most"
+    );
+}
+
+#[test]
+fn a_ceiling_per_address_and_a_wide_prefix_are_charged_beside() {
+    let policy = with("address_ceiling: 10");
+    let lines = asked("GET /a X-API-Key: k").lines(&policy);
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[1], "l: address 203.0.113.9 x1 (50 at once, then 10 per second)");
+    assert_eq!(asked("GET /a").lines(&policy).len(), 1, "an address needs no ceiling for itself");
+
+    let wide = files(&[(
+        "t.yaml",
+        "
+tollgate: 1
+addresses: { ipv6_prefix: 64, ipv6_wide_prefix: 48, ipv6_wide_multiple: 4 }
+rate_limit: { name: l, algorithm: gcra, capacity: 5, refill_rate: 1, consumer_key: ip }
+routes: [{ path: /a }]
+",
+    )])
+    .unwrap_or_else(|refused| panic!("{refused}"));
+    let from = |peer: &str| asked("GET /a").from(peer).lines(&wide).join("; ");
+    assert_eq!(
+        from("2001:db8:1:2::3"),
+        "l: address 2001:db8:1:2::/64 x1 (5 at once, then 1 per second); \
+         l: wide address 2001:db8:1::/48 x1 (20 at once, then 4 per second)"
+    );
+    let one = "l: address 203.0.113.9 x1 (5 at once, then 1 per second)";
+    for peer in ["203.0.113.9", "::ffff:203.0.113.9", "::ffff:cb00:7109"] {
+        assert_eq!(from(peer), one, "{peer}");
+    }
+}
+
+#[test]
+fn a_forwarded_address_is_believed_from_trusted_proxies_only() {
+    let policy = files(&[(
+        "t.yaml",
+        "
+tollgate: 1
+trusted_proxies: { networks: [10.0.0.0/8], header: X-Forwarded-For }
+tiers: { from: 'header:X-Tier' }
+rate_limit: { name: l, algorithm: gcra, capacity: 5, refill_rate: 1, tier_overrides: { gold: { capacity: 50 } } }
+routes: [{ path: /a }]
+",
+    )])
+    .unwrap_or_else(|refused| panic!("{refused}"));
+    let spoofed = "GET /a X-Forwarded-For: 1.1.1.1, 198.51.100.7 | X-Tier: gold";
+    assert_eq!(asked(spoofed).lines(&policy), ["l: address 203.0.113.9 x1 (5 at once, then 1 per second)"]);
+    assert_eq!(
+        asked(spoofed).from("10.1.2.3").lines(&policy),
+        ["l: address 198.51.100.7 x1 (50 at once, then 1 per second)"]
+    );
+}
+
+#[test]
+fn operations_that_inherit_a_limit_share_its_budget_unless_it_says_otherwise() {
+    let text = |counted: &str| {
+        openapi(&format!(
+            "x-rate-limit: {{ algorithm: gcra, capacity: 5, refill_rate: 1, {counted} }}\npaths: {{ /a: {{ get: {{}} }}, /b: {{ get: {{}} }} }}"
+        ))
+    };
+    let together = policy(&text(""));
+    assert_eq!(keys(&together, "GET /a"), keys(&together, "GET /b"));
+    let apart = policy(&text("counted: per_operation"));
+    assert_eq!(keys(&apart, "GET /a"), "default: operation GET /a + address 203.0.113.9");
+    assert_ne!(keys(&apart, "GET /a"), keys(&apart, "GET /b"));
+}

@@ -1,0 +1,9 @@
+//! Tests of the policy crate through its front door: documents in, policies and messages out; requests in, hits out.
+#![cfg(test)]
+
+mod bombs;
+mod documents;
+mod guide;
+mod hits;
+mod messages;
+mod support;

@@ -1,0 +1,107 @@
+//! Every message about a document, as people see it: one document each in `tests/messages`, with what is said of it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tollgate_policy::scenario::Scenarios;
+use tollgate_policy::{Findings, Policy, Sources};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/messages")
+}
+
+/// The documents: every `.yaml` and `.json` whose name has no second part (`x.part.yaml` belongs to `x.yaml`).
+fn documents() -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder()).expect("the folder is there");
+    let mut found: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    found.retain(|path| path.extension().is_some_and(|end| end == "yaml" || end == "json"));
+    found.retain(|path| path.file_stem().is_some_and(|stem| !stem.to_string_lossy().contains('.')));
+    found.sort();
+    found
+}
+
+/// What is said of a document, a line for each finding and for each place that belongs to it.
+fn said(path: &Path) -> String {
+    let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+    let mut read =
+        |name: &str| fs::read_to_string(folder().join(name)).map_err(|_| "there is no such file".to_owned());
+    if name.starts_with("scenarios") {
+        let refused = Scenarios::load(&name, &mut read).expect_err("these show what is wrong");
+        return listed(&refused.sources, &refused.findings);
+    }
+    let (sources, findings) = match Policy::load(&name, &mut read) {
+        Ok(policy) => (policy.sources().clone(), policy.findings().clone()),
+        Err(refused) => (refused.sources, refused.findings),
+    };
+    listed(&sources, &findings)
+}
+
+fn listed(sources: &Sources, findings: &Findings) -> String {
+    let mut out = String::new();
+    for finding in findings.all() {
+        let at = sources.locate(finding.place);
+        let text = sources.slice(finding.place).lines().next().unwrap_or("").trim_end().to_owned();
+        out.push_str(&format!("{at}: {}[{}]: {}\n", finding.severity.name(), finding.code, finding.message));
+        out.push_str(&format!("  at: {text}\n"));
+        for (place, label) in &finding.also {
+            out.push_str(&format!("  also: {}: {label}\n", sources.locate(*place)));
+        }
+        if let Some(help) = &finding.help {
+            out.push_str(&format!("  help: {help}\n"));
+        }
+    }
+    if findings.more() > 0 {
+        out.push_str(&format!("and {} more\n", findings.more()));
+    }
+    out
+}
+
+/// To renew a message, delete its `.txt`: the test writes it anew, and fails once.
+#[test]
+fn every_document_is_told_what_is_wrong_with_it() {
+    let mut wrong = Vec::new();
+    for path in documents() {
+        let (expected, got) = (path.with_extension("txt"), said(&path));
+        match fs::read_to_string(&expected) {
+            Ok(text) if text == got => {}
+            Ok(text) => wrong.push(format!("{}\n--- expected\n{text}--- got\n{got}", path.display())),
+            Err(_) => {
+                fs::write(&expected, &got).expect("it can be written");
+                wrong.push(format!("{}: written anew; look at it\n{got}", expected.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A message that no document shows is a message that nobody has looked at.
+#[test]
+fn every_kind_of_error_is_shown_by_a_document() {
+    let shown: String = documents().iter().map(|path| said(path)).collect();
+    let mut missing = Vec::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("the source is there") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                // Advice has tests of its own.
+                folders.extend(Some(path).filter(|path| !path.ends_with("lint")));
+                continue;
+            }
+            let text = fs::read_to_string(&path).unwrap_or_default();
+            for marker in ["Diagnostic::error(\"", "context.error(\"", "self.error(\""] {
+                for part in text.split(marker).skip(1) {
+                    let code = part.split('"').next().unwrap_or("");
+                    if !shown.contains(&format!("error[{code}]")) {
+                        missing.push(format!("{}: {code}", path.display()));
+                    }
+                }
+            }
+        }
+    }
+    // Only a document of 64 MB or 8 million values is too large: see `bombs.rs`.
+    missing.retain(|line| !line.ends_with("read.rs: too-large"));
+    missing.sort();
+    missing.dedup();
+    assert!(missing.is_empty(), "no document in tests/messages shows:\n{}", missing.join("\n"));
+}

@@ -1,0 +1,206 @@
+//! Every flag, once: its name, its help and its default. Man pages and completions are made of it; nothing is run here.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// How every command ends.
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  fine, or only advice
+  1  something was found
+  2  called wrongly, or a file cannot be read or written";
+
+/// The command line.
+#[derive(Clone, PartialEq, Eq, Debug, Parser)]
+#[command(name = "tollgate", version, about = "Rate limits as reviewed documents", after_help = EXIT_CODES)]
+#[command(disable_help_subcommand = true, arg_required_else_help = true)]
+pub struct Cli {
+    /// When to use colour: if standard output is a terminal and NO_COLOR is not set, or always, or never
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    #[arg(help = "Use colour: auto (a terminal, and no NO_COLOR), always or never")]
+    pub color: Colour,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// When to use colour.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Colour {
+    /// If standard output is a terminal and `NO_COLOR` is not set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What to do.
+#[derive(Clone, PartialEq, Eq, Debug, Subcommand)]
+pub enum Command {
+    /// Check documents: every error at once, with its place, and advice
+    Lint(LintArgs),
+    /// Say what a request meets: which limits, whose budget, at what cost, and why
+    Explain(ExplainArgs),
+    /// Run scenarios: at this time these requests, these answers
+    Test(TestArgs),
+    /// Print a script that completes commands and flags in a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write the pages of all commands into a folder
+    Man(ManArgs),
+}
+
+/// Of commands that print for people or for programs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Human,
+    /// For programs.
+    Json,
+}
+
+/// How `lint` prints.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum LintFormat {
+    /// For people: drawn, with the lines they are about.
+    Human,
+    /// For programs.
+    Json,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// Workflow commands, which GitHub shows beside the lines.
+    Github,
+}
+
+const LINT_EXAMPLES: &str = "\
+Examples:
+  tollgate lint openapi.yaml                         errors and advice, drawn
+  tollgate lint --strict --format github api/*.yaml  in a workflow: warnings fail it, too
+  tollgate lint --format sarif openapi.yaml > lint.sarif
+  generate-openapi | tollgate lint -
+
+Exit codes:
+  0  no errors; with --strict: no warnings either
+  1  errors; with --strict: errors or warnings
+  2  called wrongly, or a file cannot be read";
+
+/// Arguments of `lint`.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+#[command(after_help = LINT_EXAMPLES)]
+pub struct LintArgs {
+    /// OpenAPI documents or Tollgate files, each with all that it leads to; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<String>,
+    /// Fail on warnings, too
+    #[arg(long)]
+    pub strict: bool,
+    /// How to print what is found
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "human")]
+    #[arg(help = "How to print what is found: human, json, sarif or github", hide_possible_values = true)]
+    pub format: LintFormat,
+}
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  tollgate explain openapi.yaml 'POST /reports/generate'
+  tollgate explain openapi.yaml 'GET /search?q=x' -H 'X-API-Key: abc' --tier gold
+  tollgate explain tollgate.yaml 'GET /' --host api.example.org --from 2001:db8::1 --format json
+
+Exit codes:
+  0  explained, also if the request would be refused
+  1  the document has errors, which are shown
+  2  called wrongly, or a file cannot be read";
+
+/// Arguments of `explain`.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+#[command(after_help = EXPLAIN_EXAMPLES)]
+pub struct ExplainArgs {
+    /// An OpenAPI document or a Tollgate file; - is standard input
+    #[arg(value_name = "FILE")]
+    pub file: String,
+    /// The request: a method and a target in one argument, such as 'GET /users?page=2'
+    #[arg(value_name = "REQUEST")]
+    pub request: String,
+    /// A header of the request, such as 'X-API-Key: abc'; may be given several times
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
+    pub headers: Vec<String>,
+    /// Ask for this tier, whatever tier the request would have
+    #[arg(long, value_name = "TIER")]
+    pub tier: Option<String>,
+    /// The address at the other end of the connection
+    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    pub from: IpAddr,
+    /// The host that is asked, in place of a Host header
+    #[arg(long, value_name = "HOST")]
+    pub host: Option<String>,
+    /// How to print it
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "human")]
+    #[arg(help = "How to print it: human or json", hide_possible_values = true)]
+    pub format: Format,
+}
+
+const TEST_EXAMPLES: &str = "\
+Examples:
+  tollgate test scenarios.yaml
+  tollgate test --format json api/*.scenarios.yaml
+
+A file of scenarios:
+  policy: openapi.yaml
+  scenarios:
+    - name: a burst of five, then one every ten seconds
+      steps:
+        - { request: POST /reports/generate, times: 5, expect: granted }
+        - { request: POST /reports/generate, expect: { answer: refused, retry_after: 10s } }
+        - { at: 10s, request: POST /reports/generate, expect: granted }
+
+Exit codes:
+  0  every scenario went as it says
+  1  one did not, or a file has errors
+  2  called wrongly, or a file cannot be read";
+
+/// Arguments of `test`.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+#[command(after_help = TEST_EXAMPLES)]
+pub struct TestArgs {
+    /// Files of scenarios, each with the policy that it names; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<String>,
+    /// How to print what happened
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "human")]
+    #[arg(help = "How to print what happened: human or json", hide_possible_values = true)]
+    pub format: Format,
+}
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  tollgate completions bash > ~/.local/share/bash-completion/completions/tollgate
+  tollgate completions fish > ~/.config/fish/completions/tollgate.fish";
+
+/// Arguments of `completions`.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+#[command(after_help = COMPLETIONS_EXAMPLES)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: Shell,
+}
+
+const MAN_EXAMPLES: &str = "\
+Examples:
+  tollgate man | man -l -
+  tollgate man --dir ~/.local/share/man/man1
+
+Exit codes:
+  0  written
+  2  called wrongly, or the folder cannot be written";
+
+/// Arguments of `man`.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+#[command(after_help = MAN_EXAMPLES)]
+pub struct ManArgs {
+    /// Write a page for each command into this folder; it is made if it is not there
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<String>,
+}

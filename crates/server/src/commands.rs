@@ -1,0 +1,45 @@
+//! Every command, and the one `match` that chooses among them. What they do is in their own files.
+
+pub mod completions;
+pub mod explain;
+pub mod lint;
+pub mod man;
+pub mod test;
+
+use std::io::{self, BufWriter, ErrorKind, Write};
+
+use tollgate_core::Micros;
+
+use crate::Exit;
+use crate::cli::Command;
+
+/// Runs a command. `now` is what the wall clock says.
+///
+/// Whoever reads the output may stop at any line (`| head`): that is no failure.
+pub fn run(command: &Command, now: Micros, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
+    let mut out = BufWriter::new(out);
+    let ended = match command {
+        Command::Lint(args) => lint::run(args, &mut out, err),
+        Command::Explain(args) => explain::run(args, now, &mut out, err),
+        Command::Test(args) => test::run(args, &mut out, err),
+        Command::Completions(args) => completions::run(args, &mut out),
+        Command::Man(args) => man::run(args, &mut out, err),
+    };
+    match ended.and_then(|exit| out.flush().map(|()| exit)) {
+        Ok(exit) => exit,
+        Err(error) => {
+            let exit = unwritten(&error);
+            if exit != Exit::Fine {
+                // Where this cannot be written either, the exit code says it.
+                let _ = writeln!(err, "tollgate: what was found cannot be written: {error}");
+            }
+            exit
+        }
+    }
+}
+
+/// What it means that output could not be written.
+#[must_use]
+pub fn unwritten(error: &io::Error) -> Exit {
+    if error.kind() == ErrorKind::BrokenPipe { Exit::Fine } else { Exit::Usage }
+}

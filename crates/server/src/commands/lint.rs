@@ -1,0 +1,164 @@
+//! `tollgate lint`: documents are checked, and everything that was found is printed at once. What is wrong is decided elsewhere.
+
+use std::collections::HashSet;
+use std::io::{self, Write};
+
+use serde_json::json;
+use tollgate_policy::{Diagnostic, Policy, Sources};
+
+use crate::cli::{LintArgs, LintFormat};
+use crate::documents::{self, Checked};
+use crate::report::{Counts, Finding, counted};
+use crate::{Exit, draw, formats};
+
+/// Everything of all files.
+#[derive(Debug, Default)]
+struct Report {
+    /// With the files that they are about, for those that can be drawn.
+    drawn: Vec<(Diagnostic, Sources)>,
+    /// The others: of consumers files.
+    lines: Vec<Finding>,
+    counts: Counts,
+    coverage: Coverage,
+    /// What has been said: of which file, where, and what.
+    said: HashSet<(String, u32, &'static str, String)>,
+    /// How many files were checked, and how many could not be read.
+    checked: usize,
+    unread: usize,
+}
+
+/// How many operations there are, and how many have a limit.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Coverage {
+    operations: usize,
+    limited: usize,
+}
+
+/// Checks the documents.
+///
+/// # Errors
+/// When the output cannot be written.
+pub fn run(args: &LintArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Exit> {
+    let mut report = Report::default();
+    let mut exit = Exit::Fine;
+    for file in &args.files {
+        match documents::check(file) {
+            Ok(checked) => report.add(checked),
+            Err(why) => {
+                writeln!(err, "tollgate: {why}")?;
+                report.unread = report.unread.saturating_add(1);
+                exit = Exit::Usage;
+            }
+        }
+    }
+    if report.counts.wrong() || (args.strict && report.counts.warnings > 0) {
+        exit = exit.max(Exit::Findings);
+    }
+    match args.format {
+        LintFormat::Human => report.human(out)?,
+        LintFormat::Json => writeln!(out, "{:#}", report.json())?,
+        LintFormat::Sarif => writeln!(out, "{:#}", formats::sarif::log(&report.findings()))?,
+        LintFormat::Github => formats::github::write(&report.findings(), out)?,
+    }
+    Ok(exit)
+}
+
+/// What could be better in a policy that can be used.
+fn advice(_policy: &Policy) -> Vec<Diagnostic> {
+    Vec::new()
+}
+
+impl Report {
+    fn add(&mut self, checked: Checked) {
+        let Checked { sources, mut findings, more, in_consumers, policy, .. } = checked;
+        self.checked = self.checked.saturating_add(1);
+        self.counts.more = self.counts.more.saturating_add(more);
+        if let Some(policy) = &policy {
+            findings.extend(advice(policy));
+            self.coverage.add(policy);
+        }
+        for finding in findings {
+            // Documents may lead to the same file. What is wrong there is said once.
+            let Finding { span, code, message, .. } = Finding::of(&finding, &sources);
+            if !self.said.insert((span.file, finding.place.start, code, message)) {
+                continue;
+            }
+            self.counts.add(finding.severity);
+            self.drawn.push((finding, sources.clone()));
+        }
+        for finding in in_consumers {
+            self.counts.add(finding.severity);
+            self.lines.push(finding);
+        }
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let drawn = self.drawn.iter().map(|(finding, sources)| Finding::of(finding, sources));
+        drawn.chain(self.lines.iter().cloned()).collect()
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        for (finding, sources) in &self.drawn {
+            writeln!(out, "{}\n", draw::draw(finding, sources))?;
+        }
+        for finding in &self.lines {
+            writeln!(out, "{}", finding.line())?;
+        }
+        if !self.lines.is_empty() {
+            writeln!(out)?;
+        }
+        // What could not be read was told on the other stream.
+        let unread = match self.unread {
+            0 => String::new(),
+            unread => format!("; {} cannot be read", counted(unread, "file")),
+        };
+        match (self.checked, self.counts.wrong()) {
+            (0, _) => Ok(()),
+            (_, true) => writeln!(out, "{}{unread}", self.counts),
+            (_, false) => writeln!(out, "{}{}{unread}", self.counts, self.coverage),
+        }
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let findings: Vec<_> = self.findings().iter().map(formats::json::finding).collect();
+        let Counts { errors, warnings, notes, more } = self.counts;
+        json!({
+            "errors": errors,
+            "warnings": warnings,
+            "notes": notes,
+            "more": more,
+            "operations": self.coverage.operations,
+            "limited": self.coverage.limited,
+            "findings": findings,
+        })
+    }
+}
+
+impl Coverage {
+    fn add(&mut self, policy: &Policy) {
+        let operations = policy.operations();
+        let limited = operations.iter().filter(|operation| !operation.limits.is_empty()).count();
+        self.operations = self.operations.saturating_add(operations.len());
+        self.limited = self.limited.saturating_add(limited);
+    }
+}
+
+/// `; 12 of 14 operations are limited (85 %)`, rounded down.
+impl std::fmt::Display for Coverage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { operations, limited } = *self;
+        let Some(percent) = limited.saturating_mul(100).checked_div(operations) else {
+            return f.write_str("; there are no operations");
+        };
+        let are = if operations == 1 { "is" } else { "are" };
+        write!(f, "; {limited} of {} {are} limited ({percent} %)", counted(operations, "operation"))
+    }
+}
+
+#[test]
+fn coverage_is_rounded_down() {
+    let told = |operations, limited| Coverage { operations, limited }.to_string();
+    assert_eq!(told(14, 12), "; 12 of 14 operations are limited (85 %)");
+    assert_eq!(told(1, 1), "; 1 of 1 operation is limited (100 %)");
+    assert_eq!(told(0, 0), "; there are no operations");
+}

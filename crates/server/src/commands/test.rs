@@ -1,0 +1,174 @@
+//! `tollgate test`: scenarios are played, and what came otherwise than expected is drawn. How a step is judged is not here.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use annotate_snippets::renderer::{AnsiColor, Style};
+use serde_json::{Value, json};
+use tollgate::{StepReport, rehearse};
+use tollgate_policy::scenario::{Scenarios, Step};
+use tollgate_policy::{Diagnostic, Severity, Sources};
+
+use crate::cli::{Format, TestArgs};
+use crate::documents::{self, Checked};
+use crate::report::{Finding, counted, printable};
+use crate::{Exit, draw, formats};
+
+const PASSED: Style = AnsiColor::Green.on_default();
+const FAILED: Style = AnsiColor::Red.on_default().bold();
+
+/// What happened in one file.
+#[derive(Debug)]
+struct Played {
+    file: String,
+    scenarios: Vec<Outcome>,
+    /// Why nothing could be played: what is wrong with the file, or with the policy that it names.
+    wrong: Vec<Finding>,
+    drawn: Vec<String>,
+}
+
+/// What happened in one scenario.
+#[derive(Debug)]
+struct Outcome {
+    name: String,
+    failures: Vec<Finding>,
+    drawn: Vec<String>,
+}
+
+/// Runs the scenarios.
+///
+/// # Errors
+/// When the output cannot be written.
+pub fn run(args: &TestArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Exit> {
+    let mut exit = Exit::Fine;
+    let mut all = Vec::new();
+    for file in &args.files {
+        match play_file(file) {
+            Ok(played) => {
+                let failed = played.scenarios.iter().any(|scenario| !scenario.failures.is_empty());
+                if failed || !played.wrong.is_empty() {
+                    exit = exit.max(Exit::Findings);
+                }
+                all.push(played);
+            }
+            Err(why) => {
+                writeln!(err, "tollgate: {why}")?;
+                exit = Exit::Usage;
+            }
+        }
+    }
+    match args.format {
+        Format::Human => human(&all, out)?,
+        Format::Json => writeln!(out, "{:#}", data(&all))?,
+    }
+    Ok(exit)
+}
+
+/// Plays all scenarios of a file.
+///
+/// # Errors
+/// A sentence, when it or the policy that it names cannot be read.
+fn play_file(argument: &str) -> Result<Played, String> {
+    let mut opened = documents::open(argument)?;
+    let file = opened.name.to_owned();
+    let mut played = Played { file, scenarios: Vec::new(), wrong: Vec::new(), drawn: Vec::new() };
+    let scenarios = match Scenarios::load(opened.name, &mut |asked| opened.read(asked)) {
+        Ok(scenarios) => scenarios,
+        Err(refused) => {
+            played.add(refused.findings.all(), &refused.sources);
+            return Ok(played);
+        }
+    };
+    let checked = documents::check(&scenarios.policy)?;
+    let usable = checked.usable();
+    let Checked { policy, directory, sources, findings, in_consumers, .. } = checked;
+    let Some(policy) = policy.filter(|_| usable) else {
+        played.add(&findings, &sources);
+        played.drawn.extend(in_consumers.iter().map(Finding::line));
+        played.wrong.extend(in_consumers);
+        return Ok(played);
+    };
+    let (policy, directory) = (Arc::new(policy), directory.map(Arc::new));
+    for scenario in &scenarios.list {
+        let reports = rehearse(scenario, &policy, directory.as_ref()).map_err(|error| error.to_string())?;
+        let failures: Vec<_> = scenario.steps.iter().zip(&reports).filter_map(failure).collect();
+        let sources = &scenarios.sources;
+        played.scenarios.push(Outcome {
+            name: scenario.name.clone(),
+            drawn: failures.iter().map(|failure| draw::draw(failure, sources)).collect(),
+            failures: failures.iter().map(|failure| Finding::of(failure, sources)).collect(),
+        });
+    }
+    Ok(played)
+}
+
+/// Everything in which a step came otherwise than expected, as one finding.
+fn failure((step, report): (&Step, &StepReport)) -> Option<Diagnostic> {
+    let differences: Vec<_> = report.differences.iter().map(|difference| difference.to_string()).collect();
+    if differences.is_empty() {
+        return None;
+    }
+    let wrong =
+        report.last.wrong.as_ref().map_or_else(String::new, |why| format!("; the request is wrong: {why}"));
+    Some(Diagnostic {
+        severity: Severity::Error,
+        code: "scenario",
+        message: printable(&format!("{}{wrong}", differences.join("; "))),
+        place: step.place,
+        label: format!("at {}", step.at),
+        also: Vec::new(),
+        help: None,
+    })
+}
+
+impl Played {
+    fn add(&mut self, findings: &[Diagnostic], sources: &Sources) {
+        self.wrong.extend(findings.iter().map(|finding| Finding::of(finding, sources)));
+        self.drawn.extend(findings.iter().map(|finding| draw::draw(finding, sources)));
+    }
+}
+
+fn count(all: &[Played]) -> (usize, usize) {
+    let scenarios = || all.iter().flat_map(|played| &played.scenarios);
+    let failed = scenarios().filter(|scenario| !scenario.failures.is_empty()).count();
+    (scenarios().count().saturating_sub(failed), failed)
+}
+
+fn human(all: &[Played], out: &mut dyn Write) -> io::Result<()> {
+    for played in all {
+        played.drawn.iter().try_for_each(|drawn| writeln!(out, "{drawn}\n"))?;
+        for Outcome { name, drawn, .. } in &played.scenarios {
+            if drawn.is_empty() {
+                writeln!(out, "{PASSED}passed{PASSED:#}  {}", printable(name))?;
+            } else {
+                writeln!(out, "{FAILED}failed{FAILED:#}  {}", printable(name))?;
+                drawn.iter().try_for_each(|drawn| writeln!(out, "{drawn}\n"))?;
+            }
+        }
+    }
+    if all.is_empty() {
+        return Ok(());
+    }
+    let (passed, failed) = count(all);
+    let wrong = all.iter().filter(|played| !played.wrong.is_empty()).count();
+    let wrong =
+        if wrong > 0 { format!(", {} could not be run", counted(wrong, "file")) } else { String::new() };
+    writeln!(out, "{} passed, {failed} failed{wrong}", counted(passed, "scenario"))
+}
+
+fn data(all: &[Played]) -> Value {
+    let findings = |list: &[Finding]| list.iter().map(formats::json::finding).collect::<Vec<_>>();
+    let scenario = |file: &str, outcome: &Outcome| {
+        json!({
+            "file": file,
+            "name": outcome.name,
+            "passed": outcome.failures.is_empty(),
+            "failures": findings(&outcome.failures),
+        })
+    };
+    let scenarios = all.iter().flat_map(|of| of.scenarios.iter().map(|outcome| scenario(&of.file, outcome)));
+    let scenarios: Vec<_> = scenarios.collect();
+    let wrong: Vec<_> = all.iter().flat_map(|played| findings(&played.wrong)).collect();
+    let (passed, failed) = count(all);
+    json!({ "passed": passed, "failed": failed, "scenarios": scenarios, "findings": wrong })
+}

@@ -1,0 +1,121 @@
+//! Files, standard input and the clock: the only file that touches the world outside. What is in a file is not known here.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use tollgate_core::Micros;
+use tollgate_policy::DOCUMENT_BYTES_MAX;
+
+/// What stands for standard input among arguments.
+pub(crate) const DASH: &str = "-";
+/// What standard input is called in messages. It has no folder, so that names in it are relative to the current one.
+pub(crate) const STANDARD_INPUT: &str = "<stdin>";
+/// Files that are read in pieces are read in pieces of this size.
+const CHUNK_BYTES: usize = 64 << 10;
+
+/// The text of a file, or why there is none, in a few words.
+///
+/// A file of more than [`DOCUMENT_BYTES_MAX`] is refused, after no more than that was read.
+pub(crate) fn read(name: &str) -> Result<String, String> {
+    text(open(name)?, DOCUMENT_BYTES_MAX)
+}
+
+/// The text on standard input, within the same bounds.
+pub(crate) fn read_standard_input() -> Result<String, String> {
+    text(io::stdin().lock(), DOCUMENT_BYTES_MAX)
+}
+
+/// Gives a file in pieces, so that one of any size can be looked through.
+pub(crate) fn feed(name: &str, take: &mut dyn FnMut(&[u8])) -> Result<(), String> {
+    let mut file = open(name)?;
+    let mut piece = vec![0; CHUNK_BYTES];
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) => return Ok(()),
+            Ok(count) => take(piece.get(..count).unwrap_or(&[])),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(why(&error)),
+        }
+    }
+}
+
+/// Puts a text into a folder, which is made if it is not there.
+pub(crate) fn write_into(folder: &str, name: &str, bytes: &[u8]) -> Result<(), String> {
+    let at = Path::new(folder);
+    let written = fs::create_dir_all(at).and_then(|()| fs::write(at.join(name), bytes));
+    written.map_err(|error| format!("{} cannot be written: {}", at.join(name).display(), why(&error)))
+}
+
+/// What the wall clock says, in microseconds since 1970: for the expiry of tokens and the windows of the calendar.
+#[must_use]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place of the command that reads a clock; commands take `now`"
+)]
+pub fn wall_clock() -> Micros {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(Micros::ZERO, Micros::from_duration)
+}
+
+fn open(name: &str) -> Result<File, String> {
+    let file = File::open(name).map_err(|error| why(&error))?;
+    if file.metadata().is_ok_and(|about| about.is_dir()) {
+        return Err("it is a folder".into());
+    }
+    Ok(file)
+}
+
+fn text(from: impl Read, bytes_max: usize) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    let most = u64::try_from(bytes_max).unwrap_or(u64::MAX).saturating_add(1);
+    from.take(most).read_to_end(&mut bytes).map_err(|error| why(&error))?;
+    if bytes.len() > bytes_max {
+        return Err(format!("it has more than {bytes_max} bytes: split it with $ref"));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        format!("it is not UTF-8 from byte {at} on: save it as UTF-8")
+    })
+}
+
+/// The system's reasons in our words, where they are common.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "there are forty kinds, and most have nothing to do with files"
+)]
+fn why(error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "there is no such file".into(),
+        ErrorKind::PermissionDenied => "permission is denied".into(),
+        ErrorKind::IsADirectory => "it is a folder".into(),
+        ErrorKind::NotADirectory => "a part of its path is not a folder".into(),
+        _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_read_up_to_its_bound_and_refused_beyond_it() {
+        assert_eq!(text(&b"12345"[..], 5), Ok("12345".into()));
+        assert_eq!(text(&b"123456"[..], 5), Err("it has more than 5 bytes: split it with $ref".into()));
+        // An endless file ends the command, not the machine.
+        assert!(text(io::repeat(b'x'), 5).is_err());
+    }
+
+    #[test]
+    fn what_is_not_text_is_refused_with_its_place() {
+        let why = text(&b"ab\xffcd"[..], 9).expect_err("it is not UTF-8");
+        assert_eq!(why, "it is not UTF-8 from byte 2 on: save it as UTF-8");
+    }
+
+    #[test]
+    fn folders_and_missing_files_are_told_apart() {
+        assert_eq!(read("no-such-file.yaml"), Err("there is no such file".into()));
+        assert_eq!(read("."), Err("it is a folder".into()));
+        assert_eq!(feed("no-such-file.csv", &mut |_| {}), Err("there is no such file".into()));
+    }
+}

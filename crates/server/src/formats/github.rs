@@ -1,0 +1,43 @@
+//! Workflow commands, by which GitHub shows a finding beside its line. It is text with escapes, not JSON.
+//!
+//! `::error file=openapi.yaml,line=12,col=7,title=…::…`, as
+//! <https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands> has it.
+
+use std::io::{self, Write};
+
+use tollgate_policy::Severity;
+
+use crate::report::Finding;
+
+/// Prints one line for each finding.
+pub(crate) fn write(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
+    for finding in findings {
+        let command = match finding.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Note => "notice",
+        };
+        write!(out, "::{command} file={},line={}", property(&finding.span.file), finding.span.line)?;
+        if let Some(column) = finding.span.column {
+            write!(out, ",col={column}")?;
+        }
+        writeln!(out, ",title={}::{}", property(finding.code), data(&finding.sentence()))?;
+    }
+    Ok(())
+}
+
+/// A message: what would end the line is escaped.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// A property: what would end the property, too.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[test]
+fn what_would_end_a_command_or_a_property_is_escaped() {
+    assert_eq!(data("100 %\r\nof: a, b"), "100 %25%0D%0Aof: a, b");
+    assert_eq!(property("c:\\a,b%\n"), "c%3A\\a%2Cb%25%0A");
+}

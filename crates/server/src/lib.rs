@@ -1,0 +1,16 @@
+//! The command `tollgate`: documents and requests in from files, sentences out. What they mean is decided in `tollgate-policy`.
+//!
+//! `main.rs` parses and dispatches; every command is one file below `commands`, and takes its arguments as plain data and
+//! two writers, so that a test calls it without a process.
+
+pub mod cli;
+pub mod commands;
+mod documents;
+pub mod draw;
+mod exit;
+mod files;
+mod formats;
+mod report;
+
+pub use exit::Exit;
+pub use files::wall_clock;

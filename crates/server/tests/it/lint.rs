@@ -1,0 +1,103 @@
+//! `tollgate lint`: what is said of documents, in every format.
+
+use crate::support::{Folder, check, run};
+use tollgate_server::Exit;
+
+const GOOD: &str = "tests/documents/good.yaml";
+const BAD: &str = "tests/documents/bad.yaml";
+
+#[test]
+fn what_is_fine_is_told_in_one_line() {
+    check("lint-good", &["lint", GOOD]);
+}
+
+#[test]
+fn every_error_is_drawn_at_once() {
+    check("lint-bad", &["lint", BAD]);
+}
+
+#[test]
+fn several_files_are_summed_up_in_one_line() {
+    check("lint-several", &["lint", GOOD, "tests/documents/gateway.yaml"]);
+}
+
+#[test]
+fn advice_is_no_failure_unless_it_is_asked_to_be() {
+    check("lint-warning", &["lint", "tests/documents/warning.yaml"]);
+    check("lint-warning-strict", &["lint", "--strict", "tests/documents/warning.yaml"]);
+}
+
+#[test]
+fn every_format_says_the_same() {
+    for format in ["json", "sarif", "github"] {
+        check(&format!("lint-bad-{format}"), &["lint", "--format", format, BAD]);
+        check(&format!("lint-good-{format}"), &["lint", "--format", format, GOOD]);
+    }
+}
+
+#[test]
+fn a_consumers_file_is_checked_line_by_line() {
+    check("lint-consumers-unknown", &["lint", "tests/documents/bad-consumers.yaml"]);
+    check("lint-consumers-wrong", &["lint", "tests/documents/worse-consumers.yaml"]);
+    check(
+        "lint-consumers-wrong-github",
+        &["lint", "--format", "github", "tests/documents/worse-consumers.yaml"],
+    );
+    check("lint-consumers-missing", &["lint", "tests/documents/no-consumers.yaml"]);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_an_error_of_usage_and_the_others_are_checked() {
+    check("lint-unreadable", &["lint", "tests/documents/none.yaml"]);
+    check("lint-unreadable-json", &["lint", "--format", "json", "tests/documents"]);
+    check("lint-one-unreadable", &["lint", "tests/documents/none.yaml", GOOD]);
+}
+
+#[test]
+fn errors_in_a_file_that_a_document_leads_to_are_drawn_there() {
+    check("lint-reference", &["lint", "tests/documents/reference.yaml"]);
+}
+
+#[test]
+fn an_error_in_a_file_that_two_documents_lead_to_is_told_once() {
+    let once = run(&["lint", "tests/documents/reference.yaml"]);
+    let twice = run(&["lint", "tests/documents/reference.yaml", "tests/documents/reference-again.yaml"]);
+    assert_eq!(once.out, twice.out);
+}
+
+/// A generated document may stand on one line. The line is not printed, its place is.
+#[test]
+fn a_line_too_long_to_be_shown_is_told_by_its_numbers() {
+    let folder = Folder::new("long-line");
+    let filler = "x".repeat(100_000);
+    let text = format!(
+        r#"{{"openapi":"3.1.0","info":{{"title":"{filler}"}},"x-rate-limit":{{"algorithm":"gcr"}}}}"#
+    );
+    let ran = run(&["lint", &folder.put("long.json", text.as_bytes())]);
+    assert_eq!(ran.exit, Exit::Findings);
+    assert!(ran.out.len() < 2_000, "{} bytes", ran.out.len());
+    assert!(ran.out.contains("long.json:1:100068"), "{}", ran.out);
+}
+
+/// Five thousand mistakes: a thousand are listed, the rest is counted.
+#[test]
+fn more_findings_than_are_listed_are_counted() {
+    let folder = Folder::new("many");
+    let mut text = String::from("openapi: 3.1.0\ninfo: { title: a, version: '1' }\npaths:\n");
+    for number in 0..5_000 {
+        text.push_str(&format!("  /p{number}:\n    get:\n      x-rate-limit: {{ algorithm: gcr }}\n"));
+    }
+    let ran = run(&["lint", &folder.put("many.yaml", text.as_bytes())]);
+    assert_eq!(ran.exit, Exit::Findings);
+    let last = ran.out.lines().last().expect("a summary");
+    assert_eq!(last, "1000 errors, and 4000 more that are not listed");
+}
+
+#[test]
+fn text_that_would_move_the_cursor_is_not_printed() {
+    let folder = Folder::new("cursor");
+    let text = "openapi: 3.1.0\nx-rate-limit: { algorithm: \"a\x1b[2Jb\" }\r\n# \u{202e}\n";
+    let ran = run(&["lint", &folder.put("cursor.yaml", text.as_bytes())]);
+    assert_eq!(ran.exit, Exit::Findings);
+    assert!(!ran.out.contains(['\x1b', '\u{202e}']), "{:?}", ran.out);
+}

@@ -1,0 +1,12 @@
+//! The command as people and scripts use it: what it prints, how it ends. Without a process, but for `process`.
+
+mod any_input;
+mod colour;
+mod explain;
+mod help;
+mod lint;
+mod pages;
+mod process;
+mod sarif;
+mod scenarios;
+mod support;
