@@ -6,7 +6,7 @@ pub(crate) struct Dice(u64);
 impl Dice {
     pub(crate) fn new(seed: u64) -> Self {
         // Zero is the one state that a xorshift never leaves.
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+        Self(seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
     pub(crate) fn roll(&mut self) -> u64 {
@@ -22,8 +22,8 @@ impl Dice {
         usize::try_from((self.roll() >> 16) % end).unwrap()
     }
 
-    pub(crate) fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len())]
+    pub(crate) fn pick<T: Clone>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())].clone()
     }
 
     pub(crate) fn wide(&mut self) -> u128 {

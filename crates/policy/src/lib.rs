@@ -3,8 +3,6 @@
 pub mod address;
 mod annotate;
 mod asking;
-#[cfg(test)]
-mod chance;
 mod compile;
 pub mod consumers;
 mod context;
@@ -16,8 +14,6 @@ pub mod diff;
 mod directory;
 mod document;
 mod draft;
-#[cfg(test)]
-mod draw;
 mod fields;
 pub mod found;
 pub mod header;

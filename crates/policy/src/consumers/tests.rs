@@ -7,7 +7,7 @@ use std::fmt::Write;
 use sha2::{Digest, Sha256};
 
 use super::*;
-use crate::draw::Draw;
+use crate::dice::Dice;
 
 fn hash(key: &str) -> String {
     Sha256::digest(key).iter().fold(String::new(), |mut text, byte| {
@@ -138,7 +138,7 @@ fn a_limit_above_its_constant_counts_as_the_constant() {
 }
 
 /// A file with something of everything, good or bad.
-fn draw_file(draw: &mut Draw) -> (Vec<u8>, Vec<String>) {
+fn draw_file(draw: &mut Dice) -> (Vec<u8>, Vec<String>) {
     let mut file = Vec::new();
     let mut keys = Vec::new();
     let pieces: [&[u8]; 9] = [
@@ -180,11 +180,11 @@ fn draw_file(draw: &mut Draw) -> (Vec<u8>, Vec<String>) {
 fn any_cutting_of_a_file_gives_the_same_table_or_the_same_errors() {
     let (mut good, mut wrong) = (0, 0);
     for seed in 0..400 {
-        let mut draw = Draw::new(seed);
+        let mut draw = Dice::new(seed);
         let (file, keys) = draw_file(&mut draw);
         let limits = Limits { line_bytes: if seed % 5 == 0 { 90 } else { 4_096 }, ..Limits::default() };
         let whole = load_with(limits, &file).map(|table| said(&table, &keys));
-        let most = *draw.pick(&[1, 2, 7, 100]);
+        let most = draw.pick(&[1, 2, 7, 100]);
         let mut loader = Loader::new(limits);
         let mut rest = file.as_slice();
         while !rest.is_empty() {

@@ -284,13 +284,13 @@ fn an_unverified_token_is_read_and_says_that_it_is_unverified() {
 fn any_bytes_are_refused_without_a_panic() {
     let rules = rules();
     for seed in 0..50 {
-        let mut draw = crate::draw::Draw::new(seed);
+        let mut draw = crate::dice::Dice::new(seed);
         for _ in 0..100 {
             let (_, token) = draw.pick(TOKENS);
             let mut bytes = token.as_bytes().to_vec();
             for _ in 0..=draw.below(3) {
                 let at = draw.below(bytes.len());
-                let byte = draw.number().to_le_bytes()[0];
+                let byte = draw.roll().to_le_bytes()[0];
                 if draw.below(2) == 0 { bytes[at] = byte } else { bytes.insert(at, byte) }
             }
             assert!(rules.verify(&bytes, NOW).is_err() || bytes == token.as_bytes(), "seed {seed}");

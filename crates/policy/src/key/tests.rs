@@ -2,7 +2,7 @@
 
 use super::show::SHOWN_CHARS_MAX;
 use super::*;
-use crate::draw::Draw;
+use crate::dice::Dice;
 
 /// A part as a test makes it: it owns its bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -52,7 +52,7 @@ fn same(a: &[Made], b: &[Made]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.kind() == b.kind() && a.value == b.value)
 }
 
-fn draw_value(draw: &mut Draw) -> Vec<u8> {
+fn draw_value(draw: &mut Dice) -> Vec<u8> {
     let pieces: [&[u8]; 12] =
         [b"", b"a", b"b", b":", b"=", b"\0", b"\x01", b"\x09\x01a", b"\x80", b"\xff", b"\r\n", b"a:b"];
     match draw.below(12) {
@@ -67,10 +67,10 @@ fn draw_value(draw: &mut Draw) -> Vec<u8> {
     }
 }
 
-fn draw_list(draw: &mut Draw) -> Vec<Made> {
+fn draw_list(draw: &mut Dice) -> Vec<Made> {
     let names = ["", "a", "b", "a:b", "x=", "\u{1}a"];
-    let part = |draw: &mut Draw| {
-        let name = (*draw.pick(&names)).to_owned();
+    let part = |draw: &mut Dice| {
+        let name = (draw.pick(&names)).to_owned();
         // Two kinds are likely, so that lists differ in the rest.
         let kind = if draw.below(2) == 0 { 1 + draw.below(2) } else { draw.below(14) };
         Made { kind, name, value: if draw.below(40) == 0 { draw_value(draw) } else { draw_short(draw) } }
@@ -78,12 +78,12 @@ fn draw_list(draw: &mut Draw) -> Vec<Made> {
     (0..draw.below(4)).map(|_| part(draw)).collect()
 }
 
-fn draw_short(draw: &mut Draw) -> Vec<u8> {
-    (0..draw.below(4)).map(|_| *draw.pick(b"ab:=\0\x01\x09")).collect()
+fn draw_short(draw: &mut Dice) -> Vec<u8> {
+    (0..draw.below(4)).map(|_| draw.pick(b"ab:=\0\x01\x09")).collect()
 }
 
 /// A list that is nearly the same: a byte moved over a border, a border moved, a part emptied, taken out or joined.
-fn nearly(draw: &mut Draw, list: &[Made]) -> Vec<Made> {
+fn nearly(draw: &mut Dice, list: &[Made]) -> Vec<Made> {
     let mut list = list.to_vec();
     let at = draw.below(list.len().max(1));
     match draw.below(6) {
@@ -111,7 +111,7 @@ fn nearly(draw: &mut Draw, list: &[Made]) -> Vec<Made> {
 
 /// Looks for two lists that differ and are written alike.
 fn find_collision(seed: u64, encoder: fn(&[Made]) -> Vec<u8>) -> Option<(Vec<Made>, Vec<Made>)> {
-    let mut draw = Draw::new(seed);
+    let mut draw = Dice::new(seed);
     let mut pairs = (0..20_000).map(|_| {
         let list = draw_list(&mut draw);
         let other = if draw.below(4) == 0 { draw_list(&mut draw) } else { nearly(&mut draw, &list) };
@@ -136,7 +136,7 @@ fn the_same_property_catches_an_encoder_that_joins_with_a_separator() {
 #[test]
 fn what_was_written_is_read_back() {
     for seed in 0..20 {
-        let mut draw = Draw::new(seed);
+        let mut draw = Dice::new(seed);
         for _ in 0..2_000 {
             let list = draw_list(&mut draw);
             let key = encode(&list);
@@ -158,7 +158,7 @@ fn what_was_written_is_read_back() {
 fn bytes_that_can_be_read_are_the_bytes_that_would_be_written() {
     let mut readable = 0;
     for seed in 0..20 {
-        let mut draw = Draw::new(seed);
+        let mut draw = Dice::new(seed);
         for _ in 0..5_000 {
             let mut key = encode(&draw_list(&mut draw));
             if !key.is_empty() {
@@ -166,7 +166,7 @@ fn bytes_that_can_be_read_are_the_bytes_that_would_be_written() {
                 match draw.below(4) {
                     0 => key.truncate(at),
                     1 => key[at] ^= 1 << draw.below(8),
-                    2 => key.insert(at, *draw.pick(&[0, 1, 0x7f, 0x80, 0x81, 0xff])),
+                    2 => key.insert(at, draw.pick(&[0, 1, 0x7f, 0x80, 0x81, 0xff])),
                     _ => {}
                 }
             }

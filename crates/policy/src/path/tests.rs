@@ -1,7 +1,7 @@
 //! The normaliser against a table of tricks, and against a slow reference that is obviously right.
 
 use super::{PATH_BYTES_MAX, PathError, SEGMENTS_MAX, normalise};
-use crate::chance::Chance;
+use crate::dice::Dice;
 
 fn normal(raw: &str) -> Result<String, PathError> {
     normalise(raw, &mut String::from("left over")).map(str::to_string)
@@ -237,7 +237,7 @@ fn reference(raw: &str) -> Option<String> {
 }
 
 /// Byte soup, mostly of what tricks are made of.
-fn soup(chance: &mut Chance) -> String {
+fn soup(chance: &mut Dice) -> String {
     let tricks = [
         "/",
         "/",
@@ -302,7 +302,7 @@ fn soup(chance: &mut Chance) -> String {
 fn soup_is_what_the_reference_says_and_normal_paths_stay() {
     let (mut taken, mut changed) = (0, 0);
     for seed in 0..200_000 {
-        let raw = soup(&mut Chance::new(seed));
+        let raw = soup(&mut Dice::new(seed));
         let found = normal(&raw).ok();
         assert_eq!(found, reference(&raw), "seed {seed}: {raw:?}");
         let Some(found) = found else { continue };

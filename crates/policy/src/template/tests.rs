@@ -4,7 +4,7 @@ use super::pattern::{Case, Pattern};
 use super::{
     PARAMETERS_MAX, Segment, TEMPLATE_BYTES_MAX, TEXT_BYTES_MAX, Tail, Template, TemplateProblem as P,
 };
-use crate::chance::Chance;
+use crate::dice::Dice;
 use crate::path::{PathError, SEGMENTS_MAX};
 
 #[test]
@@ -172,7 +172,7 @@ fn two_patterns_meet_exactly_when_a_segment_matches_both() {
     let texts = ["", "a", "9", "é", "a9", "9a"];
     let mut met = 0;
     for seed in 0..400 {
-        let mut chance = Chance::new(seed);
+        let mut chance = Dice::new(seed);
         let mut made = || loop {
             let (prefix, suffix) = (chance.pick(&texts), chance.pick(&texts));
             let middle = chance.pick(&["", "", "a", "9", "é"]);

@@ -2,10 +2,10 @@
 
 use super::{between, policy};
 use crate::diff::{Change, Diff, FailOn, Verdict, diff};
-use crate::draw::Draw;
+use crate::dice::Dice;
 
-fn numbers(draw: &mut Draw) -> String {
-    let (amount, more) = (draw.number() % 4 + 1, draw.number() % 3 + 1);
+fn numbers(draw: &mut Dice) -> String {
+    let (amount, more) = (draw.roll() % 4 + 1, draw.roll() % 3 + 1);
     let window = draw.pick(&["1s", "1m", "1h"]);
     match draw.below(6) {
         0 => format!("algorithm: token_bucket, capacity: {amount}, refill_rate: {more}"),
@@ -17,7 +17,7 @@ fn numbers(draw: &mut Draw) -> String {
     }
 }
 
-fn limit(draw: &mut Draw, name: usize) -> String {
+fn limit(draw: &mut Dice, name: usize) -> String {
     let mut text = format!("{{ name: n{name}, {}", numbers(draw));
     let fields = [
         ", consumer_key: ip",
@@ -33,7 +33,7 @@ fn limit(draw: &mut Draw, name: usize) -> String {
         ", tier_overrides: { big: none }",
     ];
     if draw.below(2) == 0 {
-        let field: &&str = draw.pick(&fields);
+        let field: &str = draw.pick(&fields);
         text.push_str(field);
     }
     text + " }"
@@ -41,7 +41,7 @@ fn limit(draw: &mut Draw, name: usize) -> String {
 
 /// Up to four limits, on up to three routes by tag.
 fn document(seed: u64) -> String {
-    let mut draw = Draw::new(seed);
+    let mut draw = Dice::new(seed);
     let mut text = String::from("tollgate: 1\nunmatched: forward\n");
     if draw.below(2) == 0 {
         let name = draw.below(6);

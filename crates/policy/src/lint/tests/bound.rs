@@ -3,21 +3,21 @@
 use tollgate_core::{Limit, Micros, Window, decide};
 
 use super::super::bound::covers;
-use crate::draw::Draw;
+use crate::dice::Dice;
 
-fn any_limit(draw: &mut Draw) -> Limit {
-    let amount = draw.number() % 12 + 1;
-    let time = Micros::new(draw.number() % 40 + 1);
+fn any_limit(draw: &mut Dice) -> Limit {
+    let amount = draw.roll() % 12 + 1;
+    let time = Micros::new(draw.roll() % 40 + 1);
     let limit = match draw.below(7) {
-        0 => Limit::token_bucket(amount, draw.number() % 3 + 1, time),
-        1 => Limit::leaky_bucket(amount, draw.number() % 3 + 1, time),
-        2 => Limit::gcra(amount, draw.number() % 3 + 1, time),
+        0 => Limit::token_bucket(amount, draw.roll() % 3 + 1, time),
+        1 => Limit::leaky_bucket(amount, draw.roll() % 3 + 1, time),
+        2 => Limit::gcra(amount, draw.roll() % 3 + 1, time),
         3 => Limit::fixed_window(amount, Window::Every(time)),
         4 => Limit::sliding_window(amount, time),
         5 => Limit::sliding_window_buckets(
             amount,
             time,
-            u32::try_from(draw.number() % time.get()).unwrap() + 1,
+            u32::try_from(draw.roll() % time.get()).unwrap() + 1,
         ),
         _ => Limit::sliding_window_log(amount, time),
     };
@@ -28,21 +28,21 @@ fn any_limit(draw: &mut Draw) -> Limit {
 fn what_the_covering_limit_grants_the_covered_one_never_refuses() {
     let (mut claimed, mut granted) = (std::collections::BTreeMap::new(), 0_u64);
     for seed in 0..60_000 {
-        let mut draw = Draw::new(seed);
+        let mut draw = Dice::new(seed);
         let (by, limit) = (any_limit(&mut draw), any_limit(&mut draw));
         if !covers(&by, &limit) {
             continue;
         }
         *claimed.entry((by.algorithm(), limit.algorithm())).or_insert(0) += 1;
         let (mut state_by, mut state_limit) = (None, None);
-        let mut now = Micros::new(1_000 + draw.number() % 50);
-        let most_pause = draw.number() % 30 + 1;
+        let mut now = Micros::new(1_000 + draw.roll() % 50);
+        let most_pause = draw.roll() % 30 + 1;
         for _ in 0..200 {
             // Mostly greedy, with pauses: whoever spends everything at once finds the edges.
             if draw.below(3) == 0 {
-                now = now.saturating_add(Micros::new(draw.number() % most_pause));
+                now = now.saturating_add(Micros::new(draw.roll() % most_pause));
             }
-            let cost = draw.number() % 3 + 1;
+            let cost = draw.roll() % 3 + 1;
             let (change, decision) = decide(&by, state_by.as_ref(), now, cost);
             if !decision.granted() {
                 continue;

@@ -3,7 +3,7 @@
 use core::cmp::Ordering;
 
 use super::{Added, Loose, RouterBuilder, RouterError, loosely, strictly, template};
-use crate::chance::Chance;
+use crate::dice::Dice;
 
 /// Whether a shape's segment, as text with `{}`, matches a segment: tries every length for every parameter.
 fn glob(pattern: &str, segment: &str) -> bool {
@@ -57,7 +57,7 @@ fn nearer(a: &str, b: &str) -> Ordering {
 const SEGMENTS: [&str; 15] =
     ["a", "b", "ab", "C", "{}", "{}", "a{}", "{}b", "{}a", "b{}", "{}C", "a{}b", "{}a{}", "{}%2C", "%2C{}"];
 
-fn shape(chance: &mut Chance) -> String {
+fn shape(chance: &mut Dice) -> String {
     let mut made = String::new();
     for _ in 0..=chance.below(3) {
         made.push('/');
@@ -75,7 +75,7 @@ fn named(shape: &str) -> String {
 }
 
 /// A path of segments that several shapes match.
-fn path(chance: &mut Chance) -> String {
+fn path(chance: &mut Dice) -> String {
     let mut made = String::new();
     for _ in 0..=chance.below(3) {
         made.push('/');
@@ -90,7 +90,7 @@ fn path(chance: &mut Chance) -> String {
 fn find_agrees_with_trying_every_template() {
     let (mut several, mut refused) = (0, 0);
     for seed in 0..3_000 {
-        let mut chance = Chance::new(seed);
+        let mut chance = Dice::new(seed);
         let mut builder = RouterBuilder::new();
         let mut shapes: Vec<String> = Vec::new();
         for _ in 0..chance.below(60) {
