@@ -1,0 +1,42 @@
+//! `tollgate schema`: the JSON Schemas by which editors check documents, printed or written. What is in them is not decided here.
+
+use std::io::{self, Write};
+
+use crate::cli::{SchemaArgs, Which};
+use crate::{Exit, files};
+
+/// Prints a schema, or writes it (without a choice: all of them) into a folder. `text` gives a schema's text.
+///
+/// # Errors
+/// When the output cannot be written. A folder that cannot be is told on `err`.
+pub fn run(
+    args: &SchemaArgs,
+    text: &dyn Fn(Which) -> String,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> io::Result<Exit> {
+    let Some(folder) = &args.write else {
+        let which = args.which.unwrap_or(Which::Limit);
+        writeln!(out, "{}", text(which).trim_end())?;
+        return Ok(Exit::Fine);
+    };
+    let all = args.which.map_or_else(|| vec![Which::Limit, Which::Native], |which| vec![which]);
+    for which in all {
+        let name = file_name(which);
+        if let Err(why) = files::write_into(folder, name, format!("{}\n", text(which).trim_end()).as_bytes())
+        {
+            writeln!(err, "tollgate: {why}")?;
+            return Ok(Exit::Usage);
+        }
+        writeln!(out, "{name}")?;
+    }
+    Ok(Exit::Fine)
+}
+
+/// What a schema is called in a folder.
+const fn file_name(which: Which) -> &'static str {
+    match which {
+        Which::Limit => "x-rate-limit.schema.json",
+        Which::Native => "tollgate.schema.json",
+    }
+}
