@@ -32,17 +32,17 @@ fn a_pull_request_sees_tables_in_which_nothing_is_markup() {
 
 | Operation | Tier | Change | Sustained | At once | Worst minute | Limits |
 | --- | --- | --- | --- | --- | --- | --- |
-| GET /own | (default) | tighter | 1 per 1 s | 5 → 4 | 65 → 64 | GET /own: tighter |
-| GET /r/{name} | (default) | looser | 1 per 1 s | 5 → 6 | 65 → 66 | t: looser |
-| GET /moves | (default) | tighter | 1 per 1 s → 5 per 1 min | 5 | 65 → 5 | a\\|b: added; t: removed |
-| GET /nobodys | (default) | added | - → 1 per 1 s | - → 1 | - → 61 | GET /nobodys: added |
-| GET /gone | (default) | removed | 5 per 1 min → - | 5 → - | 5 → - | a\\|b: removed |
+| GET /own | (default) | tighter | 1 per second | 5 → 4 | 65 → 64 | GET /own: tighter |
+| GET /r/{name} | (default) | looser | 1 per second | 5 → 6 | 65 → 66 | t: looser |
+| GET /moves | (default) | tighter | 1 per second → 5 per minute | 5 | 65 → 5 | a\\|b: added; t: removed |
+| GET /nobodys | (default) | added | - → 1 per second | - → 1 | - → 61 | GET /nobodys: added |
+| GET /gone | (default) | removed | 5 per minute → - | 5 → - | 5 → - | a\\|b: removed |
 
 | Limit | Tier | Sustained | At once | Worst minute | What |
 | --- | --- | --- | --- | --- | --- |
-| t | (default) | 1 per 1 s | 5 → 6 | 65 → 66 | looser |
-| GET /own | (default) | 1 per 1 s | 5 → 4 | 65 → 64 | tighter, owner: old team → @new |
-| GET /nobodys | (default) | - → 1 per 1 s | - → 1 | - → 61 | added |
+| t | (default) | 1 per second | 5 → 6 | 65 → 66 | looser |
+| GET /own | (default) | 1 per second | 5 → 4 | 65 → 64 | tighter, owner: old team → @new |
+| GET /nobodys | (default) | - → 1 per second | - → 1 | - → 61 | added |
 
 **Approvals**
 

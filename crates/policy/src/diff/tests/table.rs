@@ -33,31 +33,31 @@ Nothing changes.
     let expected = "\
 1 operation changes (1 looser); 1 limit changes.
 
-OPERATION  TIER       CHANGE  SUSTAINED  AT ONCE  WORST MINUTE  LIMITS
-GET /a     (default)  looser  1 per 1 s  5 → 10   65 → 70       x: looser
+OPERATION  TIER       CHANGE  SUSTAINED     AT ONCE  WORST MINUTE  LIMITS
+GET /a     (default)  looser  1 per second  5 → 10   65 → 70       x: looser
 
-LIMIT  TIER       SUSTAINED  AT ONCE  WORST MINUTE  WHAT
-x      (default)  1 per 1 s  5 → 10   65 → 70       looser
+LIMIT  TIER       SUSTAINED     AT ONCE  WORST MINUTE  WHAT
+x      (default)  1 per second  5 → 10   65 → 70       looser
 ";
     check(&one(BUCKET), &one("algorithm: token_bucket, capacity: 10, refill_rate: 1"), expected);
     let expected = "\
 1 operation changes (1 tighter); 1 limit changes.
 
-OPERATION  TIER       CHANGE   SUSTAINED              AT ONCE  WORST MINUTE  LIMITS
-GET /a     (default)  tighter  1 per 1 s → 1 per 2 s  5        65 → 35       x: tighter
+OPERATION  TIER       CHANGE   SUSTAINED                 AT ONCE  WORST MINUTE  LIMITS
+GET /a     (default)  tighter  1 per second → 1 per 2 s  5        65 → 35       x: tighter
 
-LIMIT  TIER       SUSTAINED              AT ONCE  WORST MINUTE  WHAT
-x      (default)  1 per 1 s → 1 per 2 s  5        65 → 35       tighter
+LIMIT  TIER       SUSTAINED                 AT ONCE  WORST MINUTE  WHAT
+x      (default)  1 per second → 1 per 2 s  5        65 → 35       tighter
 ";
     check(&one(BUCKET), &one("algorithm: token_bucket, capacity: 5, refill_rate: 0.5"), expected);
     let expected = "\
 1 operation changes (1 mixed); 1 limit changes.
 
-OPERATION  TIER       CHANGE  SUSTAINED               AT ONCE  WORST MINUTE  LIMITS
-GET /a     (default)  mixed   1 per 1 s → 1 per 10 s  5 → 10   65 → 16       x: mixed
+OPERATION  TIER       CHANGE  SUSTAINED                  AT ONCE  WORST MINUTE  LIMITS
+GET /a     (default)  mixed   1 per second → 1 per 10 s  5 → 10   65 → 16       x: mixed
 
-LIMIT  TIER       SUSTAINED               AT ONCE  WORST MINUTE  WHAT
-x      (default)  1 per 1 s → 1 per 10 s  5 → 10   65 → 16       mixed
+LIMIT  TIER       SUSTAINED                  AT ONCE  WORST MINUTE  WHAT
+x      (default)  1 per second → 1 per 10 s  5 → 10   65 → 16       mixed
 ";
     check(&one(BUCKET), &one("algorithm: token_bucket, capacity: 10, refill_rate: 0.1"), expected);
     let expected = "\
@@ -77,31 +77,31 @@ fn keys_that_start_afresh() {
     let expected = "\
 1 operation changes (1 same); 1 limit changes.
 
-OPERATION  TIER       CHANGE  SUSTAINED  AT ONCE  WORST MINUTE  LIMITS
-GET /a     (default)  same    1 per 1 s  5        65            x: another algorithm, its keys start afresh
+OPERATION  TIER       CHANGE  SUSTAINED     AT ONCE  WORST MINUTE  LIMITS
+GET /a     (default)  same    1 per second  5        65            x: another algorithm, its keys start afresh
 
-LIMIT  TIER       SUSTAINED  AT ONCE  WORST MINUTE  WHAT
-x      (default)  1 per 1 s  5        65            another algorithm, its keys start afresh
+LIMIT  TIER       SUSTAINED     AT ONCE  WORST MINUTE  WHAT
+x      (default)  1 per second  5        65            another algorithm, its keys start afresh
 ";
     check(&one(BUCKET), &one("algorithm: gcra, capacity: 5, refill_rate: 1"), expected);
     let expected = "\
 1 operation changes (1 tighter); 1 limit changes.
 
-OPERATION  TIER       CHANGE   SUSTAINED                AT ONCE  WORST MINUTE  LIMITS
-GET /a     (default)  tighter  1 per 1 s → 5 per 1 min  5        65 → 5        x: another algorithm, its keys start afresh, tighter
+OPERATION  TIER       CHANGE   SUSTAINED                    AT ONCE  WORST MINUTE  LIMITS
+GET /a     (default)  tighter  1 per second → 5 per minute  5        65 → 5        x: another algorithm, its keys start afresh, tighter
 
-LIMIT  TIER       SUSTAINED                AT ONCE  WORST MINUTE  WHAT
-x      (default)  1 per 1 s → 5 per 1 min  5        65 → 5        another algorithm, its keys start afresh, tighter
+LIMIT  TIER       SUSTAINED                    AT ONCE  WORST MINUTE  WHAT
+x      (default)  1 per second → 5 per minute  5        65 → 5        another algorithm, its keys start afresh, tighter
 ";
     check(&one(BUCKET), &one(LOG), expected);
     let expected = "\
 1 operation changes (1 tighter); 1 limit changes.
 
-OPERATION  TIER       CHANGE   SUSTAINED    AT ONCE  WORST MINUTE  LIMITS
-GET /a     (default)  tighter  5 per 1 min  5        10 → 5        x: another algorithm, its keys start afresh, tighter
+OPERATION  TIER       CHANGE   SUSTAINED     AT ONCE  WORST MINUTE  LIMITS
+GET /a     (default)  tighter  5 per minute  5        10 → 5        x: another algorithm, its keys start afresh, tighter
 
-LIMIT  TIER       SUSTAINED    AT ONCE  WORST MINUTE  WHAT
-x      (default)  5 per 1 min  5        10 → 5        another algorithm, its keys start afresh, tighter
+LIMIT  TIER       SUSTAINED     AT ONCE  WORST MINUTE  WHAT
+x      (default)  5 per minute  5        10 → 5        another algorithm, its keys start afresh, tighter
 ";
     check(
         &one("algorithm: sliding_window, limit: 5, window: 1m"),
@@ -111,21 +111,21 @@ x      (default)  5 per 1 min  5        10 → 5        another algorithm, its k
     let expected = "\
 1 operation changes (1 mixed); 1 limit changes.
 
-OPERATION  TIER       CHANGE  SUSTAINED  AT ONCE  WORST MINUTE  LIMITS
-GET /a     (default)  mixed   1 per 1 s  5        65            x: another consumer key, its keys start afresh
+OPERATION  TIER       CHANGE  SUSTAINED     AT ONCE  WORST MINUTE  LIMITS
+GET /a     (default)  mixed   1 per second  5        65            x: another consumer key, its keys start afresh
 
-LIMIT  TIER       SUSTAINED  AT ONCE  WORST MINUTE  WHAT
-x      (default)  1 per 1 s  5        65            another consumer key, its keys start afresh
+LIMIT  TIER       SUSTAINED     AT ONCE  WORST MINUTE  WHAT
+x      (default)  1 per second  5        65            another consumer key, its keys start afresh
 ";
     check(&one(BUCKET), &one(&format!("{BUCKET}, consumer_key: ip")), expected);
     let expected = "\
 1 operation changes (1 same); 1 limit changes.
 
-OPERATION  TIER       CHANGE  SUSTAINED  AT ONCE  WORST MINUTE  LIMITS
-GET /a     (default)  same    1 per 1 s  5        65            y: renamed from x, its keys start afresh
+OPERATION  TIER       CHANGE  SUSTAINED     AT ONCE  WORST MINUTE  LIMITS
+GET /a     (default)  same    1 per second  5        65            y: renamed from x, its keys start afresh
 
-LIMIT  TIER       SUSTAINED  AT ONCE  WORST MINUTE  WHAT
-y      (default)  1 per 1 s  5        65            renamed from x, its keys start afresh
+LIMIT  TIER       SUSTAINED     AT ONCE  WORST MINUTE  WHAT
+y      (default)  1 per second  5        65            renamed from x, its keys start afresh
 ";
     check(&one(BUCKET), &route(&limit("y", BUCKET)), expected);
 }
@@ -135,51 +135,51 @@ fn limits_that_come_and_go() {
     let expected = "\
 1 operation changes (1 tighter); 1 limit changes.
 
-OPERATION  TIER       CHANGE   SUSTAINED                AT ONCE  WORST MINUTE  LIMITS
-GET /a     (default)  tighter  1 per 1 s → 5 per 1 min  5        65 → 5        y: added
+OPERATION  TIER       CHANGE   SUSTAINED                    AT ONCE  WORST MINUTE  LIMITS
+GET /a     (default)  tighter  1 per second → 5 per minute  5        65 → 5        y: added
 
-LIMIT  TIER       SUSTAINED        AT ONCE  WORST MINUTE  WHAT
-y      (default)  - → 5 per 1 min  - → 5    - → 5         added
+LIMIT  TIER       SUSTAINED         AT ONCE  WORST MINUTE  WHAT
+y      (default)  - → 5 per minute  - → 5    - → 5         added
 ";
     check(&one(BUCKET), &two(LOG, BUCKET), expected);
     let expected = "\
 1 operation changes (1 looser); 1 limit changes.
 
-OPERATION  TIER       CHANGE  SUSTAINED                AT ONCE  WORST MINUTE  LIMITS
-GET /a     (default)  looser  5 per 1 min → 1 per 1 s  5        5 → 65        y: removed
+OPERATION  TIER       CHANGE  SUSTAINED                    AT ONCE  WORST MINUTE  LIMITS
+GET /a     (default)  looser  5 per minute → 1 per second  5        5 → 65        y: removed
 
-LIMIT  TIER       SUSTAINED        AT ONCE  WORST MINUTE  WHAT
-y      (default)  5 per 1 min → -  5 → -    5 → -         removed
+LIMIT  TIER       SUSTAINED         AT ONCE  WORST MINUTE  WHAT
+y      (default)  5 per minute → -  5 → -    5 → -         removed
 ";
     check(&two(LOG, BUCKET), &one(BUCKET), expected);
     let expected = "\
 1 operation changes (1 same); 1 limit changes.
 
-OPERATION  TIER       CHANGE  SUSTAINED  AT ONCE  WORST MINUTE  LIMITS
-GET /a     (default)  same    1 per 1 s  5        65            y: added
+OPERATION  TIER       CHANGE  SUSTAINED     AT ONCE  WORST MINUTE  LIMITS
+GET /a     (default)  same    1 per second  5        65            y: added
 
-LIMIT  TIER       SUSTAINED        AT ONCE  WORST MINUTE  WHAT
-y      (default)  - → 5 per 1 min  - → 5    - → 5         added
+LIMIT  TIER       SUSTAINED         AT ONCE  WORST MINUTE  WHAT
+y      (default)  - → 5 per minute  - → 5    - → 5         added
 ";
     check(&one(BUCKET), &two(&format!("{LOG}, mode: shadow"), BUCKET), expected);
     let expected = "\
 1 operation changes (1 looser); 1 limit changes.
 
-OPERATION  TIER       CHANGE  SUSTAINED              AT ONCE        WORST MINUTE    LIMITS
-GET /a     (default)  looser  1 per 1 s → unlimited  5 → unlimited  65 → unlimited  x: a shadow, was enforced
+OPERATION  TIER       CHANGE  SUSTAINED                 AT ONCE        WORST MINUTE    LIMITS
+GET /a     (default)  looser  1 per second → unlimited  5 → unlimited  65 → unlimited  x: a shadow, was enforced
 
-LIMIT  TIER       SUSTAINED  AT ONCE  WORST MINUTE  WHAT
-x      (default)  1 per 1 s  5        65            a shadow, was enforced
+LIMIT  TIER       SUSTAINED     AT ONCE  WORST MINUTE  WHAT
+x      (default)  1 per second  5        65            a shadow, was enforced
 ";
     check(&one(BUCKET), &one(&format!("{BUCKET}, mode: shadow")), expected);
     let expected = "\
 1 operation changes (1 tighter); 1 limit changes.
 
-OPERATION  TIER       CHANGE   SUSTAINED              AT ONCE        WORST MINUTE    LIMITS
-GET /a     (default)  tighter  unlimited → 1 per 1 s  unlimited → 5  unlimited → 65  x: enforced, was a shadow
+OPERATION  TIER       CHANGE   SUSTAINED                 AT ONCE        WORST MINUTE    LIMITS
+GET /a     (default)  tighter  unlimited → 1 per second  unlimited → 5  unlimited → 65  x: enforced, was a shadow
 
-LIMIT  TIER       SUSTAINED  AT ONCE  WORST MINUTE  WHAT
-x      (default)  1 per 1 s  5        65            enforced, was a shadow
+LIMIT  TIER       SUSTAINED     AT ONCE  WORST MINUTE  WHAT
+x      (default)  1 per second  5        65            enforced, was a shadow
 ";
     check(&one(&format!("{BUCKET}, mode: shadow")), &one(BUCKET), expected);
 }
@@ -189,18 +189,18 @@ fn operations_that_come_and_go() {
     let expected = "\
 2 operations and tiers change (1 added, 1 removed).
 
-OPERATION  TIER       CHANGE   SUSTAINED      AT ONCE  WORST MINUTE  LIMITS
-GET /b     (default)  added    - → 1 per 1 s  - → 5    - → 65        x: added
-GET /a     (default)  removed  1 per 1 s → -  5 → -    65 → -        x: removed
+OPERATION  TIER       CHANGE   SUSTAINED         AT ONCE  WORST MINUTE  LIMITS
+GET /b     (default)  added    - → 1 per second  - → 5    - → 65        x: added
+GET /a     (default)  removed  1 per second → -  5 → -    65 → -        x: removed
 ";
     check(&one(BUCKET), &one(BUCKET).replace("/a", "/b"), expected);
     let expected = "\
 3 operations and tiers change (2 added, 1 removed).
 
-OPERATION    TIER       CHANGE   SUSTAINED      AT ONCE  WORST MINUTE  LIMITS
-GET /a/{id}  (default)  added    - → 1 per 1 s  - → 5    - → 65        x: added
-PUT /a/{id}  (default)  added    - → 1 per 1 s  - → 5    - → 65        x: added
-GET /a       (default)  removed  1 per 1 s → -  5 → -    65 → -        x: removed
+OPERATION    TIER       CHANGE   SUSTAINED         AT ONCE  WORST MINUTE  LIMITS
+GET /a/{id}  (default)  added    - → 1 per second  - → 5    - → 65        x: added
+PUT /a/{id}  (default)  added    - → 1 per second  - → 5    - → 65        x: added
+GET /a       (default)  removed  1 per second → -  5 → -    65 → -        x: removed
 ";
     check(&one(BUCKET), &one(BUCKET).replace("/a", "/a/{id}").replace("GET", "[GET, PUT]"), expected);
     let expected = "\
@@ -213,21 +213,21 @@ OPERATION  TIER       CHANGE  SUSTAINED      AT ONCE        WORST MINUTE   LIMIT
     let expected = "\
 1 operation changes (1 looser); 1 limit changes.
 
-OPERATION  TIER       CHANGE  SUSTAINED              AT ONCE        WORST MINUTE    LIMITS
-GET /a     (default)  looser  1 per 1 s → unlimited  5 → unlimited  65 → unlimited  x: removed
+OPERATION  TIER       CHANGE  SUSTAINED                 AT ONCE        WORST MINUTE    LIMITS
+GET /a     (default)  looser  1 per second → unlimited  5 → unlimited  65 → unlimited  x: removed
 
-LIMIT  TIER       SUSTAINED      AT ONCE  WORST MINUTE  WHAT
-x      (default)  1 per 1 s → -  5 → -    65 → -        removed
+LIMIT  TIER       SUSTAINED         AT ONCE  WORST MINUTE  WHAT
+x      (default)  1 per second → -  5 → -    65 → -        removed
 ";
     check(&one(BUCKET), &route(" none\n").replace("rate_limit:\n", "rate_limit:"), expected);
     let expected = "\
 1 operation changes (1 looser); 1 limit changes.
 
-OPERATION                TIER       CHANGE  SUSTAINED  AT ONCE  WORST MINUTE  LIMITS
-what no operation names  (default)  looser  1 per 1 s  5 → 6    65 → 66       default: looser
+OPERATION                TIER       CHANGE  SUSTAINED     AT ONCE  WORST MINUTE  LIMITS
+what no operation names  (default)  looser  1 per second  5 → 6    65 → 66       default: looser
 
-LIMIT    TIER       SUSTAINED  AT ONCE  WORST MINUTE  WHAT
-default  (default)  1 per 1 s  5 → 6    65 → 66       looser
+LIMIT    TIER       SUSTAINED     AT ONCE  WORST MINUTE  WHAT
+default  (default)  1 per second  5 → 6    65 → 66       looser
 ";
     check(&rooted("forward", 5), &rooted("forward", 6), expected);
 }
@@ -237,24 +237,24 @@ fn costs_and_tiers() {
     let expected = "\
 1 operation changes (1 tighter); 1 limit changes.
 
-OPERATION  TIER       CHANGE   SUSTAINED              AT ONCE  WORST MINUTE  LIMITS
-GET /a     (default)  tighter  1 per 1 s → 1 per 2 s  5 → 2    65 → 32       x: another cost
+OPERATION  TIER       CHANGE   SUSTAINED                 AT ONCE  WORST MINUTE  LIMITS
+GET /a     (default)  tighter  1 per second → 1 per 2 s  5 → 2    65 → 32       x: another cost
 
-LIMIT  TIER       SUSTAINED  AT ONCE  WORST MINUTE  WHAT
-x      (default)  1 per 1 s  5        65            another cost
+LIMIT  TIER       SUSTAINED     AT ONCE  WORST MINUTE  WHAT
+x      (default)  1 per second  5        65            another cost
 ";
     check(&one(BUCKET), &one(&format!("{BUCKET}, cost: 2")), expected);
     let expected = "\
 2 operations and tiers change (2 looser); 1 limit changes.
 
-OPERATION  TIER  CHANGE  SUSTAINED              AT ONCE        WORST MINUTE    LIMITS
-GET /a     big   looser  1 per 1 s              5 → 50         65 → 110        x: looser
-GET /a     all   looser  1 per 1 s → unlimited  5 → unlimited  65 → unlimited  x: looser
+OPERATION  TIER  CHANGE  SUSTAINED                 AT ONCE        WORST MINUTE    LIMITS
+GET /a     big   looser  1 per second              5 → 50         65 → 110        x: looser
+GET /a     all   looser  1 per second → unlimited  5 → unlimited  65 → unlimited  x: looser
 
-LIMIT  TIER       SUSTAINED              AT ONCE        WORST MINUTE    WHAT
-x      (default)  1 per 1 s              5              65              looser
-       big        1 per 1 s              5 → 50         65 → 110        looser
-       all        1 per 1 s → unlimited  5 → unlimited  65 → unlimited  looser
+LIMIT  TIER       SUSTAINED                 AT ONCE        WORST MINUTE    WHAT
+x      (default)  1 per second              5              65              looser
+       big        1 per second              5 → 50         65 → 110        looser
+       all        1 per second → unlimited  5 → unlimited  65 → unlimited  looser
 ";
     check(
         &one(BUCKET),
@@ -268,8 +268,8 @@ fn words_and_numbers_that_mean_the_same() {
     let expected = "\
 1 limit changes; 2 approvals are needed.
 
-LIMIT  TIER       SUSTAINED  AT ONCE  WORST MINUTE  WHAT
-x      (default)  1 per 1 s  5        65            owner: nothing → @me, reviewers: nobody → you
+LIMIT  TIER       SUSTAINED     AT ONCE  WORST MINUTE  WHAT
+x      (default)  1 per second  5        65            owner: nothing → @me, reviewers: nobody → you
 
 APPROVAL  BECAUSE OF
 @me       x
@@ -279,8 +279,8 @@ you       x
     let expected = "\
 1 limit changes.
 
-LIMIT  TIER       SUSTAINED  AT ONCE  WORST MINUTE  WHAT
-x      (default)  1 per 1 s  5        65            counted: together → per_operation, when_store_fails: local → allow
+LIMIT  TIER       SUSTAINED     AT ONCE  WORST MINUTE  WHAT
+x      (default)  1 per second  5        65            counted: together → per_operation, when_store_fails: local → allow
 ";
     check(
         &one(BUCKET),
@@ -290,8 +290,8 @@ x      (default)  1 per 1 s  5        65            counted: together → per_op
     let expected = "\
 1 limit changes.
 
-LIMIT  TIER       SUSTAINED    AT ONCE  WORST MINUTE  WHAT
-x      (default)  5 per 1 min  5        5             numbers: 5 in any 1 min, never more (3 buckets) → 5 in any 1 min, never more (6 buckets)
+LIMIT  TIER       SUSTAINED     AT ONCE  WORST MINUTE  WHAT
+x      (default)  5 per minute  5        5             numbers: 5 in any 1 min, never more (3 buckets) → 5 in any 1 min, never more (6 buckets)
 ";
     check(
         &one("algorithm: sliding_window, limit: 5, window: 1m, buckets: 3"),
@@ -350,7 +350,7 @@ SETTINGS
 where API keys stand: where the documents say before, `query:key` now
 the tiers that there are: any before, `a`, `b` now
 the tier of those of whom nothing else is known: none before, `a` now
-how much of an address is one client: an IPv4 /32, an IPv6 /64, and 16 times the limit for an IPv6 /48 before, an IPv4 /32, an IPv6 /56 now
+how much of an address is one client: an IPv4 /32, an IPv6 /64 before, an IPv4 /32, an IPv6 /56 now
 ";
     check(
         &one(BUCKET),

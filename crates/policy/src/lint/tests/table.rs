@@ -126,7 +126,10 @@ fn tiers_that_have_less_than_everybody() {
         (bucket("{ capacity: 9, refill_rate: 2 }"), vec![]),
         (bucket("none"), vec![]),
         (bucket("{ capacity: 4 }"), say("4 instead of 5 at once, 64 instead of 65 in the worst minute")),
-        (bucket("{ capacity: 90, refill_rate: 0.5 }"), say("1 per 2 s instead of 1 per 1 s in the long run")),
+        (
+            bucket("{ capacity: 90, refill_rate: 0.5 }"),
+            say("1 per 2 s instead of 1 per second in the long run"),
+        ),
         (
             "      - { name: x, algorithm: concurrency, limit: 5, tier_overrides: { t: { limit: 4 } } }\n"
                 .into(),
