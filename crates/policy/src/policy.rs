@@ -28,7 +28,7 @@ use crate::router::Router;
 /// assert_eq!(policy.limits()[0].numbers.to_string(), "5 at once, then 1 per 10 s");
 ///
 /// let refused = Policy::parse("openapi.yaml", "openapi: 3.1.0\nx-rate-limit: { algorithm: tokenbucket }").unwrap_err();
-/// assert!(refused.to_string().contains("openapi.yaml:2:29: error: `tokenbucket` is not a known value of `algorithm`"));
+/// assert!(refused.to_string().contains("openapi.yaml:2:28: error: `tokenbucket` is not a known value of `algorithm`"));
 /// # Ok::<(), tollgate_policy::Refused>(())
 /// ```
 #[derive(Debug)]
