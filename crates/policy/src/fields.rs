@@ -1,10 +1,14 @@
 //! Every field that a document may have, said once: names for the reader, words for messages, types for the schema.
 
+use tollgate_core::Limit;
+
 /// What may stand in a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FieldType {
     /// A whole number of at least so much.
     Whole(u64),
+    /// A whole number from the first to the second.
+    Between(u64, u64),
     /// A number per second, or `10 per second`.
     Rate,
     /// `500ms`, `1m`, `1 day`.
@@ -19,8 +23,26 @@ pub(crate) enum FieldType {
     StoreFails,
     /// A text for people, of at most so many characters.
     Text(usize),
-    /// A list of texts, or one text.
-    Texts,
+    /// The same in printable ASCII, and not empty: it stands in a header.
+    Ascii(usize),
+    /// A list of these, or one of them.
+    Texts(&'static Self),
+    /// A header's name.
+    Header,
+    /// A method, in upper case.
+    Method,
+    /// A path's template.
+    Template,
+    /// `header:NAME`, `query:NAME` or `cookie:NAME`.
+    KeyPlace,
+    /// `10.0.0.0/8`, or one address.
+    Network,
+    /// `consumers`, `jwt:CLAIM` or `header:NAME`.
+    TierSource,
+    /// Bytes, or `64 KiB`.
+    Size,
+    /// Headers and their values; nothing as a value is any value.
+    Headers,
     /// A consumer key, or a list of them.
     Key,
     /// A cost.
@@ -29,6 +51,10 @@ pub(crate) enum FieldType {
     Tiers,
     /// One of the maps below.
     Map(&'static [Field]),
+    /// Names, and under each one of the maps below.
+    MapOf(&'static [Field]),
+    /// A list of the maps below.
+    ListOf(&'static [Field]),
     /// Limits: one, a list, or `none`.
     Limits,
     /// Something that only the reader of the document knows.
@@ -40,13 +66,24 @@ pub(crate) enum FieldType {
 pub(crate) struct Field {
     pub(crate) name: &'static str,
     pub(crate) kind: FieldType,
+    /// Whether nothing can be done without it.
+    pub(crate) needed: bool,
     /// What it says, in a sentence.
     pub(crate) about: &'static str,
 }
 
 const fn field(name: &'static str, kind: FieldType, about: &'static str) -> Field {
-    Field { name, kind, about }
+    Field { name, kind, needed: false, about }
 }
+
+const fn needed(name: &'static str, kind: FieldType, about: &'static str) -> Field {
+    Field { name, kind, needed: true, about }
+}
+
+/// A name in a list of them.
+const NAME: FieldType = FieldType::Text(NAME_CHARS_MAX);
+/// The longest window in seconds.
+const WINDOW_SECONDS_MAX: u64 = Limit::WINDOW_MAX.get() / 1_000_000;
 
 /// The algorithms by name.
 pub(crate) const ALGORITHMS: &[&str] = &[
@@ -73,20 +110,28 @@ pub(crate) const NUMBERS: &[Field] = &[
         FieldType::Whole(0),
         "How much in one window; how many at the same time, for concurrency.",
     ),
-    field("window_seconds", FieldType::Whole(1), "The length of the window in seconds."),
+    field(
+        "window_seconds",
+        FieldType::Between(1, WINDOW_SECONDS_MAX),
+        "The length of the window in seconds.",
+    ),
     field("window", FieldType::Window, "The length of the window: `1m`, `1 day`, `calendar month`."),
     field("utc_offset", FieldType::Offset, "Where the calendar's midnight is: `+02:00`."),
-    field("buckets", FieldType::Whole(1), "Makes sliding_window the conservative one, of so many buckets."),
+    field(
+        "buckets",
+        FieldType::Between(1, Limit::BUCKETS_MAX as u64),
+        "Makes sliding_window the conservative one, of so many buckets.",
+    ),
     field("max_wait", FieldType::Duration, "The longest that a request may wait in the queue."),
     field("max_hold", FieldType::Duration, "After what time a request in flight counts as gone."),
 ];
 
 /// A limit, besides its numbers.
 pub(crate) const LIMIT: &[Field] = &[
-    field("algorithm", FieldType::Word(ALGORITHMS), "How it is counted."),
+    needed("algorithm", FieldType::Word(ALGORITHMS), "How it is counted."),
     field(
         "name",
-        FieldType::Text(NAME_CHARS_MAX),
+        FieldType::Ascii(NAME_CHARS_MAX),
         "What it is called, to clients too; limits of one name are one limit.",
     ),
     field(
@@ -114,7 +159,7 @@ pub(crate) const LIMIT: &[Field] = &[
     field("counted", FieldType::Word(COUNTED), "Whether operations that inherit it share one budget."),
     field("visibility", FieldType::Word(VISIBILITY), "Whether clients are shown its numbers."),
     field("owner", FieldType::Text(NAME_CHARS_MAX), "Whose it is."),
-    field("reviewers", FieldType::Texts, "Who has to approve a change, besides the owner."),
+    field("reviewers", FieldType::Texts(&NAME), "Who has to approve a change, besides the owner."),
 ];
 
 /// The longest name. A longer one is refused.
@@ -131,18 +176,14 @@ pub(crate) const BODY_KINDS: &[&str] = &["json_array", "graphql"];
 
 /// A cost that is a map.
 pub(crate) const COST: &[Field] = &[
-    field("header", FieldType::Text(NAME_CHARS_MAX), "The request's header that says what it costs."),
+    field("header", FieldType::Header, "The request's header that says what it costs."),
     field("query", FieldType::Text(NAME_CHARS_MAX), "The query parameter that says what it costs."),
-    field(
-        "reported",
-        FieldType::Text(NAME_CHARS_MAX),
-        "The response's header in which the upstream says what it cost.",
-    ),
+    field("reported", FieldType::Header, "The response's header in which the upstream says what it cost."),
     field("operations", FieldType::Word(BODY_KINDS), "Counts the operations that the body carries."),
     field("default", FieldType::Whole(0), "When the request says nothing."),
     field("estimate", FieldType::Whole(0), "What is charged before the upstream says it."),
-    field("max", FieldType::Whole(1), "The most that may be charged."),
-    field("max_body", FieldType::Other("size"), "The largest body that is read for it: `64 KiB`."),
+    field("max", FieldType::Whole(0), "The most that may be charged."),
+    field("max_body", FieldType::Size, "The largest body that is read for it: `64 KiB`."),
 ];
 
 /// What a gateway needs besides limits; in the native file, or under `x-tollgate` in an OpenAPI document.
@@ -150,7 +191,7 @@ pub(crate) const SETTINGS: &[Field] = &[
     field("consumers", FieldType::Text(PATH_CHARS_MAX), "The file that says whose the API keys are."),
     field(
         "api_key",
-        FieldType::Texts,
+        FieldType::Texts(&FieldType::KeyPlace),
         "Where an API key stands: `header:NAME`, `query:NAME` or `cookie:NAME`.",
     ),
     field("tiers", FieldType::Map(TIERS), "From where a consumer's tier is known."),
@@ -165,73 +206,69 @@ pub(crate) const PATH_CHARS_MAX: usize = 1_000;
 pub(crate) const UNMATCHED: &[&str] = &["reject", "forward"];
 
 pub(crate) const TIERS: &[Field] = &[
-    field(
-        "from",
-        FieldType::Text(NAME_CHARS_MAX),
-        "`consumers`, `jwt:CLAIM`, or `header:NAME` set by a trusted hop.",
-    ),
-    field("names", FieldType::Texts, "Every tier there is, so that a mistyped one is noticed."),
+    field("from", FieldType::TierSource, "`consumers`, `jwt:CLAIM`, or `header:NAME` set by a trusted hop."),
+    field("names", FieldType::Texts(&NAME), "Every tier there is, so that a mistyped one is noticed."),
     field("default", FieldType::Text(NAME_CHARS_MAX), "The tier of those of whom nothing else is known."),
 ];
 
 pub(crate) const JWT: &[Field] = &[
-    field("jwks", FieldType::Text(PATH_CHARS_MAX), "The file with the keys, a JWK set."),
+    needed("jwks", FieldType::Text(PATH_CHARS_MAX), "The file with the keys, a JWK set."),
     field("issuer", FieldType::Text(PATH_CHARS_MAX), "Who must have issued a token."),
     field("audience", FieldType::Text(PATH_CHARS_MAX), "For whom it must be."),
     field("leeway", FieldType::Duration, "How far clocks may be apart."),
-    field(
-        "header",
-        FieldType::Text(NAME_CHARS_MAX),
-        "The header it stands in; Authorization if nothing is said.",
-    ),
+    field("header", FieldType::Header, "The header it stands in; Authorization if nothing is said."),
 ];
 
 pub(crate) const PROXIES: &[Field] = &[
-    field("networks", FieldType::Texts, "The proxies' addresses: walked from right to left."),
-    field("hops", FieldType::Whole(1), "How many proxies stand in front, instead of their addresses."),
     field(
-        "header",
-        FieldType::Text(NAME_CHARS_MAX),
-        "The one header that is read: X-Forwarded-For, Forwarded.",
+        "networks",
+        FieldType::Texts(&FieldType::Network),
+        "The proxies' addresses: walked from right to left.",
     ),
+    field("hops", FieldType::Whole(1), "How many proxies stand in front, instead of their addresses."),
+    needed("header", FieldType::Header, "The one header that is read: X-Forwarded-For, Forwarded."),
 ];
 
 pub(crate) const ADDRESSES: &[Field] = &[
-    field("ipv4_prefix", FieldType::Whole(1), "How many bits of an IPv4 address are one client: 32."),
-    field("ipv6_prefix", FieldType::Whole(1), "How many bits of an IPv6 address are one client: 64."),
-    field("ipv6_wide_prefix", FieldType::Whole(1), "A second, wider budget for so many bits, such as 48."),
+    field("ipv4_prefix", FieldType::Between(1, 32), "How many bits of an IPv4 address are one client: 32."),
+    field("ipv6_prefix", FieldType::Between(1, 128), "How many bits of an IPv6 address are one client: 64."),
+    field(
+        "ipv6_wide_prefix",
+        FieldType::Between(1, 127),
+        "A second, wider budget for so many bits, such as 48.",
+    ),
     field("ipv6_wide_multiple", FieldType::Whole(1), "How many times the limit the wider budget has: 16."),
 ];
 
 /// The native file, besides the settings.
 pub(crate) const NATIVE: &[Field] = &[
-    field("tollgate", FieldType::Word(&["1"]), "The version of the format."),
-    field("openapi", FieldType::Texts, "OpenAPI documents whose operations and limits belong to the policy."),
+    needed("tollgate", FieldType::Word(&["1"]), "The version of the format."),
+    field(
+        "openapi",
+        FieldType::Texts(&FieldType::Text(PATH_CHARS_MAX)),
+        "OpenAPI documents whose operations and limits belong to the policy.",
+    ),
     field("rate_limit", FieldType::Limits, "The default."),
-    field("tags", FieldType::Other("tags"), "Limits, owners and reviewers by tag."),
-    field("routes", FieldType::Other("routes"), "Which requests meet which limits."),
+    field("tags", FieldType::MapOf(TAG), "Limits, owners and reviewers by tag."),
+    field("routes", FieldType::ListOf(ROUTE), "Which requests meet which limits."),
 ];
 
 /// A tag of the native file.
 pub(crate) const TAG: &[Field] = &[
     field("rate_limit", FieldType::Limits, "The limits of what has this tag."),
     field("owner", FieldType::Text(NAME_CHARS_MAX), "Whose it is."),
-    field("reviewers", FieldType::Texts, "Who has to approve a change."),
+    field("reviewers", FieldType::Texts(&NAME), "Who has to approve a change."),
     field("description", FieldType::Text(DESCRIPTION_CHARS_MAX), "What it is for."),
 ];
 
 /// A route of the native file.
 pub(crate) const ROUTE: &[Field] = &[
     field("name", FieldType::Text(NAME_CHARS_MAX), "What it is called."),
-    field("methods", FieldType::Texts, "The methods; every method if nothing is said."),
-    field(
-        "path",
-        FieldType::Text(PATH_CHARS_MAX),
-        "The path's template, such as `/reports/{id}` or `/files/{rest*}`.",
-    ),
+    field("methods", FieldType::Texts(&FieldType::Method), "The methods; every method if nothing is said."),
+    needed("path", FieldType::Template, "The path's template, such as `/reports/{id}` or `/files/{rest*}`."),
     field("host", FieldType::Text(NAME_CHARS_MAX), "The host, such as `api.example.org` or `*.example.org`."),
-    field("headers", FieldType::Other("headers"), "Headers that must be there, with their values."),
-    field("tags", FieldType::Texts, "Its tags."),
+    field("headers", FieldType::Headers, "Headers that must be there, with their values."),
+    field("tags", FieldType::Texts(&NAME), "Its tags."),
     field("rate_limit", FieldType::Limits, "Its limits."),
 ];
 

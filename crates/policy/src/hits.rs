@@ -11,7 +11,7 @@ use crate::model::{Counted, PolicyLimit};
 use crate::numbers::Numbers;
 use crate::policy::Policy;
 use crate::request::{BadRequest, Facts};
-use crate::whose::Sureness;
+use crate::whose::Whose;
 use crate::{costing, whose};
 
 /// One hit to be charged.
@@ -27,11 +27,9 @@ pub struct Charge {
     pub cost: u64,
     /// Enforced, or only counted.
     pub mode: Mode,
-    /// How sure it is whose budget this is.
-    pub sureness: Sureness,
-    /// Whether the key is an identity rather than an address or nobody: such a charge is given back when the upstream
-    /// says that the client is not who it says.
-    pub identified: bool,
+    /// Whose budget. A charge to somebody by their own word is given back when the upstream says that they are not who they
+    /// say.
+    pub whose: Whose,
     start: u32,
     end: u32,
 }
@@ -136,24 +134,22 @@ impl Policy {
         let cost = costing::of(one.limit, asking)?;
         let start = hits.keys.len();
         one.operation(&mut hits.keys);
-        let (sureness, identified) = whose::write(one.limit, asking, &mut hits.keys)?;
-        let by_address = !identified && sureness == Sureness::Sure;
+        let whose = whose::write(one.limit, asking, &mut hits.keys)?;
         let charge = Charge {
             limit: one.id,
             variant: 0,
             budget: Budget::Own,
             cost,
             mode: one.limit.mode,
-            sureness,
-            identified,
+            whose,
             start: place(start),
             end: place(hits.keys.len()),
         };
         self.charge(charge.clone(), one, asking, hits);
-        if sureness == Sureness::Claimed && one.limit.address_ceiling.is_some() {
+        if whose == Whose::Claimed && one.limit.address_ceiling.is_some() {
             self.wider(Charge { budget: Budget::AddressCeiling, ..charge.clone() }, one, asking, hits);
         }
-        if by_address {
+        if whose == Whose::Address {
             self.wider(Charge { budget: Budget::WideAddress, ..charge }, one, asking, hits);
         }
         Ok(())
@@ -172,7 +168,7 @@ impl Policy {
             Budget::Own | Budget::AddressCeiling => push(&mut hits.keys, Kind::Address, &client.key_bytes()),
         }
         let (start, end) = (place(start), place(hits.keys.len()));
-        let charge = Charge { start, end, sureness: Sureness::Sure, identified: false, ..own };
+        let charge = Charge { start, end, whose: Whose::Address, ..own };
         self.charge(charge, one, asking, hits);
     }
 

@@ -7,34 +7,39 @@ use crate::model::{Identity, Missing, PolicyLimit, Repeated};
 use crate::request::BadRequest;
 use crate::{cookie, header, query};
 
-/// How sure it is whose budget is charged.
+/// Whose budget is charged, and how sure that is. Of parts that are joined, the last of these counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Sureness {
-    /// It was verified, or it is an address: nobody can be somebody else.
-    Sure,
-    /// It is what the client says of itself.
+pub enum Whose {
+    /// Of everyone, or of all who cannot be told.
+    Shared,
+    /// Of an address, over trusted hops only.
+    Address,
+    /// Of somebody who was verified.
+    Verified,
+    /// Of somebody by their own word.
     Claimed,
 }
 
 /// What one link of a chain gives.
 enum Link {
-    /// The parts were written; how sure, and whether it is an identity.
-    Key(Sureness, bool),
+    /// The parts were written.
+    Key(Whose),
+    /// One is not there.
     Missing,
+    /// One is there twice, or cannot be read.
     Unclear,
 }
 
-/// Writes the key: the first link of the chain that is there, or what the limit says of nobody. How sure it is, and whether
-/// it is an identity.
+/// Writes the key: the first link of the chain that is there, or what the limit says of nobody.
 pub(crate) fn write(
     limit: &PolicyLimit,
     asking: &mut Asking<'_>,
     keys: &mut Vec<u8>,
-) -> Result<(Sureness, bool), BadRequest> {
+) -> Result<Whose, BadRequest> {
     let start = keys.len();
     for link in &limit.key.chain {
         match together(link, asking, keys) {
-            Link::Key(sureness, identified) => return Ok((sureness, identified)),
+            Link::Key(whose) => return Ok(whose),
             Link::Missing => keys.truncate(start),
             Link::Unclear => {
                 keys.truncate(start);
@@ -48,29 +53,25 @@ pub(crate) fn write(
         Missing::Reject => Err(BadRequest::NoIdentity { limit: limit.name.clone() }),
         Missing::Anonymous => {
             push(keys, Kind::Anonymous, b"");
-            // One budget for all of them: it is no address, and nobody can be somebody else by it.
-            Ok((Sureness::Sure, true))
+            Ok(Whose::Shared)
         }
         Missing::Address => {
             push(keys, Kind::Address, &asking.client().key_bytes());
-            Ok((Sureness::Sure, false))
+            Ok(Whose::Address)
         }
     }
 }
 
 /// One link: every part of it has to be there.
 fn together(link: &[Identity], asking: &mut Asking<'_>, keys: &mut Vec<u8>) -> Link {
-    let (mut sureness, mut identified) = (Sureness::Sure, false);
+    let mut whose = Whose::Shared;
     for identity in link {
         match part(identity, asking, keys) {
-            Link::Key(more, is_identity) => {
-                sureness = sureness.max(more);
-                identified |= is_identity;
-            }
+            Link::Key(more) => whose = whose.max(more),
             other @ (Link::Missing | Link::Unclear) => return other,
         }
     }
-    Link::Key(sureness, identified)
+    Link::Key(whose)
 }
 
 fn part(identity: &Identity, asking: &mut Asking<'_>, keys: &mut Vec<u8>) -> Link {
@@ -78,11 +79,11 @@ fn part(identity: &Identity, asking: &mut Asking<'_>, keys: &mut Vec<u8>) -> Lin
     match identity {
         Identity::Everyone => {
             push(keys, Kind::Everyone, b"");
-            Link::Key(Sureness::Sure, true)
+            Link::Key(Whose::Shared)
         }
         Identity::Address => {
             push(keys, Kind::Address, &asking.client().key_bytes());
-            Link::Key(Sureness::Sure, false)
+            Link::Key(Whose::Address)
         }
         Identity::ApiKey => api_key(asking, keys),
         Identity::Consumer => match asking.consumer() {
@@ -96,8 +97,10 @@ fn part(identity: &Identity, asking: &mut Asking<'_>, keys: &mut Vec<u8>) -> Lin
         Identity::Header(name) => claimed(header::find(headers, name), keys, Kind::Header(name.as_str())),
         Identity::Cookie(name) => claimed(cookie::find(headers, name), keys, Kind::Cookie(name)),
         Identity::Query(name) => claimed(query::find(query, name, &mut asking.room), keys, Kind::Query(name)),
-        Identity::Jwt(claim) => token(asking.claims(), claim, Sureness::Sure, keys),
-        Identity::JwtUnverified(claim) => token(asking.unverified(), claim, Sureness::Claimed, keys),
+        Identity::Jwt(claim) => token(asking.claims(), Kind::JwtClaim(claim), Whose::Verified, keys),
+        Identity::JwtUnverified(claim) => {
+            token(asking.unverified(), Kind::JwtClaimUnverified(claim), Whose::Claimed, keys)
+        }
     }
 }
 
@@ -110,7 +113,7 @@ fn api_key(asking: &mut Asking<'_>, keys: &mut Vec<u8>) -> Link {
     }
     if !asking.can_verify() {
         push(keys, Kind::ApiKey, asking.key_bytes);
-        return Link::Key(Sureness::Claimed, true);
+        return Link::Key(Whose::Claimed);
     }
     match asking.consumer() {
         Some(consumer) => verified(keys, Kind::Consumer, consumer.name.as_bytes()),
@@ -124,7 +127,7 @@ fn missing_or_unclear(asking: &mut Asking<'_>) -> Link {
 
 fn verified(keys: &mut Vec<u8>, kind: Kind<'_>, value: &[u8]) -> Link {
     push(keys, kind, value);
-    Link::Key(Sureness::Sure, true)
+    Link::Key(Whose::Verified)
 }
 
 fn claimed(found: Found<'_>, keys: &mut Vec<u8>, kind: Kind<'_>) -> Link {
@@ -133,25 +136,23 @@ fn claimed(found: Found<'_>, keys: &mut Vec<u8>, kind: Kind<'_>) -> Link {
         Found::Repeated | Found::Malformed => Link::Unclear,
         Found::One(value) => {
             push(keys, kind, value);
-            Link::Key(Sureness::Claimed, true)
+            Link::Key(Whose::Claimed)
         }
     }
 }
 
-fn token(token: &Token, claim: &str, sureness: Sureness, keys: &mut Vec<u8>) -> Link {
-    match token {
-        Token::Nothing => Link::Missing,
-        Token::Unclear => Link::Unclear,
-        Token::Claims(claims) => match claims.get(claim) {
-            Some(value) if !value.text().is_empty() => {
-                let kind = match sureness {
-                    Sureness::Sure => Kind::JwtClaim(claim),
-                    Sureness::Claimed => Kind::JwtClaimUnverified(claim),
-                };
-                push(keys, kind, value.text().as_bytes());
-                Link::Key(sureness, true)
-            }
-            _ => Link::Missing,
-        },
+fn token(token: &Token, kind: Kind<'_>, whose: Whose, keys: &mut Vec<u8>) -> Link {
+    let (Kind::JwtClaim(claim) | Kind::JwtClaimUnverified(claim)) = kind else { return Link::Missing };
+    let claims = match token {
+        Token::Nothing => return Link::Missing,
+        Token::Unclear => return Link::Unclear,
+        Token::Claims(claims) => claims,
+    };
+    match claims.get(claim).map(|value| value.text()).filter(|text| !text.is_empty()) {
+        None => Link::Missing,
+        Some(text) => {
+            push(keys, kind, text.as_bytes());
+            Link::Key(whose)
+        }
     }
 }

@@ -14,7 +14,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("tollgate-explore", &["loom"], &[]),
     ("tollgate-storm", &["tollgate"], &[]),
     ("tollgate", LIMITER, &["aes", "cmac", "http", "siphasher", "tollgate-proof"]),
-    ("tollgate-policy", POLICY, &[]),
+    ("tollgate-policy", POLICY, &["jsonschema"]),
     ("tollgate-server", SERVER, &[]),
 ];
 

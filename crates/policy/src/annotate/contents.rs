@@ -17,7 +17,7 @@ const HEADERS: &[(&str, &str, &str)] = &[
     ("RateLimit", "string", "What is left of them, and in how many seconds there is more."),
     ("X-RateLimit-Limit", "integer", "How much the nearest limit allows."),
     ("X-RateLimit-Remaining", "integer", "How much of it is left."),
-    ("X-RateLimit-Reset", "integer", "In how many seconds there is more."),
+    ("X-RateLimit-Reset", "integer", "When the limit is as good as untouched again, in seconds since 1970."),
 ];
 
 /// The fields of a problem: the name, the type of its value, and what it says.

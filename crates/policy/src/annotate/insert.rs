@@ -178,7 +178,7 @@ impl<'t> Spot<'t> {
             shape: Shape::Block,
             indent: String::new(),
             unit: self.layout.unit(),
-            newline: self.layout.newline(),
+            newline: self.layout.newline,
             json: false,
             quote: '\'',
             blank: " ",

@@ -10,11 +10,16 @@ const UNIT: &str = "  ";
 pub(super) struct Layout<'t> {
     pub(super) tree: &'t Tree,
     pub(super) text: &'t str,
+    /// The line break of the document, found once: minified JSON is searched to its end for it.
+    pub(super) newline: &'static str,
 }
 
 impl<'t> Layout<'t> {
     pub(super) fn new(tree: &'t Tree) -> Self {
-        Self { tree, text: tree.source.text() }
+        let text = tree.source.text();
+        let windows =
+            text.find('\n').is_some_and(|at| text.get(..at).is_some_and(|line| line.ends_with('\r')));
+        Self { tree, text, newline: if windows { "\r\n" } else { "\n" } }
     }
 
     /// The node itself, aliases not followed.
@@ -42,14 +47,6 @@ impl<'t> Layout<'t> {
     /// Whether nothing at all is written there, not even `null`.
     pub(super) fn is_blank(self, value: Value<'t>) -> bool {
         value.is_null() && self.raw(value).is_some_and(|node| node.start == node.end)
-    }
-
-    /// The line break of the document.
-    pub(super) fn newline(self) -> &'static str {
-        match self.text.find('\n') {
-            Some(at) if self.slice(at.saturating_sub(1), at) == "\r" => "\r\n",
-            _ => "\n",
-        }
     }
 
     pub(super) fn slice(self, start: usize, end: usize) -> &'t str {

@@ -183,7 +183,8 @@ fn finish(
     let (Some(routes), Some(variants), false) = (routes, variants, findings.has_errors()) else {
         return Err(Refused { sources: trees.sources, findings });
     };
-    let api_key = drafts.first().map(|draft| draft.api_key.clone()).unwrap_or_default();
+    let documents = drafts.first().map(|draft| draft.api_key.clone()).unwrap_or_default();
+    let api_key = if settings.api_key.is_empty() { documents } else { settings.api_key.clone() };
     Ok(Policy {
         sources: trees.sources,
         settings: read.settings,

@@ -11,7 +11,9 @@ use crate::fields::{MISSING, NAME_CHARS_MAX, REPEATED};
 use crate::model::{ConsumerKey, Identity, KeyPlace, Missing, Repeated};
 
 /// So many links may a chain have. A longer one is refused.
-const CHAIN_MAX: usize = 8;
+pub(crate) const CHAIN_MAX: usize = 8;
+/// So many characters may a link have. A longer one is refused.
+pub(crate) const CHAIN_CHARS_MAX: usize = 500;
 /// So many identities may a link join. More are refused.
 const TOGETHER_MAX: usize = 4;
 /// Identities that are one word.
@@ -42,7 +44,7 @@ pub(crate) fn read<'t>(map: Value<'t>, context: &mut Context<'t>) -> ConsumerKey
 }
 
 fn chain<'t>(value: Value<'t>, context: &mut Context<'t>) -> Vec<Vec<Identity>> {
-    let texts = context.texts(value, "consumer_key", 500);
+    let texts = context.texts(value, "consumer_key", CHAIN_CHARS_MAX);
     if texts.is_empty() && value.is_list() {
         context.error("empty", value.place(), "this chain has no link: nobody could be told");
     }

@@ -27,7 +27,7 @@ pub(super) const BLOCK: &str = "components:
           schema:
             type: integer
         X-RateLimit-Reset:
-          description: In how many seconds there is more.
+          description: When the limit is as good as untouched again, in seconds since 1970.
           schema:
             type: integer
       content:
@@ -67,7 +67,7 @@ pub(super) const MINIFIED: &str = concat!(
     r##""RateLimit":{"description":"What is left of them, and in how many seconds there is more.","schema":{"type":"string"}},"##,
     r##""X-RateLimit-Limit":{"description":"How much the nearest limit allows.","schema":{"type":"integer"}},"##,
     r##""X-RateLimit-Remaining":{"description":"How much of it is left.","schema":{"type":"integer"}},"##,
-    r##""X-RateLimit-Reset":{"description":"In how many seconds there is more.","schema":{"type":"integer"}}},"##,
+    r##""X-RateLimit-Reset":{"description":"When the limit is as good as untouched again, in seconds since 1970.","schema":{"type":"integer"}}},"##,
     r##""content":{"application/problem+json":{"schema":{"$ref":"#/components/schemas/TollgateProblem"}}}}},"##,
     r##""schemas":{"TollgateProblem":{"type":"object","description":"Why a request was refused (RFC 9457).","properties":{"##,
     r##""type":{"type":"string","description":"Which kind of problem it is, as a URI."},"##,

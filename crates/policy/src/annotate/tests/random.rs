@@ -6,8 +6,8 @@ use crate::dice::Dice;
 /// A document before it is printed.
 #[derive(Clone)]
 enum Doc {
-    Map(Vec<(String, Doc)>),
-    List(Vec<Doc>),
+    Map(Vec<(String, Self)>),
+    List(Vec<Self>),
     Text(&'static str),
     Raw(&'static str),
     Nothing,
@@ -175,7 +175,9 @@ impl Print<'_> {
                     }
                 }
                 Doc::Nothing => *out += &format!("{comment}\n"),
-                other => *out += &format!(" {}{comment}\n", self.flow(other, &inner)),
+                Doc::Map(_) | Doc::List(_) | Doc::Text(_) | Doc::Raw(_) => {
+                    *out += &format!(" {}{comment}\n", self.flow(value, &inner));
+                }
             }
             *out += self.dice.pick(&["", "", "", "\n", "# between\n", "\n\n# after two\n"]);
             if self.dice.below(6) == 0 {
@@ -191,9 +193,10 @@ fn printed(doc: &Doc, dice: &mut Dice) -> String {
     let unit = if json && dice.below(4) == 0 { "\t" } else { unit };
     let mut print = Print { dice, json, lines, unit, tight };
     let mut text = String::new();
-    match doc {
-        Doc::Map(entries) if !json => print.block(entries, "", &mut text),
-        other => text = print.flow(other, "") + "\n",
+    if let (Doc::Map(entries), false) = (doc, json) {
+        print.block(entries, "", &mut text);
+    } else {
+        text = print.flow(doc, "") + "\n";
     }
     if dice.below(5) == 0 && !json {
         text = format!("---\n{text}");
