@@ -50,6 +50,8 @@ pub enum Command {
     Test(TestArgs),
     /// Write the 429 response into an OpenAPI document, wherever a limit can give it
     Annotate(AnnotateArgs),
+    /// Print the JSON Schemas of limits and of Tollgate files, for editors
+    Schema(SchemaArgs),
     /// Print a script that completes commands and flags in a shell
     Completions(CompletionsArgs),
     /// Print the manual page, or write the pages of all commands into a folder

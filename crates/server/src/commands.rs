@@ -27,6 +27,7 @@ pub fn run(command: &Command, now: Micros, out: &mut dyn Write, err: &mut dyn Wr
         Command::Diff(args) => diff::run(args, &mut out, err),
         Command::Annotate(args) => annotate::run(args, &mut out, err),
         Command::Test(args) => test::run(args, &mut out, err),
+        Command::Schema(args) => schema::run(args, &mut out, err),
         Command::Completions(args) => completions::run(args, &mut out),
         Command::Man(args) => man::run(args, &mut out, err),
     };

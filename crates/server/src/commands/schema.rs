@@ -2,19 +2,16 @@
 
 use std::io::{self, Write};
 
+use tollgate_policy::{limit_schema, native_schema};
+
 use crate::cli::{SchemaArgs, Which};
 use crate::{Exit, files};
 
-/// Prints a schema, or writes it (without a choice: all of them) into a folder. `text` gives a schema's text.
+/// Prints a schema, or writes it (without a choice: all of them) into a folder.
 ///
 /// # Errors
 /// When the output cannot be written. A folder that cannot be is told on `err`.
-pub fn run(
-    args: &SchemaArgs,
-    text: &dyn Fn(Which) -> String,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> io::Result<Exit> {
+pub fn run(args: &SchemaArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Exit> {
     let Some(folder) = &args.write else {
         let which = args.which.unwrap_or(Which::Limit);
         writeln!(out, "{}", text(which).trim_end())?;
@@ -31,6 +28,13 @@ pub fn run(
         writeln!(out, "{name}")?;
     }
     Ok(Exit::Fine)
+}
+
+fn text(which: Which) -> String {
+    match which {
+        Which::Limit => limit_schema(),
+        Which::Native => native_schema(),
+    }
 }
 
 /// What a schema is called in a folder.

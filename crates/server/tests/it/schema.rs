@@ -2,40 +2,42 @@
 
 use std::fs;
 
+use serde_json::Value;
 use tollgate_server::Exit;
-use tollgate_server::cli::{SchemaArgs, Which};
-use tollgate_server::commands::schema;
 
-use crate::support::Folder;
-
-fn run(which: Option<Which>, write: Option<String>) -> (Exit, String, String) {
-    let text = |which: Which| format!("{{\"title\":\"{which:?}\"}}\n");
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let exit =
-        schema::run(&SchemaArgs { which, write }, &text, &mut out, &mut err).expect("memory takes all");
-    let text = |bytes| String::from_utf8(bytes).expect("it prints UTF-8");
-    (exit, text(out), text(err))
-}
+use crate::support::{Folder, check, run};
 
 #[test]
-fn one_schema_is_printed() {
-    assert_eq!(run(Some(Which::Native), None).1, "{\"title\":\"Native\"}\n");
+fn each_schema_is_printed_as_json() {
+    for (which, title) in [("limit", "x-rate-limit"), ("native", "tollgate.yaml")] {
+        let ran = run(&["schema", which]);
+        assert_eq!((ran.exit, ran.err.as_str()), (Exit::Fine, ""));
+        let schema: Value = serde_json::from_str(&ran.out).expect("it is JSON");
+        assert_eq!(schema["title"], title);
+        assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    }
 }
 
 #[test]
 fn one_or_all_are_written_into_a_folder_that_is_made() {
     let folder = Folder::new("schemas");
-    let (exit, out, _) = run(None, Some(folder.path("new")));
-    assert_eq!((exit, out.as_str()), (Exit::Fine, "x-rate-limit.schema.json\ntollgate.schema.json\n"));
+    let all = run(&["schema", "--write", &folder.path("new")]);
+    assert_eq!(
+        (all.exit, all.out.as_str()),
+        (Exit::Fine, "x-rate-limit.schema.json\ntollgate.schema.json\n")
+    );
     let written = fs::read_to_string(folder.path("new/tollgate.schema.json")).expect("it was written");
-    assert_eq!(written, "{\"title\":\"Native\"}\n");
-    assert_eq!(run(Some(Which::Limit), Some(folder.path("one"))).1, "x-rate-limit.schema.json\n");
+    assert_eq!(written, run(&["schema", "native"]).out);
+    let one = run(&["schema", "limit", "--write", &folder.path("one")]);
+    assert_eq!(one.out, "x-rate-limit.schema.json\n");
+    assert_eq!(fs::read_dir(folder.path("one")).expect("it was made").count(), 1);
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_told() {
+fn what_cannot_be_printed_or_written_is_told() {
+    check("schema-nothing", &["schema"]);
     let folder = Folder::new("schemas-refused");
-    let (exit, out, err) = run(None, Some(folder.put("file", b"")));
-    assert_eq!((exit, out.as_str()), (Exit::Usage, ""));
-    assert!(err.contains("cannot be written"), "{err}");
+    let ran = run(&["schema", "--write", &folder.put("file", b"")]);
+    assert_eq!((ran.exit, ran.out.as_str()), (Exit::Usage, ""));
+    assert!(ran.err.contains("cannot be written"), "{}", ran.err);
 }
