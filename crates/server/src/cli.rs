@@ -44,8 +44,14 @@ pub enum Command {
     Lint(LintArgs),
     /// Say what a request meets: which limits, whose budget, at what cost, and why
     Explain(ExplainArgs),
+    /// Say what a change means for clients: who gets more, who gets less, and who has to agree
+    Diff(DiffArgs),
     /// Run scenarios: at this time these requests, these answers
     Test(TestArgs),
+    /// Write the 429 response into an OpenAPI document, wherever a limit can give it
+    Annotate(AnnotateArgs),
+    /// Print the JSON Schemas of limits and of Tollgate files, for editors
+    Schema(SchemaArgs),
     /// Print a script that completes commands and flags in a shell
     Completions(CompletionsArgs),
     /// Print the manual page, or write the pages of all commands into a folder
@@ -141,6 +147,96 @@ pub struct ExplainArgs {
     pub format: Format,
 }
 
+const DIFF_EXAMPLES: &str = "\
+Examples:
+  git show main:openapi.yaml | tollgate diff - openapi.yaml
+  tollgate diff --format markdown old.yaml new.yaml >> \"$GITHUB_STEP_SUMMARY\"
+  tollgate diff --fail-on looser --fail-on removed old.yaml new.yaml
+
+Exit codes:
+  0  compared; nothing that --fail-on names
+  1  something that --fail-on names, or a document has errors
+  2  called wrongly, or a file cannot be read";
+
+/// Arguments of `diff`.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+#[command(after_help = DIFF_EXAMPLES)]
+pub struct DiffArgs {
+    /// The document before; - is standard input
+    #[arg(value_name = "OLD")]
+    pub old: String,
+    /// The document after; - is standard input
+    #[arg(value_name = "NEW")]
+    pub new: String,
+    /// How to print the difference
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "human")]
+    #[arg(
+        help = "How to print the difference: human, json, markdown or codeowners",
+        hide_possible_values = true
+    )]
+    pub format: DiffFormat,
+    /// Fail if something lets more through, or less, or is gone; may be given several times
+    #[arg(long, value_enum, value_name = "CHANGE", hide_possible_values = true)]
+    #[arg(help = "Fail on this change: looser, tighter or removed; may be given several times")]
+    pub fail_on: Vec<FailOn>,
+}
+
+/// How `diff` prints.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum DiffFormat {
+    /// For people at a terminal.
+    Human,
+    /// For programs.
+    Json,
+    /// For a pull request.
+    Markdown,
+    /// Who has to agree, as a CODEOWNERS file has it.
+    Codeowners,
+}
+
+/// Which changes fail a check.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum FailOn {
+    /// Something lets more through.
+    Looser,
+    /// Something lets less through.
+    Tighter,
+    /// A limit or an operation is gone.
+    Removed,
+}
+
+const SCHEMA_EXAMPLES: &str = "\
+Examples:
+  tollgate schema limit                 the schema of x-rate-limit
+  tollgate schema native > tollgate.schema.json
+  tollgate schema --write schemas       both, into a folder
+
+Exit codes:
+  0  written
+  2  called wrongly, or the folder cannot be written";
+
+/// Arguments of `schema`.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+#[command(after_help = SCHEMA_EXAMPLES)]
+pub struct SchemaArgs {
+    /// Which schema
+    #[arg(value_enum, value_name = "WHICH", required_unless_present = "write", hide_possible_values = true)]
+    #[arg(help = "Which schema: limit (x-rate-limit) or native (a Tollgate file)")]
+    pub which: Option<Which>,
+    /// Write it, or both, into this folder; it is made if it is not there
+    #[arg(long, value_name = "DIR")]
+    pub write: Option<String>,
+}
+
+/// The schemas there are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Which {
+    /// Of `x-rate-limit`.
+    Limit,
+    /// Of a Tollgate file.
+    Native,
+}
+
 const TEST_EXAMPLES: &str = "\
 Examples:
   tollgate test scenarios.yaml
@@ -170,6 +266,33 @@ pub struct TestArgs {
     /// How to print what happened
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "human")]
     #[arg(help = "How to print what happened: human or json", hide_possible_values = true)]
+    pub format: Format,
+}
+
+const ANNOTATE_EXAMPLES: &str = "\
+Examples:
+  tollgate annotate openapi.yaml > annotated.yaml
+  tollgate annotate --write openapi.yaml     in place: only insertions, the rest stays as it is
+  generate-openapi | tollgate annotate - > openapi.yaml
+
+Exit codes:
+  0  annotated, or there was nothing to add
+  1  the document has errors, or cannot be added to
+  2  called wrongly, or the file cannot be read or written";
+
+/// Arguments of `annotate`.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+#[command(after_help = ANNOTATE_EXAMPLES)]
+pub struct AnnotateArgs {
+    /// An OpenAPI document; - is standard input
+    #[arg(value_name = "FILE")]
+    pub file: String,
+    /// Write the document back, in place of printing it
+    #[arg(long)]
+    pub write: bool,
+    /// How to print the result
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "human")]
+    #[arg(help = "How to print the result: human (the document) or json", hide_possible_values = true)]
     pub format: Format,
 }
 

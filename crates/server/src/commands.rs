@@ -1,9 +1,12 @@
 //! Every command, and the one `match` that chooses among them. What they do is in their own files.
 
+pub mod annotate;
 pub mod completions;
+pub mod diff;
 pub mod explain;
 pub mod lint;
 pub mod man;
+pub mod schema;
 pub mod test;
 
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -21,7 +24,10 @@ pub fn run(command: &Command, now: Micros, out: &mut dyn Write, err: &mut dyn Wr
     let ended = match command {
         Command::Lint(args) => lint::run(args, &mut out, err),
         Command::Explain(args) => explain::run(args, now, &mut out, err),
+        Command::Diff(args) => diff::run(args, &mut out, err),
+        Command::Annotate(args) => annotate::run(args, &mut out, err),
         Command::Test(args) => test::run(args, &mut out, err),
+        Command::Schema(args) => schema::run(args, &mut out, err),
         Command::Completions(args) => completions::run(args, &mut out),
         Command::Man(args) => man::run(args, &mut out, err),
     };

@@ -41,6 +41,11 @@ pub(crate) fn feed(name: &str, take: &mut dyn FnMut(&[u8])) -> Result<(), String
     }
 }
 
+/// Puts a text where a file is.
+pub(crate) fn write(name: &str, bytes: &[u8]) -> Result<(), String> {
+    fs::write(name, bytes).map_err(|error| format!("{name} cannot be written: {}", why(&error)))
+}
+
 /// Puts a text into a folder, which is made if it is not there.
 pub(crate) fn write_into(folder: &str, name: &str, bytes: &[u8]) -> Result<(), String> {
     let at = Path::new(folder);

@@ -1,10 +1,11 @@
 //! `tollgate lint`: documents are checked, and everything that was found is printed at once. What is wrong is decided elsewhere.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
 
 use serde_json::json;
-use tollgate_policy::{Diagnostic, Policy, Sources};
+use tollgate_policy::lint::{Advice, Share, advise};
+use tollgate_policy::{Diagnostic, Sources};
 
 use crate::cli::{LintArgs, LintFormat};
 use crate::documents::{self, Checked};
@@ -20,6 +21,8 @@ struct Report {
     lines: Vec<Finding>,
     counts: Counts,
     coverage: Coverage,
+    /// How much advice of a kind is not listed, because there is so much of it.
+    left_out: BTreeMap<&'static str, usize>,
     /// What has been said: of which file, where, and what.
     said: HashSet<(String, u32, &'static str, String)>,
     /// How many files were checked, and how many could not be read.
@@ -32,6 +35,8 @@ struct Report {
 struct Coverage {
     operations: usize,
     limited: usize,
+    /// Those whose limits are switched off on purpose.
+    off: usize,
 }
 
 /// Checks the documents.
@@ -63,19 +68,19 @@ pub fn run(args: &LintArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Res
     Ok(exit)
 }
 
-/// What could be better in a policy that can be used.
-fn advice(_policy: &Policy) -> Vec<Diagnostic> {
-    Vec::new()
-}
-
 impl Report {
     fn add(&mut self, checked: Checked) {
         let Checked { sources, mut findings, more, in_consumers, policy, .. } = checked;
         self.checked = self.checked.saturating_add(1);
         self.counts.more = self.counts.more.saturating_add(more);
         if let Some(policy) = &policy {
-            findings.extend(advice(policy));
-            self.coverage.add(policy);
+            let Advice { findings: advice, left_out, coverage } = advise(policy);
+            findings.extend(advice.all().iter().cloned());
+            self.coverage.add(coverage.whole);
+            for (code, count) in left_out {
+                let sum = self.left_out.entry(code).or_default();
+                *sum = sum.saturating_add(count);
+            }
         }
         for finding in findings {
             // Documents may lead to the same file. What is wrong there is said once.
@@ -107,6 +112,9 @@ impl Report {
         if !self.lines.is_empty() {
             writeln!(out)?;
         }
+        for (code, count) in &self.left_out {
+            writeln!(out, "{count} more of the kind `{code}` are not listed")?;
+        }
         // What could not be read was told on the other stream.
         let unread = match self.unread {
             0 => String::new(),
@@ -129,36 +137,39 @@ impl Report {
             "more": more,
             "operations": self.coverage.operations,
             "limited": self.coverage.limited,
+            "switched_off": self.coverage.off,
+            "left_out": self.left_out,
             "findings": findings,
         })
     }
 }
 
 impl Coverage {
-    fn add(&mut self, policy: &Policy) {
-        let operations = policy.operations();
-        let limited = operations.iter().filter(|operation| !operation.limits.is_empty()).count();
-        self.operations = self.operations.saturating_add(operations.len());
-        self.limited = self.limited.saturating_add(limited);
+    const fn add(&mut self, share: Share) {
+        self.operations = self.operations.saturating_add(share.all);
+        self.limited = self.limited.saturating_add(share.limited);
+        self.off = self.off.saturating_add(share.off);
     }
 }
 
 /// `; 12 of 14 operations are limited (85 %)`, rounded down.
 impl std::fmt::Display for Coverage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { operations, limited } = *self;
+        let Self { operations, limited, off } = *self;
         let Some(percent) = limited.saturating_mul(100).checked_div(operations) else {
             return f.write_str("; there are no operations");
         };
         let are = if operations == 1 { "is" } else { "are" };
-        write!(f, "; {limited} of {} {are} limited ({percent} %)", counted(operations, "operation"))
+        write!(f, "; {limited} of {} {are} limited ({percent} %)", counted(operations, "operation"))?;
+        if off > 0 { write!(f, ", {off} switched off on purpose") } else { Ok(()) }
     }
 }
 
 #[test]
 fn coverage_is_rounded_down() {
-    let told = |operations, limited| Coverage { operations, limited }.to_string();
-    assert_eq!(told(14, 12), "; 12 of 14 operations are limited (85 %)");
-    assert_eq!(told(1, 1), "; 1 of 1 operation is limited (100 %)");
-    assert_eq!(told(0, 0), "; there are no operations");
+    let told = |operations, limited, off| Coverage { operations, limited, off }.to_string();
+    assert_eq!(told(14, 12, 0), "; 12 of 14 operations are limited (85 %)");
+    assert_eq!(told(14, 12, 2), "; 12 of 14 operations are limited (85 %), 2 switched off on purpose");
+    assert_eq!(told(1, 1, 0), "; 1 of 1 operation is limited (100 %)");
+    assert_eq!(told(0, 0, 0), "; there are no operations");
 }

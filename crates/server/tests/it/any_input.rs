@@ -79,7 +79,7 @@ fn no_document_makes_lint_panic_or_moves_the_cursor() {
         folder.put(name, &fs::read(format!("tests/documents/{name}")).expect("it is there"));
     }
     let mut ends = [0; 3];
-    for seed in 1..=1_500_u64 {
+    for seed in 1..=700_u64 {
         let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let original = &originals[dice.roll(originals.len())];
         let text = changed(original, &mut dice);
@@ -90,12 +90,12 @@ fn no_document_makes_lint_panic_or_moves_the_cursor() {
         ends[usize::from(exit.code())] += 1;
     }
     // Not all the same: some changes break nothing.
-    assert!(ends[0] > 20 && ends[1] > 100 && ends[2] == 0, "{ends:?}");
+    assert!(ends[0] > 10 && ends[1] > 100 && ends[2] == 0, "{ends:?}");
 }
 
 #[test]
 fn no_request_makes_explain_panic() {
-    for seed in 1..=1_500_u64 {
+    for seed in 1..=700_u64 {
         let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let document = ["tests/documents/good.yaml", "tests/documents/gateway.yaml"][dice.roll(2)];
         let original =

@@ -3,7 +3,7 @@
 use crate::support::{Folder, check, run};
 use tollgate_server::Exit;
 
-const GOOD: &str = "tests/documents/good.yaml";
+const GOOD: &str = "tests/documents/clean.yaml";
 const BAD: &str = "tests/documents/bad.yaml";
 
 #[test]
@@ -18,11 +18,12 @@ fn every_error_is_drawn_at_once() {
 
 #[test]
 fn several_files_are_summed_up_in_one_line() {
-    check("lint-several", &["lint", GOOD, "tests/documents/gateway.yaml"]);
+    check("lint-several", &["lint", GOOD, "tests/documents/warning.yaml"]);
 }
 
 #[test]
 fn advice_is_no_failure_unless_it_is_asked_to_be() {
+    check("lint-advice", &["lint", "tests/documents/good.yaml"]);
     check("lint-warning", &["lint", "tests/documents/warning.yaml"]);
     check("lint-warning-strict", &["lint", "--strict", "tests/documents/warning.yaml"]);
 }
@@ -91,6 +92,21 @@ fn more_findings_than_are_listed_are_counted() {
     assert_eq!(ran.exit, Exit::Findings);
     let last = ran.out.lines().last().expect("a summary");
     assert_eq!(last, "1000 errors, and 4000 more that are not listed");
+}
+
+/// A hundred operations without a limit are one piece of advice, given fifty times and then counted.
+#[test]
+fn more_advice_of_a_kind_than_is_listed_is_counted() {
+    let folder = Folder::new("much-advice");
+    let mut text = String::from("openapi: 3.1.0\ninfo: { title: a, version: '1' }\npaths:\n");
+    for number in 0..100 {
+        text.push_str(&format!("  /p{number}: {{ get: {{}} }}\n"));
+    }
+    let ran = run(&["lint", &folder.put("much.yaml", text.as_bytes())]);
+    assert_eq!(ran.exit, Exit::Fine);
+    let last: Vec<_> = ran.out.lines().rev().take(2).collect();
+    assert!(last[0].ends_with("; 0 of 100 operations are limited (0 %)"), "{last:?}");
+    assert!(last[1].starts_with("50 more of the kind `"), "{last:?}");
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! The command as people and scripts use it: what it prints, how it ends. Without a process, but for `process`.
 
+mod annotate;
 mod any_input;
 mod colour;
+mod diff;
 mod explain;
 mod help;
 mod lint;
@@ -9,4 +11,5 @@ mod pages;
 mod process;
 mod sarif;
 mod scenarios;
+mod schema;
 mod support;

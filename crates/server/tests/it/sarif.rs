@@ -43,7 +43,7 @@ fn region(location: &Value) {
 
 #[test]
 fn a_document_without_findings_is_a_log_without_results() {
-    let ran = run(&["lint", "--format", "sarif", "tests/documents/good.yaml"]);
+    let ran = run(&["lint", "--format", "sarif", "tests/documents/clean.yaml"]);
     let log: Value = serde_json::from_str(&ran.out).expect("it is JSON");
     assert_eq!(log["runs"][0]["results"], serde_json::json!([]));
     assert_eq!(log["runs"][0]["tool"]["driver"]["rules"], serde_json::json!([]));

@@ -1,0 +1,46 @@
+//! `tollgate schema`: the JSON Schemas by which editors check documents, printed or written. What is in them is not decided here.
+
+use std::io::{self, Write};
+
+use tollgate_policy::{limit_schema, native_schema};
+
+use crate::cli::{SchemaArgs, Which};
+use crate::{Exit, files};
+
+/// Prints a schema, or writes it (without a choice: all of them) into a folder.
+///
+/// # Errors
+/// When the output cannot be written. A folder that cannot be is told on `err`.
+pub fn run(args: &SchemaArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Exit> {
+    let Some(folder) = &args.write else {
+        let which = args.which.unwrap_or(Which::Limit);
+        writeln!(out, "{}", text(which).trim_end())?;
+        return Ok(Exit::Fine);
+    };
+    let all = args.which.map_or_else(|| vec![Which::Limit, Which::Native], |which| vec![which]);
+    for which in all {
+        let name = file_name(which);
+        if let Err(why) = files::write_into(folder, name, format!("{}\n", text(which).trim_end()).as_bytes())
+        {
+            writeln!(err, "tollgate: {why}")?;
+            return Ok(Exit::Usage);
+        }
+        writeln!(out, "{name}")?;
+    }
+    Ok(Exit::Fine)
+}
+
+fn text(which: Which) -> String {
+    match which {
+        Which::Limit => limit_schema(),
+        Which::Native => native_schema(),
+    }
+}
+
+/// What a schema is called in a folder.
+const fn file_name(which: Which) -> &'static str {
+    match which {
+        Which::Limit => "x-rate-limit.schema.json",
+        Which::Native => "tollgate.schema.json",
+    }
+}
