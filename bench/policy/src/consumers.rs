@@ -38,6 +38,7 @@ fn load() -> Option<Consumers> {
 }
 
 /// The table.
+#[expect(clippy::disallowed_methods, reason = "a stopwatch for the report")]
 pub(crate) fn table() -> String {
     // What was measured before has left room that would be used again: only what comes on top counts, from the peak on.
     std::fs::write("/proc/self/clear_refs", "5").ok();

@@ -8,6 +8,7 @@ pub(crate) struct Times(Vec<Duration>);
 
 impl Times {
     /// Runs something so many times, and once before to warm up.
+    #[expect(clippy::disallowed_methods, reason = "a stopwatch for the report")]
     pub(crate) fn of<T>(rounds: usize, mut run: impl FnMut() -> T) -> Self {
         black_box(run());
         let mut times: Vec<_> = (0..rounds)

@@ -8,7 +8,7 @@ use tollgate_policy::scenario::{Answer, Scenario, Step};
 use tollgate_policy::{Directory, Hits, Matched, Policy, Request, Scratch};
 
 use crate::gate::{Gate, NotAsked};
-use crate::{BuildError, Clock, Limiter, ManualClock};
+use crate::{BuildError, Clock, Kind, Limiter, ManualClock};
 
 /// What one step of a scenario came to.
 #[derive(Clone, Debug)]
@@ -110,6 +110,9 @@ fn ask(step: &Step, gate: &Gate, clock: &ManualClock) -> Told {
         let unmatched = matches!(passage.matched, Matched::Nothing { .. });
         return nothing(if unmatched { Answer::Unmatched } else { Answer::Unlimited });
     };
+    if let Kind::Unavailable(why) = verdict.kind() {
+        return Told { wrong: Some(format!("it cannot be told: {why:?}")), ..nothing(Answer::Wrong) };
+    }
     let (answer, retry_after) = match verdict.retry() {
         None => (Answer::Granted, None),
         Some(Retry::After(wait)) => (Answer::Refused, Some(wait)),

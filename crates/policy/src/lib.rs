@@ -59,5 +59,5 @@ pub use reading::limit::{LIMITS_MAX, TIERS_MAX};
 pub use reading::openapi::OPERATIONS_MAX;
 pub use reading::settings::Settings;
 pub use request::{BadRequest, Facts, Request, Scratch};
-pub use whose::Whose;
 pub use schema::{limit_schema, native_schema};
+pub use whose::Whose;

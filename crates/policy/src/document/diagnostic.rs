@@ -64,13 +64,6 @@ impl Diagnostic {
         Self { severity, code, message, place, label: String::new(), also: Vec::new(), help: None }
     }
 
-    /// What stands under the place.
-    #[must_use]
-    pub(crate) fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = label.into();
-        self
-    }
-
     /// Another place that belongs to it.
     #[must_use]
     pub(crate) fn also(mut self, place: Place, label: impl Into<String>) -> Self {

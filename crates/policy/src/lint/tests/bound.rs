@@ -14,11 +14,9 @@ fn any_limit(draw: &mut Dice) -> Limit {
         2 => Limit::gcra(amount, draw.roll() % 3 + 1, time),
         3 => Limit::fixed_window(amount, Window::Every(time)),
         4 => Limit::sliding_window(amount, time),
-        5 => Limit::sliding_window_buckets(
-            amount,
-            time,
-            u32::try_from(draw.roll() % time.get()).unwrap() + 1,
-        ),
+        5 => {
+            Limit::sliding_window_buckets(amount, time, u32::try_from(draw.roll() % time.get()).unwrap() + 1)
+        }
         _ => Limit::sliding_window_log(amount, time),
     };
     limit.expect("small numbers fit")
