@@ -5,6 +5,7 @@ mod cells;
 mod codeowners;
 mod effective;
 mod human;
+mod judge;
 mod limits;
 mod markdown;
 mod operations;
@@ -12,6 +13,7 @@ mod rows;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod tier;
 mod verdict;
 mod words;
 
@@ -21,6 +23,7 @@ use crate::policy::Policy;
 pub use approvals::{Approval, Review};
 pub use rows::ROWS_MAX;
 use rows::Rows;
+pub use tier::ANY_OTHER_TIER;
 pub use verdict::{Change, Verdict};
 
 /// Numbers, and what they mean for one key. They are counted in cost, as the limit counts.
@@ -41,7 +44,8 @@ impl Terms {
 /// The numbers of one tier under a limit, before and after.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TierDiff {
-    /// The tier; `None` is everybody who has none.
+    /// The tier; `None` is everybody of whom none is known: they have the default tier's numbers, if there is one.
+    /// [`ANY_OTHER_TIER`] is every tier that has no numbers of its own.
     pub tier: Option<String>,
     /// Before; `None` if there was no such limit.
     pub before: Option<Terms>,
@@ -82,7 +86,7 @@ pub struct LimitAt {
 pub struct OperationDiff {
     /// `POST /reports/generate`, with its host and headers if it asks for some.
     pub name: String,
-    /// For whom; `None` is everybody who has no tier.
+    /// For whom, as in [`TierDiff::tier`].
     pub tier: Option<String>,
     /// `Looser`, `Tighter`, `Mixed` or `Same`, seen over all its enforced limits; or `Added` or `Removed`.
     pub verdict: Change,
@@ -95,6 +99,15 @@ pub struct OperationDiff {
     pub limits: Vec<LimitAt>,
     /// Who has to agree.
     pub approvals: Vec<String>,
+}
+
+/// Something besides limits that is different.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SettingDiff {
+    /// A sentence: what, before and now.
+    pub text: String,
+    /// What it means for clients. Where who is who changes, it is [`Verdict::Mixed`].
+    pub verdict: Verdict,
 }
 
 /// What is different between two policies. Nothing that means the same is in it, such as a limit that only moved.
@@ -123,8 +136,8 @@ pub struct Diff {
     pub more_operations: usize,
     /// Limits.
     pub limits: Vec<LimitDiff>,
-    /// What is different besides limits, in sentences.
-    pub settings: Vec<String>,
+    /// What is different besides limits.
+    pub settings: Vec<SettingDiff>,
     /// Every limit that changed, itself or at an operation, and who has to agree to it.
     pub reviews: Vec<Review>,
     /// Who has to agree, and because of which limits.
@@ -166,7 +179,10 @@ impl Diff {
         self.operations.is_empty() && self.limits.is_empty() && self.settings.is_empty()
     }
 
-    /// Whether there is such a change, in an operation or in a limit. Settings are not judged.
+    /// Whether there is such a change, in an operation, a limit or a setting.
+    ///
+    /// An operation that is added without an enforced limit is looser, and one that is gone and had none is tighter, if
+    /// the other policy limits or refuses its requests.
     #[must_use]
     pub const fn fails_on(&self, what: FailOn) -> bool {
         match what {
@@ -187,6 +203,9 @@ pub fn diff(old: &Policy, new: &Policy) -> Diff {
     let matched = operations::matched(old, new);
     let pairs = limits::pairs(old, new, &matched);
     let mut diff = Diff { settings: settings::changes(old, new), ..Diff::default() };
+    for setting in &diff.settings {
+        diff.found.verdict(setting.verdict);
+    }
     let mut reviews = approvals::Reviews::default();
     for pair in &pairs {
         if let Some(limit) = limits::compare(old, new, *pair) {

@@ -17,8 +17,8 @@ impl Diff {
             self.limits.iter().flat_map(cells::limit).map(|row| row.to_vec()).collect();
         table(&mut out, &cells::LIMIT_HEADS, &limits);
         let settings: Vec<Vec<String>> =
-            self.settings.iter().map(|sentence| vec![sentence.clone()]).collect();
-        table(&mut out, &["Settings"], &settings);
+            self.settings.iter().map(|of| vec![of.verdict.to_string(), of.text.clone()]).collect();
+        table(&mut out, &["Change", "Setting"], &settings);
         let approvals = self.approvals.iter().map(|approval| {
             let why: Vec<String> = approval.why.iter().map(|name| crate::text::shown(name)).collect();
             vec![crate::text::shown(&approval.who), why.join(", ")]

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use tollgate_core::Mode;
 
 use super::operations::Matched;
+use super::tier::{Defaults, Tier, tiers};
 use super::verdict::{costs, numbers};
 use super::words;
 use super::{Change, LimitDiff, Terms, TierDiff, Verdict};
@@ -93,26 +94,17 @@ fn is_renamed(old: &PolicyLimit, new: &PolicyLimit) -> bool {
     kind(&old.at) == kind(&new.at)
         && old.algorithm == new.algorithm
         && old.key == new.key
-        && tiers(old, new).iter().all(|tier| old.for_tier(tier.as_deref()) == new.for_tier(tier.as_deref()))
-}
-
-/// Nobody's tier, then those that either limit has numbers for.
-pub(super) fn tiers(old: &PolicyLimit, new: &PolicyLimit) -> Vec<Option<String>> {
-    let mut tiers = vec![None];
-    let mut seen = BTreeSet::new();
-    for tier in new.tiers.iter().chain(&old.tiers) {
-        if seen.insert(tier.tier.as_str()) {
-            tiers.push(Some(tier.tier.clone()));
-        }
-    }
-    tiers
+        && tiers([new, old].into_iter(), Defaults::default())
+            .iter()
+            .all(|tier| tier.before(old) == tier.after(new))
 }
 
 /// What is different in a limit; `None` if nothing is.
 pub(super) fn compare(old: &Policy, new: &Policy, pair: Pair) -> Option<LimitDiff> {
     let (before, after) = pair.limits(old, new);
+    let tiers = tiers([after, before].into_iter().flatten(), Defaults::of(old, new));
     let (changes, verdict) = match (before, after) {
-        (Some(before), Some(after)) => whole(before, after),
+        (Some(before), Some(after)) => whole(before, after, &tiers),
         (None, Some(after)) => (vec![Change::Added], if_enforced(after, Verdict::Tighter)),
         (Some(before), None) => (vec![Change::Removed], if_enforced(before, Verdict::Looser)),
         (None, None) => return None,
@@ -126,7 +118,7 @@ pub(super) fn compare(old: &Policy, new: &Policy, pair: Pair) -> Option<LimitDif
         at: policy.sources().locate(limit.place),
         changes,
         verdict,
-        tiers: of_tiers(before, after),
+        tiers: of_tiers(before, after, &tiers),
         approvals: super::approvals::who(before, after),
     })
 }
@@ -135,25 +127,20 @@ fn if_enforced(limit: &PolicyLimit, verdict: Verdict) -> Verdict {
     if limit.mode == Mode::Enforced { verdict } else { Verdict::Same }
 }
 
-fn of_tiers(before: Option<&PolicyLimit>, after: Option<&PolicyLimit>) -> Vec<TierDiff> {
-    let Some(any) = after.or(before) else { return Vec::new() };
-    let of = |limit: Option<&PolicyLimit>, tier: &Option<String>| {
-        limit.map(|limit| Terms::of(limit.for_tier(tier.as_deref())))
-    };
-    let tiers = tiers(before.unwrap_or(any), after.unwrap_or(any));
-    let each = tiers.into_iter().map(|tier| {
-        let (before, after) = (of(before, &tier), of(after, &tier));
+fn of_tiers(before: Option<&PolicyLimit>, after: Option<&PolicyLimit>, tiers: &[Tier<'_>]) -> Vec<TierDiff> {
+    let each = tiers.iter().map(|tier| {
+        let before = before.map(|limit| Terms::of(tier.before(limit)));
+        let after = after.map(|limit| Terms::of(tier.after(limit)));
         let verdict =
             before.zip(after).map_or(Verdict::Same, |(old, new)| numbers(&old.numbers, &new.numbers));
-        TierDiff { tier, before, after, verdict }
+        TierDiff { tier: tier.name.map(Into::into), before, after, verdict }
     });
     each.collect()
 }
 
 /// Everything that is different, over all tiers, and what it means.
-fn whole(old: &PolicyLimit, new: &PolicyLimit) -> (Vec<Change>, Verdict) {
-    let tiers = tiers(old, new);
-    let each = || tiers.iter().map(|tier| (old.for_tier(tier.as_deref()), new.for_tier(tier.as_deref())));
+fn whole(old: &PolicyLimit, new: &PolicyLimit, tiers: &[Tier<'_>]) -> (Vec<Change>, Verdict) {
+    let each = || tiers.iter().map(|tier| (tier.before(old), tier.after(new)));
     let by_numbers = each().fold(Verdict::Same, |all, (old, new)| all.and(numbers(old, new)));
     let mut changes = besides(old, new);
     if by_numbers != Verdict::Same {
@@ -170,8 +157,8 @@ fn whole(old: &PolicyLimit, new: &PolicyLimit) -> (Vec<Change>, Verdict) {
 }
 
 /// What is different for one tier, as an operation sees it: without what does not touch requests.
-pub(super) fn for_tier(old: &PolicyLimit, new: &PolicyLimit, tier: Option<&str>) -> (Vec<Change>, Verdict) {
-    let by_numbers = numbers(old.for_tier(tier), new.for_tier(tier));
+pub(super) fn for_tier(old: &PolicyLimit, new: &PolicyLimit, tier: Tier<'_>) -> (Vec<Change>, Verdict) {
+    let by_numbers = numbers(tier.before(old), tier.after(new));
     let mut changes = besides(old, new);
     if by_numbers != Verdict::Same {
         changes.push(by_numbers.into());

@@ -16,7 +16,11 @@ impl Diff {
         let limits: Vec<Vec<String>> =
             self.limits.iter().flat_map(cells::limit).map(|row| row.to_vec()).collect();
         table(&mut out, &cells::LIMIT_HEADS, &limits);
-        list(&mut out, "Settings", self.settings.iter().map(|sentence| escaped(sentence)));
+        list(
+            &mut out,
+            "Settings",
+            self.settings.iter().map(|of| format!("{}: {}", of.verdict, escaped(&of.text))),
+        );
         let approvals = self.approvals.iter().map(|approval| {
             let why: Vec<String> =
                 approval.why.iter().map(|name| escaped(&crate::text::shown(name))).collect();

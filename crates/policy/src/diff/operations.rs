@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use tollgate_core::Mode;
+
+use super::Verdict;
 use super::rows::Rows;
 use crate::compile::effective::Operation;
 use crate::model::Unmatched;
@@ -93,10 +96,10 @@ fn conditions(operation: &Operation) -> String {
 /// Compares every operation, and what no operation names.
 pub(super) fn compare(matched: &Matched, rows: &mut Rows<'_>) {
     let (old, new) = (rows.old, rows.new);
-    let forwards = |policy: &Policy| policy.settings().unmatched == Unmatched::Forward;
-    if forwards(old) && forwards(new) {
-        let name = || "what no operation names".to_owned();
-        rows.operation(name, Some(old.default_limits()), Some(new.default_limits()));
+    // What is not forwarded is refused, whatever its limits are: there is nothing to it.
+    let (before, after) = (forwarded(old), forwarded(new));
+    if before.is_some() || after.is_some() {
+        rows.operation(|| "what no operation names".to_owned(), before, after);
     }
     for (before, after) in &matched.pairs {
         let before = before.and_then(|id| old.operations().get(id as usize));
@@ -105,5 +108,44 @@ pub(super) fn compare(matched: &Matched, rows: &mut Rows<'_>) {
         let name = || format!("{}{}", operation.name(), conditions(operation));
         let limits = |operation: &Operation| operation.limits.clone();
         rows.operation(name, before.map(limits).as_deref(), after.map(limits).as_deref());
+        // An operation that is new and free lets more through than before, unless its requests were forwarded freely
+        // before. With `unmatched: reject` they were 404. One that is new and limited is only new. And the other way.
+        match (before, after) {
+            (None, Some(new_one)) if is_free(new, &new_one.limits) && was_held(old, new_one) => {
+                rows.count(Verdict::Looser);
+            }
+            (Some(old_one), None) if is_free(old, &old_one.limits) && was_held(new, old_one) => {
+                rows.count(Verdict::Tighter);
+            }
+            _ => {}
+        }
     }
+}
+
+/// The limits of what no operation names, if it is forwarded.
+fn forwarded(policy: &Policy) -> Option<&[u32]> {
+    (policy.settings().unmatched == Unmatched::Forward).then(|| policy.default_limits())
+}
+
+/// Whether none of these limits is enforced.
+fn is_free(policy: &Policy, limits: &[u32]) -> bool {
+    let mut limits = limits.iter().filter_map(|id| policy.limits().get(*id as usize));
+    !limits.any(|limit| limit.mode == Mode::Enforced)
+}
+
+/// Whether a policy that does not have this operation limits or refuses its requests: by another operation that stands for
+/// them too, such as `/reports/{id}` for `/reports/new`, or by what it does with what no operation names.
+fn was_held(policy: &Policy, operation: &Operation) -> bool {
+    let other = policy.router.find(&operation.template, |template| {
+        let ids = policy.by_template.get(template as usize)?;
+        let mut others = ids.iter().filter_map(|id| policy.operations().get(*id as usize));
+        // A free one that asks for a host or for headers may not be met: then the next one is.
+        others.find_map(|other| {
+            let same_method = other.method.is_none() || other.method == operation.method;
+            let free = is_free(policy, &other.limits);
+            let always = other.host.is_none() && other.headers.is_empty();
+            (same_method && (always || !free)).then_some(!free)
+        })
+    });
+    other.unwrap_or_else(|| forwarded(policy).is_none_or(|root| !is_free(policy, root)))
 }

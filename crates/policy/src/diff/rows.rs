@@ -1,12 +1,11 @@
 //! What changed at one operation, for everybody and for each tier: which limits, and what all of them mean together.
 
-use std::collections::BTreeSet;
-
 use tollgate_core::Mode;
 
 use super::approvals::{Reviews, who};
 use super::effective::{self, Meeting};
 use super::limits::{self, Pair};
+use super::tier::{Defaults, Tier, tiers};
 use super::{Change, Diff, LimitAt, OperationDiff, Verdict};
 use crate::policy::Policy;
 
@@ -55,6 +54,8 @@ impl<'a> Rows<'a> {
         after: Option<&[u32]>,
     ) {
         let meetings = self.meetings(before.unwrap_or(&[]), after.unwrap_or(&[]));
+        let limits = meetings.iter().flat_map(|meeting| [meeting.new, meeting.old]).flatten();
+        let tiers = tiers(limits, Defaults::of(self.old, self.new));
         let whole = match (before, after) {
             (Some(_), Some(_)) => None,
             (None, _) => Some(Change::Added),
@@ -66,7 +67,7 @@ impl<'a> Rows<'a> {
                 stayed && !self.changed.get(meeting.pair).copied().unwrap_or(true)
             };
             if !meetings.iter().all(as_before) {
-                for tier in tiers(&meetings) {
+                for tier in tiers {
                     self.tier(&name, tier, &meetings);
                 }
             }
@@ -74,9 +75,21 @@ impl<'a> Rows<'a> {
         };
         self.diff.found.removed |= verdict == Change::Removed;
         let limits: Vec<_> = meetings.iter().map(|meeting| (meeting, vec![verdict.clone()])).collect();
-        let was = before.map(|_| effective::before(&meetings, None));
-        let is = after.map(|_| effective::after(&meetings, None));
-        self.keep(&name, None, (verdict, was, is), &limits);
+        for tier in &tiers {
+            // A tier that has the numbers of those without one has no row of its own.
+            if tier.name.is_none()
+                || tiers.first().is_none_or(|nobody| !same_numbers(&meetings, tier, nobody))
+            {
+                let was = before.map(|_| effective::before(&meetings, *tier));
+                let is = after.map(|_| effective::after(&meetings, *tier));
+                self.keep(&name, *tier, (verdict.clone(), was, is), &limits);
+            }
+        }
+    }
+
+    /// Counts something for what a check refuses that is in no row, or not as what it is.
+    pub(super) const fn count(&mut self, verdict: Verdict) {
+        self.diff.found.verdict(verdict);
     }
 
     /// The limits that meet the operation on either side: the new ones in their order, then those that are gone.
@@ -97,7 +110,7 @@ impl<'a> Rows<'a> {
         meetings
     }
 
-    fn tier(&mut self, name: &impl Fn() -> String, tier: Option<&str>, meetings: &[Meeting<'a>]) {
+    fn tier(&mut self, name: &impl Fn() -> String, tier: Tier<'_>, meetings: &[Meeting<'a>]) {
         let each = meetings.iter().map(|meeting| (meeting, changes(meeting, tier)));
         let changed: Vec<_> = each.filter(|(_, changes)| !changes.is_empty()).collect();
         if changed.is_empty() {
@@ -113,7 +126,7 @@ impl<'a> Rows<'a> {
     fn keep(
         &mut self,
         name: &impl Fn() -> String,
-        tier: Option<&str>,
+        tier: Tier<'_>,
         (verdict, before, after): (Change, Option<super::Impact>, Option<super::Impact>),
         changed: &[(&Meeting<'a>, Vec<Change>)],
     ) {
@@ -137,27 +150,21 @@ impl<'a> Rows<'a> {
             let limit = meeting.new.or(meeting.old);
             limits.extend(limit.map(|limit| LimitAt { name: limit.name.clone(), changes: changes.clone() }));
         }
-        let (name, tier) = (name(), tier.map(Into::into));
+        let (name, tier) = (name(), tier.name.map(Into::into));
         self.diff.operations.push(OperationDiff { name, tier, verdict, before, after, limits, approvals });
     }
 }
 
-/// Nobody's tier, then those that a limit here has numbers for.
-fn tiers<'a>(meetings: &[Meeting<'a>]) -> Vec<Option<&'a str>> {
-    let mut tiers = vec![None];
-    let mut seen = BTreeSet::new();
-    for limit in meetings.iter().flat_map(|meeting| [meeting.new, meeting.old]).flatten() {
-        for tier in &limit.tiers {
-            if seen.insert(tier.tier.as_str()) {
-                tiers.push(Some(tier.tier.as_str()));
-            }
-        }
-    }
-    tiers
+/// Whether two tiers have the same numbers under all limits here.
+fn same_numbers(meetings: &[Meeting<'_>], one: &Tier<'_>, other: &Tier<'_>) -> bool {
+    meetings.iter().all(|meeting| {
+        meeting.old.is_none_or(|old| one.before(old) == other.before(old))
+            && meeting.new.is_none_or(|new| one.after(new) == other.after(new))
+    })
 }
 
 /// What changed with one limit here.
-fn changes(meeting: &Meeting<'_>, tier: Option<&str>) -> Vec<Change> {
+fn changes(meeting: &Meeting<'_>, tier: Tier<'_>) -> Vec<Change> {
     match (meeting.old, meeting.new) {
         (Some(old), Some(new)) => limits::for_tier(old, new, tier).0,
         (None, Some(_)) => vec![Change::Added],

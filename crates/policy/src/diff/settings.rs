@@ -1,5 +1,6 @@
-//! What is different besides limits, in sentences: who is believed, whose keys, which addresses. Not judged as looser or tighter.
+//! What is different besides limits, in sentences: who is believed, whose keys, which addresses. What it means is told by `judge`.
 
+use super::{SettingDiff, Verdict, judge};
 use crate::model::{Identity, KeyPlace, TierFrom, Unmatched};
 use crate::policy::Policy;
 use crate::reading::settings::Settings;
@@ -7,39 +8,52 @@ use crate::trusted::{ForwardHeader, TrustedProxies};
 
 /// A setting in words.
 type InWords = fn(&Settings) -> String;
+/// What a change of a setting means for clients.
+type Judge = fn(&Policy, &Policy) -> Verdict;
 
 /// Every setting that is different, in the order of the documentation.
-pub(super) fn changes(old: &Policy, new: &Policy) -> Vec<String> {
+pub(super) fn changes(old: &Policy, new: &Policy) -> Vec<SettingDiff> {
     let (before, after) = (old.settings(), new.settings());
-    let mut found = Vec::new();
-    let mut say = |what: &str, before: String, after: String| {
-        if before != after {
-            found.push(format!("{what}: {before} before, {after} now"));
-        }
-    };
-    let each: [(&str, InWords); 9] = [
-        ("what happens to a request that no operation names", unmatched),
-        ("the consumers file", |of| {
-            of.consumers.as_ref().map_or_else(|| "none".into(), |(file, _)| shown(file))
-        }),
-        ("where API keys stand", |of| places(&of.api_key)),
-        ("where tiers are known from", tier_from),
-        ("the tiers that there are", |of| list(&of.tier_names)),
-        ("the tier of those of whom nothing else is known", |of| text(of.tier_default.as_ref())),
-        ("how tokens are verified", jwt),
-        ("how much of an address is one client", addresses),
-        ("whose word is taken for a client's address", |of| proxies(&of.trusted_proxies)),
+    // Where who is who changes, some gain and some lose.
+    let mixed: Judge = |_, _| Verdict::Mixed;
+    // Names of tiers are only checked by: nobody's numbers change.
+    let same: Judge = |_, _| Verdict::Same;
+    let each: [(&str, InWords, Judge); 9] = [
+        ("what happens to a request that no operation names", unmatched, judge::unmatched),
+        (
+            "the consumers file",
+            |of| of.consumers.as_ref().map_or_else(|| "none".into(), |(file, _)| shown(file)),
+            mixed,
+        ),
+        ("where API keys stand", |of| places(&of.api_key), mixed),
+        ("where tiers are known from", tier_from, mixed),
+        ("the tiers that there are", |of| list(&of.tier_names), same),
+        (
+            "the tier of those of whom nothing else is known",
+            |of| text(of.tier_default.as_ref()),
+            judge::tier_default,
+        ),
+        ("how tokens are verified", jwt, mixed),
+        ("how much of an address is one client", addresses, judge::addresses),
+        ("whose word is taken for a client's address", |of| proxies(&of.trusted_proxies), mixed),
     ];
-    for (what, of) in each {
-        say(what, of(before), of(after));
+    let mut found = Vec::new();
+    for (what, of, judge) in each {
+        let (was, is) = (of(before), of(after));
+        if was != is {
+            let text = format!("{what}: {was} before, {is} now");
+            found.push(SettingDiff { text, verdict: judge(old, new) });
+        }
     }
     // Networks are kept as ranges, and two lists of the same length are not told apart in words.
     let same_words = proxies(&before.trusted_proxies) == proxies(&after.trusted_proxies);
     if same_words && before.trusted_proxies != after.trusted_proxies {
-        found.push("whose word is taken for a client's address: other networks than before".into());
+        let text = "whose word is taken for a client's address: other networks than before".into();
+        found.push(SettingDiff { text, verdict: Verdict::Mixed });
     }
     if before.api_key == after.api_key {
-        found.extend(moved_keys(old, new));
+        let moved = moved_keys(old, new);
+        found.extend(moved.map(|text| SettingDiff { text, verdict: Verdict::Mixed }));
     }
     found
 }

@@ -2,6 +2,7 @@
 
 mod any;
 mod drawn;
+mod settings;
 mod table;
 
 use super::*;

@@ -31,6 +31,7 @@ fn limit(draw: &mut Dice, name: usize) -> String {
         ", when_store_fails: deny",
         ", scope: local",
         ", tier_overrides: { big: none }",
+        ", tier_overrides: { big: none, small: none }",
     ];
     if draw.below(2) == 0 {
         let field: &str = draw.pick(&fields);
@@ -42,7 +43,16 @@ fn limit(draw: &mut Dice, name: usize) -> String {
 /// Up to four limits, on up to three routes by tag.
 fn document(seed: u64) -> String {
     let mut draw = Dice::new(seed);
-    let mut text = String::from("tollgate: 1\nunmatched: forward\n");
+    let mut text = String::from("tollgate: 1\n");
+    let settings = [
+        ["", "unmatched: forward\n", "unmatched: reject\n"],
+        ["", "tiers: { default: big }\n", "tiers: { default: small }\n"],
+        ["", "addresses: { ipv6_prefix: 56 }\n", "addresses: { ipv6_wide_prefix: 48 }\n"],
+    ];
+    for values in &settings {
+        let value: &str = draw.pick(values);
+        text.push_str(value);
+    }
     if draw.below(2) == 0 {
         let name = draw.below(6);
         text.push_str(&format!("rate_limit: {}\n", limit(&mut draw, name)));
@@ -70,7 +80,7 @@ fn document(seed: u64) -> String {
     text
 }
 
-/// Verdicts by operation and tier, and by limit.
+/// Verdicts by operation and tier, by limit and by setting.
 fn verdicts(diff: &Diff) -> Vec<(String, Change)> {
     let rows =
         diff.operations.iter().map(|row| (format!("{} {:?}", row.name, row.tier), row.verdict.clone()));
@@ -85,7 +95,11 @@ fn verdicts(diff: &Diff) -> Vec<(String, Change)> {
         names.sort();
         (names.join(" "), limit.verdict.into())
     });
-    let mut all: Vec<_> = rows.chain(limits).collect();
+    let settings = diff.settings.iter().map(|setting| {
+        let what = setting.text.split(':').next().unwrap_or_default();
+        (what.to_owned(), setting.verdict.into())
+    });
+    let mut all: Vec<_> = rows.chain(limits).chain(settings).collect();
     all.sort_by(|a, b| a.0.cmp(&b.0));
     all
 }
