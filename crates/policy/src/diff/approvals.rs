@@ -22,8 +22,10 @@ pub struct Review {
     pub limit: String,
     /// Whether the name was given. Else it is made of the place.
     pub named: bool,
-    /// Where it is written, such as `openapi.yaml:12:7`.
+    /// Where it is written, such as `openapi.yaml:12:7`: in the new policy, or, if it is gone, in the old one.
     pub at: String,
+    /// The document in which that is.
+    pub file: String,
     /// Who has to agree. It may be nobody.
     pub who: Vec<String>,
 }
@@ -62,6 +64,7 @@ impl Reviews {
             limit: limit.name.clone(),
             named: limit.named,
             at: policy.sources().locate(limit.place),
+            file: policy.sources().get(limit.place.file).map_or_else(String::new, |file| file.name().into()),
             who: who(before, after),
         });
     }

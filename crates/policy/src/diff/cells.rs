@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Change, Diff, LimitAt, LimitDiff, OperationDiff, Terms, TierDiff, Verdict};
+use super::{Change, Diff, LimitAt, LimitDiff, OperationDiff, Terms, TierDiff, Verdict, fold};
 use crate::impact::Impact;
 
 /// The heads of the columns of operations.
@@ -46,13 +46,12 @@ impl fmt::Display for Change {
     }
 }
 
-/// One row of operations.
-pub(super) fn operation(row: &OperationDiff) -> [String; 7] {
+/// A row of operations without the operation and its tier.
+pub(super) fn change(row: &OperationDiff) -> [String; 5] {
     let meanings = [Side::of(row.before.as_ref()), Side::of(row.after.as_ref())];
     let [sustained, burst, worst] = between(&meanings);
     let limits: Vec<String> = row.limits.iter().map(limit_at).collect();
-    let (name, tier) = (crate::text::shown(&row.name), tier(row.tier.as_ref()));
-    [name, tier, row.verdict.to_string(), sustained, burst, worst, limits.join("; ")]
+    [row.verdict.to_string(), sustained, burst, worst, limits.join("; ")]
 }
 
 fn limit_at(limit: &LimitAt) -> String {
@@ -63,18 +62,35 @@ fn changes(changes: &[Change]) -> String {
     changes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// The rows of one limit: everybody's, and those of tiers whose numbers are others now.
-pub(super) fn limit(limit: &LimitDiff) -> Vec<[String; 6]> {
-    let first = (crate::text::shown(&limit.name), changes(&limit.changes));
+/// The rows of one limit: everybody's, and those of tiers whose numbers are others now. Tiers that say the same are one.
+pub(super) fn limit(limit: &LimitDiff) -> Vec<Vec<String>> {
     let shown = limit.tiers.iter().filter(|tier| tier.tier.is_none() || tier.before != tier.after);
-    shown
-        .map(|of| {
-            let [sustained, burst, worst] =
-                between(&[Side::of_terms(of.before.as_ref()), Side::of_terms(of.after.as_ref())]);
-            let (name, what) = if of.tier.is_none() { first.clone() } else { (String::new(), of_tier(of)) };
-            [name, tier(of.tier.as_ref()), sustained, burst, worst, what]
+    let each = shown.map(|of| {
+        let [sustained, burst, worst] =
+            between(&[Side::of_terms(of.before.as_ref()), Side::of_terms(of.after.as_ref())]);
+        (tier(of.tier.as_ref()), [sustained, burst, worst, of_tier(of)])
+    });
+    let groups = fold::grouped(each).into_iter().enumerate();
+    groups
+        .map(|(at, (tiers, [sustained, burst, worst, own]))| {
+            // The first is everybody's, and has what is said of the limit itself.
+            let (name, what) = if at == 0 {
+                (crate::text::shown(&limit.name), whole(&limit.changes, &own))
+            } else {
+                (String::new(), own)
+            };
+            vec![name, fold::names(&tiers), sustained, burst, worst, what]
         })
         .collect()
+}
+
+/// What is said of a limit on everybody's row: its changes, with how everybody's own numbers compare.
+fn whole(all: &[Change], own: &str) -> String {
+    let of_numbers = |change: &Change| matches!(change, Change::Looser | Change::Tighter | Change::Mixed);
+    let words = all.iter().map(|change| if of_numbers(change) { own.to_owned() } else { change.to_string() });
+    let same = Change::Same.to_string();
+    let words: Vec<String> = words.filter(|word| *word != same).collect();
+    if words.is_empty() { same } else { words.join(", ") }
 }
 
 fn of_tier(tier: &TierDiff) -> String {
@@ -85,7 +101,7 @@ fn of_tier(tier: &TierDiff) -> String {
     }
 }
 
-fn tier(tier: Option<&String>) -> String {
+pub(super) fn tier(tier: Option<&String>) -> String {
     tier.map_or_else(|| "(default)".into(), |tier| crate::text::shown(tier))
 }
 
@@ -128,21 +144,24 @@ pub(super) fn summary(diff: &Diff) -> String {
         number => Some(format!("{number} {many}")),
     };
     let of = |verdict: &Change| diff.operations.iter().filter(|row| row.verdict == *verdict).count();
-    let all = [Change::Looser, Change::Tighter, Change::Mixed, Change::Same, Change::Added, Change::Removed];
+    // What is the same in effect is in the table, and is no change.
+    let all = [Change::Looser, Change::Tighter, Change::Mixed, Change::Added, Change::Removed];
     let verdicts: Vec<String> = all
         .iter()
         .filter(|verdict| of(verdict) > 0)
         .map(|verdict| format!("{} {verdict}", of(verdict)))
         .collect();
-    let rows = diff.operations.len().saturating_add(diff.more_operations);
+    let same = of(&Change::Same);
+    let rows = diff.operations.len().saturating_sub(same).saturating_add(diff.more_operations);
     let parts = [
         count(rows, "operation changes", "operations and tiers change")
-            .map(|text| format!("{text} ({})", verdicts.join(", "))),
+            .map(|text| if verdicts.is_empty() { text } else { format!("{text} ({})", verdicts.join(", ")) }),
         count(diff.limits.len(), "limit changes", "limits change"),
         count(diff.settings.len(), "setting changes", "settings change"),
         count(diff.approvals.len(), "approval is needed", "approvals are needed"),
     ];
-    format!("{}.", parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { "Nothing changes for clients.".into() } else { format!("{}.", parts.join("; ")) }
 }
 
 /// What is said where rows were left out.

@@ -1,34 +1,53 @@
 //! Who has to agree, in the form of a CODEOWNERS file: a report to read or to check against, not a file to install.
 
-use super::{Diff, Review};
+use super::Diff;
+use super::fold;
 
 impl Diff {
-    /// One line for each limit that changed: its name, or its place if it has none of its own, then who has to agree.
-    /// Spaces in a name are written `\ `, as in such a file. A limit that is nobody's is a comment.
+    /// `file  owners  # limits`: for each document in which a limit that changed is written, and for each set of those who
+    /// have to agree, one line. Spaces in a file's name are written `\ `, as in such a file; a name of somebody that has
+    /// spaces stands in quotes. What is nobody's is a comment.
     #[must_use]
     pub fn codeowners(&self) -> String {
-        let lefts: Vec<String> = self.reviews.iter().map(left).collect();
-        let owned = self.reviews.iter().zip(&lefts).filter(|(review, _)| !review.who.is_empty());
-        let width = owned.map(|(_, left)| left.chars().count()).max().unwrap_or(0);
+        let each = self.reviews.iter().map(|review| {
+            let who: Vec<String> = review.who.iter().map(|name| quoted(name)).collect();
+            (crate::text::shown(&review.limit), [file(&review.file), who.join(" ")])
+        });
+        let groups = fold::grouped(each);
+        let width = |column: usize| {
+            let owned = groups.iter().map(|(_, cells)| cells).filter(|[_, who]| !who.is_empty());
+            owned.filter_map(|cells| cells.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let widths = [width(0), width(1)];
         let mut out = String::new();
-        for (review, left) in self.reviews.iter().zip(&lefts) {
-            if review.who.is_empty() {
-                out.push_str(&format!("# {left} has no owner\n"));
+        for (limits, [file, who]) in &groups {
+            let limits = fold::names(limits);
+            if who.is_empty() {
+                out.push_str(&format!("# {file}: nobody owns {limits}\n"));
                 continue;
             }
-            let who: Vec<String> = review.who.iter().map(|name| escaped(name)).collect();
-            let padding = width.saturating_sub(left.chars().count()).saturating_add(2);
-            out.push_str(&format!("{left}{}{}\n", " ".repeat(padding), who.join(" ")));
+            let [file_width, who_width] = widths;
+            out.push_str(&format!("{file:file_width$}  {who:who_width$}  # {limits}\n"));
         }
         out
     }
 }
 
-fn left(review: &Review) -> String {
-    escaped(if review.named { &review.limit } else { &review.at })
+/// A file's name as a pattern of such a file. It is not cut: it has to be found.
+fn file(name: &str) -> String {
+    let mut out = String::new();
+    for char in name.chars() {
+        match char {
+            ' ' | '\\' | '#' => out.extend(['\\', char]),
+            char if char.is_control() => out.extend(char.escape_unicode()),
+            char => out.push(char),
+        }
+    }
+    out
 }
 
-/// A text as one word.
-fn escaped(text: &str) -> String {
-    crate::text::shown(text).replace(' ', "\\ ")
+/// Somebody as one word.
+fn quoted(name: &str) -> String {
+    let shown = crate::text::shown(name);
+    if shown.contains(char::is_whitespace) { format!("\"{}\"", shown.replace('"', "'")) } else { shown }
 }

@@ -1,20 +1,18 @@
 //! A difference for people at a terminal: aligned tables, plain text. Colours are added by whoever prints it.
 
-use super::{Diff, cells};
+use super::{Diff, cells, fold};
 
 impl Diff {
     /// For people at a terminal: a summary, then operations, limits, settings and approvals, as far as there are some.
+    /// Operations with the same change are one row, and so are tiers.
     #[must_use]
     pub fn human(&self) -> String {
         let mut out = format!("{}\n", cells::summary(self));
-        let operations: Vec<Vec<String>> =
-            self.operations.iter().map(|row| cells::operation(row).to_vec()).collect();
-        table(&mut out, &cells::OPERATION_HEADS, &operations);
+        table(&mut out, &cells::OPERATION_HEADS, &fold::operations(&self.operations));
         if let Some(more) = cells::left_out(self) {
             out.push_str(&format!("{more}\n"));
         }
-        let limits: Vec<Vec<String>> =
-            self.limits.iter().flat_map(cells::limit).map(|row| row.to_vec()).collect();
+        let limits: Vec<Vec<String>> = self.limits.iter().flat_map(cells::limit).collect();
         table(&mut out, &cells::LIMIT_HEADS, &limits);
         let settings: Vec<Vec<String>> =
             self.settings.iter().map(|of| vec![of.verdict.to_string(), of.text.clone()]).collect();

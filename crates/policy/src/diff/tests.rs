@@ -2,6 +2,7 @@
 
 mod any;
 mod drawn;
+mod folded;
 mod settings;
 mod table;
 

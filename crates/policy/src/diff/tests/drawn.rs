@@ -2,6 +2,7 @@
 
 use super::{between, limit, policy, route};
 use crate::diff::{Change, Diff, FailOn, ROWS_MAX, Verdict, diff};
+use crate::policy::Policy;
 
 const BEFORE: &str = "tollgate: 1
 rate_limit: { name: a|b, algorithm: sliding_window_log, limit: 5, window: 1m, owner: '@root' }
@@ -30,6 +31,12 @@ fn a_pull_request_sees_tables_in_which_nothing_is_markup() {
     let expected = "\
 **5 operations and tiers change (1 looser, 2 tighter, 1 added, 1 removed); 3 limits change; 5 approvals are needed.**
 
+| Limit | Tier | Sustained | At once | Worst minute | What |
+| --- | --- | --- | --- | --- | --- |
+| t | (default) | 1 per second | 5 → 6 | 65 → 66 | looser |
+| GET /own | (default) | 1 per second | 5 → 4 | 65 → 64 | tighter, owner: old team → @new |
+| GET /nobodys | (default) | - → 1 per second | - → 1 | - → 61 | added |
+
 | Operation | Tier | Change | Sustained | At once | Worst minute | Limits |
 | --- | --- | --- | --- | --- | --- | --- |
 | GET /own | (default) | tighter | 1 per second | 5 → 4 | 65 → 64 | GET /own: tighter |
@@ -37,12 +44,6 @@ fn a_pull_request_sees_tables_in_which_nothing_is_markup() {
 | GET /moves | (default) | tighter | 1 per second → 5 per minute | 5 | 65 → 5 | a\\|b: added; t: removed |
 | GET /nobodys | (default) | added | - → 1 per second | - → 1 | - → 61 | GET /nobodys: added |
 | GET /gone | (default) | removed | 5 per minute → - | 5 → - | 5 → - | a\\|b: removed |
-
-| Limit | Tier | Sustained | At once | Worst minute | What |
-| --- | --- | --- | --- | --- | --- |
-| t | (default) | 1 per second | 5 → 6 | 65 → 66 | looser |
-| GET /own | (default) | 1 per second | 5 → 4 | 65 → 64 | tighter, owner: old team → @new |
-| GET /nobodys | (default) | - → 1 per second | - → 1 | - → 61 | added |
 
 **Approvals**
 
@@ -57,14 +58,29 @@ fn a_pull_request_sees_tables_in_which_nothing_is_markup() {
 }
 
 #[test]
-fn code_owners_have_a_line_for_each_limit() {
+fn code_owners_have_a_line_for_each_file_and_set_of_owners() {
     let expected = "\
-t            @tag sec
-t.yaml:6:45  @new old\\ team
-# t.yaml:9:49 has no owner
-a|b          @root
+t.yaml  @tag sec         # t
+t.yaml  @new \"old team\"  # GET /own
+# t.yaml: nobody owns GET /nobodys
+t.yaml  @root            # a|b
 ";
     assert_eq!(between(BEFORE, AFTER).codeowners(), expected);
+    // What is gone is in the old document, and what has the same owners is in one line.
+    let documents = |name: &'static str, limits: &str| {
+        let text = route(limits);
+        Policy::load(name, &mut move |_| Ok(text.clone())).expect("it has no errors")
+    };
+    let one = |name: &str, capacity: u64| {
+        limit(name, &format!("algorithm: gcra, capacity: {capacity}, refill_rate: 1, owner: '@o'"))
+    };
+    let old = documents("was here.yaml", &format!("{}{}{}", one("x", 5), one("y", 5), one("gone", 7)));
+    let new = documents("is.yaml", &format!("{}{}", one("x", 6), one("y", 6)));
+    let expected = "\
+is.yaml          @o  # x, y
+was\\ here.yaml  @o  # gone
+";
+    assert_eq!(diff(&old, &new).codeowners(), expected);
 }
 
 #[test]

@@ -74,7 +74,7 @@ x      (default)  -          5 at the same time → 6 at the same time  -       
 #[test]
 fn keys_that_start_afresh() {
     let expected = "\
-1 operation changes (1 same); 1 limit changes.
+1 limit changes.
 
 OPERATION  TIER       CHANGE  SUSTAINED     AT ONCE  WORST MINUTE  LIMITS
 GET /a     (default)  same    1 per second  5        65            x: another algorithm, its keys start afresh
@@ -118,7 +118,7 @@ x      (default)  1 per second  5        65            another consumer key, its
 ";
     check(&one(BUCKET), &one(&format!("{BUCKET}, consumer_key: ip")), expected);
     let expected = "\
-1 operation changes (1 same); 1 limit changes.
+1 limit changes.
 
 OPERATION  TIER       CHANGE  SUSTAINED     AT ONCE  WORST MINUTE  LIMITS
 GET /a     (default)  same    1 per second  5        65            y: renamed from x, its keys start afresh
@@ -152,7 +152,7 @@ y      (default)  5 per minute → -  5 → -    5 → -         removed
 ";
     check(&two(LOG, BUCKET), &one(BUCKET), expected);
     let expected = "\
-1 operation changes (1 same); 1 limit changes.
+1 limit changes.
 
 OPERATION  TIER       CHANGE  SUSTAINED     AT ONCE  WORST MINUTE  LIMITS
 GET /a     (default)  same    1 per second  5        65            y: added
@@ -196,10 +196,9 @@ GET /a     (default)  removed  1 per second → -  5 → -    65 → -        x:
     let expected = "\
 3 operations and tiers change (2 added, 1 removed).
 
-OPERATION    TIER       CHANGE   SUSTAINED         AT ONCE  WORST MINUTE  LIMITS
-GET /a/{id}  (default)  added    - → 1 per second  - → 5    - → 65        x: added
-PUT /a/{id}  (default)  added    - → 1 per second  - → 5    - → 65        x: added
-GET /a       (default)  removed  1 per second → -  5 → -    65 → -        x: removed
+OPERATION                    TIER       CHANGE   SUSTAINED         AT ONCE  WORST MINUTE  LIMITS
+GET /a/{id} and PUT /a/{id}  (default)  added    - → 1 per second  - → 5    - → 65        x: added
+GET /a                       (default)  removed  1 per second → -  5 → -    65 → -        x: removed
 ";
     check(&one(BUCKET), &one(BUCKET).replace("/a", "/a/{id}").replace("GET", "[GET, PUT]"), expected);
     let expected = "\
@@ -251,7 +250,7 @@ GET /a     big   looser  1 per second              5 → 50         65 → 110  
 GET /a     all   looser  1 per second → unlimited  5 → unlimited  65 → unlimited  x: looser
 
 LIMIT  TIER       SUSTAINED                 AT ONCE        WORST MINUTE    WHAT
-x      (default)  1 per second              5              65              looser
+x      (default)  1 per second              5              65              same
        big        1 per second              5 → 50         65 → 110        looser
        all        1 per second → unlimited  5 → unlimited  65 → unlimited  looser
 ";
