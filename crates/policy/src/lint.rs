@@ -1,10 +1,12 @@
 //! Advice on a policy that is without errors: what it probably does not mean. What is wrong is said while it is read, not here.
 
+mod alike;
 mod bound;
 mod claims;
 mod cost;
 mod coverage;
 mod sharing;
+mod tags;
 #[cfg(test)]
 mod tests;
 mod tiers;
@@ -22,7 +24,7 @@ use crate::model::PolicyLimit;
 use crate::numbers::Numbers;
 use crate::policy::Policy;
 pub use coverage::{Coverage, Group, Share};
-pub use windows::{LOG_BYTES_NOTED, REFILL_NOTED, WINDOW_NOTED};
+pub use windows::{LOG_BYTES_NOTED, WAIT_NOTED};
 
 /// So many findings of one code are kept. Further ones are only counted, in [`Advice::left_out`]: whoever has more of a
 /// kind fixes the first and asks again.
@@ -67,6 +69,7 @@ pub fn advise(policy: &Policy) -> Advice {
         windows::advise(&lint),
         claims::advise(&lint),
         sharing::advise(&lint),
+        tags::advise(&lint),
         upkeep::advise(&lint),
     ];
     let (findings, left_out) = kept(all.into_iter().flatten().collect());

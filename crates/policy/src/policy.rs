@@ -4,7 +4,7 @@ use crate::compile::effective::Operation;
 use crate::compile::load::{self, ReadFile, Refused};
 use crate::compile::variants::{Variant, Variants};
 use crate::document::diagnostic::Findings;
-use crate::document::sources::Sources;
+use crate::document::sources::{Place, Sources};
 use crate::jwt::JwtRules;
 use crate::model::{KeyPlace, PolicyLimit};
 use crate::reading::settings::Settings;
@@ -43,6 +43,8 @@ pub struct Policy {
     pub(crate) root: Vec<u32>,
     pub(crate) root_api_key: Vec<KeyPlace>,
     pub(crate) variants: Variants,
+    /// Every tag that sets limits or switches them off, and where.
+    pub(crate) tag_limits: Vec<(String, Place)>,
     pub(crate) jwt: Option<JwtRules>,
     pub(crate) findings: Findings,
 }

@@ -185,6 +185,8 @@ fn finish(
     };
     let documents = drafts.first().map(|draft| draft.api_key.clone()).unwrap_or_default();
     let api_key = if settings.api_key.is_empty() { documents } else { settings.api_key.clone() };
+    let tags = drafts.iter().flat_map(|draft| &draft.tags).filter(|tag| tag.limits.is_some());
+    let tag_limits = tags.map(|tag| (tag.name.clone(), tag.place)).collect();
     Ok(Policy {
         sources: trees.sources,
         settings: read.settings,
@@ -195,6 +197,7 @@ fn finish(
         root,
         root_api_key: effective::key_places(api_key),
         variants,
+        tag_limits,
         jwt,
         findings,
     })

@@ -3,7 +3,7 @@
 //! Both see the same hits at the same cost, each hit is charged to both or to neither, and time moves on. Then the
 //! second never refuses what the first grants if the most that the first lets through always fits into the second.
 
-use tollgate_core::{Limit, Quota, Window};
+use tollgate_core::{Limit, Micros, Quota, Window};
 
 /// What a limit lets through at most.
 enum Most {
@@ -26,6 +26,12 @@ enum Room {
 
 /// Whether `limit` never refuses what `by` grants. Conservative: `false` also where it is not known.
 pub(super) fn covers(by: &Limit, limit: &Limit) -> bool {
+    if let (Limit::FixedWindow(by), Limit::FixedWindow(of)) = (by, limit)
+        && let Some(within) = within(by.window(), of.window())
+        && wide(by.limit(), within) <= u128::from(of.limit())
+    {
+        return true;
+    }
     let (Some(most), Some(room)) = (most(by), room(limit)) else { return false };
     match (&most, &room) {
         // The debts are the same at first, grow alike, and the second drains at least as fast.
@@ -64,8 +70,10 @@ fn most(limit: &Limit) -> Option<Most> {
         Limit::SlidingWindow(rule) => Most::ClockWindow { limit: rule.limit(), micros: rule.window().get() },
         Limit::FixedWindow(rule) => match rule.window() {
             Window::Every(length) => Most::ClockWindow { limit: rule.limit(), micros: length.get() },
-            // Windows of the calendar differ in length: nothing is claimed of them.
-            Window::Day(_) | Window::Week(_) | Window::Month(_) => return None,
+            // Windows of the calendar differ in length: shorter ones let more through.
+            Window::Day(_) => Most::ClockWindow { limit: rule.limit(), micros: days(1) },
+            Window::Week(_) => Most::ClockWindow { limit: rule.limit(), micros: days(7) },
+            Window::Month(_) => Most::ClockWindow { limit: rule.limit(), micros: days(28) },
         },
         Limit::Unlimited => return None,
     })
@@ -87,10 +95,29 @@ fn room(limit: &Limit) -> Option<Room> {
         }
         Limit::FixedWindow(rule) => match rule.window() {
             Window::Every(length) => Room::Span { limit: rule.limit(), micros: length.get() },
-            Window::Day(_) | Window::Week(_) | Window::Month(_) => return None,
+            // Longer ones have to find room for more.
+            Window::Day(_) => Room::Span { limit: rule.limit(), micros: days(1) },
+            Window::Week(_) => Room::Span { limit: rule.limit(), micros: days(7) },
+            Window::Month(_) => Room::Span { limit: rule.limit(), micros: days(31) },
         },
         Limit::Unlimited => return None,
     })
+}
+
+/// How many of the first windows one of the second consists of at most, if their boundaries meet. With other offsets from
+/// UTC a window of the second touches one more, and that is what the bound of spans says.
+fn within(inner: Window, outer: Window) -> Option<u64> {
+    match (inner, outer) {
+        _ if inner == outer => Some(1),
+        (Window::Day(one), Window::Week(other)) if one == other => Some(7),
+        (Window::Day(one), Window::Month(other)) if one == other => Some(31),
+        _ => None,
+    }
+}
+
+/// So many days.
+const fn days(count: u64) -> u64 {
+    Micros::DAY.get().saturating_mul(count)
 }
 
 /// Whether the first comes back no faster than the second.

@@ -1,28 +1,33 @@
 //! Limits whose key a client can choose: whoever sends a new value has a new budget. Who is asking is decided elsewhere.
 
-use super::{Lint, can_refuse, named};
+use super::alike::{Kind, by_cause, finding};
+use super::{Lint, can_refuse};
 use crate::compile::effective::Operation;
 use crate::document::diagnostic::Diagnostic;
 use crate::model::{Identity, PolicyLimit, Unmatched};
 use crate::reading::settings::Settings;
 
-/// Every limit that can be evaded by another name.
+/// Limits that can be evaded by another name: one finding for each kind of name, and for whether other limits hold.
 pub(super) fn advise(lint: &Lint<'_>) -> Vec<Diagnostic> {
-    lint.limits().filter_map(|(id, limit)| judge(lint, id, limit)).collect()
+    let each = lint.limits().filter_map(|(id, limit)| {
+        let claimed = claimed(lint, limit)?;
+        Some(((claimed, is_held(lint, id)), limit))
+    });
+    by_cause(each).into_iter().filter_map(|((claimed, held), limits)| said(claimed, held, &limits)).collect()
 }
 
-fn judge(lint: &Lint<'_>, id: u32, limit: &PolicyLimit) -> Option<Diagnostic> {
+/// The first part of a limit's key that a client can choose.
+fn claimed<'a>(lint: &Lint<'_>, limit: &'a PolicyLimit) -> Option<&'a Identity> {
     if limit.address_ceiling.is_some() {
         return None;
     }
     // Any link will do: a client leaves out what stands before it. And a link is as sure as its least sure part.
-    let claimed =
-        limit.key.chain.iter().flatten().find(|identity| is_claimed(identity, lint.policy.settings()))?;
-    let what = spelled(claimed);
-    let message = format!(
-        "{} is counted by `{what}`, which a client can choose: a new value is a new budget",
-        named(&limit.name)
-    );
+    limit.key.chain.iter().flatten().find(|identity| is_claimed(identity, lint.policy.settings()))
+}
+
+fn said(claimed: &Identity, held: bool, limits: &[&PolicyLimit]) -> Option<Diagnostic> {
+    let what =
+        format!("counted by `{}`, which a client can choose: a new value is a new budget", spelled(claimed));
     let help = if *claimed == Identity::ApiKey {
         "name a `consumers` file that says whose keys are whose, or set `address_ceiling`, \
          so many times the limit for one address"
@@ -30,8 +35,9 @@ fn judge(lint: &Lint<'_>, id: u32, limit: &PolicyLimit) -> Option<Diagnostic> {
         "take `api_key` with a `consumers` file, or a verified `jwt:` claim, or set `address_ceiling`, \
          so many times the limit for one address"
     };
-    let finding = if is_held(lint, id) { Diagnostic::note } else { Diagnostic::warning };
-    Some(finding("claimed-key", limit.place, message).help(help))
+    let kind: Kind = if held { Diagnostic::note } else { Diagnostic::warning };
+    let (one, many) = (format!("is {what}"), format!("are {what}"));
+    Some(finding(kind, "claimed-key", limits, (&one, &many))?.help(help))
 }
 
 /// What nobody verifies.

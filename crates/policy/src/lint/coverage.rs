@@ -121,7 +121,7 @@ fn without(operation: &Operation) -> Option<Diagnostic> {
         }
         Nearest::Off(place) => {
             let message = format!("{name} has no limit: it is switched off on purpose");
-            let help = "nothing, if that is still meant; else take the `none` away";
+            let help = "take the `none` away if it should have a limit after all";
             let finding = Diagnostic::note("limits-off", operation.place, message).help(help);
             Some(finding.also(place, "it is switched off here"))
         }

@@ -1,5 +1,6 @@
 //! The advice as a whole: order, limits, coverage. Each kind of advice has a table of its own in the files below.
 
+mod alike;
 mod bound;
 mod people;
 mod table;

@@ -12,14 +12,19 @@ use crate::numbers::Numbers;
 pub(super) fn advise(lint: &Lint<'_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for (_, limit) in lint.limits() {
-        found.extend(limit.tiers.iter().filter_map(|tier| lower(limit, tier)));
+        let default = lint.policy.settings().tier_default.as_deref();
+        let others = limit.tiers.iter().filter(|tier| Some(tier.tier.as_str()) != default);
+        found.extend(others.filter_map(|tier| lower(limit, tier, default)));
         found.extend(without_source(lint, limit));
     }
     found
 }
 
-fn lower(limit: &PolicyLimit, tier: &TierNumbers) -> Option<Diagnostic> {
-    let respects = less(&limit.numbers, &tier.numbers);
+/// Clients without a tier have the numbers of the default tier, if it has some.
+fn lower(limit: &PolicyLimit, tier: &TierNumbers, default: Option<&str>) -> Option<Diagnostic> {
+    let own = limit.tiers.iter().find(|tier| Some(tier.tier.as_str()) == default);
+    let (base, base_at) = own.map_or((&limit.numbers, limit.place), |own| (&own.numbers, own.place));
+    let respects = less(base, &tier.numbers);
     if respects.is_empty() {
         return None;
     }
@@ -29,7 +34,7 @@ fn lower(limit: &PolicyLimit, tier: &TierNumbers) -> Option<Diagnostic> {
         respects.join(", ")
     );
     let finding = Diagnostic::warning("lower-tier", tier.place, message);
-    let finding = finding.also(limit.place, "the numbers of everybody else stand here");
+    let finding = finding.also(base_at, "the numbers of clients without a tier stand here");
     Some(finding.help("a client loses by having this tier: raise its numbers, or lower those of the limit"))
 }
 

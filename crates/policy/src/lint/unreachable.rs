@@ -1,5 +1,7 @@
 //! Limits that another limit on the same requests leaves nothing to refuse. Only what can be shown is claimed.
 
+use tollgate_core::Limit;
+
 use super::bound::covers;
 use super::{Lint, can_refuse, named};
 use crate::document::diagnostic::Diagnostic;
@@ -35,21 +37,26 @@ fn judge(lint: &Lint<'_>, id: u32, limit: &PolicyLimit) -> Option<Diagnostic> {
     let by_consumer = lint.policy.settings().consumers.is_some();
     let message =
         if by_consumer { format!("{message}, unless a consumer has numbers of its own") } else { message };
+    // What was let through under the numbers of another tier is not bounded by those of this one.
+    let by_tier = !limit.tiers.is_empty() || !other.tiers.is_empty();
+    let message = if by_tier {
+        format!("{message}; this holds for every tier, and not right after a client's tier changes")
+    } else {
+        message
+    };
     let finding = if by_consumer { Diagnostic::note } else { Diagnostic::warning };
     let finding =
         finding("unreachable-limit", limit.place, message).also(other.place, "this one refuses first");
     Some(finding.help("take one of the two away, or make this one stricter in some respect"))
 }
 
-/// Limits of which the bound can be told from the document: enforced, with one set of numbers, charged when it is decided.
+/// Limits of which the bound can be told from the document: enforced, charged when it is decided, and kept exactly.
 fn is_plain(limit: &PolicyLimit) -> bool {
-    // A client whose tier changes is under other numbers than what was let through before.
-    let one_set = limit.tiers.is_empty();
     // What is reported afterwards is charged whether it fits or not: it may overdraw both, and the longer one for longer.
     let charged_before = !matches!(limit.cost, Cost::Reported { .. });
     // Leases and regions keep a limit only nearly.
     let exactly = matches!(limit.scope, Scope::Exact | Scope::Local);
-    can_refuse(limit) && one_set && charged_before && exactly
+    can_refuse(limit) && charged_before && exactly
 }
 
 /// Whether two limits see the same keys, costs and failures.
@@ -62,8 +69,14 @@ fn alike(one: &PolicyLimit, other: &PolicyLimit) -> bool {
         && one.when_store_fails == other.when_store_fails
 }
 
+/// For everybody, and for each tier that either limit has numbers for.
 fn is_covered(limit: &PolicyLimit, by: &PolicyLimit) -> bool {
-    by.numbers.limit().zip(limit.numbers.limit()).is_some_and(|(by, limit)| covers(&by, &limit))
+    let named = limit.tiers.iter().chain(&by.tiers).map(|tier| Some(tier.tier.as_str()));
+    std::iter::once(None).chain(named).all(|tier| {
+        let pair = by.for_tier(tier).limit().zip(limit.for_tier(tier).limit());
+        // Without numbers there is nothing to refuse.
+        pair.is_some_and(|(by, limit)| limit == Limit::Unlimited || covers(&by, &limit))
+    })
 }
 
 /// The limits beside this one where it is first met.

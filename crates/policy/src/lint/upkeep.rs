@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use tollgate_core::Mode;
 
+use super::alike::{by_cause, finding};
 use super::{Lint, named};
 use crate::compile::effective::Nearest;
 use crate::document::diagnostic::Diagnostic;
@@ -12,48 +13,59 @@ use crate::numbers::Algorithm;
 
 /// Names, owners, shadows, and algorithms to come.
 pub(super) fn advise(lint: &Lint<'_>) -> Vec<Diagnostic> {
-    let mut found: Vec<_> =
-        unnamed(lint).into_iter().filter_map(|id| lint.limit(id)).map(without_name).collect();
-    let owned = lint.limits().any(|(_, limit)| limit.owner.is_some());
-    for (_, limit) in lint.limits() {
-        let name = named(&limit.name);
-        if owned && limit.owner.is_none() {
-            let message = format!("{name} has no owner, and other limits have one");
-            let help = "add `owner`: who is asked when it changes";
-            found.push(Diagnostic::note("no-owner", limit.place, message).help(help));
-        }
-        if limit.mode == Mode::Shadow {
-            let message = format!("{name} is a shadow: counted, not enforced");
-            let help = "take `mode: shadow` away when what it would refuse is what it should";
-            found.push(Diagnostic::note("shadow-limit", limit.place, message).help(help));
-        }
-        if matches!(limit.algorithm, Algorithm::Concurrency | Algorithm::LeakyBucketQueue) {
-            let message = format!(
-                "{name} is read and shown, and not yet enforced: {} is to come",
-                limit.algorithm.name()
-            );
-            let help = "do not rely on it: keep another limit beside it until the release that enforces it";
-            found.push(Diagnostic::note("not-yet-enforced", limit.place, message).help(help));
-        }
+    let mut found: Vec<_> = unnamed(lint).iter().filter_map(|list| without_name(lint, list)).collect();
+    found.extend(without_owner(lint));
+    for (_, limit) in lint.limits().filter(|(_, limit)| limit.mode == Mode::Shadow) {
+        let message = format!("{} is a shadow: counted, not enforced", named(&limit.name));
+        let help = "take `mode: shadow` away when what it would refuse is what it should";
+        found.push(Diagnostic::note("shadow-limit", limit.place, message).help(help));
     }
+    let to_come = lint
+        .limits()
+        .map(|(_, limit)| (limit.algorithm, limit))
+        .filter(|(algorithm, _)| matches!(algorithm, Algorithm::Concurrency | Algorithm::LeakyBucketQueue));
+    found.extend(by_cause(to_come).iter().filter_map(|(algorithm, limits)| not_yet(*algorithm, limits)));
     found
 }
 
-fn without_name(limit: &PolicyLimit) -> Diagnostic {
-    let message = format!(
-        "{} has no name, and stands in a list: its place in it is all it is known by",
-        named(&limit.name)
-    );
-    let help = "give it a `name`: else its keys start afresh when the list is put in another order";
-    Diagnostic::note("unnamed-limit", limit.place, message).help(help)
+/// Once for each algorithm.
+fn not_yet(algorithm: Algorithm, limits: &[&PolicyLimit]) -> Option<Diagnostic> {
+    let what = format!("read and shown, and not yet enforced: {} is to come", algorithm.name());
+    let (one, many) = (format!("is {what}"), format!("are {what}"));
+    let help = "do not rely on it: keep another limit beside it until the release that enforces it";
+    Some(finding(Diagnostic::note, "not-yet-enforced", limits, (&one, &many))?.help(help))
 }
 
-/// Limits without a name that stand beside others.
-fn unnamed(lint: &Lint<'_>) -> BTreeSet<u32> {
+/// Once, and only where some limit has an owner.
+fn without_owner(lint: &Lint<'_>) -> Option<Diagnostic> {
+    let (owned, nobodys): (Vec<_>, Vec<_>) =
+        lint.limits().map(|(_, limit)| limit).partition(|limit| limit.owner.is_some());
+    if owned.is_empty() {
+        return None;
+    }
+    let words = ("has no owner, and other limits have one", "have no owner, and other limits have one");
+    let help = "add `owner`: who is asked when it changes";
+    Some(finding(Diagnostic::note, "no-owner", &nobodys, words)?.help(help))
+}
+
+/// Once for each list.
+fn without_name(lint: &Lint<'_>, list: &[u32]) -> Option<Diagnostic> {
+    let limits: Vec<&PolicyLimit> = list.iter().filter_map(|id| lint.limit(*id)).collect();
+    let words = (
+        "has no name, and stands in a list: its place in it is all it is known by",
+        "have no name, and stand in a list: their places in it are all they are known by",
+    );
+    let help = "give it a `name`: else its keys start afresh when the list is put in another order";
+    Some(finding(Diagnostic::note, "unnamed-limit", &limits, words)?.help(help))
+}
+
+/// Limits without a name that stand beside others, list by list.
+fn unnamed(lint: &Lint<'_>) -> BTreeSet<Vec<u32>> {
     let mut found = BTreeSet::new();
     let mut list = |ids: &[u32]| {
         if ids.len() > 1 {
-            found.extend(ids.iter().copied().filter(|id| lint.limit(*id).is_some_and(|limit| !limit.named)));
+            let nameless = |id: &u32| lint.limit(*id).is_some_and(|limit| !limit.named);
+            found.insert(ids.iter().copied().filter(nameless).collect());
         }
     };
     list(lint.policy.default_limits());

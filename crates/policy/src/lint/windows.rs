@@ -13,10 +13,9 @@ use crate::quantity::spoken;
 pub const LOG_BYTES_NOTED: u64 = 16 << 10;
 /// An entry of the log.
 const LOG_ENTRY_BYTES: u64 = 16;
-/// A refill of which one request takes longer than this is noted.
-pub const REFILL_NOTED: Micros = Micros::HOUR;
-/// A window longer than this is noted, unless it follows the calendar: people know when a day ends.
-pub const WINDOW_NOTED: Micros = Micros::new(6 * Micros::HOUR.get());
+/// A limit under which a refused client may have to wait longer than this is noted: for one request of a refill, or for the
+/// end of a window. Windows of the calendar are not: a quota of a day is meant as that, and people know when a day ends.
+pub const WAIT_NOTED: Micros = Micros::HOUR;
 
 /// Boundaries, logs and waits of every limit and of every tier.
 pub(super) fn advise(lint: &Lint<'_>) -> Vec<Diagnostic> {
@@ -94,7 +93,7 @@ fn long_wait(numbers: &Limit, whose: &str, place: Place) -> Option<Diagnostic> {
     let message = match numbers {
         Limit::TokenBucket(quota) | Limit::LeakyBucket(quota) | Limit::Gcra(quota) => {
             let one = quota.period().div_ceil(quota.count());
-            if one <= REFILL_NOTED.get() || quota.burst() == 0 {
+            if one <= WAIT_NOTED.get() || quota.burst() == 0 {
                 return None;
             }
             format!("whoever has used up {whose} waits {} for each further request", minutes(one))
@@ -114,7 +113,7 @@ fn long_wait(numbers: &Limit, whose: &str, place: Place) -> Option<Diagnostic> {
 }
 
 fn window_wait(limit: u64, window: Micros, whose: &str) -> Option<String> {
-    let long = window > WINDOW_NOTED && limit > 0;
+    let long = window > WAIT_NOTED && limit > 0;
     long.then(|| {
         format!("whoever has used up {whose} may wait {} for a further request", minutes(window.get()))
     })

@@ -77,7 +77,7 @@ t.yaml  @root            # a|b
     let old = documents("was here.yaml", &format!("{}{}{}", one("x", 5), one("y", 5), one("gone", 7)));
     let new = documents("is.yaml", &format!("{}{}", one("x", 6), one("y", 6)));
     let expected = "\
-is.yaml          @o  # x, y
+is.yaml         @o  # x, y
 was\\ here.yaml  @o  # gone
 ";
     assert_eq!(diff(&old, &new).codeowners(), expected);

@@ -82,7 +82,13 @@ fn limits_that_another_makes_unreachable() {
     let said = "6 warning unreachable-limit: `slow` never refuses anything: `fast` (10 in any 1 s, exactly) refuses first";
     let noted = "7 note unreachable-limit: `slow` never refuses anything: `fast` (10 in any 1 s, exactly) refuses first, unless a consumer has numbers of its own";
     let slow = |more: &str| format!("{fast}{}", log("slow", 600, "1m", more));
-    let table: [(&str, String, Vec<&str>); 14] = [
+    let by_tier = format!("{said}; this holds for every tier, and not right after a client's tier changes");
+    let calendar = |window: &str, limit: u64| {
+        format!(
+            "      - {{ name: {window}, algorithm: fixed_window, limit: {limit}, window: calendar {window}, consumer_key: ip }}\n"
+        )
+    };
+    let table: [(&str, String, Vec<&str>); 21] = [
         ("", slow(""), vec![said]),
         ("consumers: c.csv\n", slow(""), vec![noted]),
         ("", format!("{fast}{}", log("slow", 599, "1m", "")), vec![]),
@@ -93,7 +99,45 @@ fn limits_that_another_makes_unreachable() {
         ("", slow(", scope: local"), vec![]),
         ("", slow(", missing_key: reject"), vec![]),
         ("", slow(", address_ceiling: 2"), vec![]),
+        // The tier's own number of the slow one is less than what the fast one lets through.
         ("", slow(", tier_overrides: { t: { limit: 5 } }"), vec![]),
+        ("", slow(", tier_overrides: { t: { limit: 601 } }"), vec![&by_tier]),
+        ("", slow(", tier_overrides: { t: none }"), vec![&by_tier]),
+        (
+            "",
+            format!(
+                "{}{}",
+                log("fast", 10, "1s", ", tier_overrides: { t: { limit: 9 } }"),
+                log("slow", 600, "1m", "")
+            ),
+            vec![&by_tier],
+        ),
+        (
+            "",
+            format!(
+                "{}{}",
+                log("fast", 10, "1s", ", tier_overrides: { t: { limit: 11 } }"),
+                log("slow", 600, "1m", "")
+            ),
+            vec![],
+        ),
+        (
+            "",
+            format!(
+                "{}{}",
+                log("fast", 10, "1s", ", tier_overrides: { t: none }"),
+                log("slow", 600, "1m", "")
+            ),
+            vec![],
+        ),
+        (
+            "",
+            format!("{}{}", calendar("day", 10), calendar("month", 310)),
+            vec![
+                "6 warning unreachable-limit: `month` never refuses anything: `day` (10 per calendar day (UTC+00:00)) refuses first",
+            ],
+        ),
+        ("", format!("{}{}", calendar("day", 10), calendar("month", 309)), vec![]),
         ("", format!("{}{}", log("fast", 10, "1s", ", mode: shadow"), log("slow", 600, "1m", "")), vec![]),
         (
             "",
@@ -159,13 +203,19 @@ fn internal_and_external_traffic_under_one_limit() {
         )
     };
     let said = "2 warning mixed-traffic: internal and external traffic share `x`: one can use up what the other needs";
-    let table: [(&str, &str, &str, &[&str]); 6] = [
+    let table: [(&str, &str, &str, &[&str]); 12] = [
         ("", "[internal]", "[public]", &[said]),
         ("", "[Internal]", "[external]", &[said]),
         ("", "[a]", "[b]", &[]),
         ("", "[internal]", "[internal, b]", &[]),
         (", counted: per_operation", "[internal]", "[]", &[]),
         ("", "[external]", "[external]", &[]),
+        ("", "[external]", "[]", &[]),
+        ("", "[internal, external]", "[internal]", &[]),
+        ("", "[a], host: api.internal.example.org", "[a]", &[said]),
+        ("", "[a], host: '*.internal'", "[a], host: api.example.org", &[said]),
+        ("", "[a], host: api.internal", "[internal]", &[]),
+        ("", "[a], host: internals.example.org", "[a]", &[]),
     ];
     for (more, one, other, expected) in table {
         assert_eq!(lines(&document(more, one, other), "mixed-traffic"), expected, "{more} {one} {other}");
@@ -182,8 +232,9 @@ fn limits_without_a_name_in_a_list() {
     };
     check("unnamed-limit", &[("", &limit(""), &[])]);
     check("unnamed-limit", &[("", &format!("{}{}", limit("name: x, "), limit("name: y, ")), &[])]);
-    let (one, two) = (said(5, "* /a"), said(6, "* /a #2"));
-    check("unnamed-limit", &[("", &format!("{}{}", limit(""), limit("")), &[&one, &two])]);
+    let both = "5 note unnamed-limit: 2 limits, `* /a` and others, have no name, and stand in a list: their places in it are all they are known by";
+    let one = said(5, "* /a");
+    check("unnamed-limit", &[("", &format!("{}{}", limit(""), limit("")), &[both])]);
     check("unnamed-limit", &[("", &format!("{}{}", limit(""), limit("name: y, ")), &[&one])]);
 }
 
@@ -194,7 +245,7 @@ fn tags_that_bring_one_limit_each_are_no_list() {
         format!("tollgate: 1\ntags:\n  a: {limit}\n  b: {limit}\nroutes: [{{ path: /a, tags: [a, b] }}]\n");
     assert_eq!(lines(&two, "unnamed-limit"), [""; 0]);
     let list = "tollgate: 1\ntags:\n  a: { rate_limit: [{ algorithm: gcra, capacity: 5, refill_rate: 1 }, { algorithm: concurrency, limit: 2 }] }\nroutes: [{ path: /a, tags: [a] }]\n";
-    assert_eq!(lines(list, "unnamed-limit").len(), 2);
+    assert_eq!(lines(list, "unnamed-limit").len(), 1);
 }
 
 #[test]

@@ -148,6 +148,33 @@ fn tiers_that_have_less_than_everybody() {
 }
 
 #[test]
+fn tiers_are_compared_with_the_default_tier() {
+    let limit = |gold: u64| {
+        format!(
+            "      - {{ name: x, algorithm: token_bucket, capacity: 100, refill_rate: 1, tier_overrides: {{ free: {{ capacity: 10 }}, gold: {{ capacity: {gold} }} }} }}\n"
+        )
+    };
+    let say = |line: u64, tier: &str, capacity: u64, base: u64| {
+        let (minute, of_base) = (capacity + 60, base + 60);
+        format!(
+            "{line} warning lower-tier: the tier `{tier}` gets less of `x` than clients without a tier: {capacity} instead of {base} at once, {minute} instead of {of_base} in the worst minute"
+        )
+    };
+    let free = "tiers: { default: free }\n";
+    check(
+        "lower-tier",
+        &[
+            (free, &limit(200), &[]),
+            (free, &limit(10), &[]),
+            (free, &limit(9), &[&say(6, "gold", 9, 10)]),
+            // A default tier without numbers of its own has those of everybody.
+            ("tiers: { default: other }\n", &limit(200), &[&say(6, "free", 10, 100)]),
+            ("", &limit(200), &[&say(5, "free", 10, 100)]),
+        ],
+    );
+}
+
+#[test]
 fn tiers_that_nobody_has() {
     let limit = "      - { name: x, algorithm: gcra, capacity: 5, refill_rate: 1, tier_overrides: { t: { capacity: 9 } } }\n";
     let said: &[&str] = &[
@@ -234,7 +261,8 @@ fn waits_of_hours() {
             "algorithm: token_bucket, capacity: 9, refill_rate: 1 per 2 h",
             "waits 2 h for each further request",
         ),
-        ("algorithm: sliding_window_log, limit: 5, window: 6h", ""),
+        ("algorithm: sliding_window_log, limit: 5, window: 1h", ""),
+        ("algorithm: sliding_window_log, limit: 5, window: 61m", "may wait 61 min for a further request"),
         ("algorithm: sliding_window_log, limit: 5, window: 12h", "may wait 12 h for a further request"),
         ("algorithm: sliding_window, limit: 5, window: 7h", "may wait 7 h for a further request"),
         ("algorithm: sliding_window, limit: 5, window: 7h, buckets: 7", "may wait 7 h for a further request"),
