@@ -40,14 +40,12 @@ fn any_limit(draw: &mut Dice, scale: Scale) -> Limit {
 
 /// The algorithm, and which calendar.
 fn kind(limit: &Limit) -> String {
-    let calendar = match limit {
-        Limit::FixedWindow(rule) => match rule.window() {
-            Window::Every(_) => "",
-            Window::Day(_) => " by day",
-            Window::Week(_) => " by week",
-            Window::Month(_) => " by month",
-        },
-        _ => "",
+    let window = if let Limit::FixedWindow(rule) = limit { Some(rule.window()) } else { None };
+    let calendar = match window {
+        None | Some(Window::Every(_)) => "",
+        Some(Window::Day(_)) => " by day",
+        Some(Window::Week(_)) => " by week",
+        Some(Window::Month(_)) => " by month",
     };
     format!("{:?}{calendar}", limit.algorithm())
 }
