@@ -174,9 +174,7 @@ fn finish(
     let operations = effective::operations(drafts, &mut merged, settings, &mut findings);
     let routes = routes::build(operations, settings, &mut findings);
     let variants = variants::build(&merged.limits, settings, &mut findings);
-    if let Some(place) = read.settings_at {
-        merge::check_tiers(settings, place, &mut findings);
-    }
+    merge::check_tiers(settings, &mut findings);
     let jwt = jwt_rules(&read, read_file, &mut findings);
     findings.sort();
     let root = drafts.first().and_then(|draft| merged.at(0, draft.root.as_ref())).unwrap_or_default();

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use crate::document::diagnostic::{Diagnostic, Findings};
-use crate::document::sources::Place;
 use crate::document::suggest;
 use crate::draft::{Draft, LimitsAt, Tag};
 use crate::model::{Identity, PolicyLimit, TierFrom};
@@ -138,7 +137,7 @@ fn check(limit: &PolicyLimit, settings: &Settings, findings: &mut Findings) {
 }
 
 /// What the settings say of tiers and cannot be done.
-pub(crate) fn check_tiers(settings: &Settings, place: Place, findings: &mut Findings) {
+pub(crate) fn check_tiers(settings: &Settings, findings: &mut Findings) {
     let missing = match &settings.tier_from {
         Some(TierFrom::Consumers) if settings.consumers.is_none() => "a consumers file: add `consumers`",
         Some(TierFrom::Jwt(_)) if settings.jwt.is_none() => "keys: add `jwt` with `jwks`",
@@ -147,5 +146,8 @@ pub(crate) fn check_tiers(settings: &Settings, place: Place, findings: &mut Find
         }
         _ => return,
     };
-    findings.push(Diagnostic::error("tiers", place, format!("this source of tiers needs {missing}")));
+    // Proxies or keys that are wrong have been pointed at already.
+    if let Some(place) = settings.tier_from_at.filter(|_| !findings.has_errors()) {
+        findings.push(Diagnostic::error("tiers", place, format!("this source of tiers needs {missing}")));
+    }
 }

@@ -29,6 +29,8 @@ pub struct Settings {
     pub api_key: Vec<KeyPlace>,
     /// From where a tier is known.
     pub tier_from: Option<TierFrom>,
+    /// Where that is written.
+    pub tier_from_at: Option<Place>,
     /// Every tier there is, if they are listed.
     pub tier_names: Vec<String>,
     /// The tier of those of whom nothing else is known.
@@ -51,6 +53,7 @@ impl Default for Settings {
             consumers: None,
             api_key: Vec::new(),
             tier_from: None,
+            tier_from_at: None,
             tier_names: Vec::new(),
             tier_default: None,
             jwt: None,
@@ -96,6 +99,7 @@ fn tiers<'t>(map: Value<'t>, settings: &mut Settings, context: &mut Context<'t>)
     let Some(tiers) = context.map(value, "`tiers`") else { return };
     context.unknown_fields(tiers, &[TIERS], "`tiers`");
     if let Some(from) = tiers.get("from") {
+        settings.tier_from_at = Some(from.place());
         settings.tier_from = context.parsed(from, "from", |text| match text.split_once(':') {
             None if text == "consumers" => Ok(TierFrom::Consumers),
             Some(("jwt", claim)) if !claim.is_empty() => Ok(TierFrom::Jwt(claim.into())),
