@@ -112,7 +112,7 @@ fn api_key(asking: &mut Asking<'_>, keys: &mut Vec<u8>) -> Link {
         Sent::One => {}
     }
     if !asking.can_verify() {
-        push(keys, Kind::ApiKey, asking.key_bytes);
+        asking.key_parts().for_each(|part| push(keys, Kind::ApiKey, part));
         return Link::Key(Whose::Claimed);
     }
     match asking.consumer() {

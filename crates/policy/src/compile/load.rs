@@ -176,13 +176,16 @@ fn finish(
     let variants = variants::build(&merged.limits, settings, &mut findings);
     merge::check_tiers(settings, &mut findings);
     let jwt = jwt_rules(&read, read_file, &mut findings);
+    let (root, documents) = effective::root(drafts, &merged, settings, &mut findings);
     findings.sort();
-    let root = drafts.first().and_then(|draft| merged.at(0, draft.root.as_ref())).unwrap_or_default();
     let (Some(routes), Some(variants), false) = (routes, variants, findings.has_errors()) else {
         return Err(Refused { sources: trees.sources, findings });
     };
-    let documents = drafts.first().map(|draft| draft.api_key.clone()).unwrap_or_default();
     let api_key = if settings.api_key.is_empty() { documents } else { settings.api_key.clone() };
+    let mut condition_headers: Vec<_> =
+        routes.operations.iter().flat_map(|of| of.headers.iter().map(|(name, _)| name.clone())).collect();
+    condition_headers.sort_by(|a, b| a.as_str().cmp(b.as_str()));
+    condition_headers.dedup();
     Ok(Policy {
         sources: trees.sources,
         settings: read.settings,
@@ -192,6 +195,7 @@ fn finish(
         by_template: routes.by_template,
         root,
         root_api_key: effective::key_places(api_key),
+        condition_headers,
         variants,
         jwt,
         findings,

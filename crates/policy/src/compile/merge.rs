@@ -43,8 +43,8 @@ pub(crate) fn merge(drafts: &[Draft], settings: &Settings, findings: &mut Findin
         let mut moved = Vec::with_capacity(draft.limits.len());
         for limit in &draft.limits {
             let mut limit = limit.clone();
-            // The first document keeps its names when a second one is added.
-            if !limit.named && drafts.iter().take(index).any(|other| !other.limits.is_empty()) {
+            // Limits of documents that a native file names are told apart by the document's title, whatever else there is.
+            if !limit.named && index > 0 {
                 limit.name = super::names::ascii(&format!("{}: {}", draft.title, limit.name));
             }
             inherit(&mut limit, draft);
@@ -69,7 +69,7 @@ pub(crate) fn merge(drafts: &[Draft], settings: &Settings, findings: &mut Findin
 /// A limit on a tag that has no owner belongs to the tag's.
 fn inherit(limit: &mut PolicyLimit, draft: &Draft) {
     let crate::model::Where::Tag(name) = &limit.at else { return };
-    let Some(Tag { owner, reviewers, .. }) = draft.tags.iter().find(|tag| tag.name == *name) else { return };
+    let Some(Tag { owner, reviewers, .. }) = draft.tag(name) else { return };
     if limit.owner.is_none() {
         limit.owner.clone_from(owner);
     }
@@ -80,6 +80,11 @@ fn inherit(limit: &mut PolicyLimit, draft: &Draft) {
 
 /// Two limits of one name share their keys, so they have to be the same.
 fn same(first: &PolicyLimit, second: &PolicyLimit, findings: &mut Findings) {
+    let mut second = second.clone();
+    for (mine, first) in second.tiers.iter_mut().zip(&first.tiers) {
+        mine.place = first.place;
+    }
+    let second = &second;
     let alike =
         PolicyLimit { place: first.place, at: first.at.clone(), named: first.named, ..second.clone() };
     if alike == *first && first.named && second.named {
