@@ -37,7 +37,7 @@ pub(crate) struct Asking<'a> {
     key_bytes: &'a mut Vec<u8>,
     parts: SmallVec<[Range<usize>; 2]>,
     /// Room for values of the query.
-    pub(crate) room: Vec<u8>,
+    pub(crate) room: &'a mut Vec<u8>,
     consumer: Option<Option<Consumer<'a>>>,
     claims: Option<Token>,
     unverified: Option<Token>,
@@ -57,9 +57,8 @@ impl<'a> Asking<'a> {
         policy: &'a Policy,
         directory: Option<&'a Directory>,
         places: &'a [KeyPlace],
-        key_bytes: &'a mut Vec<u8>,
+        (key_bytes, room): (&'a mut Vec<u8>, &'a mut Vec<u8>),
     ) -> Self {
-        let room = Vec::new();
         let (key, consumer, claims, unverified) = (None, None, None, None);
         let parts = SmallVec::new();
         Self { facts, policy, directory, places, key, key_bytes, parts, room, consumer, claims, unverified }
@@ -103,7 +102,7 @@ impl<'a> Asking<'a> {
             let found = match place {
                 KeyPlace::Header(name) => header::find(self.facts.headers, name),
                 KeyPlace::Cookie(name) => cookie::find(self.facts.headers, name),
-                KeyPlace::Query(name) => query::find(self.facts.query.unwrap_or(""), name, &mut self.room),
+                KeyPlace::Query(name) => query::find(self.facts.query.unwrap_or(""), name, self.room),
                 // Schemes that are asked for at once are not asked for at once again.
                 KeyPlace::Together(_) => Found::Malformed,
             };

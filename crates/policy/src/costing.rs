@@ -22,7 +22,7 @@ pub(crate) fn of(limit: &PolicyLimit, asking: &mut Asking<'_>) -> Result<u64, Ba
     };
     let found = match from {
         CostFrom::Header(name) => header::find(asking.facts.headers, name),
-        CostFrom::Query(name) => query::find(asking.facts.query.unwrap_or(""), name, &mut asking.room),
+        CostFrom::Query(name) => query::find(asking.facts.query.unwrap_or(""), name, asking.room),
     };
     let said = match found {
         Found::Missing => return Ok(default),

@@ -42,6 +42,7 @@ pub struct Hits {
     held: Vec<Charge>,
     keys: Vec<u8>,
     api_key: Vec<u8>,
+    room: Vec<u8>,
     tier: String,
 }
 
@@ -109,8 +110,9 @@ impl Policy {
         };
         let places = operation.map_or(self.root_api_key.as_slice(), |operation| &operation.api_key);
         let mut api_key = std::mem::take(&mut hits.api_key);
+        let mut room = std::mem::take(&mut hits.room);
         let mut tier = std::mem::take(&mut hits.tier);
-        let mut asking = Asking::new(facts, self, directory, places, &mut api_key);
+        let mut asking = Asking::new(facts, self, directory, places, (&mut api_key, &mut room));
         asking.tier(&mut tier);
         let limits = self.limits_of(matched).iter();
         let mut result = Ok(());
@@ -124,6 +126,7 @@ impl Policy {
             }
         }
         hits.api_key = api_key;
+        hits.room = room;
         hits.tier = tier;
         if result.is_err() {
             hits.clear();
