@@ -1,5 +1,7 @@
 //! A compiled policy: one immutable value, swapped whole. It is asked by `facts` and `hits`; it was made by `compile`.
 
+use http::HeaderName;
+
 use crate::compile::effective::Operation;
 use crate::compile::load::{self, ReadFile, Refused};
 use crate::compile::variants::{Variant, Variants};
@@ -42,6 +44,8 @@ pub struct Policy {
     /// The limits of the root: of what no operation names, if that is forwarded.
     pub(crate) root: Vec<u32>,
     pub(crate) root_api_key: Vec<KeyPlace>,
+    /// Headers that tell routes apart: sent twice, they could be read in two ways.
+    pub(crate) condition_headers: Vec<HeaderName>,
     pub(crate) variants: Variants,
     /// Every tag that sets limits or switches them off, and where.
     pub(crate) tag_limits: Vec<(String, Place)>,

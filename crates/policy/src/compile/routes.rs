@@ -63,7 +63,8 @@ pub(crate) fn build(
     for list in &mut by_template {
         sort(list, &operations, findings);
     }
-    let loose = if settings.unmatched == Unmatched::Forward { Loose::Yes } else { Loose::No };
+    let tails = operations.iter().any(|operation| operation.written.ends_with("*}"));
+    let loose = if tails || settings.unmatched == Unmatched::Forward { Loose::Yes } else { Loose::No };
     let router = match builder.build(loose) {
         Ok(router) => router,
         Err(error) => {

@@ -52,10 +52,10 @@ fn without_owner(lint: &Lint<'_>) -> Option<Diagnostic> {
 fn without_name(lint: &Lint<'_>, list: &[u32]) -> Option<Diagnostic> {
     let limits: Vec<&PolicyLimit> = list.iter().filter_map(|id| lint.limit(*id)).collect();
     let words = (
-        "has no name, and stands in a list: its place in it is all it is known by",
-        "have no name, and stand in a list: their places in it are all they are known by",
+        "has no name, and stands in a list: its algorithm and its place are all it is known by",
+        "have no name, and stand in a list: their algorithms and places are all they are known by",
     );
-    let help = "give it a `name`: else its keys start afresh when the list is put in another order";
+    let help = "give it a `name`: else its keys start afresh when its algorithm or the list changes";
     Some(finding(Diagnostic::note, "unnamed-limit", &limits, words)?.help(help))
 }
 

@@ -118,7 +118,7 @@ fn what_a_check_refuses() {
         (bucket(", counted: per_operation"), bucket(""), [false, true, false]),
         (bucket(""), bucket(", scope: local"), [true, false, false]),
         (bucket(""), bucket(", cost: { header: x-cost, max: 5 }"), [true, true, false]),
-        (bucket(""), bucket(", cost: 0"), [true, false, false]),
+        (bucket(", cost: 2"), bucket(""), [true, false, false]),
     ];
     for (old, new, expected) in table {
         let diff = between(&old, &new);

@@ -90,7 +90,7 @@ fn each_list_without_names_is_one_finding() {
         lines(&document, "unnamed-limit").iter().map(|line| line[..40].to_owned()).collect();
     assert_eq!(
         said,
-        ["2 note unnamed-limit: 2 limits, `default", "6 note unnamed-limit: 2 limits, `* /c` a"]
+        ["2 note unnamed-limit: 2 limits, `default", "6 note unnamed-limit: 2 limits, `* /c (g"]
     );
 }
 
@@ -98,19 +98,23 @@ fn each_list_without_names_is_one_finding() {
 fn tags_with_limits_that_no_operation_has() {
     let document = |limit: &str, tags: &str| {
         format!(
-            "tollgate: 1\ntags:\n  dear: {{ {limit} }}\n  cheap: {{ rate_limit: {{ algorithm: gcra, capacity: 5, refill_rate: 1 }} }}\nroutes:\n  - {{ path: /a, tags: {tags} }}\n"
+            "openapi: 3.1.0
+info: {{ title: t, version: '1' }}
+tags:
+  - {{ name: dear{limit} }}
+  - {{ name: cheap, x-rate-limit: {{ algorithm: gcra, capacity: 5, refill_rate: 1 }} }}
+paths: {{ /a: {{ get: {{ tags: {tags} }} }} }}
+"
         )
     };
-    let bucket = "rate_limit: { algorithm: gcra, capacity: 5, refill_rate: 1 }";
-    let (dear, cheap) = (
-        "3 warning unused-tag: no operation has the tag `dear`",
-        "4 warning unused-tag: no operation has the tag `cheap`",
-    );
+    let bucket = ", x-rate-limit: { algorithm: gcra, capacity: 5, refill_rate: 1 }";
+    let dear = "4 warning unused-tag: no operation has the tag `dear`";
+    let cheap = "5 warning unused-tag: no operation has the tag `cheap`";
     let table: [(&str, &str, &[&str]); 5] = [
         (bucket, "[dear, cheap]", &[]),
         (bucket, "[daer, cheap]", &[dear]),
-        ("rate_limit: none", "[cheap]", &[dear]),
-        ("owner: me", "[cheap]", &[]),
+        (", x-rate-limit: none", "[cheap]", &[dear]),
+        ("", "[cheap]", &[]),
         (bucket, "[]", &[dear, cheap]),
     ];
     for (limit, tags, expected) in table {
@@ -124,4 +128,15 @@ fn tags_with_limits_that_no_operation_has() {
     };
     assert!(help("[daer, cheap]").starts_with("did you mean `daer`, which an operation has?"));
     assert!(help("[other, cheap]").starts_with("give it to the operations"));
+}
+
+#[test]
+fn a_tag_of_a_native_file_is_used_by_the_routes_that_have_it() {
+    let document = |tags: &str| {
+        format!(
+            "tollgate: 1\ntags:\n  dear: {{ rate_limit: none }}\nroutes:\n  - {{ path: /a, tags: {tags} }}\n"
+        )
+    };
+    assert_eq!(lines(&document("[dear]"), "unused-tag"), [""; 0]);
+    assert_eq!(lines(&document("[]"), "unused-tag").len(), 1);
 }

@@ -220,13 +220,13 @@ fn limits_without_a_name_in_a_list() {
     let limit = |name: &str| format!("      - {{ {name}algorithm: gcra, capacity: 5, refill_rate: 1 }}\n");
     let said = |line: u64, name: &str| {
         format!(
-            "{line} note unnamed-limit: `{name}` has no name, and stands in a list: its place in it is all it is known by"
+            "{line} note unnamed-limit: `{name}` has no name, and stands in a list: its algorithm and its place are all it is known by"
         )
     };
     check("unnamed-limit", &[("", &limit(""), &[])]);
     check("unnamed-limit", &[("", &format!("{}{}", limit("name: x, "), limit("name: y, ")), &[])]);
-    let both = "5 note unnamed-limit: 2 limits, `* /a` and others, have no name, and stand in a list: their places in it are all they are known by";
-    let one = said(5, "* /a");
+    let both = "5 note unnamed-limit: 2 limits, `* /a (gcra)` and others, have no name, and stand in a list: their algorithms and places are all they are known by";
+    let one = said(5, "* /a (gcra)");
     check("unnamed-limit", &[("", &format!("{}{}", limit(""), limit("")), &[both])]);
     check("unnamed-limit", &[("", &format!("{}{}", limit(""), limit("name: y, ")), &[&one])]);
 }
