@@ -1,6 +1,7 @@
 //! Which operation a request means. What that costs whom is decided by `hits`.
 
 use crate::compile::effective::Operation;
+use crate::compile::routes::{MethodCode, Pick};
 use crate::found::Found;
 use crate::header;
 use crate::model::Unmatched;
@@ -35,83 +36,90 @@ impl Policy {
     pub fn matched(&self, facts: &Facts<'_>) -> Matched {
         if let Some(asked) = preflight(facts) {
             // Only an operation that names `OPTIONS` answers itself; browsers send no key with the question.
-            let own =
-                self.router.find(facts.path, |template| self.pick(template, facts, Methods::Only("OPTIONS")));
-            if let Some(id) = own {
-                return Matched::Operation(id);
+            let (options, asked) = (Wanted::only("OPTIONS"), Wanted::new(asked));
+            if let Some(own) = self.router.find(facts.path, |template| self.pick(template, facts, &options)) {
+                return Matched::Operation(own.operation);
             }
-            if self
-                .router
-                .find(facts.path, |template| self.pick(template, facts, Methods::As(asked)))
-                .is_some()
-            {
+            if self.router.find(facts.path, |template| self.pick(template, facts, &asked)).is_some() {
                 return Matched::Preflight;
             }
         }
-        let methods = Methods::As(facts.method);
-        let exact = self.router.find(facts.path, |template| self.pick(template, facts, methods));
+        let wanted = Wanted::new(facts.method);
+        let exact = self.router.find(facts.path, |template| self.pick(template, facts, &wanted));
         // What only a tail takes may be another spelling of what has limits of its own.
-        if let Some(id) = exact.filter(|id| !self.ends_in_tail(*id)) {
-            return Matched::Operation(id);
+        if let Some(found) = exact.filter(|found| !found.tail) {
+            return Matched::Operation(found.operation);
         }
         let forward = self.settings.unmatched == Unmatched::Forward;
         if forward || exact.is_some() {
             let loosely =
-                self.router.find_loosely(facts.path, |template| self.pick(template, facts, methods));
+                self.router.find_loosely(facts.path, |template| self.pick(template, facts, &wanted));
             return match (exact, loosely) {
-                (Some(exact), Some(loosely)) if loosely != exact && !self.ends_in_tail(loosely) => {
-                    Matched::Loosely(loosely)
+                (Some(exact), Some(loosely)) if loosely.operation != exact.operation && !loosely.tail => {
+                    Matched::Loosely(loosely.operation)
                 }
-                (Some(exact), _) => Matched::Operation(exact),
-                (None, Some(loosely)) => Matched::Loosely(loosely),
+                (Some(exact), _) => Matched::Operation(exact.operation),
+                (None, Some(loosely)) => Matched::Loosely(loosely.operation),
                 (None, None) => Matched::Forwarded,
             };
         }
-        let any = self.router.find(facts.path, |template| self.pick(template, facts, Methods::Any));
+        let any = self.router.find(facts.path, |template| self.pick(template, facts, &Wanted::ANY));
         Matched::Nothing { other_methods: any.is_some() }
     }
 
-    fn ends_in_tail(&self, id: u32) -> bool {
-        self.operations.get(id as usize).is_some_and(|operation| operation.written.ends_with("*}"))
-    }
-
     /// Of a template's operations that ask for nothing which the request has not: the one that asks for most.
-    fn pick(&self, template: u32, facts: &Facts<'_>, methods: Methods<'_>) -> Option<u32> {
-        let list = self.by_template.get(template as usize)?;
-        let mut best: Option<(u32, (usize, usize, u8))> = None;
-        for id in list {
-            let Some(operation) = self.operations.get(*id as usize) else { continue };
-            let Some(method) = methods.rank(operation.method.as_deref()) else { continue };
-            let host = operation.host.as_ref().map_or(0, |host| host.specificity().saturating_add(1));
-            let rank = (host, operation.headers.len(), method);
-            if best.is_none_or(|(_, other)| rank > other) && conditions(operation, facts) {
-                best = Some((*id, rank));
+    fn pick(&self, template: u32, facts: &Facts<'_>, wanted: &Wanted<'_>) -> Option<Pick> {
+        let mut best: Option<(Pick, (usize, usize, u8))> = None;
+        for pick in self.picks.get(template as usize)?.iter() {
+            let operation = || self.operations.get(pick.operation as usize);
+            let Some(method) = wanted.rank(pick.method, || operation()?.method.as_deref()) else { continue };
+            let mut rank = (0, 0, method);
+            if pick.asks {
+                let Some(operation) = operation().filter(|operation| conditions(operation, facts)) else {
+                    continue;
+                };
+                let host = operation.host.as_ref().map_or(0, |host| host.specificity().saturating_add(1));
+                rank = (host, operation.headers.len(), method);
+            }
+            if best.is_none_or(|(_, other)| rank > other) {
+                best = Some((*pick, rank));
             }
         }
-        best.map(|(id, _)| id)
+        best.map(|(pick, _)| pick)
     }
 }
 
 /// Which methods an operation may have.
-#[derive(Clone, Copy)]
-enum Methods<'a> {
-    /// This one, by name.
-    Only(&'a str),
-    /// This one, by name or among all. `HEAD` counts as `GET`, unless an operation names it.
-    As(&'a str),
-    /// Any.
-    Any,
+struct Wanted<'a> {
+    method: Option<(&'a str, MethodCode)>,
+    /// Whether an operation may also take every method.
+    or_all: bool,
 }
 
-impl Methods<'_> {
+impl<'a> Wanted<'a> {
+    /// Any.
+    const ANY: Self = Self { method: None, or_all: true };
+
+    /// This one, by name or among all. `HEAD` counts as `GET`, unless an operation names it.
+    fn new(method: &'a str) -> Self {
+        Self { method: Some((method, MethodCode::of(method))), or_all: true }
+    }
+
+    /// This one, by name.
+    fn only(method: &'a str) -> Self {
+        Self { or_all: false, ..Self::new(method) }
+    }
+
     /// How well an operation's method fits; `None` if it does not.
-    fn rank(self, method: Option<&str>) -> Option<u8> {
-        match (self, method) {
-            (Self::Only(wanted) | Self::As(wanted), Some(method)) if method == wanted => Some(2),
-            (Self::As("HEAD"), Some("GET")) => Some(1),
-            (Self::As(_) | Self::Any, None) | (Self::Any, Some(_)) => Some(0),
-            (Self::Only(_), _) | (Self::As(_), Some(_)) => None,
+    fn rank<'b>(&self, code: MethodCode, name: impl Fn() -> Option<&'b str>) -> Option<u8> {
+        let Some((method, wanted)) = self.method else { return Some(0) };
+        if code == MethodCode::ANY {
+            return self.or_all.then_some(0);
         }
+        if code == wanted {
+            return (!code.needs_name() || name() == Some(method)).then_some(2);
+        }
+        (self.or_all && method == "HEAD" && code == MethodCode::of("GET")).then_some(1)
     }
 }
 

@@ -4,6 +4,7 @@ use http::HeaderName;
 
 use crate::compile::effective::Operation;
 use crate::compile::load::{self, ReadFile, Refused};
+use crate::compile::routes::Picks;
 use crate::compile::variants::{Variant, Variants};
 use crate::document::diagnostic::Findings;
 use crate::document::sources::{Place, Sources};
@@ -40,7 +41,7 @@ pub struct Policy {
     pub(crate) limits: Vec<PolicyLimit>,
     pub(crate) operations: Vec<Operation>,
     pub(crate) router: Router,
-    pub(crate) by_template: Vec<Vec<u32>>,
+    pub(crate) picks: Vec<Picks>,
     /// The limits of the root: of what no operation names, if that is forwarded.
     pub(crate) root: Vec<u32>,
     pub(crate) root_api_key: Vec<KeyPlace>,

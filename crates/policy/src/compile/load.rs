@@ -194,7 +194,7 @@ fn finish(
         limits: merged.limits,
         operations: routes.operations,
         router: routes.router,
-        by_template: routes.by_template,
+        picks: routes.picks,
         root,
         root_api_key: effective::key_places(api_key),
         condition_headers,
