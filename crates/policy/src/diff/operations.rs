@@ -137,15 +137,21 @@ fn is_free(policy: &Policy, limits: &[u32]) -> bool {
 /// them too, such as `/reports/{id}` for `/reports/new`, or by what it does with what no operation names.
 fn was_held(policy: &Policy, operation: &Operation) -> bool {
     let other = policy.router.find(&operation.template, |template| {
-        let ids = policy.by_template.get(template as usize)?;
-        let mut others = ids.iter().filter_map(|id| policy.operations().get(*id as usize));
-        // A free one that asks for a host or for headers may not be met: then the next one is.
+        let picks = policy.picks.get(template as usize)?;
+        let mut others = picks.iter().filter_map(|pick| policy.operations().get(pick.operation as usize));
         others.find_map(|other| {
-            let same_method = other.method.is_none() || other.method == operation.method;
             let free = is_free(policy, &other.limits);
-            let always = other.host.is_none() && other.headers.is_empty();
-            (same_method && (always || !free)).then_some(!free)
+            // A free one stands for them if it takes all of them: else some may meet the next one.
+            let all = other.host.is_none() && other.headers.is_empty() && takes(other, operation);
+            let some = takes(other, operation) || operation.method.is_none();
+            (if free { all } else { some }).then_some(!free)
         })
     });
     other.unwrap_or_else(|| forwarded(policy).is_none_or(|root| !is_free(policy, root)))
+}
+
+/// Whether the first takes the second's method. `HEAD` counts as `GET` where nothing else names it.
+fn takes(one: &Operation, other: &Operation) -> bool {
+    let as_get = one.method.as_deref() == Some("GET") && other.method.as_deref() == Some("HEAD");
+    one.method.is_none() || one.method == other.method || as_get
 }

@@ -117,7 +117,8 @@ fn what_a_check_refuses() {
         (bucket(""), bucket(", address_ceiling: 3"), [false, true, false]),
         (bucket(", counted: per_operation"), bucket(""), [false, true, false]),
         (bucket(""), bucket(", scope: local"), [true, false, false]),
-        (bucket(""), bucket(", cost: { header: x-cost, max: 5 }"), [true, true, false]),
+        (bucket(""), bucket(", cost: { header: x-cost, max: 5 }"), [false, true, false]),
+        (bucket(", cost: 3"), bucket(", cost: { header: x-cost, max: 5 }"), [true, true, false]),
         (bucket(", cost: 2"), bucket(""), [true, false, false]),
     ];
     for (old, new, expected) in table {

@@ -181,7 +181,22 @@ fn an_operation_that_comes_without_a_limit_is_looser_where_it_was_refused_or_lim
         // Requests to it met another operation before.
         ("reject", "", "  - { path: '/x/{id}', rate_limit: none }\n", free, false),
         ("forward", "", "  - { path: '/x/{id}', tags: [t] }\n", free, true),
-        ("forward", "", "  - { path: '/x/{id}', methods: GET, tags: [t] }\n", free, false),
+        ("forward", "", "  - { path: '/x/{id}', methods: GET, tags: [t] }\n", free, true),
+        (
+            "forward",
+            "",
+            "  - { path: '/x/{id}', methods: GET, tags: [t] }\n",
+            &free.replace("new", "new, methods: PUT"),
+            false,
+        ),
+        (
+            "forward",
+            "",
+            "  - { path: /x/new, methods: GET, tags: [t] }\n",
+            &free.replace("new", "new, methods: HEAD"),
+            true,
+        ),
+        ("reject", "", "  - { path: '/x/{id}', methods: GET, rate_limit: none }\n", free, true),
         ("forward", "", "  - { path: '/x/{id}', headers: { a: }, tags: [t] }\n", free, true),
         ("reject", "", "  - { path: '/x/{id}', headers: { a: }, rate_limit: none }\n", free, true),
     ];
