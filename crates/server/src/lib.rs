@@ -11,6 +11,7 @@ mod exit;
 mod files;
 mod formats;
 mod report;
+mod table;
 
 pub use exit::Exit;
 pub use files::wall_clock;

@@ -1,16 +1,19 @@
 //! `tollgate lint`: documents are checked, and everything that was found is printed at once. What is wrong is decided elsewhere.
 
+mod coverage;
+
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
 
-use serde_json::json;
-use tollgate_policy::lint::{Advice, Share, advise};
+use serde_json::{Map, Value, json};
+use tollgate_policy::lint::{Advice, advise};
 use tollgate_policy::{Diagnostic, Sources};
 
 use crate::cli::{LintArgs, LintFormat};
 use crate::documents::{self, Checked};
 use crate::report::{Counts, Finding, counted};
 use crate::{Exit, draw, formats};
+use coverage::Coverage;
 
 /// Everything of all files.
 #[derive(Debug, Default)]
@@ -28,15 +31,6 @@ struct Report {
     /// How many files were checked, and how many could not be read.
     checked: usize,
     unread: usize,
-}
-
-/// How many operations there are, and how many have a limit.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-struct Coverage {
-    operations: usize,
-    limited: usize,
-    /// Those whose limits are switched off on purpose.
-    off: usize,
 }
 
 /// Checks the documents.
@@ -76,7 +70,7 @@ impl Report {
         if let Some(policy) = &policy {
             let Advice { findings: advice, left_out, coverage } = advise(policy);
             findings.extend(advice.all().iter().cloned());
-            self.coverage.add(coverage.whole);
+            self.coverage.add(coverage);
             for (code, count) in left_out {
                 let sum = self.left_out.entry(code).or_default();
                 *sum = sum.saturating_add(count);
@@ -123,53 +117,24 @@ impl Report {
         match (self.checked, self.counts.wrong()) {
             (0, _) => Ok(()),
             (_, true) => writeln!(out, "{}{unread}", self.counts),
-            (_, false) => writeln!(out, "{}{}{unread}", self.counts, self.coverage),
+            (_, false) => {
+                self.coverage.tables(out)?;
+                writeln!(out, "{}{}{unread}", self.counts, self.coverage)
+            }
         }
     }
 
-    fn json(&self) -> serde_json::Value {
+    fn json(&self) -> Value {
         let findings: Vec<_> = self.findings().iter().map(formats::json::finding).collect();
         let Counts { errors, warnings, notes, more } = self.counts;
-        json!({
-            "errors": errors,
-            "warnings": warnings,
-            "notes": notes,
-            "more": more,
-            "operations": self.coverage.operations,
-            "limited": self.coverage.limited,
-            "switched_off": self.coverage.off,
-            "left_out": self.left_out,
-            "findings": findings,
-        })
+        let mut all = Map::new();
+        all.insert("errors".into(), json!(errors));
+        all.insert("warnings".into(), json!(warnings));
+        all.insert("notes".into(), json!(notes));
+        all.insert("more".into(), json!(more));
+        all.insert("left_out".into(), json!(self.left_out));
+        self.coverage.json(&mut all);
+        all.insert("findings".into(), json!(findings));
+        Value::Object(all)
     }
-}
-
-impl Coverage {
-    const fn add(&mut self, share: Share) {
-        self.operations = self.operations.saturating_add(share.all);
-        self.limited = self.limited.saturating_add(share.limited);
-        self.off = self.off.saturating_add(share.off);
-    }
-}
-
-/// `; 12 of 14 operations are limited (85 %)`, rounded down.
-impl std::fmt::Display for Coverage {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { operations, limited, off } = *self;
-        let Some(percent) = limited.saturating_mul(100).checked_div(operations) else {
-            return f.write_str("; there are no operations");
-        };
-        let are = if operations == 1 { "is" } else { "are" };
-        write!(f, "; {limited} of {} {are} limited ({percent} %)", counted(operations, "operation"))?;
-        if off > 0 { write!(f, ", {off} switched off on purpose") } else { Ok(()) }
-    }
-}
-
-#[test]
-fn coverage_is_rounded_down() {
-    let told = |operations, limited, off| Coverage { operations, limited, off }.to_string();
-    assert_eq!(told(14, 12, 0), "; 12 of 14 operations are limited (85 %)");
-    assert_eq!(told(14, 12, 2), "; 12 of 14 operations are limited (85 %), 2 switched off on purpose");
-    assert_eq!(told(1, 1, 0), "; 1 of 1 operation is limited (100 %)");
-    assert_eq!(told(0, 0, 0), "; there are no operations");
 }

@@ -117,3 +117,18 @@ fn text_that_would_move_the_cursor_is_not_printed() {
     assert_eq!(ran.exit, Exit::Findings);
     assert!(!ran.out.contains(['\x1b', '\u{202e}']), "{:?}", ran.out);
 }
+
+#[test]
+fn what_is_not_limited_is_told_by_method_and_by_tag() {
+    let groups = "tests/documents/groups.yaml";
+    check("lint-groups", &["lint", groups]);
+    let ran = run(&["lint", "--format", "json", groups, "tests/documents/good.yaml"]);
+    let all: serde_json::Value = serde_json::from_str(&ran.out).expect("it is JSON");
+    let get = serde_json::json!({ "method": "GET", "operations": 5, "limited": 4, "switched_off": 0 });
+    assert_eq!(all["by_method"][1], get, "{}", all["by_method"]);
+    let tags = all["by_tag"].as_array().expect("a list");
+    let names: Vec<_> = tags.iter().map(|group| group["tag"].as_str()).collect();
+    assert_eq!(names, [None, Some("admin"), Some("search")]);
+    // All of it limited: nothing to draw.
+    assert!(!run(&["lint", GOOD]).out.contains("METHOD"));
+}
