@@ -92,6 +92,11 @@ fn play_file(argument: &str) -> Result<Played, String> {
         played.wrong.extend(in_consumers);
         return Ok(played);
     };
+    let unknown = scenarios.check(&policy);
+    if !unknown.is_empty() {
+        played.add(unknown.all(), &scenarios.sources);
+        return Ok(played);
+    }
     let (policy, directory) = (Arc::new(policy), directory.map(Arc::new));
     for scenario in &scenarios.list {
         let reports = rehearse(scenario, &policy, directory.as_ref()).map_err(|error| error.to_string())?;

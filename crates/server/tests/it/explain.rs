@@ -69,6 +69,8 @@ fn a_document_with_errors_explains_nothing() {
 fn errors_of_usage_are_sentences() {
     check("explain-no-request", &["explain", API, "/v1/search"]);
     check("explain-no-tier", &["explain", GATEWAY, "GET /", "--tier", "platinum"]);
+    check("explain-mistyped-tier", &["explain", API, "GET /v1/search", "--tier", "gould"]);
+    check("explain-no-tiers", &["explain", "tests/documents/plain.yaml", "GET /", "--tier", "gold"]);
     check("explain-no-file", &["explain", "none.yaml", "GET /"]);
     check("explain-no-address", &["explain", API, "GET /", "--from", "localhost"]);
 }
