@@ -140,7 +140,7 @@ impl Scenarios {
         let id = trees.sources.add(Source::new(name, text.clone().unwrap_or_default()));
         if let Err(why) = text {
             let place = Place { file: id, start: 0, end: 0 };
-            let message = format!("{} cannot be read: {why}", crate::text::shown(name));
+            let message = format!("{} cannot be read: {why}", shown(name));
             findings.push(Diagnostic::error("unreadable", place, message));
             return Err(Refused { sources: trees.sources, findings });
         }
