@@ -6,6 +6,7 @@ mod human;
 mod json;
 mod limits;
 mod near;
+mod refusal;
 mod told;
 
 use std::io::{self, Write};

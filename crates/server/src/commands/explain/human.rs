@@ -11,7 +11,8 @@ use crate::report::printable;
 use super::answer::{Answer, Match, Normal};
 use super::limits::{Charged, Met};
 use super::near::Near;
-use super::told::{Refusal, Told};
+use super::refusal::Refusal;
+use super::told::Told;
 
 /// What headings look like. A stream without colours takes it out.
 const HEADING: Style = Style::new().effects(Effects::BOLD);
@@ -98,9 +99,10 @@ fn limit(limit: &Met, out: &mut dyn Write) -> io::Result<()> {
     for charged in &limit.charges {
         self::charged(charged, limit.algorithm, out)?;
     }
-    let mode = match limit.mode {
-        Mode::Enforced => "enforced",
-        Mode::Shadow => "shadow: it is counted, and refuses nobody",
+    let mode = match (limit.not_yet, limit.mode) {
+        (true, _) => "not yet enforced: it is read and shown, and refuses nobody",
+        (false, Mode::Enforced) => "enforced",
+        (false, Mode::Shadow) => "shadow: it is counted, and refuses nobody",
     };
     line("mode", mode, out)?;
     if !limit.visible {
@@ -134,6 +136,13 @@ fn charged(charged: &Charged, algorithm: &str, out: &mut dyn Write) -> io::Resul
 }
 
 fn told(told: &Told, out: &mut dyn Write) -> io::Result<()> {
+    if let Some(Refusal { granted: 0, limit, .. }) = &told.refusal {
+        heading("it is never granted", out)?;
+        return writeln!(
+            out,
+            "  429: one such request costs more than {limit} ever allows; waiting does not help"
+        );
+    }
     heading("when it is granted, the client is told", out)?;
     match (&told.policy, &told.first) {
         (Some(policy), Some(first)) => {
@@ -144,19 +153,27 @@ fn told(told: &Told, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out)?;
     match &told.refusal {
-        None if told.in_flight => heading("it is refused only while too many are in flight", out),
+        None if told.in_flight => {
+            heading("it is never refused: limits on what is in flight are not yet enforced", out)
+        }
         None => heading("it is never refused", out),
-        Some(Refusal { granted: 0, limit, .. }) => {
-            heading("it is never granted", out)?;
-            writeln!(
-                out,
-                "  429: one such request costs more than {limit} ever allows; waiting does not help"
-            )
-        }
-        Some(Refusal { granted, limit, retry_after }) => {
-            heading(&format!("when it is refused, after {granted} at once, the client is told"), out)?;
-            writeln!(out, "  429, by {limit}")?;
-            retry_after.map_or(Ok(()), |seconds| writeln!(out, "  Retry-After: {seconds}"))
-        }
+        Some(refusal) => refused(refusal, out),
     }
+}
+
+fn refused(refusal: &Refusal, out: &mut dyn Write) -> io::Result<()> {
+    heading(&format!("when it is refused, after {} at once, the client is told", refusal.granted), out)?;
+    writeln!(out, "  429, by {}", refusal.limit)?;
+    for (name, value) in &refusal.fields {
+        writeln!(out, "  {name}: {value}")?;
+    }
+    writeln!(out)?;
+    let body = refusal.body();
+    let last = body.len().saturating_sub(1);
+    writeln!(out, "  {{")?;
+    for (number, (name, value)) in body.iter().enumerate() {
+        let comma = if number < last { "," } else { "" };
+        writeln!(out, "    \"{name}\": {}{comma}", printable(&value.to_string()))?;
+    }
+    writeln!(out, "  }}")
 }

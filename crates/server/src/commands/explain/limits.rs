@@ -2,7 +2,7 @@
 
 use tollgate_core::Mode;
 use tollgate_policy::model::{Cost, PolicyLimit, Where};
-use tollgate_policy::numbers::Numbers;
+use tollgate_policy::numbers::{Algorithm, Numbers};
 use tollgate_policy::{Budget, Charge, Directory, Hits, Matched, Policy, key};
 
 /// A limit that a request meets.
@@ -17,6 +17,8 @@ pub(super) struct Met {
     pub(super) nearest: String,
     pub(super) algorithm: &'static str,
     pub(super) mode: Mode,
+    /// Whether it is of an algorithm that is read and shown, and refuses nobody as yet.
+    pub(super) not_yet: bool,
     pub(super) visible: bool,
     pub(super) owner: Option<String>,
     pub(super) reviewers: Vec<String>,
@@ -57,6 +59,7 @@ pub(super) fn met(policy: &Policy, matched: Matched, hits: &Hits, directory: Opt
             nearest,
             algorithm: limit.algorithm.name(),
             mode: limit.mode,
+            not_yet: matches!(limit.algorithm, Algorithm::LeakyBucketQueue | Algorithm::Concurrency),
             visible: limit.visible,
             owner: limit.owner.clone(),
             reviewers: limit.reviewers.clone(),
@@ -99,6 +102,17 @@ fn unlimited_for(limit: &PolicyLimit, tier: Option<&str>) -> String {
     match tier {
         Some(tier) if *limit.for_tier(Some(tier)) == Numbers::Unlimited => format!("the tier {tier}"),
         _ => "this consumer alone".into(),
+    }
+}
+
+impl Met {
+    /// In one word, for programs: `enforced`, `shadow` or `not_yet_enforced`.
+    pub(super) const fn mode_word(&self) -> &'static str {
+        match (self.not_yet, self.mode) {
+            (true, _) => "not_yet_enforced",
+            (false, Mode::Enforced) => "enforced",
+            (false, Mode::Shadow) => "shadow",
+        }
     }
 }
 
