@@ -5,6 +5,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::unusable::Reader;
+
 /// How every command ends.
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -67,6 +69,16 @@ pub enum Format {
     Json,
 }
 
+impl Format {
+    /// For whom it is.
+    pub(crate) const fn reader(self) -> Reader {
+        match self {
+            Self::Human => Reader::Person,
+            Self::Json => Reader::Program,
+        }
+    }
+}
+
 /// How `lint` prints.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum LintFormat {
@@ -84,6 +96,7 @@ const LINT_EXAMPLES: &str = "\
 Examples:
   tollgate lint openapi.yaml                         errors and advice, drawn
   tollgate lint --strict --format github api/*.yaml  in a workflow: warnings fail it, too
+  tollgate lint --strict --allow no-owner openapi.yaml
   tollgate lint --format sarif openapi.yaml > lint.sarif
   generate-openapi | tollgate lint -
 
@@ -102,6 +115,9 @@ pub struct LintArgs {
     /// Fail on warnings, too
     #[arg(long)]
     pub strict: bool,
+    /// Advice of this code is not shown and does not count; may be given several times
+    #[arg(long, value_name = "CODE")]
+    pub allow: Vec<String>,
     /// How to print what is found
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "human")]
     #[arg(help = "How to print what is found: human, json, sarif or github", hide_possible_values = true)]

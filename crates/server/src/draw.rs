@@ -6,7 +6,7 @@ use std::ops::Range;
 use annotate_snippets::{Annotation, AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 use tollgate_policy::{Diagnostic, Place, Severity, Source, Sources};
 
-use crate::report::printable;
+use crate::report::{Finding, printable};
 
 /// Places on lines so close together are drawn in one piece of the text.
 const CLOSE_LINES: usize = 8;
@@ -16,12 +16,8 @@ const LINE_BYTES_MAX: usize = 2_000;
 /// A finding, drawn with colours. A stream that shows none takes them out.
 #[must_use]
 pub fn draw(finding: &Diagnostic, sources: &Sources) -> String {
-    let level = match finding.severity {
-        Severity::Error => Level::ERROR,
-        Severity::Warning => Level::WARNING,
-        Severity::Note => Level::NOTE,
-    };
-    let mut group = Group::with_title(level.primary_title(&finding.message).id(finding.code));
+    let mut group =
+        Group::with_title(level(finding.severity).primary_title(&finding.message).id(finding.code));
     for piece in pieces(finding, sources) {
         group = group.element(piece.element());
     }
@@ -29,6 +25,29 @@ pub fn draw(finding: &Diagnostic, sources: &Sources) -> String {
         group = group.element(Level::HELP.message(help));
     }
     Renderer::styled().render(&[group])
+}
+
+/// A finding in a file whose text is not kept: its place is given as numbers.
+pub(crate) fn without_text(finding: &Finding) -> String {
+    let number = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+    let mut origin = Origin::path(printable(&finding.span.file)).line(number(finding.span.line));
+    if let Some(column) = finding.span.column {
+        origin = origin.char_column(number(column));
+    }
+    let title = level(finding.severity).primary_title(printable(&finding.message)).id(finding.code);
+    let mut group = Group::with_title(title).element(origin);
+    if let Some(help) = &finding.help {
+        group = group.element(Level::HELP.message(printable(help)));
+    }
+    Renderer::styled().render(&[group])
+}
+
+const fn level(severity: Severity) -> Level<'static> {
+    match severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+        Severity::Note => Level::NOTE,
+    }
 }
 
 /// Something to underline.

@@ -14,7 +14,7 @@ use tollgate_policy::{Diagnostic, Sources};
 use crate::cli::{Format, TestArgs};
 use crate::documents::{self, Checked};
 use crate::report::{Finding, counted, printable};
-use crate::{Exit, draw, formats};
+use crate::{Exit, draw, files, formats};
 use failed::Failure;
 
 const PASSED: Style = AnsiColor::Green.on_default();
@@ -44,8 +44,12 @@ struct Outcome {
 /// # Errors
 /// When the output cannot be written.
 pub fn run(args: &TestArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Exit> {
+    if args.files.iter().filter(|file| *file == files::DASH).count() > 1 {
+        writeln!(err, "tollgate: standard input can be read once: name a file for the others")?;
+        return Ok(Exit::Usage);
+    }
     let mut exit = Exit::Fine;
-    let mut all = Vec::new();
+    let (mut all, mut unread) = (Vec::new(), Vec::new());
     for file in &args.files {
         match play_file(file) {
             Ok(played) => {
@@ -57,13 +61,14 @@ pub fn run(args: &TestArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Res
             }
             Err(why) => {
                 writeln!(err, "tollgate: {why}")?;
+                unread.push(json!({ "file": file, "why": why }));
                 exit = Exit::Usage;
             }
         }
     }
     match args.format {
         Format::Human => human(&all, out)?,
-        Format::Json => writeln!(out, "{:#}", data(&all))?,
+        Format::Json => writeln!(out, "{:#}", data(&all, &unread))?,
     }
     Ok(exit)
 }
@@ -88,7 +93,7 @@ fn play_file(argument: &str) -> Result<Played, String> {
     let Checked { policy, directory, sources, findings, in_consumers, .. } = checked;
     let Some(policy) = policy.filter(|_| usable) else {
         played.add(&findings, &sources);
-        played.drawn.extend(in_consumers.iter().map(Finding::line));
+        played.drawn.extend(in_consumers.iter().map(draw::without_text));
         played.wrong.extend(in_consumers);
         return Ok(played);
     };
@@ -141,7 +146,7 @@ fn human(all: &[Played], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{} passed, {failed} failed{wrong}", counted(passed, "scenario"))
 }
 
-fn data(all: &[Played]) -> Value {
+fn data(all: &[Played], unread: &[Value]) -> Value {
     let findings = |list: &[Finding]| list.iter().map(formats::json::finding).collect::<Vec<_>>();
     let scenario = |file: &str, outcome: &Outcome| {
         json!({
@@ -155,5 +160,5 @@ fn data(all: &[Played]) -> Value {
     let scenarios: Vec<_> = scenarios.collect();
     let wrong: Vec<_> = all.iter().flat_map(|played| findings(&played.wrong)).collect();
     let (passed, failed) = count(all);
-    json!({ "passed": passed, "failed": failed, "scenarios": scenarios, "findings": wrong })
+    json!({ "passed": passed, "failed": failed, "scenarios": scenarios, "findings": wrong, "unread": unread })
 }

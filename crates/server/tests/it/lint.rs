@@ -52,6 +52,8 @@ fn a_file_that_cannot_be_read_is_an_error_of_usage_and_the_others_are_checked() 
     check("lint-unreadable", &["lint", "tests/documents/none.yaml"]);
     check("lint-unreadable-json", &["lint", "--format", "json", "tests/documents"]);
     check("lint-one-unreadable", &["lint", "tests/documents/none.yaml", GOOD]);
+    check("lint-unreadable-github", &["lint", "--format", "github", "tests/documents/none.yaml", GOOD]);
+    check("lint-unreadable-sarif", &["lint", "--format", "sarif", "tests/documents/none.yaml", GOOD]);
 }
 
 #[test]
@@ -102,11 +104,20 @@ fn more_advice_of_a_kind_than_is_listed_is_counted() {
     for number in 0..100 {
         text.push_str(&format!("  /p{number}: {{ get: {{}} }}\n"));
     }
-    let ran = run(&["lint", &folder.put("much.yaml", text.as_bytes())]);
+    let file = folder.put("much.yaml", text.as_bytes());
+    let ran = run(&["lint", &file]);
     assert_eq!(ran.exit, Exit::Fine);
     let last: Vec<_> = ran.out.lines().rev().take(2).collect();
-    assert!(last[0].ends_with("; 0 of 100 operations are limited (0 %)"), "{last:?}");
-    assert!(last[1].starts_with("50 more of the kind `"), "{last:?}");
+    assert_eq!(last[0], "no errors, 50 of 100 warnings shown; 0 of 100 operations are limited (0 %)");
+    assert_eq!(last[1], "50 more of the kind `no-limit` are not listed");
+    let github = run(&["lint", "--format", "github", &file]);
+    assert_eq!(github.out.lines().last(), Some("::notice::50 more of the kind `no-limit` are not listed"));
+    let sarif = run(&["lint", "--format", "sarif", &file]);
+    let log: serde_json::Value = serde_json::from_str(&sarif.out).expect("it is JSON");
+    let invocation = &log["runs"][0]["invocations"][0];
+    assert_eq!(invocation["executionSuccessful"], true);
+    let notification = &invocation["toolExecutionNotifications"][0];
+    assert_eq!(notification["message"]["text"], "50 more of the kind `no-limit` are not listed");
 }
 
 #[test]
@@ -131,4 +142,25 @@ fn what_is_not_limited_is_told_by_method_and_by_tag() {
     assert_eq!(names, [None, Some("admin"), Some("search")]);
     // All of it limited: nothing to draw.
     assert!(!run(&["lint", GOOD]).out.contains("METHOD"));
+}
+
+#[test]
+fn advice_that_is_allowed_is_neither_shown_nor_counted() {
+    let document = "tests/documents/groups.yaml";
+    assert_eq!(run(&["lint", "--strict", document]).exit, Exit::Findings);
+    check("lint-allow", &["lint", "--strict", "--allow", "no-limit", "--allow", "limits-off", document]);
+    // An error is no advice.
+    check("lint-allow-unknown", &["lint", "--allow", "same-name", BAD]);
+    // What is allowed is not counted among what is left out.
+    let folder = Folder::new("allowed");
+    let mut text = String::from("openapi: 3.1.0\ninfo: { title: a, version: '1' }\npaths:\n");
+    (0..100).for_each(|number| text.push_str(&format!("  /p{number}: {{ get: {{}} }}\n")));
+    let ran = run(&["lint", "--allow", "no-limit", &folder.put("much.yaml", text.as_bytes())]);
+    assert_eq!(ran.out, "no errors; 0 of 100 operations are limited (0 %)\n");
+}
+
+#[test]
+fn standard_input_is_read_once() {
+    check("lint-twice-standard-input", &["lint", "-", "-"]);
+    check("test-twice-standard-input", &["test", "-", "-"]);
 }

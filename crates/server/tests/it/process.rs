@@ -51,6 +51,12 @@ fn a_document_can_come_from_standard_input() {
     assert_eq!(output.status.code(), Some(1));
     let printed = String::from_utf8(output.stdout).expect("it is UTF-8");
     assert!(printed.contains("--> <stdin>:2:28"), "{printed}");
+    let mut child = tollgate(&["lint", "-", "--format", "sarif"]);
+    let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it runs");
+    child.stdin.take().expect("a pipe").write_all(text.as_bytes()).expect("it reads");
+    let printed = child.wait_with_output().expect("it ends").stdout;
+    let printed = String::from_utf8(printed).expect("it is UTF-8");
+    assert!(printed.contains(r#""uri": "stdin""#), "{printed}");
 }
 
 /// `tollgate … | head`: whoever read has read enough.
