@@ -68,9 +68,10 @@ fn an_error_in_a_file_that_two_documents_lead_to_is_told_once() {
     assert_eq!(once.out, twice.out);
 }
 
-/// A generated document may stand on one line. The line is not printed, its place is.
+/// A generated document may stand on one line. What is around the place is drawn, with the column of the whole line.
 #[test]
-fn a_line_too_long_to_be_shown_is_told_by_its_numbers() {
+fn of_a_line_too_long_to_be_shown_what_is_around_the_place_is_drawn() {
+    check("lint-minified", &["lint", "tests/documents/minified.json"]);
     let folder = Folder::new("long-line");
     let filler = "x".repeat(100_000);
     let text = format!(
@@ -80,6 +81,21 @@ fn a_line_too_long_to_be_shown_is_told_by_its_numbers() {
     assert_eq!(ran.exit, Exit::Findings);
     assert!(ran.out.len() < 2_000, "{} bytes", ran.out.len());
     assert!(ran.out.contains("long.json:1:100068"), "{}", ran.out);
+    assert!(ran.out.contains(r#"…rate-limit":{"algorithm":"gcr"}}"#), "{}", ran.out);
+}
+
+#[test]
+fn lines_that_end_as_on_windows_are_drawn_as_others_are() {
+    let folder = Folder::new("line-ends");
+    let text = std::fs::read_to_string(BAD).expect("it is there");
+    let file = folder.put("bad.yaml", text.as_bytes());
+    let unix = run(&["lint", &file]).out;
+    folder.put("bad.yaml", text.replace('\n', "\r\n").as_bytes());
+    assert_eq!(run(&["lint", &file]).out, unix);
+    // Also where the place is the end of a line.
+    let ran =
+        run(&["lint", &folder.put("empty.yaml", b"openapi: 3.1.0\r\nx-rate-limit:\r\n  algorithm:\r\n")]);
+    assert!(ran.exit == Exit::Findings && !ran.out.contains(['\r', '␍']), "{}", ran.out);
 }
 
 /// Five thousand mistakes: a thousand are listed, the rest is counted.

@@ -10,11 +10,10 @@ const BAD: &str = "tests/documents/bad.yaml";
 
 #[test]
 fn programs_get_the_errors_as_data_from_every_command() {
-    let table: [&[&str]; 4] = [
+    let table: [&[&str]; 3] = [
         &["explain", BAD, "GET /users", "--format", "json"],
         &["diff", GOOD, BAD, "--format", "json"],
         &["annotate", BAD, "--format", "json"],
-        &["test", "tests/documents/scenarios-of-bad.yaml", "--format", "json"],
     ];
     for args in table {
         let ran = run(args);
