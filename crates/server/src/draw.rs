@@ -183,7 +183,7 @@ fn around<'a>(source: &'a Source, mark: &Mark<'a>) -> [Element<'a>; 2] {
     let number = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
     // The column is that of the document, not of what is left of its line.
     let origin = Origin::path(printable(source.name())).line(number(at.line)).char_column(number(at.column));
-    let mark = mark.kind.clone().span(from..to).label(Some(mark.label).filter(|label| !label.is_empty()));
+    let mark = mark.kind.span(from..to).label(Some(mark.label).filter(|label| !label.is_empty()));
     [origin.into(), Snippet::source(drawn).line_start(number(at.line)).annotation(mark).into()]
 }
 
