@@ -1,5 +1,6 @@
 //! `tollgate diff`: what a change of documents means for clients, and who has to agree. How it compares is not decided here.
 
+mod coloured;
 mod json;
 
 use std::io::{self, Write};
@@ -39,7 +40,7 @@ pub fn run(args: &DiffArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Res
     };
     let diff = diff::diff(before, after);
     let text = match args.format {
-        DiffFormat::Human => diff.human(),
+        DiffFormat::Human => coloured::coloured(&diff.human()),
         DiffFormat::Json => format!("{:#}\n", json::diff(&diff)),
         DiffFormat::Markdown => diff.markdown(),
         DiffFormat::Codeowners => diff.codeowners(),

@@ -87,3 +87,16 @@ fn colour_is_for_terminals_unless_it_is_asked_for() {
     assert!(!coloured(tollgate(&["lint", BAD, "--color", "never"]).env("CLICOLOR_FORCE", "1")));
     assert!(!coloured(tollgate(&["lint", BAD]).env("CLICOLOR_FORCE", "1").env("NO_COLOR", "1")));
 }
+
+#[test]
+fn what_is_said_of_wrong_arguments_has_the_colour_that_they_ask_for() {
+    let coloured = |args: &[&str]| {
+        let output = tollgate(args).env("CLICOLOR_FORCE", "1").output().expect("it runs");
+        assert_eq!(output.status.code(), Some(2));
+        output.stderr.contains(&b'\x1b')
+    };
+    assert!(coloured(&["lint", "--no-such-flag"]));
+    assert!(!coloured(&["lint", "--no-such-flag", "--color", "never"]));
+    assert!(!coloured(&["--color=never", "lint", "--no-such-flag"]));
+    assert!(coloured(&["lint", "--no-such-flag", "--", "--color=never"]));
+}
