@@ -5,6 +5,7 @@ mod asked;
 mod human;
 mod json;
 mod limits;
+mod looked;
 mod near;
 mod refusal;
 mod told;

@@ -30,6 +30,23 @@ fn a_request_that_meets_nothing_is_told_what_is_near() {
 }
 
 #[test]
+fn a_path_without_its_base_or_in_another_case_is_told_as_that() {
+    check("explain-no-base", &["explain", API, "GET /search"]);
+    check("explain-other-case", &["explain", API, "GET /v1/Reports/7"]);
+    check("explain-no-base-other-method", &["explain", API, "PUT /Reports/7"]);
+}
+
+#[test]
+fn where_the_key_was_looked_for_is_told() {
+    let keys = "tests/documents/keys.yaml";
+    check("explain-keys-none", &["explain", keys, "GET /all"]);
+    check("explain-keys-query", &["explain", keys, "GET /all?key=a"]);
+    check("explain-keys-joined", &["explain", keys, "GET /all", "-H", "X-User: u", "-H", "Cookie: s=1"]);
+    // A key that is nobody's is no key where consumers are known.
+    check("explain-keys-unknown", &["explain", GATEWAY, "POST /reports", "-H", "X-API-Key: nobody"]);
+}
+
+#[test]
 fn a_consumer_is_known_by_its_key() {
     check("explain-consumer", &["explain", GATEWAY, "POST /reports", "-H", "X-API-Key: key"]);
     check(

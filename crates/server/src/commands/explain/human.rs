@@ -9,7 +9,7 @@ use tollgate_policy::Budget;
 use crate::report::printable;
 
 use super::answer::{Answer, Match, Normal};
-use super::limits::{Charged, Met};
+use super::limits::{Charged, Farther, Met};
 use super::near::Near;
 use super::refusal::Refusal;
 use super::told::Told;
@@ -75,6 +75,10 @@ fn matched(matched: &Match, out: &mut dyn Write) -> io::Result<()> {
     if let Some(why) = &matched.unlimited {
         line("unlimited", why, out)?;
     }
+    for Farther { name, level, at } in &matched.farther {
+        let level = if *level == "root" { "at the root".into() } else { format!("on the {level}") };
+        line("farther", &format!("{name}, {level}, at {at}: it does not count here"), out)?;
+    }
     writeln!(out)
 }
 
@@ -130,7 +134,12 @@ fn charged(charged: &Charged, algorithm: &str, out: &mut dyn Write) -> io::Resul
     }
     let whose = charged.numbers_of.as_ref().map_or_else(String::new, |of| format!(", for {of}"));
     line("allows", &format!("{} ({algorithm}){whose}", charged.numbers), out)?;
-    line("key", &charged.key.join(" + "), out)?;
+    let key = charged.key.join(" + ");
+    match &charged.key_from {
+        Some(from) if from.starts_with("from ") => line("key", &format!("{key}, {from}"), out)?,
+        Some(why) => line("key", &format!("{key}: {why}"), out)?,
+        None => line("key", &key, out)?,
+    }
     let from = charged.cost_from.as_ref().map_or_else(String::new, |from| format!(": {from}"));
     line("cost", &format!("{}{from}", charged.cost), out)
 }

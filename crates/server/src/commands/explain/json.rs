@@ -51,12 +51,16 @@ fn request(request: &Normal) -> Value {
 }
 
 fn matched(matched: &Match) -> Value {
+    let farther = matched.farther.iter();
+    let farther = farther.map(|far| json!({ "name": far.name, "level": far.level, "at": far.at }));
+    let farther: Vec<_> = farther.collect();
     json!({
         "kind": matched.kind,
         "what": matched.what,
         "operation_id": matched.id,
         "at": matched.at,
         "unlimited": matched.unlimited,
+        "farther": farther,
     })
 }
 
@@ -89,6 +93,7 @@ fn charged(charged: &Charged) -> Value {
         "allows": charged.numbers.to_string(),
         "numbers_of": charged.numbers_of,
         "key": charged.key,
+        "key_from": charged.key_from,
         "cost": charged.cost,
         "cost_from": charged.cost_from,
     })
