@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use tollgate_core::{Limit, Mode};
-use tollgate_policy::{BadRequest, Budget, Directory, Facts, Hits, Matched, Policy, Variant};
+use tollgate_policy::{BadRequest, Directory, Facts, Hits, Matched, Policy, Variant};
 
 use crate::{HitError, Limiter, NamedLimit, Verdict};
 
@@ -137,15 +137,11 @@ impl Gate {
     }
 }
 
-/// The limiter's limit for a set of numbers. Wider budgets have names, and so keys, of their own.
+/// The limiter's limit for a set of numbers. Keys of wider budgets say so themselves, and are nobody's own.
 fn named(limiter: &Limiter, policy: &Policy, variant: &Variant) -> Option<NamedLimit> {
     let limit = variant.numbers.limit().filter(|limit| *limit != Limit::Unlimited)?;
     let name = &policy.limits().get(variant.limit as usize)?.name;
-    Some(match variant.budget {
-        Budget::Own => limiter.limit(name, limit),
-        Budget::AddressCeiling => limiter.limit(&format!("{name} (address)"), limit),
-        Budget::WideAddress => limiter.limit(&format!("{name} (wide address)"), limit),
-    })
+    Some(limiter.limit(name, limit))
 }
 
 impl fmt::Debug for Gate {

@@ -1,5 +1,9 @@
 //! Who is asking: every identity of a request, looked for once, whatever number of limits wants to know.
 
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
 use crate::address::Client;
 use crate::consumers::Consumer;
 use crate::directory::Directory;
@@ -29,10 +33,11 @@ pub(crate) struct Asking<'a> {
     directory: Option<&'a Directory>,
     places: &'a [KeyPlace],
     key: Option<Sent>,
-    /// The API key's bytes.
-    pub(crate) key_bytes: &'a mut Vec<u8>,
+    /// The API key's bytes, and which of them are its values.
+    key_bytes: &'a mut Vec<u8>,
+    parts: SmallVec<[Range<usize>; 2]>,
     /// Room for values of the query.
-    pub(crate) room: Vec<u8>,
+    pub(crate) room: &'a mut Vec<u8>,
     consumer: Option<Option<Consumer<'a>>>,
     claims: Option<Token>,
     unverified: Option<Token>,
@@ -52,11 +57,11 @@ impl<'a> Asking<'a> {
         policy: &'a Policy,
         directory: Option<&'a Directory>,
         places: &'a [KeyPlace],
-        key_bytes: &'a mut Vec<u8>,
+        (key_bytes, room): (&'a mut Vec<u8>, &'a mut Vec<u8>),
     ) -> Self {
-        let room = Vec::new();
         let (key, consumer, claims, unverified) = (None, None, None, None);
-        Self { facts, policy, directory, places, key, key_bytes, room, consumer, claims, unverified }
+        let parts = SmallVec::new();
+        Self { facts, policy, directory, places, key, key_bytes, parts, room, consumer, claims, unverified }
     }
 
     /// The client's address, as limits see it.
@@ -74,23 +79,49 @@ impl<'a> Asking<'a> {
 
     fn look_for_key(&mut self) -> Sent {
         let mut sent = Sent::Nothing;
+        self.key_bytes.clear();
         for place in self.places {
-            let found = match place {
-                KeyPlace::Header(name) => header::find(self.facts.headers, name),
-                KeyPlace::Cookie(name) => cookie::find(self.facts.headers, name),
-                KeyPlace::Query(name) => query::find(self.facts.query.unwrap_or(""), name, &mut self.room),
+            let together = match place {
+                KeyPlace::Together(places) => places.as_slice(),
+                KeyPlace::Header(_) | KeyPlace::Query(_) | KeyPlace::Cookie(_) => std::slice::from_ref(place),
             };
-            match found {
-                Found::Missing | Found::Empty => {}
-                Found::One(value) if sent == Sent::Nothing => {
-                    self.key_bytes.clear();
-                    self.key_bytes.extend_from_slice(value);
-                    sent = Sent::One;
-                }
-                Found::One(_) | Found::Repeated | Found::Malformed => return Sent::Unclear,
+            let start = self.parts.len();
+            match (self.look_in(together), &sent) {
+                (Sent::Nothing, _) => self.parts.truncate(start),
+                (Sent::One, Sent::Nothing) => sent = Sent::One,
+                // Two keys where one is asked for: the upstream may read the other.
+                (Sent::One | Sent::Unclear, _) => return Sent::Unclear,
             }
         }
         sent
+    }
+
+    /// Whether there is a value in every one of these places; they go to the end of the key's bytes.
+    fn look_in(&mut self, places: &[KeyPlace]) -> Sent {
+        for place in places {
+            let found = match place {
+                KeyPlace::Header(name) => header::find(self.facts.headers, name),
+                KeyPlace::Cookie(name) => cookie::find(self.facts.headers, name),
+                KeyPlace::Query(name) => query::find(self.facts.query.unwrap_or(""), name, self.room),
+                // Schemes that are asked for at once are not asked for at once again.
+                KeyPlace::Together(_) => Found::Malformed,
+            };
+            match found {
+                Found::Missing | Found::Empty => return Sent::Nothing,
+                Found::Repeated | Found::Malformed => return Sent::Unclear,
+                Found::One(value) => {
+                    let start = self.key_bytes.len();
+                    self.key_bytes.extend_from_slice(value);
+                    self.parts.push(start..self.key_bytes.len());
+                }
+            }
+        }
+        Sent::One
+    }
+
+    /// The values of the API key: one, or several that are asked for at once.
+    pub(crate) fn key_parts(&self) -> impl Iterator<Item = &[u8]> {
+        self.parts.iter().filter_map(|part| self.key_bytes.get(part.clone()))
     }
 
     /// Whether a consumers file can say whose a key is.
@@ -102,7 +133,7 @@ impl<'a> Asking<'a> {
     pub(crate) fn consumer(&mut self) -> Option<Consumer<'a>> {
         if self.consumer.is_none() {
             let known = match (self.directory, self.api_key() == &Sent::One) {
-                (Some(directory), true) => directory.consumers().find(self.key_bytes),
+                (Some(directory), true) => self.key_parts().find_map(|key| directory.consumers().find(key)),
                 _ => None,
             };
             self.consumer = Some(known);

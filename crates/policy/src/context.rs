@@ -27,13 +27,24 @@ pub(crate) struct Context<'t> {
     pub(crate) findings: Findings,
     /// Files that a `$ref` names and that have not been read: they are, and then everything is read again.
     pub(crate) wanted: Vec<(String, Place)>,
+    /// The keys of maps that a `$ref` has led into.
+    keys: HashMap<(FileId, NodeId), HashMap<&'t str, Value<'t>>>,
+    /// What `$ref` of path items led to: limits in there that nobody reads are pointed at too.
+    pub(crate) reached: Vec<Place>,
     /// Every `x-rate-limit` that has been read, so that the others can be pointed at.
     pub(crate) used: HashSet<(FileId, NodeId)>,
 }
 
 impl<'t> Context<'t> {
     pub(crate) fn new(trees: &'t Trees) -> Self {
-        Self { trees, findings: Findings::default(), wanted: Vec::new(), used: HashSet::new() }
+        Self {
+            trees,
+            findings: Findings::default(),
+            wanted: Vec::new(),
+            keys: HashMap::new(),
+            reached: Vec::new(),
+            used: HashSet::new(),
+        }
     }
 
     pub(crate) fn error(&mut self, code: &'static str, place: Place, message: impl Into<String>) {
@@ -44,6 +55,15 @@ impl<'t> Context<'t> {
     pub(crate) fn unknown_fields(&mut self, map: Value<'t>, known: &[&[Field]], what: &str) {
         let names = || known.iter().flat_map(|fields| fields.iter().map(|field| field.name));
         for entry in map.entries().filter(|entry| !names().any(|name| name == entry.key)) {
+            if self.findings.is_full() {
+                // Looking for words that nobody will read takes time.
+                self.findings.count_more();
+                continue;
+            }
+            if entry.key.is_empty() && entry.key_at.range().len() > 2 {
+                // A list or a map as a key has been pointed at.
+                continue;
+            }
             let shown = crate::text::shown(entry.key);
             let finding = if entry.key == "<<" {
                 Diagnostic::error(
@@ -152,31 +172,57 @@ impl<'t> Context<'t> {
     /// Follows `$ref`, if the value is one. The last one that it leads to, or nothing if that cannot be told (and has been
     /// said).
     pub(crate) fn resolve(&mut self, value: Value<'t>) -> Option<Value<'t>> {
+        self.trail(value)?.pop()
+    }
+
+    /// The value and everything that its `$ref` leads to, one after another; nothing if that cannot be told.
+    pub(crate) fn trail(&mut self, value: Value<'t>) -> Option<Vec<Value<'t>>> {
+        let mut trail = vec![value];
         let mut at = value;
-        let mut seen = vec![(at.tree.file, at.id)];
         while let Some(reference) = at.get("$ref") {
             let text = self.text(reference, "$ref", 2_000)?;
             at = self.follow(at, text, reference.place())?;
-            if seen.contains(&(at.tree.file, at.id)) || seen.len() > REFERENCES_MAX {
+            let seen = trail.iter().any(|other| (other.tree.file, other.id) == (at.tree.file, at.id));
+            if seen || trail.len() > REFERENCES_MAX {
                 let finding =
                     Diagnostic::error("ref-cycle", reference.place(), "this $ref leads back to itself");
                 self.findings.push(finding.also(value.place(), "it is followed from here"));
                 return None;
             }
-            seen.push((at.tree.file, at.id));
+            trail.push(at);
         }
-        Some(at)
+        Some(trail)
     }
 
     fn follow(&mut self, from: Value<'t>, text: &str, place: Place) -> Option<Value<'t>> {
         let (file, pointer) = text.split_once('#').unwrap_or((text, ""));
         let tree = if file.is_empty() { from.tree } else { self.other_file(from, file, place)? };
-        let found = pointed(tree.value(), pointer);
+        let found = self.pointed(tree.value(), pointer);
         if found.is_none() {
             let shown = crate::text::shown(text);
             self.error("ref-nowhere", place, format!("`{shown}` leads to nothing"));
         }
         found
+    }
+
+    /// What a JSON pointer points at.
+    fn pointed(&mut self, root: Value<'t>, pointer: &str) -> Option<Value<'t>> {
+        if pointer.is_empty() {
+            return Some(root);
+        }
+        pointer.strip_prefix('/')?.split('/').try_fold(root, |value, step| {
+            let step = unescaped(step).replace("~1", "/").replace("~0", "~");
+            if value.is_list() { value.items().nth(step.parse().ok()?) } else { self.under(value, &step) }
+        })
+    }
+
+    /// The value under a key. Many `$ref` may lead into one large map, so its keys are looked through once.
+    fn under(&mut self, map: Value<'t>, key: &str) -> Option<Value<'t>> {
+        let keys = self
+            .keys
+            .entry((map.tree.file, map.id))
+            .or_insert_with(|| map.entries().map(|entry| (entry.key, entry.value)).collect());
+        keys.get(key).copied()
     }
 
     fn other_file(&mut self, from: Value<'t>, file: &str, place: Place) -> Option<&'t Tree> {
@@ -205,17 +251,6 @@ impl<'t> Context<'t> {
             }
         }
     }
-}
-
-/// What a JSON pointer points at.
-fn pointed<'t>(root: Value<'t>, pointer: &str) -> Option<Value<'t>> {
-    if pointer.is_empty() {
-        return Some(root);
-    }
-    pointer.strip_prefix('/')?.split('/').try_fold(root, |value, step| {
-        let step = unescaped(step).replace("~1", "/").replace("~0", "~");
-        if value.is_list() { value.items().nth(step.parse().ok()?) } else { value.get(&step) }
-    })
 }
 
 /// A part of a `$ref` without its percent escapes.

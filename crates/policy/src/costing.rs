@@ -15,12 +15,14 @@ pub(crate) fn of(limit: &PolicyLimit, asking: &mut Asking<'_>) -> Result<u64, Ba
         Cost::Fixed(cost) => return Ok(*cost),
         Cost::Reported { estimate, .. } => return Ok(*estimate),
         // A body that was not counted costs the most.
-        Cost::Operations { max, .. } => return Ok(asking.facts.body_operations.unwrap_or(*max).min(*max)),
+        Cost::Operations { max, .. } => {
+            return Ok(asking.facts.body_operations.unwrap_or(*max).clamp(1, (*max).max(1)));
+        }
         Cost::Asked { from, default, max } => (from, *default, *max),
     };
     let found = match from {
         CostFrom::Header(name) => header::find(asking.facts.headers, name),
-        CostFrom::Query(name) => query::find(asking.facts.query.unwrap_or(""), name, &mut asking.room),
+        CostFrom::Query(name) => query::find(asking.facts.query.unwrap_or(""), name, asking.room),
     };
     let said = match found {
         Found::Missing => return Ok(default),
@@ -28,7 +30,8 @@ pub(crate) fn of(limit: &PolicyLimit, asking: &mut Asking<'_>) -> Result<u64, Ba
         Found::Empty | Found::Repeated | Found::Malformed => None,
     };
     let wrong = || BadRequest::Cost { limit: limit.name.clone(), max };
-    said.filter(|cost| *cost <= max).ok_or_else(wrong)
+    // Whoever could say 0 would never be limited.
+    said.filter(|cost| (1..=max).contains(cost)).ok_or_else(wrong)
 }
 
 /// The header in which the upstream says afterwards what a request cost, and the most that is charged for it.

@@ -12,8 +12,8 @@ use crate::reading::numbers::span;
 #[derive(Debug)]
 pub struct Directory {
     consumers: Consumers,
-    /// For each text of overrides: which limit, and the first of its variants in `extra`.
-    overrides: Vec<Vec<(u32, Budget, u32)>>,
+    /// For each text of overrides: which of the limits' variants they replace, and with which.
+    overrides: Vec<Vec<(u32, u32)>>,
     /// Numbers that no document has. They are numbered after the policy's own.
     extra: Vec<Variant>,
 }
@@ -51,13 +51,9 @@ impl Directory {
                 match one(part, policy, &limits) {
                     Err(message) => errors.push(DirectoryError { line, message }),
                     Ok(variants) => {
-                        for variant in variants {
-                            let first = policy.variants().len().saturating_add(extra.len());
-                            own.push((
-                                variant.limit,
-                                variant.budget,
-                                u32::try_from(first).unwrap_or(u32::MAX),
-                            ));
+                        for (replaced, variant) in variants {
+                            let next = policy.variants().len().saturating_add(extra.len());
+                            own.push((replaced, u32::try_from(next).unwrap_or(u32::MAX)));
                             extra.push(variant);
                         }
                     }
@@ -80,10 +76,10 @@ impl Directory {
         &self.extra
     }
 
-    /// The variant of a consumer's own.
-    pub(crate) fn variant(&self, overrides: OverrideId, limit: u32, budget: Budget) -> Option<u32> {
+    /// The variant of a consumer's own that replaces one of the policy's.
+    pub(crate) fn variant(&self, overrides: OverrideId, replaced: u32) -> Option<u32> {
         let own = self.overrides.get(overrides.index())?;
-        own.iter().find(|(of, kind, _)| *of == limit && *kind == budget).map(|(_, _, variant)| *variant)
+        own.iter().find(|(of, _)| *of == replaced).map(|(_, variant)| *variant)
     }
 }
 
@@ -92,7 +88,7 @@ fn one(
     text: &str,
     policy: &Policy,
     limits: &std::collections::HashMap<&str, u32>,
-) -> Result<Vec<Variant>, String> {
+) -> Result<Vec<(u32, Variant)>, String> {
     let shown = crate::text::shown(text);
     let (name, numbers) = text
         .rsplit_once(": ")
@@ -101,30 +97,45 @@ fn one(
         .get(name.trim())
         .ok_or_else(|| format!("there is no limit `{}`", crate::text::shown(name)))?;
     let Some(limit) = policy.limits().get(id as usize) else { return Ok(Vec::new()) };
-    let numbers = if numbers.trim() == "none" {
-        Numbers::Unlimited
-    } else {
-        let written = written(numbers)?.over(&limit.written);
-        written.build(limit.algorithm).map_err(|error| format!("`{shown}`: {error}"))?
-    };
-    let multiples = policy.variants.of(id).filter(|(_, variant)| variant.tier.is_none());
-    multiples
-        .map(|(_, variant)| {
-            let multiple = match variant.budget {
-                Budget::Own => 1,
-                Budget::AddressCeiling => limit.address_ceiling.unwrap_or(1),
-                Budget::WideAddress => policy.settings().wide_multiple,
-            };
-            let numbers = scaled(&numbers, multiple).map_err(|error| format!("`{shown}`: {error}"))?;
-            Ok(Variant { limit: id, tier: None, budget: variant.budget, numbers })
-        })
-        .collect()
+    let own = if numbers.trim() == "none" { None } else { Some(written(numbers)?) };
+    // A favour is laid over what the consumer's tier has, whichever that is.
+    let replaced = policy.variants.of(id).map(|(number, variant)| {
+        let tier = limit.tiers.iter().find(|tier| Some(&tier.tier) == variant.tier.as_ref());
+        let base = tier.and_then(|tier| tier.written.as_ref()).unwrap_or(&limit.written);
+        let numbers = match &own {
+            None => Numbers::Unlimited,
+            Some(own) => {
+                own.over(base).build(limit.algorithm).map_err(|error| format!("`{shown}`: {error}"))?
+            }
+        };
+        let multiple = match variant.budget {
+            Budget::Own => 1,
+            Budget::AddressCeiling => limit.address_ceiling.unwrap_or(1),
+            Budget::WideAddress => policy.settings().wide_multiple,
+            Budget::WideCeiling => {
+                limit.address_ceiling.unwrap_or(1).saturating_mul(policy.settings().wide_multiple)
+            }
+        };
+        let numbers = scaled(&numbers, multiple).map_err(|error| format!("`{shown}`: {error}"))?;
+        Ok((number, Variant { numbers, ..variant.clone() }))
+    });
+    replaced.collect()
 }
 
-/// `capacity=50 refill_rate=1`.
+/// `capacity=50 refill_rate=1 per 10 s`: a value goes on until the next field.
 fn written(text: &str) -> Result<Written, String> {
+    let mut pairs: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match pairs.last_mut() {
+            Some(last) if !word.contains('=') => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => pairs.push(word.to_owned()),
+        }
+    }
     let mut written = Written::default();
-    for pair in text.split_whitespace() {
+    for pair in &pairs {
         let (field, value) = pair
             .split_once('=')
             .ok_or_else(|| format!("`{}` is no number: write `limit=10`", crate::text::shown(pair)))?;

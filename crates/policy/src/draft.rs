@@ -1,5 +1,7 @@
 //! A document as its reader understood it, before it is compiled: limits by place, operations, settings. Nothing is matched yet.
 
+use std::collections::HashMap;
+
 use http::HeaderName;
 
 use crate::document::sources::Place;
@@ -56,7 +58,9 @@ pub(crate) struct Draft {
     pub(crate) title: String,
     pub(crate) limits: Vec<PolicyLimit>,
     pub(crate) root: Option<LimitsAt>,
-    pub(crate) tags: Vec<Tag>,
+    tags: Vec<Tag>,
+    /// Where each tag stands in the list: documents may have many.
+    by_name: HashMap<String, usize>,
     pub(crate) operations: Vec<Operation>,
     /// API keys at the root.
     pub(crate) api_key: Vec<KeyPlace>,
@@ -64,8 +68,24 @@ pub(crate) struct Draft {
 
 impl Draft {
     pub(crate) fn new(title: String) -> Self {
-        let (limits, tags, operations, api_key) = Default::default();
-        Self { title, limits, root: None, tags, operations, api_key }
+        let (limits, tags, by_name, operations, api_key) = Default::default();
+        Self { title, limits, root: None, tags, by_name, operations, api_key }
+    }
+
+    /// Every tag.
+    pub(crate) fn tags(&self) -> &[Tag] {
+        &self.tags
+    }
+
+    /// The tag of this name.
+    pub(crate) fn tag(&self, name: &str) -> Option<&Tag> {
+        self.tags.get(*self.by_name.get(name)?)
+    }
+
+    /// Adds a tag whose name is not there yet.
+    pub(crate) fn add_tag(&mut self, tag: Tag) {
+        self.by_name.insert(tag.name.clone(), self.tags.len());
+        self.tags.push(tag);
     }
 
     /// Keeps limits, and says which they are.
@@ -80,4 +100,14 @@ impl Draft {
             }
         }
     }
+}
+
+/// What a route asks for besides method and path, as ` (host a.example.org, x-mode: full)`; nothing if it asks for nothing.
+pub(crate) fn asked_for(host: Option<&str>, headers: &[(HeaderName, Option<String>)]) -> String {
+    let mut asked: Vec<String> = host.map(|host| format!("host {host}")).into_iter().collect();
+    asked.extend(headers.iter().map(|(name, value)| match value {
+        Some(value) => format!("{name}: {value}"),
+        None => name.to_string(),
+    }));
+    if asked.is_empty() { String::new() } else { format!(" ({})", asked.join(", ")) }
 }

@@ -180,9 +180,9 @@ pub(crate) const COST: &[Field] = &[
     field("query", FieldType::Text(NAME_CHARS_MAX), "The query parameter that says what it costs."),
     field("reported", FieldType::Header, "The response's header in which the upstream says what it cost."),
     field("operations", FieldType::Word(BODY_KINDS), "Counts the operations that the body carries."),
-    field("default", FieldType::Whole(0), "When the request says nothing."),
+    field("default", FieldType::Whole(1), "When the request says nothing."),
     field("estimate", FieldType::Whole(0), "What is charged before the upstream says it."),
-    field("max", FieldType::Whole(0), "The most that may be charged."),
+    field("max", FieldType::Whole(1), "The most that may be charged."),
     field("max_body", FieldType::Size, "The largest body that is read for it: `64 KiB`."),
 ];
 

@@ -42,6 +42,7 @@ pub struct Hits {
     held: Vec<Charge>,
     keys: Vec<u8>,
     api_key: Vec<u8>,
+    room: Vec<u8>,
     tier: String,
 }
 
@@ -109,20 +110,23 @@ impl Policy {
         };
         let places = operation.map_or(self.root_api_key.as_slice(), |operation| &operation.api_key);
         let mut api_key = std::mem::take(&mut hits.api_key);
+        let mut room = std::mem::take(&mut hits.room);
         let mut tier = std::mem::take(&mut hits.tier);
-        let mut asking = Asking::new(facts, self, directory, places, &mut api_key);
+        let mut asking = Asking::new(facts, self, directory, places, (&mut api_key, &mut room));
         asking.tier(&mut tier);
         let limits = self.limits_of(matched).iter();
         let mut result = Ok(());
         for (id, limit) in limits.filter_map(|id| Some((*id, self.limits.get(*id as usize)?))) {
-            let name = operation.filter(|_| limit.counted == Counted::PerOperation).map(|of| of.name());
-            let one = One { id, limit, operation: name.as_deref(), tier: &tier, directory };
+            let name = operation.filter(|_| limit.counted == Counted::PerOperation);
+            let name = name.map(|of| of.identity.as_str());
+            let one = One { id, limit, operation: name, tier: &tier, directory };
             if let Err(bad) = self.one(&one, &mut asking, hits) {
                 result = Err(bad);
                 break;
             }
         }
         hits.api_key = api_key;
+        hits.room = room;
         hits.tier = tier;
         if result.is_err() {
             hits.clear();
@@ -131,10 +135,21 @@ impl Policy {
     }
 
     fn one(&self, one: &One<'_>, asking: &mut Asking<'_>, hits: &mut Hits) -> Result<(), BadRequest> {
-        let cost = costing::of(one.limit, asking)?;
         let start = hits.keys.len();
         one.operation(&mut hits.keys);
-        let whose = whose::write(one.limit, asking, &mut hits.keys)?;
+        // What is not enforced refuses nothing: it takes the most, and the address, where it would have.
+        let lenient = one.limit.mode == Mode::Shadow || one.limit.numbers.limit().is_none();
+        let cost = match costing::of(one.limit, asking) {
+            Err(_) if lenient => one.limit.cost.range().1,
+            other => other?,
+        };
+        let whose = match whose::write(one.limit, asking, &mut hits.keys) {
+            Err(_) if lenient => {
+                push(&mut hits.keys, Kind::Address, &asking.client().key_bytes());
+                Whose::Address
+            }
+            other => other?,
+        };
         let charge = Charge {
             limit: one.id,
             variant: 0,
@@ -146,27 +161,36 @@ impl Policy {
             end: place(hits.keys.len()),
         };
         self.charge(charge.clone(), one, asking, hits);
-        if whose == Whose::Claimed && one.limit.address_ceiling.is_some() {
-            self.wider(Charge { budget: Budget::AddressCeiling, ..charge.clone() }, one, asking, hits);
-        }
-        if whose == Whose::Address {
-            self.wider(Charge { budget: Budget::WideAddress, ..charge }, one, asking, hits);
+        let wider: &[Budget] = match whose {
+            Whose::Claimed => &[Budget::AddressCeiling, Budget::WideCeiling],
+            // Without a key, an address counts towards what it gets with any number of keys.
+            Whose::Address => &[Budget::WideAddress, Budget::AddressCeiling],
+            Whose::Shared | Whose::Verified => &[],
+        };
+        for budget in wider {
+            self.wider(Charge { budget: *budget, ..charge.clone() }, one, asking, hits);
         }
         Ok(())
     }
 
-    /// A wider budget beside the limit's own: for an address or for a wide prefix.
+    /// A wider budget beside the limit's own: for an address or for a wide prefix. Its key says which, so that it is
+    /// nobody's own.
     fn wider(&self, own: Charge, one: &One<'_>, asking: &mut Asking<'_>, hits: &mut Hits) {
-        let client = asking.client();
-        let start = hits.keys.len();
-        one.operation(&mut hits.keys);
-        match own.budget {
-            Budget::WideAddress => match client.wide(&self.settings.prefixes) {
-                Some(wide) => push(&mut hits.keys, Kind::AddressWide, &wide.key_bytes()),
-                None => return,
-            },
-            Budget::Own | Budget::AddressCeiling => push(&mut hits.keys, Kind::Address, &client.key_bytes()),
+        if self.variants.find(one.id, None, own.budget).is_none() {
+            return;
         }
+        let client = asking.client();
+        let wide = client.wide(&self.settings.prefixes);
+        let (name, kind, client) = match own.budget {
+            Budget::WideAddress => ("wide", Kind::AddressWide, wide),
+            Budget::WideCeiling => ("wide ceiling", Kind::AddressWide, wide),
+            Budget::Own | Budget::AddressCeiling => ("ceiling", Kind::Address, Some(client)),
+        };
+        let Some(client) = client else { return };
+        let start = hits.keys.len();
+        push(&mut hits.keys, Kind::Limit, name.as_bytes());
+        one.operation(&mut hits.keys);
+        push(&mut hits.keys, kind, &client.key_bytes());
         let (start, end) = (place(start), place(hits.keys.len()));
         let charge = Charge { start, end, whose: Whose::Address, ..own };
         self.charge(charge, one, asking, hits);
@@ -174,13 +198,11 @@ impl Policy {
 
     /// Finds the numbers, and keeps the charge unless it is unlimited.
     fn charge(&self, mut charge: Charge, one: &One<'_>, asking: &mut Asking<'_>, hits: &mut Hits) {
-        let overrides = asking.consumer().and_then(|consumer| consumer.overrides);
-        let own = one
-            .directory
-            .zip(overrides)
-            .and_then(|(directory, id)| directory.variant(id, one.id, charge.budget));
         let tier = Some(one.tier).filter(|tier| !tier.is_empty());
-        let Some(variant) = own.or_else(|| self.variants.find(one.id, tier, charge.budget)) else { return };
+        let Some(usual) = self.variants.find(one.id, tier, charge.budget) else { return };
+        let overrides = asking.consumer().and_then(|consumer| consumer.overrides);
+        let own = one.directory.zip(overrides).and_then(|(directory, id)| directory.variant(id, usual));
+        let variant = own.unwrap_or(usual);
         charge.variant = variant;
         match self.numbers(variant, one.directory) {
             None | Some(Numbers::Unlimited) => {}

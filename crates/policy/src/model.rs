@@ -1,5 +1,7 @@
 //! A policy as people think of it: limits, who is asking, what it costs, and which operations meet them. Not yet compiled.
 
+use std::fmt;
+
 use http::HeaderName;
 use tollgate_core::{Micros, Mode};
 
@@ -128,7 +130,7 @@ impl Cost {
     pub const fn range(&self) -> (u64, u64) {
         match self {
             Self::Fixed(cost) => (*cost, *cost),
-            Self::Asked { max, .. } => (0, *max),
+            Self::Asked { max, .. } => (1, *max),
             Self::Reported { estimate, max, .. } => (*estimate, *max),
             Self::Operations { max, .. } => (1, *max),
         }
@@ -204,6 +206,8 @@ impl Where {
 pub struct TierNumbers {
     /// The tier.
     pub tier: String,
+    /// Its numbers as written; `None` for `none`.
+    pub written: Option<Written>,
     /// Its numbers.
     pub numbers: Numbers,
     /// Where they are written.
@@ -274,6 +278,23 @@ pub enum KeyPlace {
     Query(String),
     /// In this cookie.
     Cookie(String),
+    /// In all of these together: schemes that a document asks for at once.
+    Together(Vec<Self>),
+}
+
+/// As it is written: `header:X-API-Key`.
+impl fmt::Display for KeyPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Header(name) => write!(f, "header:{name}"),
+            Self::Query(name) => write!(f, "query:{name}"),
+            Self::Cookie(name) => write!(f, "cookie:{name}"),
+            Self::Together(places) => {
+                let places: Vec<_> = places.iter().map(ToString::to_string).collect();
+                f.write_str(&places.join(" + "))
+            }
+        }
+    }
 }
 
 /// How a token is found and verified: the settings, as written.

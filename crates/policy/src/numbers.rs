@@ -149,18 +149,25 @@ impl Written {
         all.into_iter().filter(|(written, _)| *written).map(|(_, field)| field)
     }
 
+    /// Every number that the algorithm needs and that is not written, and every one that it does not know.
+    pub fn problems(&self, algorithm: Algorithm) -> impl Iterator<Item = NumbersError> {
+        let written: Vec<_> = self.fields().collect();
+        let known =
+            move |field: &&str| algorithm.needs().contains(field) || algorithm.may_have().contains(field);
+        let needs = algorithm.needs().iter().filter(|need| !written.contains(need));
+        let missing = needs.map(|field| NumbersError::Missing { algorithm, field });
+        let foreign = written.iter().filter(|field| !known(field));
+        let foreign = foreign.map(|field| NumbersError::Foreign { algorithm, field });
+        missing.chain(foreign).collect::<Vec<_>>().into_iter()
+    }
+
     /// The limit that these numbers make.
     ///
     /// # Errors
     /// When one is missing, does not belong to the algorithm, or is out of range.
     pub fn build(&self, algorithm: Algorithm) -> Result<Numbers, NumbersError> {
-        if let Some(field) = algorithm.needs().iter().find(|need| !self.fields().any(|field| field == **need))
-        {
-            return Err(NumbersError::Missing { algorithm, field });
-        }
-        let known = |field: &str| algorithm.needs().contains(&field) || algorithm.may_have().contains(&field);
-        if let Some(field) = self.fields().find(|field| !known(field)) {
-            return Err(NumbersError::Foreign { algorithm, field });
+        if let Some(problem) = self.problems(algorithm).next() {
+            return Err(problem);
         }
         let limit = match algorithm {
             Algorithm::TokenBucket => Limit::TokenBucket(self.quota()?),

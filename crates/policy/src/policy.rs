@@ -1,7 +1,10 @@
 //! A compiled policy: one immutable value, swapped whole. It is asked by `facts` and `hits`; it was made by `compile`.
 
+use http::HeaderName;
+
 use crate::compile::effective::Operation;
 use crate::compile::load::{self, ReadFile, Refused};
+use crate::compile::routes::Picks;
 use crate::compile::variants::{Variant, Variants};
 use crate::document::diagnostic::Findings;
 use crate::document::sources::Sources;
@@ -38,10 +41,12 @@ pub struct Policy {
     pub(crate) limits: Vec<PolicyLimit>,
     pub(crate) operations: Vec<Operation>,
     pub(crate) router: Router,
-    pub(crate) by_template: Vec<Vec<u32>>,
+    pub(crate) picks: Vec<Picks>,
     /// The limits of the root: of what no operation names, if that is forwarded.
     pub(crate) root: Vec<u32>,
     pub(crate) root_api_key: Vec<KeyPlace>,
+    /// Headers that tell routes apart: sent twice, they could be read in two ways.
+    pub(crate) condition_headers: Vec<HeaderName>,
     pub(crate) variants: Variants,
     pub(crate) jwt: Option<JwtRules>,
     pub(crate) findings: Findings,

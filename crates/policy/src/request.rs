@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use http::{HeaderMap, header};
 use tollgate_core::Micros;
 
+use crate::found::Found;
 use crate::host::{self, HostError};
 use crate::method::{self, MethodError};
 use crate::path::{self, PathError};
@@ -75,6 +76,11 @@ pub enum BadRequest {
     Host(HostError),
     /// The host is there twice.
     TwoHosts,
+    /// A header that says which route is meant is there twice, or cannot be read.
+    TwoHeaders {
+        /// The header's name.
+        name: String,
+    },
     /// A limit has to know who is asking, and it cannot be told.
     NoIdentity {
         /// The limit's name.
@@ -101,7 +107,8 @@ impl fmt::Display for BadRequest {
             Self::Target(error) => write!(f, "{error}"),
             Self::Path(error) => write!(f, "{error}"),
             Self::Host(error) => write!(f, "{error}"),
-            Self::TwoHosts => f.write_str("the request names its host twice: send one `Host`"),
+            Self::TwoHosts => f.write_str("the request names two hosts: send one"),
+            Self::TwoHeaders { name } => write!(f, "the header {name} is there twice: send it once"),
             Self::NoIdentity { limit } => {
                 write!(f, "the limit `{limit}` has to know who is asking: send the key that the API asks for")
             }
@@ -112,7 +119,7 @@ impl fmt::Display for BadRequest {
                 )
             }
             Self::Cost { limit, max } => {
-                write!(f, "the cost for the limit `{limit}` has to be a whole number of at most {max}")
+                write!(f, "the cost for the limit `{limit}` has to be a whole number from 1 to {max}")
             }
         }
     }
@@ -134,15 +141,31 @@ impl Policy {
         let target = target::parse(method, request.target.as_bytes()).map_err(BadRequest::Target)?;
         let Scratch { path, host } = scratch;
         let path = path::normalise(target.path, path).map_err(BadRequest::Path)?;
+        for name in &self.condition_headers {
+            // The upstream may read the other one.
+            if matches!(crate::header::find(request.headers, name), Found::Repeated | Found::Malformed) {
+                return Err(BadRequest::TwoHeaders { name: name.to_string() });
+            }
+        }
         let mut hosts = request.headers.get_all(header::HOST).iter();
         let sent = match (hosts.next(), hosts.next()) {
             (_, Some(_)) => return Err(BadRequest::TwoHosts),
             (sent, None) => sent.map(http::HeaderValue::as_bytes),
         };
-        // The target's own host goes before the connection's, and that before the header's (RFC 9112 3.2.2).
-        let raw = target.host.map(str::as_bytes).or(request.authority.map(str::as_bytes)).or(sent);
-        let host = match raw {
-            None | Some(b"") => "",
+        // The target's own host goes before the connection's, and that before the header's (RFC 9112 3.2.2); but who names
+        // several and different ones wants to be read in several ways.
+        let named = [target.host.map(str::as_bytes), request.authority.map(str::as_bytes), sent];
+        let mut named = named.into_iter().flatten().filter(|raw| !raw.is_empty());
+        let first = named.next();
+        for other in named {
+            let (mut one, mut two) = (Vec::new(), Vec::new());
+            let one = host::canonical(first.unwrap_or(b""), &mut one).map_err(BadRequest::Host)?.name;
+            if one != host::canonical(other, &mut two).map_err(BadRequest::Host)?.name {
+                return Err(BadRequest::TwoHosts);
+            }
+        }
+        let host = match first {
+            None => "",
             Some(raw) => host::canonical(raw, host).map_err(BadRequest::Host)?.name,
         };
         let proxies = &self.settings.trusted_proxies;

@@ -96,7 +96,7 @@ fn part(identity: &Identity, asking: &mut Asking<'_>, keys: &mut Vec<u8>) -> Lin
         },
         Identity::Header(name) => claimed(header::find(headers, name), keys, Kind::Header(name.as_str())),
         Identity::Cookie(name) => claimed(cookie::find(headers, name), keys, Kind::Cookie(name)),
-        Identity::Query(name) => claimed(query::find(query, name, &mut asking.room), keys, Kind::Query(name)),
+        Identity::Query(name) => claimed(query::find(query, name, asking.room), keys, Kind::Query(name)),
         Identity::Jwt(claim) => token(asking.claims(), Kind::JwtClaim(claim), Whose::Verified, keys),
         Identity::JwtUnverified(claim) => {
             token(asking.unverified(), Kind::JwtClaimUnverified(claim), Whose::Claimed, keys)
@@ -112,7 +112,7 @@ fn api_key(asking: &mut Asking<'_>, keys: &mut Vec<u8>) -> Link {
         Sent::One => {}
     }
     if !asking.can_verify() {
-        push(keys, Kind::ApiKey, asking.key_bytes);
+        asking.key_parts().for_each(|part| push(keys, Kind::ApiKey, part));
         return Link::Key(Whose::Claimed);
     }
     match asking.consumer() {

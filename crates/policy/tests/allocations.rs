@@ -1,4 +1,4 @@
-//! Finding a path's template allocates nothing: an allocator that counts says so.
+//! A request is matched and charged without allocating: an allocator that counts says so.
 #![cfg(test)]
 #![expect(unsafe_code, reason = "a global allocator is unsafe to implement; this one only counts")]
 
@@ -8,6 +8,7 @@ use std::cell::Cell;
 use tollgate_policy::path::normalise;
 use tollgate_policy::router::{Loose, Router, RouterBuilder};
 use tollgate_policy::template::{Tail, Template};
+use tollgate_policy::{Hits, Policy, Request, Scratch};
 
 struct Counting;
 
@@ -81,4 +82,49 @@ fn a_path_is_normalised_and_found_without_allocating() {
     // The buffer grows once.
     ask();
     assert_eq!(allocations(|| (0..100).for_each(|_| ask())), 0);
+}
+
+/// A whole request, from its bytes to its hits, with limits of several kinds: everything that is needed is used again.
+#[test]
+fn a_request_becomes_hits_without_allocating() {
+    let policy = Policy::parse(
+        "t.yaml",
+        "
+tollgate: 1
+addresses: { ipv6_wide_prefix: 48 }
+trusted_proxies: { networks: [10.0.0.0/8], header: X-Forwarded-For }
+tiers: { from: 'header:X-Tier', default: free }
+rate_limit:
+  - { name: a, algorithm: gcra, capacity: 5, refill_rate: 1, address_ceiling: 3, counted: per_operation, tier_overrides: { gold: { capacity: 9 } } }
+  - { name: b, algorithm: fixed_window, limit: 5, window: 1m, consumer_key: ['query:q + cookie:c', ip], cost: { header: X-Cost, max: 9 } }
+routes: [{ path: '/a/{x}/b', host: '*.example.org' }, { path: '/files/{rest*}', headers: { X-Mode: full } }]
+",
+    )
+    .unwrap();
+    let mut headers = http::HeaderMap::new();
+    for (name, value) in [
+        ("host", "API.example.org"),
+        ("x-api-key", "a key"),
+        ("x-forwarded-for", "1.1.1.1, 2001:db8::7"),
+        ("x-tier", "gold"),
+        ("x-mode", "full"),
+        ("x-cost", "3"),
+        ("cookie", "b=a; c=d"),
+    ] {
+        headers.insert(name, value.parse().unwrap());
+    }
+    let (mut scratch, mut hits) = (Scratch::default(), Hits::default());
+    let mut ask = || {
+        for (target, charges) in [("/a/%41/b?q=%71", 4), ("/files/x/../y?x=1", 5)] {
+            let peer = std::net::Ipv4Addr::new(10, 0, 0, 1).into();
+            let now = tollgate_core::Micros::ZERO;
+            let request = Request { method: "GET", target, headers: &headers, authority: None, peer, now };
+            let facts = policy.facts(&request, &mut scratch).unwrap();
+            let matched = policy.matched(&facts);
+            policy.hits(&facts, matched, None, &mut hits).unwrap();
+            assert_eq!(hits.charges().len(), charges, "{target}");
+        }
+    };
+    ask();
+    assert_eq!(allocations(&mut ask), 0);
 }

@@ -37,8 +37,17 @@ const LIMITER: &[&str] =
     &["foldhash", "getrandom", "quanta", "rustix", "smallvec", "tollgate-core", "tollgate-policy"];
 
 /// What documents and requests are read with.
-const POLICY: &[&str] =
-    &["granit-parser", "http", "ipnet", "jsonwebtoken", "serde", "serde_json", "sha2", "tollgate-core"];
+const POLICY: &[&str] = &[
+    "granit-parser",
+    "http",
+    "ipnet",
+    "jsonwebtoken",
+    "serde",
+    "serde_json",
+    "sha2",
+    "smallvec",
+    "tollgate-core",
+];
 
 /// What the command is built on.
 const SERVER: &[&str] = &[

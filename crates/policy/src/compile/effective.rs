@@ -7,7 +7,7 @@ use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::sources::Place;
 use crate::draft::{Draft, LimitsAt, Tag};
 use crate::host::HostPattern;
-use crate::model::{KeyPlace, Where};
+use crate::model::{KeyPlace, Unmatched, Where};
 use crate::reading::limit::LIMITS_MAX;
 use crate::reading::settings::Settings;
 
@@ -55,8 +55,10 @@ pub struct Operation {
     pub limits: Vec<u32>,
     /// Where they come from.
     pub nearest: Nearest,
-    /// Where an API key stands.
+    /// Where an API key stands: in one of these places.
     pub api_key: Vec<KeyPlace>,
+    /// What tells its budgets from those of other operations: never the base path, which may change.
+    pub(crate) identity: String,
     pub(crate) native: bool,
 }
 
@@ -73,6 +75,33 @@ pub(crate) fn key_places(said: Vec<KeyPlace>) -> Vec<KeyPlace> {
     if said.is_empty() { vec![KeyPlace::Header(HeaderName::from_static("x-api-key"))] } else { said }
 }
 
+/// The limits of what no operation names, and where its API key stands: by the first document that says so, if the others
+/// do not say otherwise.
+pub(crate) fn root(
+    drafts: &[Draft],
+    merged: &Merged,
+    settings: &Settings,
+    findings: &mut Findings,
+) -> (Vec<u32>, Vec<KeyPlace>) {
+    let own = drafts.first().and_then(|draft| draft.root.as_ref());
+    let said: Vec<_> = drafts.iter().enumerate().filter(|(_, draft)| draft.root.is_some()).collect();
+    if let (None, [_, (second, _), ..], Unmatched::Forward) = (own, said.as_slice(), settings.unmatched) {
+        let limits = drafts.get(*second).and_then(|draft| merged.at(*second, draft.root.as_ref()));
+        let place =
+            limits.and_then(|limits| merged.limits.get(*limits.first()? as usize)).map(|limit| limit.place);
+        if let Some(place) = place {
+            let message = "several documents have a default: which of them limits what no operation names?";
+            let finding = Diagnostic::error("several-defaults", place, message);
+            findings.push(finding.help("write `rate_limit` in the file that names the documents"));
+        }
+    }
+    let first = said.first().map_or(0, |(draft, _)| *draft);
+    let limits =
+        drafts.get(first).and_then(|draft| merged.at(first, draft.root.as_ref())).unwrap_or_default();
+    let keys = drafts.iter().find(|draft| !draft.api_key.is_empty()).map(|draft| draft.api_key.clone());
+    (limits, keys.unwrap_or_default())
+}
+
 /// Every operation of every draft, with the limits that are nearest to it.
 pub(crate) fn operations(
     drafts: &[Draft],
@@ -84,14 +113,13 @@ pub(crate) fn operations(
     let mut owned: Vec<(u32, &Tag)> = Vec::new();
     for (index, draft) in drafts.iter().enumerate() {
         for operation in &draft.operations {
-            let (limits, nearest) = nearest(operation, draft, (index, merged), findings);
+            let (limits, nearest) = nearest(operation, drafts, (index, merged), findings);
             if limits.len() > LIMITS_MAX {
                 let message =
                     format!("{} limits meet this operation, and at most {LIMITS_MAX} can", limits.len());
                 findings.push(Diagnostic::error("too-many", operation.place, message));
             }
-            let mut tags =
-                operation.tags.iter().filter_map(|(tag, _)| draft.tags.iter().find(|of| of.name == *tag));
+            let mut tags = operation.tags.iter().filter_map(|(tag, _)| draft.tag(tag));
             if let Some(tag) = tags.find(|tag| tag.owner.is_some() || !tag.reviewers.is_empty()) {
                 owned.extend(limits.iter().map(|limit| (*limit, tag)));
             }
@@ -116,6 +144,7 @@ pub(crate) fn operations(
                 limits,
                 nearest,
                 api_key: key_places(said.clone()),
+                identity: identity(operation),
                 native: operation.native,
             });
         }
@@ -124,6 +153,16 @@ pub(crate) fn operations(
         inherit(limit, tag, merged);
     }
     all
+}
+
+/// The method and template as they are written, and what else a route asks for.
+fn identity(operation: &crate::draft::Operation) -> String {
+    let mut identity = format!("{} {}", operation.method.as_deref().unwrap_or("*"), operation.template);
+    identity.push_str(&crate::draft::asked_for(
+        operation.host.as_ref().map(|(host, _)| host.as_str()),
+        &operation.headers,
+    ));
+    identity
 }
 
 /// A limit on an operation or a path that says nothing of its owner belongs to that of the operation's tag.
@@ -140,30 +179,32 @@ fn inherit(limit: u32, tag: &Tag, merged: &mut Merged) {
 
 fn nearest(
     operation: &crate::draft::Operation,
-    draft: &Draft,
+    drafts: &[Draft],
     (index, merged): (usize, &Merged),
     findings: &mut Findings,
 ) -> (Vec<u32>, Nearest) {
-    let at = |place: &LimitsAt, nearest| match place {
+    let at = |draft, place: &LimitsAt, nearest| match place {
         LimitsAt::Off(place) => (Vec::new(), Nearest::Off(*place)),
-        LimitsAt::These(_) => (merged.at(index, Some(place)).unwrap_or_default(), nearest),
+        LimitsAt::These(_) => (merged.at(draft, Some(place)).unwrap_or_default(), nearest),
     };
     if let Some(own) = &operation.own {
-        return at(own, Nearest::Operation);
+        return at(index, own, Nearest::Operation);
     }
     if let Some(path) = &operation.path {
-        return at(path, Nearest::Path);
+        return at(index, path, Nearest::Path);
     }
+    // What a native file says of tags and at its root holds for the documents that it names, unless they say otherwise.
+    let nearer = [index, 0].into_iter().take(if index == 0 { 1 } else { 2 });
     let mut limits: Vec<u32> = Vec::new();
     let (mut off, mut on): (Option<Place>, Option<Place>) = (None, None);
     for (tag, place) in &operation.tags {
         let known =
-            draft.tags.iter().find(|known| known.name == *tag).and_then(|known| known.limits.as_ref());
+            nearer.clone().find_map(|draft| Some((draft, drafts.get(draft)?.tag(tag)?.limits.as_ref()?)));
         match known {
-            Some(LimitsAt::Off(_)) => off = Some(*place),
-            Some(these) => {
+            Some((_, LimitsAt::Off(_))) => off = Some(*place),
+            Some((draft, these)) => {
                 on = Some(*place);
-                let more = merged.at(index, Some(these)).unwrap_or_default();
+                let more = merged.at(draft, Some(these)).unwrap_or_default();
                 limits.extend(more.into_iter().filter(|id| !limits.contains(id)).collect::<Vec<_>>());
             }
             None => {}
@@ -184,5 +225,6 @@ fn nearest(
         (None, Some(_)) => return (limits, Nearest::Tag),
         (None, None) => {}
     }
-    draft.root.as_ref().map_or((Vec::new(), Nearest::Nothing), |root| at(root, Nearest::Root))
+    let root = nearer.clone().find_map(|draft| Some((draft, drafts.get(draft)?.root.as_ref()?)));
+    root.map_or((Vec::new(), Nearest::Nothing), |(draft, root)| at(draft, root, Nearest::Root))
 }

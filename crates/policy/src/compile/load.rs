@@ -174,26 +174,28 @@ fn finish(
     let operations = effective::operations(drafts, &mut merged, settings, &mut findings);
     let routes = routes::build(operations, settings, &mut findings);
     let variants = variants::build(&merged.limits, settings, &mut findings);
-    if let Some(place) = read.settings_at {
-        merge::check_tiers(settings, place, &mut findings);
-    }
+    merge::check_tiers(settings, &mut findings);
     let jwt = jwt_rules(&read, read_file, &mut findings);
+    let (root, documents) = effective::root(drafts, &merged, settings, &mut findings);
     findings.sort();
-    let root = drafts.first().and_then(|draft| merged.at(0, draft.root.as_ref())).unwrap_or_default();
     let (Some(routes), Some(variants), false) = (routes, variants, findings.has_errors()) else {
         return Err(Refused { sources: trees.sources, findings });
     };
-    let documents = drafts.first().map(|draft| draft.api_key.clone()).unwrap_or_default();
     let api_key = if settings.api_key.is_empty() { documents } else { settings.api_key.clone() };
+    let mut condition_headers: Vec<_> =
+        routes.operations.iter().flat_map(|of| of.headers.iter().map(|(name, _)| name.clone())).collect();
+    condition_headers.sort_by(|a, b| a.as_str().cmp(b.as_str()));
+    condition_headers.dedup();
     Ok(Policy {
         sources: trees.sources,
         settings: read.settings,
         limits: merged.limits,
         operations: routes.operations,
         router: routes.router,
-        by_template: routes.by_template,
+        picks: routes.picks,
         root,
         root_api_key: effective::key_places(api_key),
+        condition_headers,
         variants,
         jwt,
         findings,

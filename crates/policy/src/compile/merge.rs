@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use crate::document::diagnostic::{Diagnostic, Findings};
-use crate::document::sources::Place;
 use crate::document::suggest;
 use crate::draft::{Draft, LimitsAt, Tag};
 use crate::model::{Identity, PolicyLimit, TierFrom};
@@ -44,8 +43,8 @@ pub(crate) fn merge(drafts: &[Draft], settings: &Settings, findings: &mut Findin
         let mut moved = Vec::with_capacity(draft.limits.len());
         for limit in &draft.limits {
             let mut limit = limit.clone();
-            // The first document keeps its names when a second one is added.
-            if !limit.named && drafts.iter().take(index).any(|other| !other.limits.is_empty()) {
+            // Limits of documents that a native file names are told apart by the document's title, whatever else there is.
+            if !limit.named && index > 0 {
                 limit.name = super::names::ascii(&format!("{}: {}", draft.title, limit.name));
             }
             inherit(&mut limit, draft);
@@ -70,7 +69,7 @@ pub(crate) fn merge(drafts: &[Draft], settings: &Settings, findings: &mut Findin
 /// A limit on a tag that has no owner belongs to the tag's.
 fn inherit(limit: &mut PolicyLimit, draft: &Draft) {
     let crate::model::Where::Tag(name) = &limit.at else { return };
-    let Some(Tag { owner, reviewers, .. }) = draft.tags.iter().find(|tag| tag.name == *name) else { return };
+    let Some(Tag { owner, reviewers, .. }) = draft.tag(name) else { return };
     if limit.owner.is_none() {
         limit.owner.clone_from(owner);
     }
@@ -81,6 +80,11 @@ fn inherit(limit: &mut PolicyLimit, draft: &Draft) {
 
 /// Two limits of one name share their keys, so they have to be the same.
 fn same(first: &PolicyLimit, second: &PolicyLimit, findings: &mut Findings) {
+    let mut second = second.clone();
+    for (mine, first) in second.tiers.iter_mut().zip(&first.tiers) {
+        mine.place = first.place;
+    }
+    let second = &second;
     let alike =
         PolicyLimit { place: first.place, at: first.at.clone(), named: first.named, ..second.clone() };
     if alike == *first && first.named && second.named {
@@ -138,7 +142,7 @@ fn check(limit: &PolicyLimit, settings: &Settings, findings: &mut Findings) {
 }
 
 /// What the settings say of tiers and cannot be done.
-pub(crate) fn check_tiers(settings: &Settings, place: Place, findings: &mut Findings) {
+pub(crate) fn check_tiers(settings: &Settings, findings: &mut Findings) {
     let missing = match &settings.tier_from {
         Some(TierFrom::Consumers) if settings.consumers.is_none() => "a consumers file: add `consumers`",
         Some(TierFrom::Jwt(_)) if settings.jwt.is_none() => "keys: add `jwt` with `jwks`",
@@ -147,5 +151,8 @@ pub(crate) fn check_tiers(settings: &Settings, place: Place, findings: &mut Find
         }
         _ => return,
     };
-    findings.push(Diagnostic::error("tiers", place, format!("this source of tiers needs {missing}")));
+    // Proxies or keys that are wrong have been pointed at already.
+    if let Some(place) = settings.tier_from_at.filter(|_| !findings.has_errors()) {
+        findings.push(Diagnostic::error("tiers", place, format!("this source of tiers needs {missing}")));
+    }
 }

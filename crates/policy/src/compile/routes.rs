@@ -15,8 +15,55 @@ use crate::template::{Tail, Template};
 pub(crate) struct Routes {
     pub(crate) operations: Vec<Operation>,
     pub(crate) router: Router,
-    /// The operations of each template, those that ask for more first.
-    pub(crate) by_template: Vec<Vec<u32>>,
+    /// The operations of each template.
+    pub(crate) picks: Vec<Picks>,
+}
+
+/// An operation as a request looks for it: what most requests need to know, close together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pick {
+    pub(crate) operation: u32,
+    pub(crate) method: MethodCode,
+    /// Whether it asks for a host or for headers.
+    pub(crate) asks: bool,
+    /// Whether its template ends in `{rest*}`.
+    pub(crate) tail: bool,
+}
+
+/// The operations of one template. Most have one.
+#[derive(Clone, Debug)]
+pub(crate) struct Picks {
+    first: Pick,
+    more: Box<[Pick]>,
+}
+
+impl Picks {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Pick> {
+        std::iter::once(&self.first).chain(&self.more)
+    }
+}
+
+/// A method in one byte.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct MethodCode(u8);
+
+impl MethodCode {
+    /// Every method.
+    pub(crate) const ANY: Self = Self(0);
+    /// One without a number of its own: compared by name.
+    const OTHER: Self = Self(u8::MAX);
+    const KNOWN: [&'static str; 8] = ["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE"];
+
+    /// The code of a method.
+    pub(crate) fn of(method: &str) -> Self {
+        let known = Self::KNOWN.iter().position(|known| *known == method);
+        known.and_then(|at| u8::try_from(at.saturating_add(1)).ok()).map_or(Self::OTHER, Self)
+    }
+
+    /// Whether it takes a name to tell methods of this code apart.
+    pub(crate) fn needs_name(self) -> bool {
+        self == Self::OTHER
+    }
 }
 
 /// Builds the router.
@@ -63,7 +110,8 @@ pub(crate) fn build(
     for list in &mut by_template {
         sort(list, &operations, findings);
     }
-    let loose = if settings.unmatched == Unmatched::Forward { Loose::Yes } else { Loose::No };
+    let tails = operations.iter().any(|operation| operation.written.ends_with("*}"));
+    let loose = if tails || settings.unmatched == Unmatched::Forward { Loose::Yes } else { Loose::No };
     let router = match builder.build(loose) {
         Ok(router) => router,
         Err(error) => {
@@ -72,7 +120,19 @@ pub(crate) fn build(
             return None;
         }
     };
-    Some(Routes { operations, router, by_template })
+    let pick = |id: &u32| {
+        let operation = operations.get(*id as usize)?;
+        let method = operation.method.as_deref().map_or(MethodCode::ANY, MethodCode::of);
+        let asks = operation.host.is_some() || !operation.headers.is_empty();
+        Some(Pick { operation: *id, method, asks, tail: operation.written.ends_with("*}") })
+    };
+    let picks = by_template.iter().map(|list| {
+        let mut list = list.iter().filter_map(pick);
+        Some(Picks { first: list.next()?, more: list.collect() })
+    });
+    // A template without an operation has an error, and no policy comes of it.
+    let picks = picks.collect::<Option<Vec<_>>>()?;
+    Some(Routes { operations, router, picks })
 }
 
 /// The part of a template's text that an error is about, if the text stands in the document as it is.

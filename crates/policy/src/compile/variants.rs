@@ -16,6 +16,8 @@ pub enum Budget {
     AddressCeiling,
     /// Its wider budget for a wide IPv6 prefix.
     WideAddress,
+    /// Its ceiling for a wide IPv6 prefix, whatever keys are shown.
+    WideCeiling,
 }
 
 /// One set of numbers of one limit.
@@ -74,11 +76,15 @@ pub(crate) fn build(
         variants.first.push(u32::try_from(variants.all.len()).ok()?);
         let by_address = of.key.chain.iter().flatten().any(|identity| *identity == Identity::Address);
         let by_address = by_address || of.key.missing == crate::model::Missing::Address;
-        let wide = settings.prefixes.ipv6_wide().filter(|_| by_address).map(|_| settings.wide_multiple);
+        let wide = settings.prefixes.ipv6_wide().map(|_| settings.wide_multiple);
         let budgets = [
             (Budget::Own, Some(1)),
             (Budget::AddressCeiling, of.address_ceiling),
-            (Budget::WideAddress, wide),
+            (Budget::WideAddress, wide.filter(|_| by_address)),
+            (
+                Budget::WideCeiling,
+                of.address_ceiling.zip(wide).map(|(ceiling, wide)| ceiling.saturating_mul(wide)),
+            ),
         ];
         let tiers = of.tiers.iter().map(|tier| (Some(tier.tier.clone()), &tier.numbers, tier.place));
         for (tier, numbers, place) in std::iter::once((None, &of.numbers, of.place)).chain(tiers) {

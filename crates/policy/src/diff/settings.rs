@@ -94,11 +94,7 @@ fn unmatched(settings: &Settings) -> String {
 }
 
 fn places(places: &[KeyPlace]) -> String {
-    let one = |place: &KeyPlace| match place {
-        KeyPlace::Header(name) => shown(&format!("header:{name}")),
-        KeyPlace::Query(name) => shown(&format!("query:{name}")),
-        KeyPlace::Cookie(name) => shown(&format!("cookie:{name}")),
-    };
+    let one = |place: &KeyPlace| shown(&place.to_string());
     if places.is_empty() {
         "where the documents say".into()
     } else {

@@ -107,6 +107,16 @@ impl Findings {
         }
     }
 
+    /// Whether further findings are only counted.
+    pub(crate) const fn is_full(&self) -> bool {
+        self.list.len() >= Self::FINDINGS_MAX
+    }
+
+    /// Counts one that was not worth being put into words.
+    pub(crate) const fn count_more(&mut self) {
+        self.more = self.more.saturating_add(1);
+    }
+
     /// Adds all of another list.
     pub(crate) fn append(&mut self, other: Self) {
         other.list.into_iter().for_each(|finding| self.push(finding));

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, Span, StructureStyle};
+use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, Span, StructureStyle, Tag};
 
 use super::diagnostic::{Diagnostic, Findings};
 use super::sources::{FileId, Place, Source};
@@ -132,21 +132,18 @@ impl Reader {
             }
             Event::Scalar(text, style, anchor, tag) => {
                 let as_text = tag.as_ref().is_some_and(|tag| tag.is_yaml_core_schema_tag("str"));
-                if tag.as_ref().is_some_and(|tag| !tag.is_yaml_core_schema()) {
-                    self.findings.push(
-                        Diagnostic::error("tag", at, "a tag of one's own has no meaning in this document")
-                            .help("write the value itself, or use $ref"),
-                    );
-                }
+                self.check_tag(tag.as_deref(), at);
                 let plain = style == ScalarStyle::Plain && !as_text;
                 let text = self.text(text);
                 let node = self.node(Kind::Scalar { text, plain }, at, false)?;
                 self.add(node, anchor);
             }
-            Event::SequenceStart(style, anchor, _) => {
+            Event::SequenceStart(style, anchor, tag) => {
+                self.check_tag(tag.as_deref(), at);
                 self.begin(Kind::List { first: 0, count: 0 }, at, (style, anchor))?;
             }
-            Event::MappingStart(style, anchor, _) => {
+            Event::MappingStart(style, anchor, tag) => {
+                self.check_tag(tag.as_deref(), at);
                 self.begin(Kind::Map { first: 0, count: 0 }, at, (style, anchor))?;
             }
             Event::SequenceEnd => self.end_list(at),
@@ -157,6 +154,14 @@ impl Reader {
             Event::Anchor(..) | Event::UnresolvedAlias(_) | _ => {}
         }
         Ok(())
+    }
+
+    fn check_tag(&mut self, tag: Option<&Tag>, at: Place) {
+        if tag.is_some_and(|tag| !tag.is_yaml_core_schema()) {
+            let message = "a tag of one's own has no meaning in this document";
+            let finding = Diagnostic::error("tag", at, message);
+            self.findings.push(finding.help("write the value itself, or use $ref"));
+        }
     }
 
     /// Where the text stands in the document, or the text itself if an escape had to be read.

@@ -16,7 +16,7 @@ const COST_BODY_DEFAULT: u64 = 64 << 10;
 /// Reads a cost.
 pub(crate) fn read<'t>(value: Value<'t>, context: &mut Context<'t>) -> Option<Cost> {
     if !value.is_map() {
-        return context.parsed(value, "cost", whole).map(Cost::Fixed);
+        return context.parsed(value, "cost", at_least_one).map(Cost::Fixed);
     }
     context.unknown_fields(value, &[COST], "a cost");
     let kinds = ["header", "query", "reported", "operations"];
@@ -27,8 +27,9 @@ pub(crate) fn read<'t>(value: Value<'t>, context: &mut Context<'t>) -> Option<Co
         context.findings.push(Diagnostic::error("cost", value.place(), message).help(help));
         return None;
     };
-    let mut number = |name: &str| value.get(name).map(|value| context.parsed(value, name, whole));
-    let (default, estimate, max) = (number("default"), number("estimate"), number("max"));
+    let mut number = |name: &str| value.get(name).map(|value| context.parsed(value, name, at_least_one));
+    let (default, max) = (number("default"), number("max"));
+    let estimate = value.get("estimate").map(|value| context.parsed(value, "estimate", whole));
     let known: &[&str] = match entry.key {
         "reported" => &["reported", "estimate", "max"],
         "operations" => &["operations", "max", "max_body"],
@@ -89,4 +90,14 @@ fn operations<'t>(map: Value<'t>, kind: Value<'t>, max: u64, context: &mut Conte
         })?,
     };
     Some(Cost::Operations { kind, max_body, max })
+}
+
+/// A limit that charges nothing limits nobody.
+fn at_least_one(text: &str) -> Result<u64, String> {
+    match whole(text) {
+        Ok(0) => {
+            Err("charges nothing, and so limits nobody: write 1 or more, or `x-rate-limit: none`".into())
+        }
+        other => other,
+    }
 }

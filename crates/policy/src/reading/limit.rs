@@ -10,12 +10,13 @@ use crate::fields::{
     ALGORITHMS, COUNTED, DESCRIPTION_CHARS_MAX, LIMIT, MODES, NAME_CHARS_MAX, NUMBERS, SCOPES, VISIBILITY,
 };
 use crate::model::{Cost, Counted, PolicyLimit, Scope, StoreFails, TierNumbers, Where};
-use crate::numbers::{Algorithm, Numbers, Written};
+use crate::numbers::{Algorithm, Numbers};
 use crate::quantity::whole;
 use crate::reading::{cost, identity, numbers};
 
-/// So many limits may meet one operation. A longer list is refused: each is a decision on every request.
-pub const LIMITS_MAX: usize = 16;
+/// So many limits may meet one operation. A longer list is refused: each is a decision on every request, and with its wider
+/// budgets up to three.
+pub const LIMITS_MAX: usize = 10;
 /// So many tiers may have numbers of their own under one limit.
 pub const TIERS_MAX: usize = 1_000;
 
@@ -46,19 +47,42 @@ pub(crate) fn read<'t>(value: Value<'t>, at: &Where, context: &mut Context<'t>) 
         context.error("too-many", value.place(), message);
         return Limits::List(Vec::new());
     }
+    let several = list.len() > 1;
     let mut limits: Vec<PolicyLimit> = Vec::new();
     for item in list {
+        beside_reference(item, context);
         let Some(resolved) = context.resolve(item) else { continue };
         context.used.insert((resolved.tree.file, resolved.id));
         let Some(mut limit) = one(resolved, at, context) else { continue };
         if !limit.named {
-            let alike = limits.iter().filter(|other| !other.named).count();
-            let base = crate::compile::names::ascii(&at.name());
-            limit.name = if alike == 0 { base } else { format!("{base} #{}", alike.saturating_add(1)) };
+            limit.name = made_name(&limit, &limits, several);
         }
         limits.push(limit);
     }
     Limits::List(limits)
+}
+
+/// A name made of the place; in a list of several, of the algorithm too, so that taking one out does not give its keys to
+/// another.
+fn made_name(limit: &PolicyLimit, before: &[PolicyLimit], several: bool) -> String {
+    let mut name = crate::compile::names::ascii(&limit.at.name());
+    if several {
+        name = format!("{name} ({})", limit.algorithm.name());
+    }
+    let alike = before.iter().filter(|other| !other.named && other.algorithm == limit.algorithm).count();
+    if alike == 0 { name } else { format!("{name} #{}", alike.saturating_add(1)) }
+}
+
+/// What stands beside a `$ref` would be dropped silently.
+fn beside_reference<'t>(item: Value<'t>, context: &mut Context<'t>) {
+    if item.get("$ref").is_none() {
+        return;
+    }
+    for entry in item.entries().filter(|entry| entry.key != "$ref") {
+        let message = format!("`{}` has no effect beside $ref", crate::text::shown(entry.key));
+        let finding = Diagnostic::error("beside-ref", entry.key_at, message);
+        context.findings.push(finding.help("write the limit out here, or put it where the $ref leads"));
+    }
 }
 
 /// One limit.
@@ -210,18 +234,16 @@ fn tiers<'t>(map: Value<'t>, limit: &mut PolicyLimit, context: &mut Context<'t>)
         let place = entry.value.place();
         if entry.value.text() == Some("none") {
             let tier = entry.key.to_owned();
-            limit.tiers.push(TierNumbers { tier, numbers: Numbers::Unlimited, place });
+            limit.tiers.push(TierNumbers { tier, written: None, numbers: Numbers::Unlimited, place });
             continue;
         }
         let what = format!("the tier `{}`", crate::text::shown(entry.key));
         let Some(own) = context.map(entry.value, &what) else { continue };
         context.unknown_fields(own, &[NUMBERS], &what);
-        let Some(numbers) = numbers::read(own, context).and_then(|written: Written| {
-            // `buckets` and `window` are replaced, not mixed with the other spelling of the same.
-            numbers::build(&written.over(&limit.written), limit.algorithm, own, context)
-        }) else {
-            continue;
-        };
-        limit.tiers.push(TierNumbers { tier: entry.key.to_owned(), numbers, place });
+        let Some(written) = numbers::read(own, context) else { continue };
+        let written = written.over(&limit.written);
+        let Some(numbers) = numbers::build(&written, limit.algorithm, own, context) else { continue };
+        let tier = entry.key.to_owned();
+        limit.tiers.push(TierNumbers { tier, written: Some(written), numbers, place });
     }
 }

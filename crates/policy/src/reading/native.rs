@@ -5,8 +5,9 @@ use http::HeaderName;
 use crate::context::{Context, beside};
 use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::Place;
+use crate::document::suggest;
 use crate::document::tree::Value;
-use crate::draft::{Draft, LimitsAt, Operation, Tag};
+use crate::draft::{Draft, LimitsAt, Operation, Tag, asked_for};
 use crate::fields::{NAME_CHARS_MAX, NATIVE, PATH_CHARS_MAX, ROUTE, SETTINGS, TAG};
 use crate::model::Where;
 use crate::reading::identity::header;
@@ -42,8 +43,8 @@ pub(crate) fn read<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Dra
                 format!("`routes` has to be a list, and this is {}", routes.what()),
             );
         }
-        for (index, route) in routes.items().enumerate().take(OPERATIONS_MAX) {
-            self::route(route, index, &mut draft, context);
+        for route in routes.items().take(OPERATIONS_MAX) {
+            self::route(route, &mut draft, context);
         }
         let count = routes.items().count();
         if count > OPERATIONS_MAX {
@@ -83,11 +84,11 @@ fn tags<'t>(root: Value<'t>, draft: &mut Draft, context: &mut Context<'t>) {
             map.get("owner").and_then(|value| context.text(value, "owner", NAME_CHARS_MAX)).map(Into::into);
         let reviewers = map.get("reviewers").map(|value| context.texts(value, "reviewers", NAME_CHARS_MAX));
         let reviewers = reviewers.unwrap_or_default().into_iter().map(|(name, _)| name.to_owned()).collect();
-        draft.tags.push(Tag { name, place: entry.key_at, limits, owner, reviewers });
+        draft.add_tag(Tag { name, place: entry.key_at, limits, owner, reviewers });
     }
 }
 
-fn route<'t>(value: Value<'t>, index: usize, draft: &mut Draft, context: &mut Context<'t>) {
+fn route<'t>(value: Value<'t>, draft: &mut Draft, context: &mut Context<'t>) {
     let Some(map) = context.map(value, "a route") else { return };
     context.unknown_fields(map, &[ROUTE], "a route");
     let Some(path) = map.get("path") else {
@@ -106,15 +107,22 @@ fn route<'t>(value: Value<'t>, index: usize, draft: &mut Draft, context: &mut Co
     let (name, host) = (text("name"), text("host"));
     let headers = map.get("headers").map(|value| headers(value, context)).unwrap_or_default();
     let tags = map.get("tags").map(|value| context.texts(value, "tags", NAME_CHARS_MAX)).unwrap_or_default();
+    for (tag, place) in tags.iter().filter(|(tag, _)| draft.tag(tag).is_none()) {
+        // Tags may group without saying anything; one that is nearly a declared one is a slip that would cost its limits.
+        let declared = draft.tags().iter().map(|known| known.name.as_str());
+        if let Some(help) = suggest::did_you_mean(tag, declared) {
+            let message = format!("no tag `{}` is declared under `tags`", crate::text::shown(tag));
+            context.findings.push(Diagnostic::error("unknown-tag", *place, message).help(help));
+        }
+    }
     let tags: Vec<_> = tags.into_iter().map(|(tag, place)| (tag.to_owned(), place)).collect();
     let spoken = match (&name, &methods) {
         (Some((name, _)), _) => name.clone(),
         (None, Some(methods)) if !methods.is_empty() => format!("{} {template}", methods.join(",")),
         (None, _) => format!("* {template}"),
     };
-    let spoken = if name.is_none() && (host.is_some() || !headers.is_empty()) {
-        // Routes that differ only in what they ask for besides need a name of their own.
-        format!("{spoken} ({})", index.saturating_add(1))
+    let spoken = if name.is_none() {
+        format!("{spoken}{}", asked_for(host.as_ref().map(|(host, _)| host.as_str()), &headers))
     } else {
         spoken
     };
@@ -141,6 +149,11 @@ fn route<'t>(value: Value<'t>, index: usize, draft: &mut Draft, context: &mut Co
 
 fn methods<'t>(value: Value<'t>, context: &mut Context<'t>) -> Vec<String> {
     let texts = context.texts(value, "methods", 32);
+    if value.is_list() && value.items().count() == 0 {
+        let finding =
+            Diagnostic::error("empty", value.place(), "this route has no method: nothing would meet it");
+        context.findings.push(finding.help("leave `methods` out for every method"));
+    }
     let mut methods: Vec<String> = Vec::new();
     for (text, place) in texts {
         let token = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-');

@@ -5,6 +5,7 @@ use tollgate_core::{Micros, UtcOffset, Window};
 use crate::context::Context;
 use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::Place;
+use crate::document::suggest;
 use crate::document::tree::Value;
 use crate::numbers::{Algorithm, Numbers, NumbersError, Span, Written};
 use crate::quantity::{duration, rate, utc_offset, whole, window};
@@ -56,24 +57,40 @@ pub(crate) fn span(text: &str) -> Result<Span, String> {
     })
 }
 
-/// The limit that these numbers make, or an error at the field that it is about.
+/// The limit that these numbers make, or every error, each at the field that it is about.
 pub(crate) fn build<'t>(
     written: &Written,
     algorithm: Algorithm,
     map: Value<'t>,
     context: &mut Context<'t>,
 ) -> Option<Numbers> {
-    let error = match written.build(algorithm) {
-        Ok(numbers) => return Some(numbers),
-        Err(error) => error,
-    };
+    let mut errors: Vec<_> = written.problems(algorithm).collect();
+    if errors.is_empty() {
+        match written.build(algorithm) {
+            Ok(numbers) => return Some(numbers),
+            Err(error) => errors.push(error),
+        }
+    }
+    for error in errors {
+        let mistyped = map.entries().any(|entry| suggest::nearest(entry.key, [error.field()]).is_some());
+        let missing = matches!(error, NumbersError::Missing { .. });
+        // A field that is only mistyped has been pointed at.
+        if !(missing && mistyped) {
+            context.findings.push(finding(&error, map));
+        }
+    }
+    None
+}
+
+fn finding(error: &NumbersError, map: Value<'_>) -> Diagnostic {
     let at = |name: &str| map.get(name).map(Value::place);
     let field = error.field();
     let place: Place = at(field)
         .or_else(|| if field == "window" { at("window_seconds") } else { None })
-        .or_else(|| if field == "capacity" { at("refill_rate") } else { None })
+        .or_else(|| at("algorithm"))
         .unwrap_or_else(|| map.place());
-    let help = match &error {
+    let mut finding = Diagnostic::error("numbers", place, error.to_string());
+    finding.help = match error {
         NumbersError::Missing { field, .. } => {
             Some(format!("add `{field}`, such as `{field}: {}`", example(field)))
         }
@@ -86,10 +103,7 @@ pub(crate) fn build<'t>(
         }
         NumbersError::OffsetWithoutCalendar | NumbersError::OutOfRange { .. } => None,
     };
-    let mut finding = Diagnostic::error("numbers", place, error.to_string());
-    finding.help = help;
-    context.findings.push(finding);
-    None
+    finding
 }
 
 fn example(field: &str) -> &'static str {

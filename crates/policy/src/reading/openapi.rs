@@ -32,7 +32,7 @@ struct Whole {
     schemes: HashMap<String, KeyPlace>,
     names: Vec<String>,
     /// The schemes that the document asks for unless an operation says otherwise.
-    security: Vec<String>,
+    security: Vec<Vec<String>>,
 }
 
 /// Reads a document.
@@ -41,6 +41,13 @@ pub(crate) fn read<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Dra
     version(root, context)?;
     let title = root.get("info").and_then(|info| info.get("title")).and_then(Value::text).unwrap_or("");
     let mut draft = Draft::new(title.chars().take(NAME_CHARS_MAX).collect());
+    for entry in root.entries().filter(|entry| entry.key != "x-tollgate") {
+        if suggest::nearest(entry.key, ["x-tollgate"]).is_some() {
+            let message = format!("`{}` is not read", crate::text::shown(entry.key));
+            let finding = Diagnostic::error("unknown-field", entry.key_at, message);
+            context.findings.push(finding.help("did you mean `x-tollgate`?"));
+        }
+    }
     draft.root = extension(root, &Where::Root, &mut draft, context);
     tags(root, &mut draft, context);
     let (schemes, names) = schemes(root, context);
@@ -55,6 +62,7 @@ pub(crate) fn read<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Dra
             "this document has no `paths`: it names no operation",
         );
         context.findings.push(finding);
+        stray_limits(root, context);
         return Some(draft);
     };
     let paths = context.map(paths, "`paths`")?;
@@ -125,6 +133,11 @@ fn extension<'t>(
 }
 
 fn looks_like_extension(key: &str) -> bool {
+    // Nearly every key of a document is asked; one of the two words is right in nearly every slip.
+    let has = |word: &[u8]| key.as_bytes().windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
+    if !has(b"rate") && !has(b"limit") {
+        return false;
+    }
     let plain: String = key.to_ascii_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
     let near = suggest::distance(&plain, "xratelimit") <= 2;
     near && (key.starts_with("x-") || key.starts_with("X-") || plain == "ratelimit" || plain == "xratelimit")
@@ -133,7 +146,7 @@ fn looks_like_extension(key: &str) -> bool {
 fn tags<'t>(root: Value<'t>, draft: &mut Draft, context: &mut Context<'t>) {
     for tag in root.get("tags").into_iter().flat_map(Value::items) {
         let Some(name) = tag.get("name").and_then(Value::text) else { continue };
-        if let Some(other) = draft.tags.iter().find(|other| other.name == name) {
+        if let Some(other) = draft.tag(name) {
             let message = format!("the tag `{}` stands here a second time", crate::text::shown(name));
             let finding = Diagnostic::error("repeated-tag", tag.place(), message);
             let finding = finding.also(other.place, "here it stands first");
@@ -146,7 +159,7 @@ fn tags<'t>(root: Value<'t>, draft: &mut Draft, context: &mut Context<'t>) {
         let reviewers =
             tag.get("x-reviewers").map(|value| context.texts(value, "x-reviewers", NAME_CHARS_MAX));
         let reviewers = reviewers.unwrap_or_default().into_iter().map(|(name, _)| name.to_owned()).collect();
-        draft.tags.push(Tag { name: name.into(), place: tag.place(), limits, owner, reviewers });
+        draft.add_tag(Tag { name: name.into(), place: tag.place(), limits, owner, reviewers });
     }
 }
 
@@ -178,44 +191,71 @@ fn schemes<'t>(root: Value<'t>, context: &mut Context<'t>) -> (HashMap<String, K
     (places, names)
 }
 
-/// The schemes that a map's `security` asks for.
-fn required(map: Value<'_>) -> Option<Vec<String>> {
-    let security = map.get("security")?;
-    Some(security.items().flat_map(Value::entries).map(|entry| entry.key.to_owned()).collect())
+/// The schemes that a map's `security` asks for: one of these alternatives, all schemes of it.
+fn required(map: Value<'_>) -> Option<Vec<Vec<String>>> {
+    let alternatives = map.get("security")?.items();
+    let schemes = |one: Value<'_>| one.entries().map(|entry| entry.key.to_owned()).collect();
+    Some(alternatives.map(schemes).collect())
 }
 
 impl Whole {
     /// Where the API key of an operation stands: where its own schemes say, else where any scheme of the document says.
-    fn places(&self, own: Option<&[String]>) -> Vec<KeyPlace> {
+    fn places(&self, own: Option<&[Vec<String>]>) -> Vec<KeyPlace> {
         let asked = own.unwrap_or(&self.security);
-        let of = |names: &[String]| -> Vec<KeyPlace> {
-            let mut places: Vec<KeyPlace> = Vec::new();
-            for place in names.iter().filter_map(|name| self.schemes.get(name)) {
-                if !places.contains(place) {
-                    places.push(place.clone());
+        let mut places: Vec<KeyPlace> = Vec::new();
+        let mut add = |place: KeyPlace| {
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        };
+        for alternative in asked {
+            let mut known: Vec<_> =
+                alternative.iter().filter_map(|name| self.schemes.get(name)).cloned().collect();
+            match known.len() {
+                0 => {}
+                1 => known.into_iter().for_each(&mut add),
+                _ => {
+                    known.dedup();
+                    add(KeyPlace::Together(known));
                 }
             }
-            places
-        };
-        let places = of(asked);
-        if places.is_empty() { of(&self.names) } else { places }
+        }
+        if places.is_empty() {
+            let all = self.names.iter().filter_map(|name| self.schemes.get(name));
+            for place in all.cloned() {
+                if !places.contains(&place) {
+                    places.push(place);
+                }
+            }
+        }
+        places
     }
 }
 
 fn path_item<'t>(path: Entry<'t>, whole: &Whole, draft: &mut Draft, context: &mut Context<'t>) {
-    let beside = path.value;
-    let Some(item) = context.resolve(beside) else { return };
+    let Some(trail) = context.trail(path.value) else { return };
     let what = format!("the path `{}`", crate::text::shown(path.key));
-    let Some(item) = context.map(item, &what) else { return };
     let at = Where::Path(path.key.to_owned());
     // What stands beside a $ref is nearer than what it leads to.
-    let mut limits = extension(beside, &at, draft, context);
-    if limits.is_none() && (beside.tree.file, beside.id) != (item.tree.file, item.id) {
-        limits = extension(item, &at, draft, context);
+    let (mut limits, mut bases) = (None, None);
+    for (step, item) in trail.iter().enumerate() {
+        let Some(item) = context.map(*item, &what) else { return };
+        if step > 0 {
+            context.reached.push(item.place());
+        }
+        match (&limits, item.get(EXTENSION)) {
+            (None, _) => limits = extension(item, &at, draft, context),
+            // Another step is nearer.
+            (Some(_), Some(farther)) => {
+                context.used.insert((farther.tree.file, farther.id));
+            }
+            (Some(_), None) => {}
+        }
+        let here = servers::base_paths(item, context);
+        bases = bases.or(here);
     }
-    let bases = servers::base_paths(item, context).unwrap_or_else(|| whole.bases.clone());
-    let from_ref = item.entries().filter(|_| (beside.tree.file, beside.id) != (item.tree.file, item.id));
-    for entry in beside.entries().chain(from_ref) {
+    let bases = bases.unwrap_or_else(|| whole.bases.clone());
+    for entry in trail.iter().flat_map(|item| item.entries()) {
         if METHODS.contains(&entry.key) {
             operation(entry, (path.key, path.key_at), &limits, (whole, &bases), draft, context);
         } else if METHODS.contains(&entry.key.to_ascii_lowercase().as_str()) {
@@ -239,8 +279,16 @@ fn operation<'t>(
     let place = Place { end: entry.key_at.end, ..entry.key_at };
     let what = format!("the operation {method} {}", crate::text::shown(template));
     let Some(map) = context.map(entry.value, &what) else { return };
+    if let Some(reference) = map.entry("$ref") {
+        let finding = Diagnostic::error("operation-ref", reference.key_at, "an operation cannot be a $ref");
+        context.findings.push(finding.help("OpenAPI has $ref for path items: refer to the whole path"));
+    }
     let own = extension(map, &Where::Operation(format!("{method} {template}")), draft, context);
-    let tags = map.get("tags").into_iter().flat_map(Value::items);
+    let tags = map.get("tags");
+    if let Some(tags) = tags.filter(|tags| !tags.is_list()) {
+        context.error("type", tags.place(), format!("`tags` has to be a list, and this is {}", tags.what()));
+    }
+    let tags = tags.into_iter().flat_map(Value::items);
     let tags = tags.filter_map(|tag| Some((tag.text()?.to_owned(), tag.place()))).collect();
     let bases = servers::base_paths(map, context).unwrap_or_else(|| bases.to_vec());
     draft.operations.push(Operation {
@@ -260,15 +308,29 @@ fn operation<'t>(
     });
 }
 
-/// Points at every `x-rate-limit` that stands where nobody reads it: silence would be "not limited".
+/// Points at every `x-rate-limit` that stands where nobody reads it: silence would be "not limited". In other files, only
+/// what was referred to is looked through.
 fn stray_limits<'t>(root: Value<'t>, context: &mut Context<'t>) {
-    let tree = root.tree;
-    for (key, value) in &tree.entries {
-        let key = Value { tree, id: *key };
-        if key.text() != Some(EXTENSION) || context.used.contains(&(tree.file, *value)) {
-            continue;
+    let mut stray: Vec<Place> = Vec::new();
+    let mut files: Vec<_> = context.reached.iter().map(|place| place.file).chain([root.tree.file]).collect();
+    files.sort_unstable();
+    files.dedup();
+    for tree in files.iter().filter_map(|file| context.trees.trees.get(file)) {
+        for (key, value) in &tree.entries {
+            let key = Value { tree, id: *key };
+            if key.text() != Some(EXTENSION) || context.used.contains(&(tree.file, *value)) {
+                continue;
+            }
+            let at = key.place();
+            let within =
+                |place: &Place| place.file == at.file && place.start <= at.start && at.end <= place.end;
+            if tree.file == root.tree.file || context.reached.iter().any(within) {
+                stray.push(at);
+            }
         }
-        let finding = Diagnostic::error("no-effect", key.place(), "`x-rate-limit` has no effect here");
+    }
+    for place in stray {
+        let finding = Diagnostic::error("no-effect", place, "`x-rate-limit` has no effect here");
         let help = "it is read at the root, on a tag, on a path and on an operation";
         context.findings.push(finding.help(help));
     }

@@ -3,8 +3,9 @@
 use crate::context::Context;
 use crate::document::diagnostic::Diagnostic;
 use crate::document::tree::Value;
+use crate::template::{Tail, Template};
 
-/// Under so many base paths may an operation stand. More are refused.
+/// Under so many base paths may an operation stand, and so many values may a server's variables give. More are refused.
 const BASES_MAX: usize = 32;
 
 /// The base paths, without a slash at the end; at least one. `None` if nothing is said here.
@@ -22,9 +23,11 @@ pub(crate) fn base_paths<'t>(map: Value<'t>, context: &mut Context<'t>) -> Optio
             continue;
         };
         let Some(text) = context.text(url, "url", 2_000) else { continue };
-        for base in spelled_out(text, server, context) {
-            if !bases.contains(&base) {
-                bases.push(base);
+        for full in spelled_out(text, server, context) {
+            match base_of(&full) {
+                Ok(base) if bases.contains(&base) => {}
+                Ok(base) => bases.push(base),
+                Err(why) => context.error("server", url.place(), why),
             }
         }
     }
@@ -40,57 +43,84 @@ pub(crate) fn base_paths<'t>(map: Value<'t>, context: &mut Context<'t>) -> Optio
     Some(bases)
 }
 
-/// The path of a URL, with every value that its variables can have.
+/// A URL with every value that its variables can have: put in once, from left to right, and never looked at again.
 fn spelled_out<'t>(url: &str, server: Value<'t>, context: &mut Context<'t>) -> Vec<String> {
-    let path = path_of(url);
-    let mut done = vec![path.trim_end_matches('/').to_owned()];
-    // Each round puts in one variable; a name that is not known ends it.
-    while let Some((name, _)) = done.first().and_then(|first| first.split_once('{')?.1.split_once('}')) {
-        let name = name.to_owned();
-        let variable = server.get("variables").and_then(|variables| variables.get(&name));
-        let listed: Vec<_> =
-            variable.and_then(|variable| variable.get("enum")).into_iter().flat_map(Value::items).collect();
+    let mut done = vec![String::new()];
+    let mut rest = url;
+    while let Some((before, after)) = rest.split_once('{') {
+        let Some((name, after)) = after.split_once('}') else { break };
+        let variable = server.get("variables").and_then(|variables| variables.get(name));
+        let listed = variable.and_then(|variable| variable.get("enum")).into_iter().flat_map(Value::items);
         let default = variable.and_then(|variable| variable.get("default"));
-        let mut values: Vec<_> = listed.into_iter().chain(default).filter_map(Value::text).collect();
+        let mut values: Vec<_> = listed.chain(default).filter_map(Value::text).collect();
+        values.sort_unstable();
         values.dedup();
-        if values.is_empty() || done.len().saturating_mul(values.len()) > BASES_MAX.saturating_mul(2) {
-            let message = format!("the variable `{}` of this server has no value", crate::text::shown(&name));
-            let finding = Diagnostic::error("server-variable", server.place(), message);
-            context
-                .findings
-                .push(finding.help("give it a `default` under `variables`, and few enough in `enum`"));
+        let shown = crate::text::shown(name);
+        let wrong = if values.is_empty() {
+            Some((
+                format!("the variable `{shown}` of this server has no value"),
+                "give it a `default` under `variables`",
+            ))
+        } else if done.len().saturating_mul(values.len()) > BASES_MAX {
+            let message = format!("the variables of this server give more than {BASES_MAX} base paths");
+            Some((message, "list fewer values in `enum`"))
+        } else if values.iter().any(|value| value.contains(['{', '}'])) {
+            Some((
+                format!("the variable `{shown}` has a value with braces in it"),
+                "a value is text, without variables",
+            ))
+        } else {
+            None
+        };
+        if let Some((message, help)) = wrong {
+            context.findings.push(Diagnostic::error("server-variable", server.place(), message).help(help));
             return Vec::new();
         }
-        let hole = format!("{{{name}}}");
-        done = done.iter().flat_map(|text| values.iter().map(|value| text.replace(&hole, value))).collect();
-        if done.iter().any(|text| text.len() > 4_000) {
-            return Vec::new();
-        }
+        let grown =
+            done.iter().flat_map(|text| values.iter().map(move |value| format!("{text}{before}{value}")));
+        done = grown.collect();
+        rest = after;
     }
-    done.iter().map(|text| text.trim_end_matches('/').to_owned()).collect()
+    done.iter().map(|text| format!("{text}{rest}")).collect()
 }
 
-/// The path of a URL that may be relative.
-fn path_of(url: &str) -> &str {
-    let after_scheme = match url.split_once("://") {
-        Some((_, rest)) => rest.find('/').map_or("", |at| rest.get(at..).unwrap_or("")),
+/// The path of a URL, which may be relative to the host; without a slash at the end.
+fn base_of(url: &str) -> Result<String, String> {
+    let after_scheme = url.split_once("://").map_or_else(|| url.strip_prefix("//"), |(_, rest)| Some(rest));
+    let path = match after_scheme {
+        Some(rest) => rest.find('/').map_or("", |at| rest.get(at..).unwrap_or("")),
         None => url,
     };
-    let end = after_scheme.find(['?', '#']).unwrap_or(after_scheme.len());
-    let path = after_scheme.get(..end).unwrap_or("");
-    if path.starts_with('/') { path } else { "" }
+    let end = path.find(['?', '#']).unwrap_or(path.len());
+    let path = path.get(..end).unwrap_or("").trim_end_matches('/');
+    if path.is_empty() {
+        return Ok(String::new());
+    }
+    if !path.starts_with('/') {
+        let shown = crate::text::shown(path);
+        return Err(format!(
+            "`{shown}` is relative to a place that is not known here: begin it with a slash"
+        ));
+    }
+    Template::parse(path, Tail::Refused).map_err(|error| format!("this is no base path: {error}"))?;
+    Ok(path.to_owned())
 }
 
 #[test]
 fn the_path_of_a_url() {
-    for (url, path) in [
-        ("https://api.example.org/v1", "/v1"),
-        ("https://api.example.org", ""),
-        ("/v2/", "/v2/"),
-        ("https://{host}/a/{b}?c#d", "/a/{b}"),
-        ("", ""),
-        ("v1", ""),
-    ] {
-        assert_eq!(path_of(url), path, "{url}");
+    let table = [
+        ("https://api.example.org/v1", Some("/v1")),
+        ("https://api.example.org", Some("")),
+        ("//api.example.org/v1/", Some("/v1")),
+        ("/v2/", Some("/v2")),
+        ("/", Some("")),
+        ("https://x/a/b?c#d", Some("/a/b")),
+        ("", Some("")),
+        ("v1", None),
+        ("/a//b", None),
+        ("/{x", None),
+    ];
+    for (url, path) in table {
+        assert_eq!(base_of(url).ok().as_deref(), path, "{url}");
     }
 }

@@ -13,7 +13,7 @@ use crate::fields::{ADDRESSES, JWT, NAME_CHARS_MAX, PATH_CHARS_MAX, PROXIES, TIE
 use crate::model::{JwtSettings, KeyPlace, TierFrom, Unmatched};
 use crate::quantity::{duration, whole};
 use crate::reading::identity::{header, key_place};
-use crate::trusted::{ForwardHeader, TrustedProxies, parse_cidr};
+use crate::trusted::{ForwardHeader, HOPS_MAX, TrustedProxies, parse_cidr};
 
 /// How many times the limit a wide IPv6 prefix has, when nothing is said.
 const WIDE_MULTIPLE: u64 = 16;
@@ -29,6 +29,8 @@ pub struct Settings {
     pub api_key: Vec<KeyPlace>,
     /// From where a tier is known.
     pub tier_from: Option<TierFrom>,
+    /// Where that is written.
+    pub tier_from_at: Option<Place>,
     /// Every tier there is, if they are listed.
     pub tier_names: Vec<String>,
     /// The tier of those of whom nothing else is known.
@@ -51,6 +53,7 @@ impl Default for Settings {
             consumers: None,
             api_key: Vec::new(),
             tier_from: None,
+            tier_from_at: None,
             tier_names: Vec::new(),
             tier_default: None,
             jwt: None,
@@ -96,6 +99,7 @@ fn tiers<'t>(map: Value<'t>, settings: &mut Settings, context: &mut Context<'t>)
     let Some(tiers) = context.map(value, "`tiers`") else { return };
     context.unknown_fields(tiers, &[TIERS], "`tiers`");
     if let Some(from) = tiers.get("from") {
+        settings.tier_from_at = Some(from.place());
         settings.tier_from = context.parsed(from, "from", |text| match text.split_once(':') {
             None if text == "consumers" => Ok(TierFrom::Consumers),
             Some(("jwt", claim)) if !claim.is_empty() => Ok(TierFrom::Jwt(claim.into())),
@@ -161,8 +165,12 @@ fn proxies<'t>(value: Value<'t>, context: &mut Context<'t>) -> Option<TrustedPro
             TrustedProxies::networks(&cidrs, header)
         }
         (None, Some(hops)) => {
-            let count = context.parsed(hops, "hops", whole)?;
-            TrustedProxies::hops(u8::try_from(count).unwrap_or(u8::MAX), header)
+            let most = u64::from(HOPS_MAX);
+            let count = context.parsed(hops, "hops", |text| match whole(text)? {
+                count if count <= most => Ok(u8::try_from(count).unwrap_or(u8::MAX)),
+                _ => Err(format!("is more than the {most} hops that are looked at")),
+            })?;
+            TrustedProxies::hops(count, header)
         }
         _ => Err("`trusted_proxies` needs either `networks` or `hops`, and not both".to_owned()),
     };
@@ -172,14 +180,18 @@ fn proxies<'t>(value: Value<'t>, context: &mut Context<'t>) -> Option<TrustedPro
 fn addresses<'t>(value: Value<'t>, settings: &mut Settings, context: &mut Context<'t>) {
     let Some(map) = context.map(value, "`addresses`") else { return };
     context.unknown_fields(map, &[ADDRESSES], "`addresses`");
-    let mut number = |field: &str| map.get(field).and_then(|value| context.parsed(value, field, whole));
-    let bits = |number: Option<u64>, default: u8| {
-        number.map_or(default, |bits| u8::try_from(bits).unwrap_or(u8::MAX))
+    let mut bits = |field: &str| {
+        let most = |text: &str| match whole(text)? {
+            bits @ 0..=128 => Ok(u8::try_from(bits).unwrap_or(u8::MAX)),
+            _ => Err("is more bits than an address has".to_owned()),
+        };
+        map.get(field).and_then(|value| context.parsed(value, field, most))
     };
-    let ipv4 = bits(number("ipv4_prefix"), settings.prefixes.ipv4());
-    let ipv6 = bits(number("ipv6_prefix"), settings.prefixes.ipv6());
-    let wide = number("ipv6_wide_prefix").map(|wide| bits(Some(wide), 0));
-    let multiple = number("ipv6_wide_multiple");
+    let ipv4 = bits("ipv4_prefix").unwrap_or(settings.prefixes.ipv4());
+    let ipv6 = bits("ipv6_prefix").unwrap_or(settings.prefixes.ipv6());
+    let wide = bits("ipv6_wide_prefix");
+    let multiple = map.get("ipv6_wide_multiple");
+    let multiple = multiple.and_then(|value| context.parsed(value, "ipv6_wide_multiple", whole));
     match Prefixes::new(ipv4, ipv6, wide) {
         Ok(prefixes) => settings.prefixes = prefixes,
         Err(error) => context.error("addresses", map.place(), error.to_string()),

@@ -106,5 +106,5 @@ pub(super) fn cost() -> Value {
     };
     let mut map = types::object(&[COST]);
     map.insert("oneOf".into(), kinds.into_iter().map(one_kind).collect());
-    json!({ "anyOf": [{ "type": "integer", "minimum": 0, "maximum": u64::MAX }, map] })
+    json!({ "anyOf": [{ "type": "integer", "minimum": 1, "maximum": u64::MAX }, map] })
 }

@@ -85,3 +85,28 @@ fn a_document_cut_anywhere_is_no_reason_to_panic() {
         let _ = Policy::parse("cut.yaml", &text[..end]).map_err(|refused| refused.to_string());
     }
 }
+
+/// Many tags, many references into one map, many unknown fields: each takes time in proportion to the document.
+#[test]
+fn what_is_looked_up_often_is_looked_up_fast() {
+    let mut tags = openapi("tags:\n");
+    for tag in 0..60_000 {
+        tags.push_str(&format!("  - {{ name: t{tag} }}\n"));
+    }
+    tags.push_str("paths: { /a: { get: { tags: [t7] } } }\n");
+    assert_eq!(policy(&tags).operations().len(), 1);
+
+    let mut references = openapi("paths:\n");
+    let mut items = String::from("components:\n  pathItems:\n");
+    for item in 0..40_000 {
+        references.push_str(&format!("  /p{item}: {{ $ref: '#/components/pathItems/i{item}' }}\n"));
+        items.push_str(&format!("    i{item}: {{ get: {{}} }}\n"));
+    }
+    assert_eq!(policy(&format!("{references}{items}")).operations().len(), 40_000);
+
+    let mut unknown = openapi("paths: {}\nx-rate-limit:\n");
+    for field in 0..200_000 {
+        unknown.push_str(&format!("  field{field}: 1\n"));
+    }
+    assert_eq!(codes(&unknown), ["unknown-field"]);
+}

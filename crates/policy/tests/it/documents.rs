@@ -105,7 +105,7 @@ paths:
             "GET /tag (tag): tag dear",
             "PUT /tag (off): ",
             "GET /path (path): /path",
-            "PUT /path (operation): fast, PUT /path, PUT /path #2",
+            "PUT /path (operation): fast, PUT /path (fixed_window), PUT /path (fixed_window) #2",
             "POST /path (off): ",
         ]
     );
@@ -153,7 +153,7 @@ paths:
 fn references_are_followed_into_other_files_and_servers_give_base_paths() {
     let main = openapi(
         "
-servers: [{ url: 'https://api.example.org/v1/' }, { url: '/{stage}/v1', variables: { stage: { default: live, enum: [live, test] } } }]
+servers: [{ url: 'https://api.example.org/v1/' }, { url: '/{stage}/v1', variables: { stage: { default: live, enum: [live, test] } } }, { url: 'https://h.example.org{base}', variables: { base: { default: /late } } }]
 paths:
   /a: { $ref: 'parts/a.yaml#/items/0' }
   /b: { servers: [{ url: / }], get: {}, put: { servers: [{ url: 'https://x/only' }] } }
@@ -165,7 +165,7 @@ paths:
     let policy = files(&[("api/main.yaml", &main), ("api/parts/a.yaml", part), ("api/common.json", common)]);
     let policy = policy.unwrap_or_else(|refused| panic!("{refused}"));
     let met = |request: &str| asked(request).operation(&policy);
-    for path in ["/v1/a", "/live/v1/a", "/test/v1/a"] {
+    for path in ["/v1/a", "/live/v1/a", "/test/v1/a", "/late/a"] {
         assert_eq!(met(&format!("GET {path}")), "GET /v1/a", "{path}");
     }
     for (request, operation) in [("GET /b", "GET /b"), ("PUT /only/b", "PUT /only/b")] {
@@ -179,6 +179,61 @@ paths:
         );
     }
     assert_eq!(policy.sources().locate(policy.limits()[0].place), "api/common.json:1:34");
+}
+
+/// A chain of references: limits, operations and servers may stand at every step of it, and the nearest count.
+#[test]
+fn every_step_of_a_chain_of_references_is_read() {
+    let main = openapi("paths:\n  /a: { $ref: 'o.yaml#/one', servers: [{ url: /v9 }] }\n");
+    let other = "
+one: { $ref: '#/two', x-rate-limit: { algorithm: gcra, capacity: 7, refill_rate: 1 }, post: {} }
+two: { get: {}, x-rate-limit: { algorithm: gcra, capacity: 8, refill_rate: 1 } }
+";
+    let policy = files(&[("m.yaml", &main), ("o.yaml", other)]).unwrap_or_else(|refused| panic!("{refused}"));
+    for request in ["GET /v9/a", "POST /v9/a"] {
+        assert!(asked(request).lines(&policy).join("").contains("(7 at once"), "{request}");
+    }
+}
+
+#[test]
+fn what_a_native_file_says_holds_for_the_documents_that_it_names() {
+    let native = "
+tollgate: 1
+openapi: [a.yaml]
+unmatched: forward
+rate_limit: { algorithm: gcra, capacity: 9, refill_rate: 1 }
+tags: { dear: { rate_limit: { algorithm: gcra, capacity: 2, refill_rate: 1 } } }
+";
+    let document = openapi("paths: { /a: { get: {} }, /b: { get: { tags: [dear] } } }");
+    let numbers = |native: &str, document: &str, request: &str| {
+        let policy =
+            files(&[("t.yaml", native), ("a.yaml", document)]).unwrap_or_else(|refused| panic!("{refused}"));
+        asked(request).lines(&policy).join("; ")
+    };
+    assert!(numbers(native, &document, "GET /a").starts_with("default: address 203.0.113.9 x1 (9 at once"));
+    assert!(numbers(native, &document, "GET /b").starts_with("tag dear: address 203.0.113.9 x1 (2 at once"));
+    assert!(numbers(native, &document, "GET /c").contains("(9 at once"));
+    // And where only a document has a default, it is what limits the rest, by the document's own keys.
+    let bare = "tollgate: 1\nopenapi: [a.yaml]\nunmatched: forward\n";
+    let own = openapi(
+        "
+x-rate-limit: { algorithm: gcra, capacity: 4, refill_rate: 1 }
+components: { securitySchemes: { k: { type: apiKey, in: query, name: key } } }
+paths: {}
+",
+    );
+    let said = numbers(bare, &own, "GET /c?key=k");
+    assert!(said.starts_with("Test: default: api-key #") && said.contains("(4 at once"), "{said}");
+}
+
+#[test]
+fn equal_limits_of_one_name_are_one_also_with_tiers() {
+    let limit =
+        "{ name: x, algorithm: gcra, capacity: 1, refill_rate: 1, tier_overrides: { p: { capacity: 2 } } }";
+    let paths = format!(
+        "paths: {{ /a: {{ get: {{ x-rate-limit: {limit} }} }}, /b: {{ get: {{ x-rate-limit: {limit} }} }} }}"
+    );
+    assert_eq!(policy(&openapi(&paths)).limits().len(), 1);
 }
 
 #[test]
@@ -261,7 +316,7 @@ routes:
             "HEAD /files/{rest*} (root): default",
             "* /search (tag): tag dear",
             "* /search (off): ",
-            "* /search (operation): * /search (4)",
+            "* /search (operation): * /search (host *.example.org)",
             "POST /reports/generate (operation): Reports: POST /reports/generate",
             "GET /status (operation): Reports: GET /status",
         ]
@@ -269,10 +324,13 @@ routes:
     assert_eq!(policy.limits()[1].owner.as_deref(), Some("@search"));
     let lines = |request| asked(request).lines(&policy).join("; ");
     assert_eq!(lines("GET /files/a/b"), "default: address 203.0.113.9 x1 (9 at once, then 1 per second)");
-    assert!(lines("PUT /search Host: a.b.example.org").starts_with("* /search (4): "));
+    assert!(lines("PUT /search Host: a.b.example.org").starts_with("* /search (host *.example.org): "));
     assert!(lines("PUT /search Host: example.org").starts_with("tag dear: "));
     assert_eq!(lines("PUT /search X-Internal: yes"), "");
     // The host goes before headers.
-    assert!(lines("PUT /search X-Internal: yes | Host: a.example.org").starts_with("* /search (4): "));
+    assert!(
+        lines("PUT /search X-Internal: yes | Host: a.example.org")
+            .starts_with("* /search (host *.example.org): ")
+    );
     assert!(lines("GET /unknown").starts_with("default: "));
 }

@@ -81,6 +81,48 @@ fn every_trick_with_a_path_meets_the_same_limit_or_is_refused() {
     }
 }
 
+/// The traps of letters F9 and F13, and of routes that are told apart by more than their path.
+#[test]
+fn no_request_chooses_the_looser_of_two_routes() {
+    let limit =
+        |capacity: u32| format!("rate_limit: {{ algorithm: gcra, capacity: {capacity}, refill_rate: 1 }}");
+    let text = format!(
+        "
+tollgate: 1
+routes:
+  - {{ path: /files/big, methods: [GET], {} }}
+  - {{ path: '/files/{{rest*}}', {} }}
+  - {{ path: /mode, headers: {{ X-Mode: full }}, {} }}
+  - {{ path: /mode, {} }}
+",
+        limit(1),
+        limit(1000),
+        limit(2),
+        limit(2000)
+    );
+    let policy = policy(&text);
+    let numbers = |request: &str| asked(request).lines(&policy).join("; ");
+    for request in
+        ["GET /files/big", "HEAD /files/big", "GET /files/BIG", "GET /files/big/", "GET /files/big;x"]
+    {
+        assert!(numbers(request).contains("(1 at once"), "{request}: {}", numbers(request));
+    }
+    assert!(numbers("GET /files/other").contains("(1000 at once"));
+    assert!(numbers("DELETE /files/big").contains("(1000 at once"));
+    assert!(numbers("GET /mode X-Mode: full").contains("(2 at once"));
+    assert!(numbers("GET /mode").contains("(2000 at once"));
+    assert_eq!(
+        numbers("GET /mode X-Mode: full | X-Mode: full"),
+        "the header x-mode is there twice: send it once"
+    );
+    let hosts = "the request names two hosts: send one";
+    assert_eq!(numbers("GET http://a.example.org/mode Host: b.example.org"), hosts);
+    assert!(numbers("GET http://a.example.org/mode Host: A.example.org.").contains("(2000 at once"));
+    // A browser's question is not an operation's business, whatever methods it takes.
+    let asked_first = "OPTIONS /mode Origin: https://x | Access-Control-Request-Method: GET";
+    assert_eq!(asked(asked_first).operation(&policy), "Preflight");
+}
+
 /// Where everything is forwarded, a lenient server behind the gateway must not be a way around a limit.
 #[test]
 fn what_is_forwarded_unmatched_has_the_limits_of_what_it_could_mean() {
@@ -186,6 +228,38 @@ paths:
     assert!(keys(&policy, "PUT /a?key=k Cookie: sid=k").contains("there twice"));
 }
 
+/// Schemes that a document asks for at once are one key together; alternatives are not.
+#[test]
+fn keys_that_are_asked_for_at_once_are_one() {
+    let policy = policy(&openapi(
+        "
+components:
+  securitySchemes:
+    id: { type: apiKey, in: header, name: app-id }
+    key: { type: apiKey, in: header, name: app-key }
+security: [{ id: [], key: [] }]
+x-rate-limit: { algorithm: gcra, capacity: 5, refill_rate: 1, name: l }
+paths: { /a: { get: {} } }
+",
+    ));
+    let both = keys(&policy, "GET /a app-id: i | app-key: k");
+    assert_eq!(both.matches("api-key #").count(), 2, "{both}");
+    assert_ne!(both, keys(&policy, "GET /a app-id: k | app-key: i"));
+    assert_eq!(keys(&policy, "GET /a app-id: i"), "l: address 203.0.113.9");
+}
+
+/// A trial must not change an answer.
+#[test]
+fn a_limit_in_the_shadow_never_refuses_a_request_as_wrong() {
+    let shadow =
+        with("mode: shadow, missing_key: reject, consumer_key: api_key, cost: { header: X-Items, max: 5 }");
+    for request in ["GET /a", "GET /a X-Items: many", "GET /a X-API-Key: k | X-API-Key: l"] {
+        let lines = asked(request).lines(&shadow);
+        assert!(lines.len() == 1 && lines[0].starts_with("l: address 203.0.113.9 x"), "{request}: {lines:?}");
+    }
+    assert!(asked("GET /a X-Items: many").lines(&shadow)[0].contains(" x5 "));
+}
+
 #[test]
 fn a_consumers_file_verifies_names_gives_tiers_and_overrides() {
     let native = "
@@ -199,14 +273,14 @@ routes: [{ path: /a }]
 ";
     let policy = files(&[("t.yaml", native)]).unwrap_or_else(|refused| panic!("{refused}"));
     let lines = format!(
-        "key_sha256,consumer,tier,organisation,overrides\n{ALPHA},ada,gold,maths,\n{BETA},bob,staff,,\"team: capacity=99 | keyed: none\"\n"
+        "key_sha256,consumer,tier,organisation,overrides\n{ALPHA},ada,gold,maths,\"keyed: refill_rate=1 per 10 s\"\n{BETA},bob,staff,,\"team: capacity=99 | keyed: none\"\n"
     );
     let directory = directory(&policy, &lines);
     let hits = |request: &str| asked(request).hits(&policy, Some(&directory)).expect("it is right").1;
     assert_eq!(
         hits("GET /a X-API-Key: alpha"),
         [
-            "keyed: consumer ada x1 (50 at once, then 1 per second)",
+            "keyed: consumer ada x1 (50 at once, then 1 per 10 s)",
             "team: organisation maths x1 (9 at once, then 1 per second)"
         ]
     );
@@ -252,9 +326,10 @@ fn costs_are_checked_before_anything_is_charged() {
     let cost = |value: &str| asked(&format!("GET /a{value}")).lines(&policy).join("; ");
     assert!(cost("").contains(" x2 "));
     assert!(cost(" X-Cost: 4").contains(" x4 "));
-    assert!(cost(" X-Cost: 0").contains(" x0 "));
-    let wrong = "the cost for the limit `l` has to be a whole number of at most 4";
-    for value in ["5", "-1", "nan", "1e3", "0x1", "1.5", "+1", "", "18446744073709551616", "1 | X-Cost: 1"] {
+    let wrong = "the cost for the limit `l` has to be a whole number from 1 to 4";
+    for value in
+        ["5", "0", "-1", "nan", "1e3", "0x1", "1.5", "+1", "", "18446744073709551616", "1 | X-Cost: 1"]
+    {
         assert_eq!(cost(&format!(" X-Cost: {value}")), wrong, "{value}");
     }
     let policy = with("cost: { operations: json_array, max: 40, max_body: 1 KiB }");
@@ -269,8 +344,10 @@ fn a_ceiling_per_address_and_a_wide_prefix_are_charged_beside() {
     let policy = with("address_ceiling: 10");
     let lines = asked("GET /a X-API-Key: k").lines(&policy);
     assert_eq!(lines.len(), 2);
-    assert_eq!(lines[1], "l: address 203.0.113.9 x1 (50 at once, then 10 per second)");
-    assert_eq!(asked("GET /a").lines(&policy).len(), 1, "an address needs no ceiling for itself");
+    let ceiling = "l: limit ceiling + address 203.0.113.9 x1 (50 at once, then 10 per second)";
+    assert_eq!(lines[1], ceiling);
+    // Without a key it counts towards the same.
+    assert_eq!(asked("GET /a").lines(&policy)[1], ceiling);
 
     let wide = files(&[(
         "t.yaml",
@@ -286,7 +363,7 @@ routes: [{ path: /a }]
     assert_eq!(
         from("2001:db8:1:2::3"),
         "l: address 2001:db8:1:2::/64 x1 (5 at once, then 1 per second); \
-         l: wide address 2001:db8:1::/48 x1 (20 at once, then 4 per second)"
+         l: limit wide + wide address 2001:db8:1::/48 x1 (20 at once, then 4 per second)"
     );
     let one = "l: address 203.0.113.9 x1 (5 at once, then 1 per second)";
     for peer in ["203.0.113.9", "::ffff:203.0.113.9", "::ffff:cb00:7109"] {
@@ -313,6 +390,37 @@ routes: [{ path: /a }]
         asked(spoofed).from("10.1.2.3").lines(&policy),
         ["l: address 198.51.100.7 x1 (50 at once, then 1 per second)"]
     );
+}
+
+/// A ceiling holds for a wide prefix as well, and its keys are nobody else's.
+#[test]
+fn a_ceiling_has_a_wide_budget_and_keys_of_its_own() {
+    let text = "
+tollgate: 1
+addresses: { ipv6_wide_prefix: 48, ipv6_wide_multiple: 2 }
+rate_limit: { name: l, algorithm: gcra, capacity: 5, refill_rate: 1, address_ceiling: 3 }
+routes: [{ path: /a }]
+";
+    let policy = files(&[("t.yaml", text)]).unwrap_or_else(|refused| panic!("{refused}"));
+    let lines = asked("GET /a X-API-Key: k").from("2001:db8:1:2::3").lines(&policy);
+    assert_eq!(
+        lines[1..],
+        [
+            "l: limit ceiling + address 2001:db8:1:2::/64 x1 (15 at once, then 3 per second)",
+            "l: limit wide ceiling + wide address 2001:db8:1::/48 x1 (30 at once, then 6 per second)",
+        ]
+    );
+}
+
+#[test]
+fn routes_that_differ_in_more_than_their_path_have_budgets_of_their_own() {
+    let text = "
+tollgate: 1
+rate_limit: { algorithm: gcra, capacity: 5, refill_rate: 1, counted: per_operation }
+routes: [{ name: a, path: /s, host: a.example.org }, { name: b, path: /s, host: b.example.org }]
+";
+    let policy = files(&[("t.yaml", text)]).unwrap_or_else(|refused| panic!("{refused}"));
+    assert_ne!(keys(&policy, "GET /s Host: a.example.org"), keys(&policy, "GET /s Host: b.example.org"));
 }
 
 #[test]

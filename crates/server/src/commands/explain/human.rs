@@ -131,6 +131,7 @@ fn charged(charged: &Charged, algorithm: &str, out: &mut dyn Write) -> io::Resul
         Budget::Own => {}
         Budget::AddressCeiling => line("besides", "a ceiling for the address, whatever keys it shows", out)?,
         Budget::WideAddress => line("besides", "a wider budget for the network around the address", out)?,
+        Budget::WideCeiling => line("besides", "a ceiling for the network around the address", out)?,
     }
     let whose = charged.numbers_of.as_ref().map_or_else(String::new, |of| format!(", for {of}"));
     line("allows", &format!("{} ({algorithm}){whose}", charged.numbers), out)?;

@@ -87,6 +87,7 @@ fn charged(charged: &Charged) -> Value {
         Budget::Own => "own",
         Budget::AddressCeiling => "address_ceiling",
         Budget::WideAddress => "wide_address",
+        Budget::WideCeiling => "wide_ceiling",
     };
     json!({
         "budget": budget,
