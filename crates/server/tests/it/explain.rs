@@ -42,6 +42,9 @@ fn where_the_key_was_looked_for_is_told() {
     check("explain-keys-none", &["explain", keys, "GET /all"]);
     check("explain-keys-query", &["explain", keys, "GET /all?key=a"]);
     check("explain-keys-joined", &["explain", keys, "GET /all", "-H", "X-User: u", "-H", "Cookie: s=1"]);
+    // Two that are asked for at once.
+    check("explain-keys-half", &["explain", keys, "POST /all?key=a"]);
+    check("explain-keys-both", &["explain", keys, "POST /all?key=a", "-H", "X-Key: b"]);
     // A key that is nobody's is no key where consumers are known.
     check("explain-keys-unknown", &["explain", GATEWAY, "POST /reports", "-H", "X-API-Key: nobody"]);
 }

@@ -134,6 +134,11 @@ fn found(place: &KeyPlace, case: &Case<'_>) -> State {
         KeyPlace::Header(name) => header::find(case.facts.headers, name),
         KeyPlace::Cookie(name) => cookie::find(case.facts.headers, name),
         KeyPlace::Query(name) => query::find(case.facts.query.unwrap_or(""), name, &mut room),
+        KeyPlace::Together(places) => {
+            // The first that is not there once decides, as it does for the policy.
+            let mut states = places.iter().map(|place| found(place, case));
+            return states.find(|state| !matches!(state, State::One)).unwrap_or(State::One);
+        }
     };
     match found {
         Found::Missing | Found::Empty => State::Missing,
@@ -175,6 +180,7 @@ fn name(place: &KeyPlace) -> String {
         KeyPlace::Header(name) => titled(name),
         KeyPlace::Query(name) => format!("query parameter {}", shown(name)),
         KeyPlace::Cookie(name) => format!("cookie {}", shown(name)),
+        KeyPlace::Together(places) => places.iter().map(name).collect::<Vec<_>>().join(" with "),
     }
 }
 
