@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use tollgate_core::{Micros, Retry};
+use tollgate_policy::quantity::spoken;
 use tollgate_policy::scenario::{Answer, Scenario, Step};
 use tollgate_policy::{Directory, Hits, Matched, Policy, Request, Scratch};
 
@@ -155,8 +156,8 @@ fn compare(step: &Step, odd: Option<(u64, Answer)>, report: &mut StepReport) {
         differ("remaining", wanted.to_string(), number(report.last.remaining));
     }
     if let Some(wanted) = expect.retry_after {
-        let got = report.last.retry_after.map_or_else(|| "nothing".to_owned(), |wait| wait.to_string());
-        differ("retry_after", wanted.to_string(), got);
+        let got = report.last.retry_after.map_or_else(|| "nothing".to_owned(), spoken);
+        differ("retry_after", spoken(wanted), got);
     }
     if let Some(wanted) = &expect.by {
         differ("by", wanted.clone(), report.last.by.clone().unwrap_or_else(|| "nothing".to_owned()));

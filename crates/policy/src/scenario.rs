@@ -10,13 +10,18 @@ use crate::context::{Context, Trees, beside};
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::read;
 use crate::document::sources::{Place, Source, Sources};
+use crate::document::suggest::nearest;
 use crate::document::tree::Value;
 use crate::fields::{EXPECT, NAME_CHARS_MAX, PATH_CHARS_MAX, SCENARIO, SCENARIOS, STEP};
+use crate::policy::Policy;
 use crate::quantity::{date_time, duration, whole};
 use crate::reading::identity::header;
+use crate::text::shown;
 
 /// So often may a step be repeated. More is refused.
 pub const TIMES_MAX: u64 = 1_000_000;
+/// So many names are listed when none is near the one that is wrong. The rest is `…`.
+const SUGGESTED_MAX: usize = 10;
 /// From where requests come when a step does not say.
 const FROM: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 
@@ -61,6 +66,8 @@ pub struct Step {
     pub from: IpAddr,
     /// The tier, in place of the policy's own source.
     pub tier: Option<String>,
+    /// Where the tier is written.
+    pub tier_at: Option<Place>,
     /// How often.
     pub times: u64,
     /// What has to be answered.
@@ -82,6 +89,8 @@ pub struct Expect {
     pub retry_after: Option<Micros>,
     /// Which limit refused the last one.
     pub by: Option<String>,
+    /// Where that limit is named.
+    pub by_at: Option<Place>,
 }
 
 /// What a request can be answered.
@@ -131,7 +140,7 @@ impl Scenarios {
         let id = trees.sources.add(Source::new(name, text.clone().unwrap_or_default()));
         if let Err(why) = text {
             let place = Place { file: id, start: 0, end: 0 };
-            let message = format!("{} cannot be read: {why}", crate::text::shown(name));
+            let message = format!("{} cannot be read: {why}", shown(name));
             findings.push(Diagnostic::error("unreadable", place, message));
             return Err(Refused { sources: trees.sources, findings });
         }
@@ -148,8 +157,74 @@ impl Scenarios {
     }
 }
 
+impl Scenarios {
+    /// Tiers and limits that are named here and are not in the policy: an error each, with its place.
+    ///
+    /// A step of a tier that nobody has, or that waits for a limit that is not there, would test nothing.
+    #[must_use]
+    pub fn check(&self, policy: &Policy) -> Findings {
+        let mut findings = Findings::default();
+        for step in self.list.iter().flat_map(|scenario| &scenario.steps) {
+            if let (Some(tier), Some(place)) = (&step.tier, step.tier_at)
+                && let Some((message, help)) = unknown_tier(tier, policy)
+            {
+                findings.push(Diagnostic::error("unknown-tier", place, message).help(help));
+            }
+            if let (Some(name), Some(place)) = (&step.expect.by, step.expect.by_at)
+                && policy.limit_named(name).is_none()
+            {
+                let message = format!("the policy has no limit `{}`", shown(name));
+                let names = policy.limits().iter().map(|limit| limit.name.as_str());
+                let help = suggest(name, names, "its limits are", "it has no limit at all");
+                findings.push(Diagnostic::error("unknown-limit", place, message).help(help));
+            }
+        }
+        findings.sort();
+        findings
+    }
+}
+
+/// What is wrong with the name of a tier, and what to do; `None` if the policy knows it.
+///
+/// Known are the tiers that are listed. Where none are, those with numbers of their own are, and the one of everybody else.
+#[must_use]
+pub fn unknown_tier(tier: &str, policy: &Policy) -> Option<(String, String)> {
+    let settings = policy.settings();
+    let mut known: Vec<&str> = settings.tier_names.iter().map(String::as_str).collect();
+    if known.is_empty() {
+        let named = policy.limits().iter().flat_map(|limit| &limit.tiers).map(|tier| tier.tier.as_str());
+        known.extend(named.chain(settings.tier_default.as_deref()));
+        known.sort_unstable();
+        known.dedup();
+    }
+    if known.contains(&tier) {
+        return None;
+    }
+    if known.is_empty() {
+        let help = "leave it out, or name tiers under `tiers` or `tier_overrides` of the policy";
+        return Some((format!("there is no tier `{}`: no tier is known", shown(tier)), help.into()));
+    }
+    let help = suggest(tier, known, "the tiers are", "");
+    Some((format!("there is no tier `{}`", shown(tier)), help))
+}
+
+/// The name that was probably meant; or else the names there are, the first of them.
+fn suggest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>, these: &str, none: &str) -> String {
+    let known: Vec<_> = known.into_iter().collect();
+    if let Some(meant) = nearest(word, known.iter().copied()) {
+        return format!("did you mean `{}`?", shown(meant));
+    }
+    let names: Vec<_> = known.iter().take(SUGGESTED_MAX).map(|name| format!("`{}`", shown(name))).collect();
+    let more = if known.len() > names.len() { ", …" } else { "" };
+    if names.is_empty() { none.into() } else { format!("{these} {}{more}", names.join(", ")) }
+}
+
 fn whole_file<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<(String, Vec<Scenario>)> {
     let root = context.map(root, "a file of scenarios")?;
+    if let Some(other) = other_document(root) {
+        context.findings.push(other);
+        return None;
+    }
     context.unknown_fields(root, &[SCENARIOS], "a file of scenarios");
     let here = context.trees.sources.get(root.tree.file).map_or("", |source| source.name()).to_owned();
     let policy = needed(root, "policy", "a file of scenarios", context)?;
@@ -167,6 +242,23 @@ fn whole_file<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<(String,
         context.error("empty", list.place(), "there is no scenario here: nothing would be tested");
     }
     Some((policy, scenarios))
+}
+
+/// A document of another kind is told as that, and not field by field.
+fn other_document(root: Value<'_>) -> Option<Diagnostic> {
+    let has = |field: &str| root.get(field).is_some();
+    let what = match (has("scenarios"), has("openapi") || has("swagger"), has("tollgate")) {
+        (false, true, _) => "an OpenAPI document",
+        (false, false, true) => "a policy",
+        _ => return None,
+    };
+    let place = Place { end: root.place().start, ..root.place() };
+    let finding =
+        Diagnostic::error("not-scenarios", place, format!("this is {what}, and not a file of scenarios"));
+    Some(
+        finding
+            .help("name a file of scenarios: it has `policy`, with the name of this file, and `scenarios`"),
+    )
 }
 
 /// A field that has to be there.
@@ -214,6 +306,7 @@ fn step<'t>(value: Value<'t>, before: Micros, context: &mut Context<'t>) -> Opti
         return None;
     };
     let from = map.get("from").map_or(Some(FROM), |value| context.parsed(value, "from", address))?;
+    let tier_at = map.get("tier").map(Value::place);
     let tier = match map.get("tier") {
         None => None,
         Some(value) => Some(context.text(value, "tier", NAME_CHARS_MAX)?.to_owned()),
@@ -227,7 +320,7 @@ fn step<'t>(value: Value<'t>, before: Micros, context: &mut Context<'t>) -> Opti
     let headers = map.get("headers").map_or_else(HeaderMap::new, |value| headers(value, context));
     let expect = expect(needed(map, "expect", "a step", context)?, context)?;
     let (method, target) = (method.to_owned(), target.trim().to_owned());
-    Some(Step { place: value.place(), at, method, target, headers, from, tier, times, expect })
+    Some(Step { place: value.place(), at, method, target, headers, from, tier, tier_at, times, expect })
 }
 
 fn address(text: &str) -> Result<IpAddr, String> {
@@ -278,6 +371,7 @@ fn expect<'t>(value: Value<'t>, context: &mut Context<'t>) -> Option<Expect> {
     }
     if let Some(given) = value.get("by") {
         expect.by = Some(context.text(given, "by", NAME_CHARS_MAX)?.to_owned());
+        expect.by_at = Some(given.place());
     }
     if expect == Expect::default() {
         context.error("empty", value.place(), "nothing is expected here: nothing would be tested");

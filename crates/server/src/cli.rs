@@ -1,9 +1,12 @@
 //! Every flag, once: its name, its help and its default. Man pages and completions are made of it; nothing is run here.
 
+use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+
+use crate::unusable::Reader;
 
 /// How every command ends.
 const EXIT_CODES: &str = "\
@@ -17,7 +20,7 @@ Exit codes:
 #[command(name = "tollgate", version, about = "Rate limits as reviewed documents", after_help = EXIT_CODES)]
 #[command(disable_help_subcommand = true, arg_required_else_help = true)]
 pub struct Cli {
-    /// When to use colour: if standard output is a terminal and NO_COLOR is not set, or always, or never
+    /// When to use colour: if a stream is a terminal and NO_COLOR is not set, or always, or never
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
     #[arg(help = "Use colour: auto (a terminal, and no NO_COLOR), always or never")]
     pub color: Colour,
@@ -29,12 +32,32 @@ pub struct Cli {
 /// When to use colour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Colour {
-    /// If standard output is a terminal and `NO_COLOR` is not set.
+    /// If the stream is a terminal and `NO_COLOR` is not set.
     Auto,
     /// Always.
     Always,
     /// Never.
     Never,
+}
+
+impl Colour {
+    /// What arguments ask for that cannot be parsed: the message about them is asked to have no colour, too.
+    pub fn asked(args: impl IntoIterator<Item = OsString>) -> Self {
+        let mut asked = Self::Auto;
+        let mut args = args.into_iter().skip(1);
+        while let Some(argument) = args.next() {
+            let word = match argument.to_str() {
+                // What follows are no flags.
+                Some("--") => break,
+                Some("--color") => args.next(),
+                Some(flag) => flag.strip_prefix("--color=").map(OsString::from),
+                None => None,
+            };
+            let word = word.as_ref().and_then(|word| word.to_str());
+            asked = word.and_then(|word| Self::from_str(word, false).ok()).unwrap_or(asked);
+        }
+        asked
+    }
 }
 
 /// What to do.
@@ -67,6 +90,16 @@ pub enum Format {
     Json,
 }
 
+impl Format {
+    /// For whom it is.
+    pub(crate) const fn reader(self) -> Reader {
+        match self {
+            Self::Human => Reader::Person,
+            Self::Json => Reader::Program,
+        }
+    }
+}
+
 /// How `lint` prints.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum LintFormat {
@@ -84,6 +117,7 @@ const LINT_EXAMPLES: &str = "\
 Examples:
   tollgate lint openapi.yaml                         errors and advice, drawn
   tollgate lint --strict --format github api/*.yaml  in a workflow: warnings fail it, too
+  tollgate lint --strict --allow no-owner openapi.yaml
   tollgate lint --format sarif openapi.yaml > lint.sarif
   generate-openapi | tollgate lint -
 
@@ -102,6 +136,9 @@ pub struct LintArgs {
     /// Fail on warnings, too
     #[arg(long)]
     pub strict: bool,
+    /// Advice of this code is not shown and does not count; may be given several times
+    #[arg(long, value_name = "CODE")]
+    pub allow: Vec<String>,
     /// How to print what is found
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "human")]
     #[arg(help = "How to print what is found: human, json, sarif or github", hide_possible_values = true)]

@@ -30,6 +30,12 @@ impl Checked {
         let fine = self.findings.iter().all(|finding| finding.severity != Severity::Error);
         self.policy.is_some() && fine && self.more == 0 && self.in_consumers.is_empty()
     }
+
+    /// Everything that was found, with places as lines and columns.
+    pub(crate) fn all(&self) -> Vec<Finding> {
+        let in_documents = self.findings.iter().map(|finding| Finding::of(finding, &self.sources));
+        in_documents.chain(self.in_consumers.iter().cloned()).collect()
+    }
 }
 
 /// The file that an argument names, read.
@@ -105,14 +111,11 @@ fn with_consumers(policy: Policy) -> Checked {
 }
 
 fn directory(loader: Loader, policy: &Policy, file: &str) -> Result<Directory, Vec<Finding>> {
-    let wrong = |line, column, message| Finding {
-        severity: Severity::Error,
-        code: "consumers",
-        message,
-        span: Span { file: file.into(), line, column, end: None },
-        label: String::new(),
-        also: Vec::new(),
-        help: None,
+    let wrong = |line, column, text: String| {
+        let (message, help) = styled(&text);
+        let span = Span { file: file.into(), line, column, end: None };
+        let (severity, code, label, also) = (Severity::Error, "consumers", String::new(), Vec::new());
+        Finding { severity, code, message, span, label, also, help }
     };
     let consumers = loader.finish().map_err(|errors| {
         errors
@@ -122,6 +125,35 @@ fn directory(loader: Loader, policy: &Policy, file: &str) -> Result<Directory, V
     })?;
     Directory::new(consumers, policy)
         .map_err(|errors| errors.into_iter().map(|error| wrong(error.line, None, error.message)).collect())
+}
+
+/// Sentences as findings have them: what is wrong, and what to do, both without a capital and a full stop.
+fn styled(text: &str) -> (String, Option<String>) {
+    let plain = |text: &str| {
+        let mut chars = text.trim_end_matches('.').chars();
+        let first = chars.next().map(|first| first.to_ascii_lowercase());
+        first.into_iter().chain(chars).collect::<String>()
+    };
+    let ends = text.match_indices(". ").map(|(at, _)| at);
+    let is_end = |at: &usize| {
+        let after = text.get(at.saturating_add(2)..).unwrap_or_default();
+        after.starts_with(|first: char| first.is_ascii_uppercase())
+    };
+    match ends.into_iter().find(is_end).and_then(|at| text.split_at_checked(at.saturating_add(1))) {
+        Some((message, help)) => (plain(message), Some(plain(help.trim_start()))),
+        None => (plain(text), None),
+    }
+}
+
+#[test]
+fn sentences_are_styled_as_findings_are() {
+    let told = |text| styled(text);
+    assert_eq!(
+        told("It is 1.5 wrong. Say e.g. 2. Or 3."),
+        ("it is 1.5 wrong".into(), Some("say e.g. 2. Or 3".into()))
+    );
+    assert_eq!(told("there is no tier `a`"), ("there is no tier `a`".into(), None));
+    assert_eq!(told(""), (String::new(), None));
 }
 
 fn unreadable(file: &str, place: Place, why: &str) -> Diagnostic {

@@ -1,7 +1,7 @@
 //! Files, standard input and the clock: the only file that touches the world outside. What is in a file is not known here.
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -41,14 +41,37 @@ pub(crate) fn feed(name: &str, take: &mut dyn FnMut(&[u8])) -> Result<(), String
     }
 }
 
-/// Puts a text where a file is.
+/// Puts a text where a file is, whole or not at all: it is written beside it, and then takes its place and its mode.
+///
+/// A link stays one: what it leads to is written.
 pub(crate) fn write(name: &str, bytes: &[u8]) -> Result<(), String> {
-    fs::write(name, bytes).map_err(|error| format!("{name} cannot be written: {}", why(&error)))
+    replace(Path::new(name), bytes).map_err(|error| format!("{name} cannot be written: {}", why(&error)))
+}
+
+fn replace(at: &Path, bytes: &[u8]) -> io::Result<()> {
+    let at = fs::canonicalize(at)?;
+    let mode = fs::metadata(&at)?.permissions();
+    let name = at.file_name().unwrap_or_default().to_string_lossy();
+    let beside = at.with_file_name(format!(".{name}.{}", std::process::id()));
+    let written = File::create_new(&beside).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.set_permissions(mode)?;
+        file.sync_all()
+    });
+    let ended = written.and_then(|()| fs::rename(&beside, &at));
+    if ended.as_ref().is_err_and(|error| error.kind() != ErrorKind::AlreadyExists) {
+        // What is left behind is not a second failure.
+        let _ = fs::remove_file(&beside);
+    }
+    ended
 }
 
 /// Puts a text into a folder, which is made if it is not there.
 pub(crate) fn write_into(folder: &str, name: &str, bytes: &[u8]) -> Result<(), String> {
     let at = Path::new(folder);
+    if fs::metadata(at).is_ok_and(|about| !about.is_dir()) {
+        return Err(format!("{folder} is not a folder, so that {name} cannot be written: name a folder"));
+    }
     let written = fs::create_dir_all(at).and_then(|()| fs::write(at.join(name), bytes));
     written.map_err(|error| format!("{} cannot be written: {}", at.join(name).display(), why(&error)))
 }

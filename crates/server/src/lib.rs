@@ -4,6 +4,7 @@
 //! two writers, so that a test calls it without a process.
 
 pub mod cli;
+mod codes;
 pub mod commands;
 mod documents;
 pub mod draw;
@@ -11,6 +12,8 @@ mod exit;
 mod files;
 mod formats;
 mod report;
+mod table;
+mod unusable;
 
 pub use exit::Exit;
 pub use files::wall_clock;

@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use anstream::AutoStream;
+use anstream::stream::RawStream;
+use anstream::{AutoStream, ColorChoice};
 use clap::Parser;
 use tollgate_server::cli::{Cli, Colour};
 use tollgate_server::{Exit, commands, wall_clock};
@@ -11,25 +12,32 @@ use tollgate_server::{Exit, commands, wall_clock};
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return told(&error).into(),
+        Err(error) => return told(&error, Colour::asked(std::env::args_os())).into(),
     };
-    let choice = match cli.color {
-        Colour::Auto => AutoStream::choice(&io::stdout()),
-        Colour::Always => anstream::ColorChoice::Always,
-        Colour::Never => anstream::ColorChoice::Never,
-    };
-    let mut out = AutoStream::new(io::stdout().lock(), choice);
-    let mut err = AutoStream::new(io::stderr().lock(), choice);
+    // One of the two may be a terminal, and the other a file.
+    let mut out = AutoStream::new(io::stdout().lock(), choice(cli.color, &io::stdout()));
+    let mut err = AutoStream::new(io::stderr().lock(), choice(cli.color, &io::stderr()));
     commands::run(&cli.command, wall_clock(), &mut out, &mut err).into()
 }
 
+/// Whether a stream shows colours.
+fn choice(colour: Colour, stream: &impl RawStream) -> ColorChoice {
+    match colour {
+        Colour::Auto => AutoStream::choice(stream),
+        Colour::Always => ColorChoice::Always,
+        Colour::Never => ColorChoice::Never,
+    }
+}
+
 /// Help and the version go to standard output and are no error; what is wrong with the arguments goes to the other.
-fn told(error: &clap::Error) -> Exit {
+fn told(error: &clap::Error, colour: Colour) -> Exit {
     let text = error.render();
     let written = if error.use_stderr() {
-        write!(AutoStream::auto(io::stderr().lock()), "{}", text.ansi())
+        let choice = choice(colour, &io::stderr());
+        write!(AutoStream::new(io::stderr().lock(), choice), "{}", text.ansi())
     } else {
-        write!(AutoStream::auto(io::stdout().lock()), "{}", text.ansi())
+        let choice = choice(colour, &io::stdout());
+        write!(AutoStream::new(io::stdout().lock(), choice), "{}", text.ansi())
     };
     match (error.use_stderr(), written) {
         (true, _) => Exit::Usage,

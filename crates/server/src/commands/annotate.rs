@@ -4,12 +4,12 @@
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
-use tollgate_policy::{Annotated, Diagnostic, Findings, Policy, Refused, Sources, annotate_file};
+use tollgate_policy::{Annotated, Findings, Policy, Refused, Sources, annotate_file};
 
 use crate::cli::{AnnotateArgs, Format};
 use crate::documents;
 use crate::report::{counted, printable};
-use crate::{Exit, draw, files};
+use crate::{Exit, files, unusable};
 
 /// Annotates a document.
 ///
@@ -29,13 +29,14 @@ pub fn run(args: &AnnotateArgs, out: &mut dyn Write, err: &mut dyn Write) -> io:
     };
     // Consumers have no say in what operations answer, so that what is wrong with them is no reason to stop.
     let Some(policy) = &checked.policy else {
-        draw_all(&checked.findings, &checked.sources, err)?;
+        unusable::tell(&[&checked], args.format.reader(), out, err)?;
         return Ok(Exit::Findings);
     };
     let annotated = match annotated(policy) {
         Ok(annotated) => annotated,
         Err(refused) => {
-            draw_all(refused.findings.all(), &refused.sources, err)?;
+            let (findings, sources) = (refused.findings.all(), &refused.sources);
+            unusable::tell_findings(findings, sources, args.format.reader(), (out, err))?;
             return Ok(Exit::Findings);
         }
     };
@@ -70,10 +71,6 @@ fn annotated(policy: &Policy) -> Result<Annotated, Refused> {
     let nothing = || Refused { sources: Sources::default(), findings: Findings::default() };
     let (file, _) = policy.sources().iter().next().ok_or_else(nothing)?;
     annotate_file(policy, file)
-}
-
-fn draw_all(findings: &[Diagnostic], sources: &Sources, err: &mut dyn Write) -> io::Result<()> {
-    findings.iter().try_for_each(|finding| writeln!(err, "{}\n", draw::draw(finding, sources)))
 }
 
 fn data(annotated: &Annotated, sources: &Sources) -> Value {

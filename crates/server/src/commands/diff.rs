@@ -1,5 +1,6 @@
 //! `tollgate diff`: what a change of documents means for clients, and who has to agree. How it compares is not decided here.
 
+mod coloured;
 mod json;
 
 use std::io::{self, Write};
@@ -9,7 +10,8 @@ use tollgate_policy::diff::{self, Diff};
 
 use crate::cli::{DiffArgs, DiffFormat, FailOn};
 use crate::documents::{self, Checked};
-use crate::{Exit, draw, files};
+use crate::unusable::{self, Reader};
+use crate::{Exit, files};
 
 /// Compares two documents.
 ///
@@ -29,13 +31,16 @@ pub fn run(args: &DiffArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Res
             return Ok(Exit::Usage);
         }
     };
-    let (Some(before), Some(after)) = (usable(&old, err)?, usable(&new, err)?) else {
+    let (Some(before), Some(after)) = (usable(&old), usable(&new)) else {
+        let program = args.format == DiffFormat::Json;
+        let reader = if program { Reader::Program } else { Reader::Person };
+        unusable::tell(&[&old, &new], reader, out, err)?;
         writeln!(err, "tollgate: a document with errors cannot be compared")?;
         return Ok(Exit::Findings);
     };
     let diff = diff::diff(before, after);
     let text = match args.format {
-        DiffFormat::Human => diff.human(),
+        DiffFormat::Human => coloured::coloured(&diff.human()),
         DiffFormat::Json => format!("{:#}\n", json::diff(&diff)),
         DiffFormat::Markdown => diff.markdown(),
         DiffFormat::Codeowners => diff.codeowners(),
@@ -52,16 +57,7 @@ fn fails(diff: &Diff, what: FailOn) -> bool {
     })
 }
 
-/// The policy; or else its errors are drawn.
-fn usable<'a>(checked: &'a Checked, err: &mut dyn Write) -> io::Result<Option<&'a Policy>> {
-    if let Some(policy) = checked.policy.as_ref().filter(|_| checked.usable()) {
-        return Ok(Some(policy));
-    }
-    for finding in &checked.findings {
-        writeln!(err, "{}\n", draw::draw(finding, &checked.sources))?;
-    }
-    for finding in &checked.in_consumers {
-        writeln!(err, "{}", finding.line())?;
-    }
-    Ok(None)
+/// The policy, if nothing is wrong with it.
+fn usable(checked: &Checked) -> Option<&Policy> {
+    checked.policy.as_ref().filter(|_| checked.usable())
 }

@@ -5,7 +5,9 @@ mod asked;
 mod human;
 mod json;
 mod limits;
+mod looked;
 mod near;
+mod refusal;
 mod told;
 
 use std::io::{self, Write};
@@ -14,7 +16,7 @@ use tollgate_core::Micros;
 
 use crate::cli::{ExplainArgs, Format};
 use crate::documents::{self, Checked};
-use crate::{Exit, draw};
+use crate::{Exit, unusable};
 
 /// Explains a request. `now` is for the expiry of tokens, and for windows that follow the calendar.
 ///
@@ -30,7 +32,7 @@ pub fn run(args: &ExplainArgs, now: Micros, out: &mut dyn Write, err: &mut dyn W
         Err(why) => return usage(&why, err),
     };
     let Some(policy) = checked.policy.as_ref().filter(|_| checked.usable()) else {
-        return unusable(&checked, err);
+        return unusable(&checked, args.format, out, err);
     };
     if let Err(why) = asked::known_tier(args.tier.as_deref(), policy) {
         return usage(&why, err);
@@ -48,15 +50,9 @@ fn usage(why: &str, err: &mut dyn Write) -> io::Result<Exit> {
     Ok(Exit::Usage)
 }
 
-/// Nothing can be explained by a document with errors. They are shown as `lint` shows them, but on the other stream: a
-/// program that reads this one expects an explanation.
-fn unusable(checked: &Checked, err: &mut dyn Write) -> io::Result<Exit> {
-    for finding in &checked.findings {
-        writeln!(err, "{}\n", draw::draw(finding, &checked.sources))?;
-    }
-    for finding in &checked.in_consumers {
-        writeln!(err, "{}", finding.line())?;
-    }
+/// Nothing can be explained by a document with errors.
+fn unusable(checked: &Checked, format: Format, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Exit> {
+    unusable::tell(&[checked], format.reader(), out, err)?;
     writeln!(err, "tollgate: the document has errors, so nothing can be explained by it")?;
     Ok(Exit::Findings)
 }

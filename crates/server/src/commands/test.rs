@@ -1,18 +1,21 @@
 //! `tollgate test`: scenarios are played, and what came otherwise than expected is drawn. How a step is judged is not here.
 
+mod failed;
+
 use std::io::{self, Write};
 use std::sync::Arc;
 
 use annotate_snippets::renderer::{AnsiColor, Style};
 use serde_json::{Value, json};
-use tollgate::{StepReport, rehearse};
-use tollgate_policy::scenario::{Scenarios, Step};
-use tollgate_policy::{Diagnostic, Severity, Sources};
+use tollgate::rehearse;
+use tollgate_policy::scenario::Scenarios;
+use tollgate_policy::{Diagnostic, Sources};
 
 use crate::cli::{Format, TestArgs};
 use crate::documents::{self, Checked};
 use crate::report::{Finding, counted, printable};
-use crate::{Exit, draw, formats};
+use crate::{Exit, draw, files, formats};
+use failed::Failure;
 
 const PASSED: Style = AnsiColor::Green.on_default();
 const FAILED: Style = AnsiColor::Red.on_default().bold();
@@ -31,8 +34,9 @@ struct Played {
 #[derive(Debug)]
 struct Outcome {
     name: String,
-    failures: Vec<Finding>,
-    drawn: Vec<String>,
+    failures: Vec<Failure>,
+    /// Where it failed, and in what.
+    drawn: Option<String>,
 }
 
 /// Runs the scenarios.
@@ -40,8 +44,12 @@ struct Outcome {
 /// # Errors
 /// When the output cannot be written.
 pub fn run(args: &TestArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Exit> {
+    if args.files.iter().filter(|file| *file == files::DASH).count() > 1 {
+        writeln!(err, "tollgate: standard input can be read once: name a file for the others")?;
+        return Ok(Exit::Usage);
+    }
     let mut exit = Exit::Fine;
-    let mut all = Vec::new();
+    let (mut all, mut unread) = (Vec::new(), Vec::new());
     for file in &args.files {
         match play_file(file) {
             Ok(played) => {
@@ -53,13 +61,14 @@ pub fn run(args: &TestArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Res
             }
             Err(why) => {
                 writeln!(err, "tollgate: {why}")?;
+                unread.push(json!({ "file": file, "why": why }));
                 exit = Exit::Usage;
             }
         }
     }
     match args.format {
         Format::Human => human(&all, out)?,
-        Format::Json => writeln!(out, "{:#}", data(&all))?,
+        Format::Json => writeln!(out, "{:#}", data(&all, &unread))?,
     }
     Ok(exit)
 }
@@ -84,41 +93,22 @@ fn play_file(argument: &str) -> Result<Played, String> {
     let Checked { policy, directory, sources, findings, in_consumers, .. } = checked;
     let Some(policy) = policy.filter(|_| usable) else {
         played.add(&findings, &sources);
-        played.drawn.extend(in_consumers.iter().map(Finding::line));
+        played.drawn.extend(in_consumers.iter().map(draw::without_text));
         played.wrong.extend(in_consumers);
         return Ok(played);
     };
+    let unknown = scenarios.check(&policy);
+    if !unknown.is_empty() {
+        played.add(unknown.all(), &scenarios.sources);
+        return Ok(played);
+    }
     let (policy, directory) = (Arc::new(policy), directory.map(Arc::new));
     for scenario in &scenarios.list {
         let reports = rehearse(scenario, &policy, directory.as_ref()).map_err(|error| error.to_string())?;
-        let failures: Vec<_> = scenario.steps.iter().zip(&reports).filter_map(failure).collect();
-        let sources = &scenarios.sources;
-        played.scenarios.push(Outcome {
-            name: scenario.name.clone(),
-            drawn: failures.iter().map(|failure| draw::draw(failure, sources)).collect(),
-            failures: failures.iter().map(|failure| Finding::of(failure, sources)).collect(),
-        });
+        let (failures, drawn) = failed::failures(scenario, &reports, &scenarios.sources);
+        played.scenarios.push(Outcome { name: scenario.name.clone(), failures, drawn });
     }
     Ok(played)
-}
-
-/// Everything in which a step came otherwise than expected, as one finding.
-fn failure((step, report): (&Step, &StepReport)) -> Option<Diagnostic> {
-    let differences: Vec<_> = report.differences.iter().map(|difference| difference.to_string()).collect();
-    if differences.is_empty() {
-        return None;
-    }
-    let wrong =
-        report.last.wrong.as_ref().map_or_else(String::new, |why| format!("; the request is wrong: {why}"));
-    Some(Diagnostic {
-        severity: Severity::Error,
-        code: "scenario",
-        message: printable(&format!("{}{wrong}", differences.join("; "))),
-        place: step.place,
-        label: format!("at {}", step.at),
-        also: Vec::new(),
-        help: None,
-    })
 }
 
 impl Played {
@@ -138,11 +128,11 @@ fn human(all: &[Played], out: &mut dyn Write) -> io::Result<()> {
     for played in all {
         played.drawn.iter().try_for_each(|drawn| writeln!(out, "{drawn}\n"))?;
         for Outcome { name, drawn, .. } in &played.scenarios {
-            if drawn.is_empty() {
-                writeln!(out, "{PASSED}passed{PASSED:#}  {}", printable(name))?;
-            } else {
-                writeln!(out, "{FAILED}failed{FAILED:#}  {}", printable(name))?;
-                drawn.iter().try_for_each(|drawn| writeln!(out, "{drawn}\n"))?;
+            match drawn {
+                None => writeln!(out, "{PASSED}passed{PASSED:#}  {}", printable(name))?,
+                Some(drawn) => {
+                    writeln!(out, "{FAILED}failed{FAILED:#}  {}\n{drawn}\n", printable(name))?;
+                }
             }
         }
     }
@@ -156,19 +146,19 @@ fn human(all: &[Played], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{} passed, {failed} failed{wrong}", counted(passed, "scenario"))
 }
 
-fn data(all: &[Played]) -> Value {
+fn data(all: &[Played], unread: &[Value]) -> Value {
     let findings = |list: &[Finding]| list.iter().map(formats::json::finding).collect::<Vec<_>>();
     let scenario = |file: &str, outcome: &Outcome| {
         json!({
             "file": file,
             "name": outcome.name,
             "passed": outcome.failures.is_empty(),
-            "failures": findings(&outcome.failures),
+            "failures": outcome.failures.iter().map(Failure::json).collect::<Value>(),
         })
     };
     let scenarios = all.iter().flat_map(|of| of.scenarios.iter().map(|outcome| scenario(&of.file, outcome)));
     let scenarios: Vec<_> = scenarios.collect();
     let wrong: Vec<_> = all.iter().flat_map(|played| findings(&played.wrong)).collect();
     let (passed, failed) = count(all);
-    json!({ "passed": passed, "failed": failed, "scenarios": scenarios, "findings": wrong })
+    json!({ "passed": passed, "failed": failed, "scenarios": scenarios, "findings": wrong, "unread": unread })
 }

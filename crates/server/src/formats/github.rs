@@ -7,23 +7,29 @@ use std::io::{self, Write};
 
 use tollgate_policy::Severity;
 
-use crate::report::Finding;
+use crate::report::{Aside, Finding};
 
-/// Prints one line for each finding.
-pub(crate) fn write(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
+/// Prints one line for each finding, and one for each that is about the run.
+pub(crate) fn write(findings: &[Finding], asides: &[Aside], out: &mut dyn Write) -> io::Result<()> {
     for finding in findings {
-        let command = match finding.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-            Severity::Note => "notice",
-        };
+        let command = command(finding.severity);
         write!(out, "::{command} file={},line={}", property(&finding.span.file), finding.span.line)?;
         if let Some(column) = finding.span.column {
             write!(out, ",col={column}")?;
         }
         writeln!(out, ",title={}::{}", property(finding.code), data(&finding.sentence()))?;
     }
-    Ok(())
+    asides
+        .iter()
+        .try_for_each(|aside| writeln!(out, "::{}::{}", command(aside.severity), data(&aside.message)))
+}
+
+const fn command(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "notice",
+    }
 }
 
 /// A message: what would end the line is escaped.

@@ -4,6 +4,12 @@ use serde_json::{Map, Value, json};
 
 use crate::report::{Finding, Span};
 
+/// What is wrong with a document, where a command needs one without errors.
+pub(crate) fn unusable(findings: &[Finding], more: usize) -> Value {
+    let findings: Vec<_> = findings.iter().map(finding).collect();
+    json!({ "findings": findings, "more": more })
+}
+
 /// A finding.
 pub(crate) fn finding(finding: &Finding) -> Value {
     let mut object = span(&finding.span);

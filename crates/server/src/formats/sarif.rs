@@ -1,23 +1,38 @@
 //! SARIF 2.1.0, as code scanning takes it: a run, its rules, a result for each finding. Only what we know is in it.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde_json::{Map, Value, json};
 use tollgate_policy::Severity;
 
-use crate::report::{Finding, Span};
+use crate::codes;
+use crate::files::STANDARD_INPUT;
+use crate::report::{Aside, Finding, Span};
 
-/// The whole log.
-pub(crate) fn log(findings: &[Finding]) -> Value {
-    let codes: BTreeSet<_> = findings.iter().map(|finding| finding.code).collect();
-    let rules: Vec<_> = codes.iter().map(|code| json!({ "id": code })).collect();
-    let results: Vec<_> = findings.iter().map(result).collect();
+/// The whole log. `asides` are about the run, and about no place of a document.
+pub(crate) fn log(findings: &[Finding], asides: &[Aside]) -> Value {
+    let mut rules: BTreeMap<&str, &Finding> = BTreeMap::new();
+    for finding in findings {
+        rules.entry(finding.code).or_insert(finding);
+    }
+    let numbers: BTreeMap<&str, usize> = rules.keys().copied().zip(0..).collect();
+    let rules: Vec<_> = rules.values().map(|first| rule(first)).collect();
+    let results = findings.iter().map(|finding| result(finding, numbers.get(finding.code)));
+    let results: Vec<_> = results.collect();
+    let notifications = asides
+        .iter()
+        .map(|aside| json!({ "level": level(aside.severity), "message": { "text": aside.message } }));
+    let notifications: Vec<_> = notifications.collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
         "runs": [{
             "tool": { "driver": { "name": "tollgate", "version": env!("CARGO_PKG_VERSION"), "rules": rules } },
+            "invocations": [{
+                "executionSuccessful": asides.iter().all(|aside| aside.severity != Severity::Error),
+                "toolExecutionNotifications": notifications,
+            }],
             // Columns are counted in characters.
             "columnKind": "unicodeCodePoints",
             "results": results,
@@ -25,18 +40,36 @@ pub(crate) fn log(findings: &[Finding]) -> Value {
     })
 }
 
-fn result(finding: &Finding) -> Value {
-    let level = match finding.severity {
+/// What a rule means, and what to do about the first finding of it.
+fn rule(first: &Finding) -> Value {
+    let meaning = codes::meaning(first.code).map_or_else(|| first.message.clone(), Into::into);
+    let help = first.help.clone().unwrap_or_else(|| meaning.clone());
+    json!({
+        "id": first.code,
+        "shortDescription": { "text": meaning },
+        "fullDescription": { "text": meaning },
+        "help": { "text": help },
+    })
+}
+
+const fn level(severity: Severity) -> &'static str {
+    match severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
         Severity::Note => "note",
-    };
+    }
+}
+
+fn result(finding: &Finding, rule: Option<&usize>) -> Value {
     let mut result = json!({
         "ruleId": finding.code,
-        "level": level,
+        "level": level(finding.severity),
         "message": { "text": finding.sentence() },
         "locations": [{ "physicalLocation": physical(&finding.span) }],
     });
+    if let Some(rule) = rule {
+        result["ruleIndex"] = json!(rule);
+    }
     if !finding.also.is_empty() {
         let related = finding
             .also
@@ -62,6 +95,9 @@ fn physical(span: &Span) -> Value {
 
 /// A file's name as a URI: relative as it was given, or of the scheme `file` if it begins at the root.
 fn uri(name: &str) -> String {
+    if name == STANDARD_INPUT {
+        return "stdin".into();
+    }
     let name = name.strip_prefix("./").unwrap_or(name);
     let mut uri = String::from(if name.starts_with('/') { "file://" } else { "" });
     for byte in name.bytes() {
@@ -80,5 +116,5 @@ fn names_are_uris() {
     assert_eq!(uri("api/openapi.yaml"), "api/openapi.yaml");
     assert_eq!(uri("./a b#c:ä.yaml"), "a%20b%23c%3A%C3%A4.yaml");
     assert_eq!(uri("/srv/a.yaml"), "file:///srv/a.yaml");
-    assert_eq!(uri("<stdin>"), "%3Cstdin%3E");
+    assert_eq!(uri("<stdin>"), "stdin");
 }

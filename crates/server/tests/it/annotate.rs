@@ -36,6 +36,26 @@ fn a_document_is_written_back_once() {
     assert_eq!(fs::read_to_string(&file).expect("it is there"), written);
 }
 
+/// A command that is stopped in the middle leaves the document whole, and a link leads where it led.
+#[cfg(unix)]
+#[test]
+fn a_document_is_replaced_whole_through_a_link_with_its_mode() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+    let folder = Folder::new("replaced");
+    let file = folder.put("real.yaml", PLAIN.as_bytes());
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).expect("it is ours");
+    let (link, before) = (folder.path("link.yaml"), fs::metadata(&file).expect("it is there").ino());
+    symlink("real.yaml", &link).expect("a link can be made");
+    let ran = run(&["annotate", "--write", &link]);
+    assert_eq!((ran.exit, ran.err.as_str()), (Exit::Fine, ""));
+    assert!(fs::symlink_metadata(&link).expect("it is there").is_symlink());
+    let after = fs::metadata(&file).expect("it is there");
+    assert_eq!(after.permissions().mode() & 0o777, 0o640);
+    assert_ne!(after.ino(), before, "it is another file, that took the place of the first");
+    assert!(fs::read_to_string(&file).expect("it is there").contains("'429'"));
+    assert_eq!(fs::read_dir(folder.path(".")).expect("it is there").count(), 2, "nothing is left behind");
+}
+
 #[test]
 fn what_cannot_be_annotated_is_told() {
     check("annotate-native", &["annotate", "tests/documents/gateway.yaml"]);

@@ -4,9 +4,10 @@ use crate::support::{plain, run, run_coloured};
 
 #[test]
 fn colours_change_nothing_but_the_colour() {
-    let commands: [&[&str]; 3] = [
+    let commands: [&[&str]; 4] = [
         &["lint", "tests/documents/bad.yaml"],
         &["explain", "tests/documents/good.yaml", "GET /v1/search"],
+        &["diff", "tests/documents/good.yaml", "tests/documents/changed.yaml"],
         &["--help"],
     ];
     for args in commands {
@@ -21,6 +22,11 @@ fn colours_change_nothing_but_the_colour() {
 fn formats_for_programs_have_no_colour() {
     for format in ["json", "sarif", "github"] {
         let ran = run_coloured(&["lint", "--format", format, "tests/documents/bad.yaml"]);
+        assert!(!ran.out.contains('\x1b'), "{format}");
+    }
+    for format in ["json", "markdown", "codeowners"] {
+        let documents = ["tests/documents/good.yaml", "tests/documents/changed.yaml"];
+        let ran = run_coloured(&["diff", "--format", format, documents[0], documents[1]]);
         assert!(!ran.out.contains('\x1b'), "{format}");
     }
 }

@@ -30,6 +30,26 @@ fn a_request_that_meets_nothing_is_told_what_is_near() {
 }
 
 #[test]
+fn a_path_without_its_base_or_in_another_case_is_told_as_that() {
+    check("explain-no-base", &["explain", API, "GET /search"]);
+    check("explain-other-case", &["explain", API, "GET /v1/Reports/7"]);
+    check("explain-no-base-other-method", &["explain", API, "PUT /Reports/7"]);
+}
+
+#[test]
+fn where_the_key_was_looked_for_is_told() {
+    let keys = "tests/documents/keys.yaml";
+    check("explain-keys-none", &["explain", keys, "GET /all"]);
+    check("explain-keys-query", &["explain", keys, "GET /all?key=a"]);
+    check("explain-keys-joined", &["explain", keys, "GET /all", "-H", "X-User: u", "-H", "Cookie: s=1"]);
+    // Two that are asked for at once.
+    check("explain-keys-half", &["explain", keys, "POST /all?key=a"]);
+    check("explain-keys-both", &["explain", keys, "POST /all?key=a", "-H", "X-Key: b"]);
+    // A key that is nobody's is no key where consumers are known.
+    check("explain-keys-unknown", &["explain", GATEWAY, "POST /reports", "-H", "X-API-Key: nobody"]);
+}
+
+#[test]
 fn a_consumer_is_known_by_its_key() {
     check("explain-consumer", &["explain", GATEWAY, "POST /reports", "-H", "X-API-Key: key"]);
     check(
@@ -41,6 +61,15 @@ fn a_consumer_is_known_by_its_key() {
 #[test]
 fn a_hidden_limit_is_not_told_to_clients() {
     check("explain-hidden", &["explain", GATEWAY, "GET /files/x/y", "--host", "a.example.org"]);
+}
+
+#[test]
+fn what_can_never_fit_and_what_is_not_yet_enforced_are_told_as_that() {
+    let never = "tests/documents/never.yaml";
+    check("explain-never", &["explain", never, "GET /reports", "-H", "X-Cost: 6"]);
+    check("explain-not-yet", &["explain", never, "GET /queue"]);
+    let ran = run(&["explain", never, "GET /queue", "--format", "json"]);
+    assert!(ran.out.contains(r#""mode": "not_yet_enforced""#), "{}", ran.out);
 }
 
 #[test]
@@ -69,6 +98,8 @@ fn a_document_with_errors_explains_nothing() {
 fn errors_of_usage_are_sentences() {
     check("explain-no-request", &["explain", API, "/v1/search"]);
     check("explain-no-tier", &["explain", GATEWAY, "GET /", "--tier", "platinum"]);
+    check("explain-mistyped-tier", &["explain", API, "GET /v1/search", "--tier", "gould"]);
+    check("explain-no-tiers", &["explain", "tests/documents/plain.yaml", "GET /", "--tier", "gold"]);
     check("explain-no-file", &["explain", "none.yaml", "GET /"]);
     check("explain-no-address", &["explain", API, "GET /", "--from", "localhost"]);
 }

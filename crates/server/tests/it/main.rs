@@ -13,3 +13,4 @@ mod sarif;
 mod scenarios;
 mod schema;
 mod support;
+mod unusable;

@@ -29,7 +29,10 @@ fn a_page_for_each_command_names_all_of_its_flags() {
         let name = format!("tollgate-{command}.1");
         assert!(ran.out.lines().any(|line| line == name), "{name} is not listed");
         let page = fs::read_to_string(folder.path(&format!("man1/{name}"))).expect("it was written");
-        assert!(page.contains(".SH SYNOPSIS") && page.contains("Examples:"), "{page}");
+        assert!(page.contains(".SH SYNOPSIS") && page.contains(".SH \"EXAMPLES\"\n.nf\n"), "{page}");
+        assert_eq!(page.matches("\n.nf\n").count(), page.matches("\n.fi\n").count(), "{page}");
+        assert!(page.starts_with(&format!(".TH tollgate\\-{command} 1 \"\" \"tollgate 0.1.0\"")), "{page}");
+        assert!(!page.contains("EXTRA"), "{page}");
         for flag in flags {
             let flag = format!("\\-\\-{}", flag.replace('-', "\\-"));
             assert!(page.contains(&flag), "{name} does not name {flag}");
@@ -41,7 +44,18 @@ fn a_page_for_each_command_names_all_of_its_flags() {
 fn the_page_of_the_program_is_printed() {
     let ran = run(&["man"]);
     assert_eq!(ran.exit, Exit::Fine);
+    assert!(ran.out.contains(".SH \"EXIT STATUS\"\n.nf\n  0  fine"), "{}", ran.out);
     assert!(ran.out.contains(".TH tollgate 1") && ran.out.contains("tollgate\\-explain(1)"), "{}", ran.out);
+}
+
+#[test]
+fn what_may_be_given_several_times_has_dots() {
+    let folder = Folder::new("page-of-lint");
+    run(&["man", "--dir", &folder.path("man1")]);
+    let page = fs::read_to_string(folder.path("man1/tollgate-lint.1")).expect("it was written");
+    assert!(page.contains("<\\fIFILE\\fR>..."), "{page}");
+    let one = fs::read_to_string(folder.path("man1/tollgate-explain.1")).expect("it was written");
+    assert!(one.contains("<\\fIFILE\\fR>") && !one.contains("<\\fIFILE\\fR>..."), "{one}");
 }
 
 #[test]
@@ -50,7 +64,7 @@ fn a_folder_that_cannot_be_written_is_told() {
     let file = folder.put("file", b"");
     let ran = run(&["man", "--dir", &file]);
     assert_eq!((ran.exit, ran.out.as_str()), (Exit::Usage, ""));
-    assert!(ran.err.contains("cannot be written"), "{}", ran.err);
+    assert!(ran.err.contains("/file is not a folder"), "{}", ran.err);
 }
 
 #[test]

@@ -51,6 +51,12 @@ fn a_document_can_come_from_standard_input() {
     assert_eq!(output.status.code(), Some(1));
     let printed = String::from_utf8(output.stdout).expect("it is UTF-8");
     assert!(printed.contains("--> <stdin>:2:28"), "{printed}");
+    let mut child = tollgate(&["lint", "-", "--format", "sarif"]);
+    let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it runs");
+    child.stdin.take().expect("a pipe").write_all(text.as_bytes()).expect("it reads");
+    let printed = child.wait_with_output().expect("it ends").stdout;
+    let printed = String::from_utf8(printed).expect("it is UTF-8");
+    assert!(printed.contains(r#""uri": "stdin""#), "{printed}");
 }
 
 /// `tollgate … | head`: whoever read has read enough.
@@ -80,4 +86,17 @@ fn colour_is_for_terminals_unless_it_is_asked_for() {
     assert!(coloured(tollgate(&["lint", BAD]).env("CLICOLOR_FORCE", "1")));
     assert!(!coloured(tollgate(&["lint", BAD, "--color", "never"]).env("CLICOLOR_FORCE", "1")));
     assert!(!coloured(tollgate(&["lint", BAD]).env("CLICOLOR_FORCE", "1").env("NO_COLOR", "1")));
+}
+
+#[test]
+fn what_is_said_of_wrong_arguments_has_the_colour_that_they_ask_for() {
+    let coloured = |args: &[&str]| {
+        let output = tollgate(args).env("CLICOLOR_FORCE", "1").output().expect("it runs");
+        assert_eq!(output.status.code(), Some(2));
+        output.stderr.contains(&b'\x1b')
+    };
+    assert!(coloured(&["lint", "--no-such-flag"]));
+    assert!(!coloured(&["lint", "--no-such-flag", "--color", "never"]));
+    assert!(!coloured(&["--color=never", "lint", "--no-such-flag"]));
+    assert!(coloured(&["lint", "--no-such-flag", "--", "--color=never"]));
 }

@@ -21,7 +21,12 @@ fn every_result_has_a_rule_a_message_and_a_region() {
         let results = log["runs"][0]["results"].as_array().expect("results");
         assert!(results.len() >= 2);
         for result in results {
-            assert!(ids.contains(&result["ruleId"].as_str().expect("an id")));
+            let rule =
+                &rules[usize::try_from(result["ruleIndex"].as_u64().expect("a number")).expect("small")];
+            assert_eq!(rule["id"], result["ruleId"]);
+            for about in ["shortDescription", "fullDescription", "help"] {
+                assert!(!rule[about]["text"].as_str().expect("a text").is_empty(), "{rule}");
+            }
             assert!(["error", "warning", "note"].contains(&result["level"].as_str().expect("a level")));
             assert!(!result["message"]["text"].as_str().expect("a text").is_empty());
             region(&result["locations"][0]["physicalLocation"]);

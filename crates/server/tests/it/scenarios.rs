@@ -21,3 +21,16 @@ fn files_with_errors_are_told_and_nothing_is_run() {
     check("test-of-none", &["test", "tests/documents/scenarios-of-none.yaml"]);
     check("test-none", &["test", "tests/documents/none.yaml"]);
 }
+
+/// A step of a tier that nobody has, or that waits for a limit that is not there, would test nothing.
+#[test]
+fn names_that_the_policy_does_not_have_are_errors() {
+    check("test-unknown-names", &["test", "tests/documents/scenarios-unknown.yaml"]);
+    check("test-no-tiers", &["test", "tests/documents/scenarios-no-tiers.yaml"]);
+}
+
+#[test]
+fn a_document_in_place_of_scenarios_is_told_as_one() {
+    check("test-openapi", &["test", "tests/documents/good.yaml"]);
+    check("test-policy", &["test", "tests/documents/gateway.yaml"]);
+}

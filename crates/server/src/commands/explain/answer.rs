@@ -4,7 +4,7 @@ use tollgate_core::Micros;
 use tollgate_policy::{BadRequest, Directory, Facts, Hits, Matched, Nearest, Policy, Request, Scratch};
 
 use super::asked::Asked;
-use super::limits::{self, Met};
+use super::limits::{self, Case, Farther, Met};
 use super::near::{self, Near};
 use super::told::{self, Told};
 
@@ -51,6 +51,8 @@ pub(super) struct Match {
     pub(super) at: Option<String>,
     /// Why there is no limit, if there is none.
     pub(super) unlimited: Option<String>,
+    /// Limits that would have met it, had none stood nearer.
+    pub(super) farther: Vec<Farther>,
 }
 
 /// Asks the policy.
@@ -88,7 +90,8 @@ pub(super) fn answer(asked: &Asked, policy: &Policy, directory: Option<&Director
     } else if let Err(bad) = charged {
         answer.refused = Some(wrong(&bad));
     } else {
-        answer.limits = limits::met(policy, matched, &hits, directory);
+        let case = Case { policy, facts: &facts, matched, hits: &hits, directory };
+        answer.limits = limits::met(&case);
         answer.told = told::told(&answer.limits, now);
     }
     answer
@@ -152,5 +155,6 @@ fn described(matched: Matched, policy: &Policy) -> Match {
         id: operation.and_then(|operation| operation.id.clone()),
         at: operation.map(|operation| policy.sources().locate(operation.place)),
         unlimited,
+        farther: operation.map(|operation| limits::farther(policy, operation)).unwrap_or_default(),
     }
 }

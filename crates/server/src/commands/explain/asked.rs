@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tollgate_policy::Policy;
+use tollgate_policy::scenario::unknown_tier;
 use tollgate_policy::text::shown;
 
 use crate::cli::ExplainArgs;
@@ -56,17 +57,14 @@ fn header(line: &str) -> Result<(HeaderName, HeaderValue), String> {
     Ok((name, value))
 }
 
-/// A tier that the policy does not list would be explained by numbers that nobody gets.
+/// A tier that the policy does not know would be explained by numbers that nobody gets.
 ///
 /// # Errors
-/// A sentence that lists the tiers there are.
+/// A sentence that says which tier was meant, or which there are.
 pub(super) fn known_tier(tier: Option<&str>, policy: &Policy) -> Result<(), String> {
-    let names = &policy.settings().tier_names;
-    match tier {
-        Some(tier) if !names.is_empty() && !names.iter().any(|name| name == tier) => {
-            Err(format!("there is no tier `{}`: the document has {}", shown(tier), names.join(", ")))
-        }
-        _ => Ok(()),
+    match tier.and_then(|tier| unknown_tier(tier, policy)) {
+        Some((message, help)) => Err(format!("{message}; {help}")),
+        None => Ok(()),
     }
 }
 

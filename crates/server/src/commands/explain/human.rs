@@ -9,9 +9,10 @@ use tollgate_policy::Budget;
 use crate::report::printable;
 
 use super::answer::{Answer, Match, Normal};
-use super::limits::{Charged, Met};
+use super::limits::{Charged, Farther, Met};
 use super::near::Near;
-use super::told::{Refusal, Told};
+use super::refusal::Refusal;
+use super::told::Told;
 
 /// What headings look like. A stream without colours takes it out.
 const HEADING: Style = Style::new().effects(Effects::BOLD);
@@ -74,6 +75,10 @@ fn matched(matched: &Match, out: &mut dyn Write) -> io::Result<()> {
     if let Some(why) = &matched.unlimited {
         line("unlimited", why, out)?;
     }
+    for Farther { name, level, at } in &matched.farther {
+        let level = if *level == "root" { "at the root".into() } else { format!("on the {level}") };
+        line("farther", &format!("{name}, {level}, at {at}: it does not count here"), out)?;
+    }
     writeln!(out)
 }
 
@@ -98,9 +103,10 @@ fn limit(limit: &Met, out: &mut dyn Write) -> io::Result<()> {
     for charged in &limit.charges {
         self::charged(charged, limit.algorithm, out)?;
     }
-    let mode = match limit.mode {
-        Mode::Enforced => "enforced",
-        Mode::Shadow => "shadow: it is counted, and refuses nobody",
+    let mode = match (limit.not_yet, limit.mode) {
+        (true, _) => "not yet enforced: it is read and shown, and refuses nobody",
+        (false, Mode::Enforced) => "enforced",
+        (false, Mode::Shadow) => "shadow: it is counted, and refuses nobody",
     };
     line("mode", mode, out)?;
     if !limit.visible {
@@ -129,12 +135,24 @@ fn charged(charged: &Charged, algorithm: &str, out: &mut dyn Write) -> io::Resul
     }
     let whose = charged.numbers_of.as_ref().map_or_else(String::new, |of| format!(", for {of}"));
     line("allows", &format!("{} ({algorithm}){whose}", charged.numbers), out)?;
-    line("key", &charged.key.join(" + "), out)?;
+    let key = charged.key.join(" + ");
+    match &charged.key_from {
+        Some(from) if from.starts_with("from ") => line("key", &format!("{key}, {from}"), out)?,
+        Some(why) => line("key", &format!("{key}: {why}"), out)?,
+        None => line("key", &key, out)?,
+    }
     let from = charged.cost_from.as_ref().map_or_else(String::new, |from| format!(": {from}"));
     line("cost", &format!("{}{from}", charged.cost), out)
 }
 
 fn told(told: &Told, out: &mut dyn Write) -> io::Result<()> {
+    if let Some(Refusal { granted: 0, limit, .. }) = &told.refusal {
+        heading("it is never granted", out)?;
+        return writeln!(
+            out,
+            "  429: one such request costs more than {limit} ever allows; waiting does not help"
+        );
+    }
     heading("when it is granted, the client is told", out)?;
     match (&told.policy, &told.first) {
         (Some(policy), Some(first)) => {
@@ -145,19 +163,27 @@ fn told(told: &Told, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out)?;
     match &told.refusal {
-        None if told.in_flight => heading("it is refused only while too many are in flight", out),
+        None if told.in_flight => {
+            heading("it is never refused: limits on what is in flight are not yet enforced", out)
+        }
         None => heading("it is never refused", out),
-        Some(Refusal { granted: 0, limit, .. }) => {
-            heading("it is never granted", out)?;
-            writeln!(
-                out,
-                "  429: one such request costs more than {limit} ever allows; waiting does not help"
-            )
-        }
-        Some(Refusal { granted, limit, retry_after }) => {
-            heading(&format!("when it is refused, after {granted} at once, the client is told"), out)?;
-            writeln!(out, "  429, by {limit}")?;
-            retry_after.map_or(Ok(()), |seconds| writeln!(out, "  Retry-After: {seconds}"))
-        }
+        Some(refusal) => refused(refusal, out),
     }
+}
+
+fn refused(refusal: &Refusal, out: &mut dyn Write) -> io::Result<()> {
+    heading(&format!("when it is refused, after {} at once, the client is told", refusal.granted), out)?;
+    writeln!(out, "  429, by {}", refusal.limit)?;
+    for (name, value) in &refusal.fields {
+        writeln!(out, "  {name}: {value}")?;
+    }
+    writeln!(out)?;
+    let body = refusal.body();
+    let last = body.len().saturating_sub(1);
+    writeln!(out, "  {{")?;
+    for (number, (name, value)) in body.iter().enumerate() {
+        let comma = if number < last { "," } else { "" };
+        writeln!(out, "    \"{name}\": {}{comma}", printable(&value.to_string()))?;
+    }
+    writeln!(out, "  }}")
 }

@@ -1,7 +1,6 @@
 //! The explanation for programs. Its names are an interface: they are added to, never changed.
 
-use serde_json::{Value, json};
-use tollgate_core::Mode;
+use serde_json::{Map, Value, json};
 use tollgate_policy::Budget;
 
 use super::answer::{Answer, Match, Normal};
@@ -14,8 +13,14 @@ pub(super) fn answer(answer: &Answer) -> Value {
     let near = |near: &Near| json!({ "name": near.name, "at": near.at, "why": near.why });
     let near: Vec<_> = answer.near.iter().map(near).collect();
     let refusal = answer.told.refusal.as_ref().map(|refusal| {
+        let map = |pairs: &mut dyn Iterator<Item = (&str, Value)>| {
+            pairs.map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>()
+        };
+        let fields = map(&mut refusal.fields.iter().map(|(name, value)| (*name, json!(value))));
         json!({
             "status": 429,
+            "headers": fields,
+            "body": map(&mut refusal.body().into_iter()),
             "granted_before": refusal.granted,
             "limit": refusal.limit,
             "retry_after": refusal.retry_after,
@@ -46,28 +51,28 @@ fn request(request: &Normal) -> Value {
 }
 
 fn matched(matched: &Match) -> Value {
+    let farther = matched.farther.iter();
+    let farther = farther.map(|far| json!({ "name": far.name, "level": far.level, "at": far.at }));
+    let farther: Vec<_> = farther.collect();
     json!({
         "kind": matched.kind,
         "what": matched.what,
         "operation_id": matched.id,
         "at": matched.at,
         "unlimited": matched.unlimited,
+        "farther": farther,
     })
 }
 
 fn limit(limit: &Met) -> Value {
     let charges: Vec<_> = limit.charges.iter().map(charged).collect();
-    let mode = match limit.mode {
-        Mode::Enforced => "enforced",
-        Mode::Shadow => "shadow",
-    };
     json!({
         "name": limit.name,
         "at": limit.at,
         "level": limit.level,
         "nearest": limit.nearest,
         "algorithm": limit.algorithm,
-        "mode": mode,
+        "mode": limit.mode_word(),
         "visible": limit.visible,
         "owner": limit.owner,
         "reviewers": limit.reviewers,
@@ -89,6 +94,7 @@ fn charged(charged: &Charged) -> Value {
         "allows": charged.numbers.to_string(),
         "numbers_of": charged.numbers_of,
         "key": charged.key,
+        "key_from": charged.key_from,
         "cost": charged.cost,
         "cost_from": charged.cost_from,
     })

@@ -2,8 +2,10 @@
 
 use tollgate_core::Mode;
 use tollgate_policy::model::{Cost, PolicyLimit, Where};
-use tollgate_policy::numbers::Numbers;
-use tollgate_policy::{Budget, Charge, Directory, Hits, Matched, Policy, key};
+use tollgate_policy::numbers::{Algorithm, Numbers};
+use tollgate_policy::{Budget, Charge, Directory, Facts, Hits, Matched, Operation, Policy, key};
+
+use super::looked::looked;
 
 /// A limit that a request meets.
 #[derive(Debug)]
@@ -17,6 +19,8 @@ pub(super) struct Met {
     pub(super) nearest: String,
     pub(super) algorithm: &'static str,
     pub(super) mode: Mode,
+    /// Whether it is of an algorithm that is read and shown, and refuses nobody as yet.
+    pub(super) not_yet: bool,
     pub(super) visible: bool,
     pub(super) owner: Option<String>,
     pub(super) reviewers: Vec<String>,
@@ -36,18 +40,63 @@ pub(super) struct Charged {
     pub(super) numbers_of: Option<String>,
     /// The parts of the key, as they may be shown.
     pub(super) key: Vec<String>,
+    /// Where it was looked for, if there is something to say.
+    pub(super) key_from: Option<String>,
     pub(super) cost: u64,
     /// Where the cost comes from, if it is not always the same.
     pub(super) cost_from: Option<String>,
 }
 
+/// A request, and all that was asked of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Case<'a> {
+    pub(super) policy: &'a Policy,
+    pub(super) facts: &'a Facts<'a>,
+    pub(super) matched: Matched,
+    pub(super) hits: &'a Hits,
+    pub(super) directory: Option<&'a Directory>,
+}
+
+/// A limit that would have met a request, had none stood nearer.
+#[derive(Debug)]
+pub(super) struct Farther {
+    pub(super) name: String,
+    /// In one word, for programs: `path`, `tag` or `root`.
+    pub(super) level: &'static str,
+    pub(super) at: String,
+}
+
+/// The limits on the path and the tags of an operation and at the root that do not meet it.
+///
+/// Only those in the operation's own file: another document's root was never one of its own.
+pub(super) fn farther(policy: &Policy, operation: &Operation) -> Vec<Farther> {
+    let limits = (0_u32..).zip(policy.limits());
+    let others = limits
+        .filter(|(id, limit)| !operation.limits.contains(id) && limit.place.file == operation.place.file);
+    let found = others.filter_map(|(_, limit)| {
+        let level = match &limit.at {
+            Where::Path(path) if *path == operation.written => "path",
+            Where::Tag(tag) if operation.tags.contains(tag) => "tag",
+            Where::Root => "root",
+            Where::Path(_) | Where::Tag(_) | Where::Operation(_) => return None,
+        };
+        let at = policy.sources().locate(limit.place);
+        Some(Farther { name: limit.name.clone(), level, at })
+    });
+    let mut found: Vec<_> = found.collect();
+    // The nearer ones first.
+    found.sort_by_key(|farther| ["path", "tag", "root"].iter().position(|level| *level == farther.level));
+    found
+}
+
 /// The limits of a request, in the policy's order.
-pub(super) fn met(policy: &Policy, matched: Matched, hits: &Hits, directory: Option<&Directory>) -> Vec<Met> {
+pub(super) fn met(case: &Case<'_>) -> Vec<Met> {
+    let Case { policy, matched, hits, .. } = *case;
     let limits = policy.limits_of(matched).iter();
     let limits = limits.filter_map(|id| Some((*id, policy.limits().get(usize::try_from(*id).ok()?)?)));
     let with_charges = limits.map(|(id, limit)| {
         let charges = hits.charges().iter().chain(hits.held()).filter(|charge| charge.limit == id);
-        let charges = charges.filter_map(|charge| charged(charge, limit, policy, hits, directory));
+        let charges = charges.filter_map(|charge| charged(charge, limit, case));
         let charges: Vec<_> = charges.collect();
         let (level, nearest) = why(&limit.at, matched);
         Met {
@@ -57,6 +106,7 @@ pub(super) fn met(policy: &Policy, matched: Matched, hits: &Hits, directory: Opt
             nearest,
             algorithm: limit.algorithm.name(),
             mode: limit.mode,
+            not_yet: matches!(limit.algorithm, Algorithm::LeakyBucketQueue | Algorithm::Concurrency),
             visible: limit.visible,
             owner: limit.owner.clone(),
             reviewers: limit.reviewers.clone(),
@@ -68,19 +118,17 @@ pub(super) fn met(policy: &Policy, matched: Matched, hits: &Hits, directory: Opt
     with_charges.collect()
 }
 
-fn charged(
-    charge: &Charge,
-    limit: &PolicyLimit,
-    policy: &Policy,
-    hits: &Hits,
-    directory: Option<&Directory>,
-) -> Option<Charged> {
+fn charged(charge: &Charge, limit: &PolicyLimit, case: &Case<'_>) -> Option<Charged> {
+    let Case { policy, hits, directory, .. } = *case;
     let numbers = *policy.numbers(charge.variant, directory)?;
     let numbers_of = match policy.variants().get(usize::try_from(charge.variant).ok()?) {
         Some(variant) => variant.tier.as_ref().map(|tier| format!("the tier {tier}")),
         None => Some("this consumer alone".into()),
     };
-    let key = key::parts(hits.key(charge))?.map(|part| part.to_string()).collect();
+    let parts: Vec<_> = key::parts(hits.key(charge))?.collect();
+    let key = parts.iter().map(ToString::to_string).collect();
+    // Budgets besides are the address's, whoever is asking.
+    let key_from = (charge.budget == Budget::Own).then(|| looked(limit, &parts, case)).flatten();
     let cost_from = match &limit.cost {
         Cost::Fixed(_) => None,
         Cost::Asked { max, .. } => Some(format!("what the request says, at most {max}")),
@@ -91,7 +139,7 @@ fn charged(
             "the operations in the body, at most {max}; a body that is not given counts as the most"
         )),
     };
-    Some(Charged { budget: charge.budget, numbers, numbers_of, key, cost: charge.cost, cost_from })
+    Some(Charged { budget: charge.budget, numbers, numbers_of, key, key_from, cost: charge.cost, cost_from })
 }
 
 /// Who is not limited by a limit: a tier, or else a consumer by an override.
@@ -99,6 +147,17 @@ fn unlimited_for(limit: &PolicyLimit, tier: Option<&str>) -> String {
     match tier {
         Some(tier) if *limit.for_tier(Some(tier)) == Numbers::Unlimited => format!("the tier {tier}"),
         _ => "this consumer alone".into(),
+    }
+}
+
+impl Met {
+    /// In one word, for programs: `enforced`, `shadow` or `not_yet_enforced`.
+    pub(super) const fn mode_word(&self) -> &'static str {
+        match (self.not_yet, self.mode) {
+            (true, _) => "not_yet_enforced",
+            (false, Mode::Enforced) => "enforced",
+            (false, Mode::Shadow) => "shadow",
+        }
     }
 }
 

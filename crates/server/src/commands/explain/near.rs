@@ -18,6 +18,8 @@ pub(super) struct Near {
 struct Likeness {
     /// The template has this path: something else kept the request from it.
     whole: bool,
+    /// It would have it under another base path, or in letters of another case.
+    nearly: bool,
     /// So many segments from the start agree.
     start: usize,
     /// So many letters agree in the first segment that does not.
@@ -28,28 +30,55 @@ struct Likeness {
 
 /// The nearest operations, the nearest first.
 pub(super) fn near(policy: &Policy, facts: &Facts<'_>) -> Vec<Near> {
-    let mut found: Vec<(Likeness, &Operation)> = Vec::new();
+    let mut found: Vec<(Likeness, Vec<String>, &Operation)> = Vec::new();
     for operation in policy.operations() {
         let templates = operation.bases.iter().map(|base| format!("{base}{}", operation.written));
-        let best = templates.map(|template| likeness(&template, facts.path)).max();
-        found.extend(best.filter(|best| best.segments > 0 || best.letters > 0).map(|best| (best, operation)));
+        let Some(mut best) = templates.map(|template| likeness(&template, facts.path)).max() else {
+            continue;
+        };
+        let nearly = if best.whole { Vec::new() } else { nearly(operation, facts.path) };
+        best.nearly = !nearly.is_empty();
+        if best.nearly || best.segments > 0 || best.letters > 0 {
+            found.push((best, nearly, operation));
+        }
     }
     // Stable: where two are equally near, the one that is written first.
-    found.sort_by_key(|(likeness, _)| std::cmp::Reverse(*likeness));
-    let most = found.iter().filter(|(likeness, _)| likeness.whole).count();
+    found.sort_by_key(|(likeness, ..)| std::cmp::Reverse(*likeness));
+    let most = found.iter().filter(|(likeness, ..)| likeness.whole || likeness.nearly).count();
     // Where the path itself is there, other paths are not what was meant.
     found.truncate(if most > 0 { most.min(NEAR_MAX) } else { NEAR_MAX });
-    let described = found.into_iter().map(|(likeness, operation)| Near {
-        name: operation.name(),
-        at: policy.sources().locate(operation.place),
-        why: if likeness.whole { kept(operation, facts) } else { "its path is another".into() },
+    let described = found.into_iter().map(|(likeness, mut reasons, operation)| {
+        let why = if likeness.whole || likeness.nearly {
+            reasons.extend(kept(operation, facts));
+            if reasons.is_empty() { "another one goes before it".into() } else { reasons.join(", and ") }
+        } else {
+            "its path is another".into()
+        };
+        Near { name: operation.name(), at: policy.sources().locate(operation.place), why }
     });
     described.collect()
 }
 
+/// What would have to be otherwise for the operation to have this path. Nothing, if it is another one altogether.
+fn nearly(operation: &Operation, path: &str) -> Vec<String> {
+    let (written, lower) = (operation.written.as_str(), path.to_lowercase());
+    let has = |template: &str, path: &str| likeness(template, path).whole;
+    let small = written.to_lowercase();
+    let case = || "it is written in letters of another case".to_owned();
+    let base = operation.bases.iter().find(|base| !base.is_empty());
+    let under = |base: &String| format!("it stands under {base}");
+    if let Some(base) = base.filter(|_| has(written, path)) {
+        return vec![under(base)];
+    }
+    if operation.bases.iter().any(|base| has(&format!("{}{small}", base.to_lowercase()), &lower)) {
+        return vec![case()];
+    }
+    base.filter(|_| has(&small, &lower)).map(|base| vec![under(base), case()]).unwrap_or_default()
+}
+
 fn likeness(template: &str, path: &str) -> Likeness {
     let (mut theirs, mut ours) = (template.split('/').skip(1), path.split('/').skip(1));
-    let mut found = Likeness { whole: true, start: 0, letters: 0, segments: 0 };
+    let mut found = Likeness { whole: true, nearly: false, start: 0, letters: 0, segments: 0 };
     loop {
         let (theirs, ours) = (theirs.next(), ours.next());
         let agrees = match (theirs, ours) {
@@ -72,7 +101,7 @@ fn likeness(template: &str, path: &str) -> Likeness {
 }
 
 /// What kept a request from an operation whose path it has.
-fn kept(operation: &Operation, facts: &Facts<'_>) -> String {
+fn kept(operation: &Operation, facts: &Facts<'_>) -> Vec<String> {
     let mut reasons = Vec::new();
     if let Some(method) = operation.method.as_deref().filter(|method| *method != facts.method) {
         reasons.push(format!("it is for {method}"));
@@ -89,7 +118,7 @@ fn kept(operation: &Operation, facts: &Facts<'_>) -> String {
             (Some(_), _) => {}
         }
     }
-    if reasons.is_empty() { "another one goes before it".into() } else { reasons.join(", and ") }
+    reasons
 }
 
 #[test]

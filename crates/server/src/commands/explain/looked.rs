@@ -1,0 +1,201 @@
+//! Where a limit looked for who is asking, and what it found: in words. What the key is was decided by the policy.
+
+use http::HeaderName;
+use tollgate_policy::found::Found;
+use tollgate_policy::key::{Kind, Part};
+use tollgate_policy::model::{Identity, KeyPlace, Missing, PolicyLimit};
+use tollgate_policy::text::shown;
+use tollgate_policy::{Matched, cookie, header, query};
+
+use super::limits::Case;
+
+/// What was found of one identity.
+enum Look {
+    /// It is the key, or a part of it; from where, if there is something to say.
+    There(Option<String>),
+    /// Why it is not.
+    Not(String),
+}
+
+/// Where the key comes from: the places that were looked at, in their order.
+pub(super) fn looked(limit: &PolicyLimit, key: &[Part<'_>], case: &Case<'_>) -> Option<String> {
+    let mut missing: Vec<String> = Vec::new();
+    for link in &limit.key.chain {
+        let looks: Vec<_> = link.iter().map(|identity| look(identity, key, case)).collect();
+        let mut not = looks.iter().filter_map(|look| match look {
+            Look::Not(why) => Some(why.clone()),
+            Look::There(_) => None,
+        });
+        if let Some(why) = not.next() {
+            if !missing.contains(&why) {
+                missing.push(why);
+            }
+            continue;
+        }
+        let from = looks.into_iter().filter_map(|look| match look {
+            Look::There(from) => from,
+            Look::Not(_) => None,
+        });
+        let from: Vec<_> = from.collect();
+        let so = link.iter().map(word).collect::<Vec<_>>().join(" and ");
+        return match (missing.is_empty(), from.is_empty()) {
+            (true, true) => None,
+            (true, false) => Some(format!("from {}", from.join(" and "))),
+            (false, _) => Some(format!("{}, so {so}", missing.join(", and "))),
+        };
+    }
+    let so = match limit.key.missing {
+        Missing::Address => "the address",
+        Missing::Anonymous => "one budget for all who cannot be told",
+        // Then there is no key.
+        Missing::Reject => return None,
+    };
+    Some(format!("{}, so {so}", missing.join(", and ")))
+}
+
+fn word(identity: &Identity) -> &'static str {
+    match identity {
+        Identity::ApiKey => "the API key",
+        Identity::Address => "the address",
+        Identity::Header(_) => "the header",
+        Identity::Cookie(_) => "the cookie",
+        Identity::Query(_) => "the query",
+        Identity::Jwt(_) | Identity::JwtUnverified(_) => "the token",
+        Identity::Consumer => "the consumer",
+        Identity::Organisation => "the organisation",
+        Identity::Everyone => "everyone together",
+    }
+}
+
+fn look(identity: &Identity, key: &[Part<'_>], case: &Case<'_>) -> Look {
+    let has = |kind: Kind<'_>| key.iter().any(|part| part.kind == kind);
+    match identity {
+        Identity::Address | Identity::Everyone => Look::There(None),
+        Identity::ApiKey => api_key(has(Kind::ApiKey) || has(Kind::Consumer), case),
+        Identity::Consumer => api_key(has(Kind::Consumer), case),
+        Identity::Organisation => api_key(has(Kind::Organisation), case),
+        Identity::Header(name) => in_place(&KeyPlace::Header(name.clone()), case),
+        Identity::Cookie(name) => in_place(&KeyPlace::Cookie(name.clone()), case),
+        Identity::Query(name) => in_place(&KeyPlace::Query(name.clone()), case),
+        Identity::Jwt(claim) => token(claim, has(Kind::JwtClaim(claim)), case),
+        Identity::JwtUnverified(claim) => token(claim, has(Kind::JwtClaimUnverified(claim)), case),
+    }
+}
+
+/// An API key may stand in several places, and be nobody's.
+fn api_key(taken: bool, case: &Case<'_>) -> Look {
+    let places = places(case);
+    let there = places.iter().find(|place| !matches!(found(place, case), State::Missing));
+    match (there, taken) {
+        (Some(place), true) => Look::There(Some(format!("the {}", name(place)))),
+        (None, true) => Look::There(None),
+        (Some(place), false) => match found(place, case) {
+            State::One if case.directory.is_some() => {
+                Look::Not(format!("the key in the {} is nobody's in the consumers file", name(place)))
+            }
+            State::One => {
+                Look::Not(format!("no consumers file says whose the key in the {} is", name(place)))
+            }
+            State::Unclear | State::Missing => {
+                Look::Not(format!("{} is there twice, or cannot be read", name(place)))
+            }
+        },
+        (None, false) => match places.as_slice() {
+            [] => Look::Not("there is no API key that is known".into()),
+            [one] => Look::Not(format!("{} is not there", name(one))),
+            several => {
+                let names: Vec<_> = several.iter().map(name).collect();
+                Look::Not(format!("{} are not there", names.join(" and ")))
+            }
+        },
+    }
+}
+
+/// Where API keys stand: the policy keeps it with its operations. Of what meets none, only what the settings say is known.
+fn places(case: &Case<'_>) -> Vec<KeyPlace> {
+    let operation = match case.matched {
+        Matched::Operation(id) | Matched::Loosely(id) => {
+            usize::try_from(id).ok().and_then(|id| case.policy.operations().get(id))
+        }
+        Matched::Preflight | Matched::Forwarded | Matched::Nothing { .. } => None,
+    };
+    operation.map_or_else(|| case.policy.settings().api_key.clone(), |operation| operation.api_key.clone())
+}
+
+enum State {
+    Missing,
+    One,
+    Unclear,
+}
+
+fn found(place: &KeyPlace, case: &Case<'_>) -> State {
+    let mut room = Vec::new();
+    let found = match place {
+        KeyPlace::Header(name) => header::find(case.facts.headers, name),
+        KeyPlace::Cookie(name) => cookie::find(case.facts.headers, name),
+        KeyPlace::Query(name) => query::find(case.facts.query.unwrap_or(""), name, &mut room),
+        KeyPlace::Together(places) => {
+            // The first that is not there once decides, as it does for the policy.
+            let mut states = places.iter().map(|place| found(place, case));
+            return states.find(|state| !matches!(state, State::One)).unwrap_or(State::One);
+        }
+    };
+    match found {
+        Found::Missing | Found::Empty => State::Missing,
+        Found::One(_) => State::One,
+        Found::Repeated | Found::Malformed => State::Unclear,
+    }
+}
+
+fn in_place(place: &KeyPlace, case: &Case<'_>) -> Look {
+    match found(place, case) {
+        // The key itself says which header it is.
+        State::One => Look::There(None),
+        State::Missing => Look::Not(format!("{} is not there", name(place))),
+        State::Unclear => Look::Not(format!("{} is there twice, or cannot be read", name(place))),
+    }
+}
+
+fn token(claim: &str, taken: bool, case: &Case<'_>) -> Look {
+    let jwt = case.policy.settings().jwt.as_ref().filter(|jwt| jwt.header != http::header::AUTHORIZATION);
+    let sent = jwt.map_or_else(
+        || header::bearer(case.facts.headers),
+        |jwt| header::find(case.facts.headers, &jwt.header),
+    );
+    let place = jwt.map_or_else(|| "header Authorization".into(), |jwt| titled(&jwt.header));
+    match (taken, sent) {
+        (true, _) => Look::There(Some(format!("the token in the {place}"))),
+        (false, Found::Missing | Found::Empty) => Look::Not(format!("there is no token in the {place}")),
+        (false, Found::One(_)) => {
+            Look::Not(format!("the token in the {place} is not valid, or does not say `{}`", shown(claim)))
+        }
+        (false, Found::Repeated | Found::Malformed) => {
+            Look::Not(format!("the token in the {place} is there twice, or cannot be read"))
+        }
+    }
+}
+
+fn name(place: &KeyPlace) -> String {
+    match place {
+        KeyPlace::Header(name) => titled(name),
+        KeyPlace::Query(name) => format!("query parameter {}", shown(name)),
+        KeyPlace::Cookie(name) => format!("cookie {}", shown(name)),
+        KeyPlace::Together(places) => places.iter().map(name).collect::<Vec<_>>().join(" with "),
+    }
+}
+
+/// `header X-Key`: names of headers are kept in small letters, and people write them otherwise.
+fn titled(name: &HeaderName) -> String {
+    let mut text = String::from("header ");
+    let mut first = true;
+    for char in name.as_str().chars() {
+        text.push(if first { char.to_ascii_uppercase() } else { char });
+        first = char == '-';
+    }
+    text
+}
+
+#[test]
+fn headers_are_written_as_people_write_them() {
+    assert_eq!(titled(&HeaderName::from_static("x-key")), "header X-Key");
+}
