@@ -2,6 +2,7 @@
 
 mod alike;
 mod bound;
+mod chosen;
 mod claims;
 mod cost;
 mod coverage;
@@ -68,6 +69,7 @@ pub fn advise(policy: &Policy) -> Advice {
         unreachable::advise(&lint),
         windows::advise(&lint),
         claims::advise(&lint),
+        chosen::advise(&lint),
         sharing::advise(&lint),
         tags::advise(&lint),
         upkeep::advise(&lint),

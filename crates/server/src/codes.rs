@@ -6,6 +6,10 @@ pub(crate) const ADVICE: &[(&str, &str)] = &[
         "claimed-key",
         "A limit is counted by a value that a client can choose, so that a new value is a new budget.",
     ),
+    (
+        "client-chosen-route",
+        "A route that a client can choose by a host or a header is free, and another is limited.",
+    ),
     ("cost-may-not-fit", "A request may cost more than its limit ever allows."),
     ("cost-never-fits", "A request costs more than its limit ever allows."),
     ("large-log", "A limit that remembers every request needs much memory for each key."),
@@ -25,6 +29,7 @@ pub(crate) const ADVICE: &[(&str, &str)] = &[
         "A limit has no name of its own, so that its budget begins anew when its place changes.",
     ),
     ("unreachable-limit", "A limit never refuses, because another one always refuses before it."),
+    ("unused-tag", "A tag has limits, and no operation has the tag."),
     ("window-boundary", "A limit admits more than its number around the boundary of a window."),
 ];
 

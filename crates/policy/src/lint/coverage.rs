@@ -94,7 +94,7 @@ pub(super) fn count(lint: &Lint<'_>) -> Coverage {
     Coverage { whole, by_method: groups(methods), by_tag: groups(tags) }
 }
 
-fn is_limited(lint: &Lint<'_>, limits: &[u32]) -> bool {
+pub(super) fn is_limited(lint: &Lint<'_>, limits: &[u32]) -> bool {
     limits.iter().filter_map(|id| lint.limit(*id)).any(can_refuse)
 }
 

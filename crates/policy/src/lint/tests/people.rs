@@ -260,3 +260,23 @@ fn owners_shadows_and_what_is_to_come() {
         "5 note not-yet-enforced: `x` is read and shown, and not yet enforced: leaky_bucket_queue is to come";
     check("not-yet-enforced", &[("", queue, &[said]), ("", &limit(""), &[])]);
 }
+
+#[test]
+fn a_free_route_that_a_client_can_choose() {
+    let text = |settings: &str, limit: &str| {
+        format!(
+            "tollgate: 1\n{settings}routes:\n  - {{ path: /s, rate_limit: {{ name: x, algorithm: gcra, capacity: 5, refill_rate: 1, consumer_key: ip }} }}\n  - {{ path: /s, headers: {{ X-Probe: 'yes' }}, rate_limit: {limit} }}\n"
+        )
+    };
+    let codes = |text: &str| {
+        let policy = crate::Policy::parse("t.yaml", text).unwrap_or_else(|refused| panic!("{refused}"));
+        let advice = crate::lint::advise(&policy);
+        let chosen = advice.findings.all().iter().filter(|finding| finding.code == "client-chosen-route");
+        chosen.map(|finding| finding.severity.name()).collect::<Vec<_>>()
+    };
+    assert_eq!(codes(&text("", "none")), ["warning"]);
+    let proxies = "trusted_proxies: { hops: 1, header: X-Forwarded-For }\n";
+    assert_eq!(codes(&text(proxies, "none")), ["note"]);
+    let limited = "{ name: y, algorithm: gcra, capacity: 9, refill_rate: 1, consumer_key: ip }";
+    assert_eq!(codes(&text("", limited)), Vec::<&str>::new());
+}

@@ -11,11 +11,13 @@ pub(super) fn diff(diff: &Diff) -> Value {
     let approvals =
         diff.approvals.iter().map(|approval| json!({ "who": approval.who, "limits": approval.why }));
     let approvals: Vec<_> = approvals.collect();
+    let settings = diff.settings.iter().map(|of| json!({ "text": of.text, "verdict": verdict(of.verdict) }));
+    let settings: Vec<_> = settings.collect();
     json!({
         "operations": operations,
         "more_operations": diff.more_operations,
         "limits": limits,
-        "settings": diff.settings,
+        "settings": settings,
         "approvals": approvals,
         "looser": diff.fails_on(FailOn::Looser),
         "tighter": diff.fails_on(FailOn::Tighter),
