@@ -1,6 +1,6 @@
 //! What a client would be told when it is granted. Decided by the core, on keys never seen; nobody is charged.
 
-use tollgate_core::{Decision, Limit, Micros, Mode, Window, decide};
+use tollgate_core::{Decision, Limit, Micros, Mode, Retry, Window, decide};
 use tollgate_policy::Budget;
 use tollgate_policy::numbers::Numbers;
 
@@ -84,10 +84,13 @@ pub(super) fn policy_item(hit: &Fresh<'_>) -> String {
     format!("{};q={}{window}", quoted(hit.name), hit.limit.capacity())
 }
 
-/// `"name";r=4;t=10`: how much is left, and in how many seconds all of it is there again.
+/// `"name";r=4;t=10`: how much is left, and in how many seconds there is enough (if it was refused), or all of it again.
 pub(super) fn state_item(hit: &Fresh<'_>, decision: &Decision) -> String {
-    let reset = decision.reset_after.secs_rounded_up();
-    format!("{};r={};t={reset}", quoted(hit.name), decision.remaining)
+    let until = match decision.retry() {
+        Some(Retry::After(wait)) => wait,
+        Some(Retry::Never) | None => decision.reset_after,
+    };
+    format!("{};r={};t={}", quoted(hit.name), decision.remaining, until.secs_rounded_up())
 }
 
 /// A string of structured fields (RFC 9651). Names are printable ASCII.
