@@ -1,6 +1,7 @@
 //! `tollgate lint`: documents are checked, and everything that was found is printed at once. What is wrong is decided elsewhere.
 
 mod coverage;
+mod owners;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{self, Write};
@@ -15,6 +16,7 @@ use crate::documents::{self, Checked};
 use crate::report::{Aside, Counts, Finding, counted};
 use crate::{Exit, codes, draw, files, formats};
 use coverage::Coverage;
+use owners::Owners;
 
 /// Everything of all files.
 #[derive(Debug, Default)]
@@ -25,6 +27,7 @@ struct Report {
     lines: Vec<Finding>,
     counts: Counts,
     coverage: Coverage,
+    owners: Owners,
     /// How much advice of a kind is not listed, because there is so much of it.
     left_out: BTreeMap<&'static str, usize>,
     /// What has been said: of which file, where, and what.
@@ -90,6 +93,7 @@ impl Report {
             let Advice { findings: advice, left_out, coverage } = advise(policy);
             findings.extend(advice.all().iter().cloned());
             self.coverage.add(coverage);
+            self.owners.add(policy.limits());
             for (code, count) in left_out.into_iter().filter(|(code, _)| !allowed(code)) {
                 self.leave_out(advice.all().iter().find(|finding| finding.code == code), count);
                 let sum = self.left_out.entry(code).or_default();
@@ -162,6 +166,7 @@ impl Report {
             (_, true) => writeln!(out, "{}{unread}", self.counts),
             (_, false) => {
                 self.coverage.tables(out)?;
+                self.owners.table(out)?;
                 writeln!(out, "{}{}{unread}", self.counts, self.coverage)
             }
         }
@@ -179,6 +184,7 @@ impl Report {
         all.insert("left_out".into(), json!(self.left_out));
         all.insert("unread".into(), unread.collect());
         self.coverage.json(&mut all);
+        self.owners.json(&mut all);
         all.insert("findings".into(), json!(findings));
         Value::Object(all)
     }
