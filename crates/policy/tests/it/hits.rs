@@ -1,25 +1,9 @@
-//! Requests and what they are charged: matching, identities, costs, tiers, addresses. The traps of letters E and F.
+//! Requests and what they are charged: identities, costs, tiers, addresses. Which operation they mean is in `matching.rs`.
 
 use tollgate_policy::consumers::{Limits, Loader};
 use tollgate_policy::{Directory, Policy};
 
-use crate::support::{asked, files, openapi, policy};
-
-/// An operation `GET /a` with a limit that has these further fields.
-fn with(fields: &str) -> Policy {
-    let limit = format!("{{ algorithm: gcra, capacity: 5, refill_rate: 1, name: l, {fields} }}");
-    policy(&openapi(&format!("paths: {{ /a: {{ get: {{ x-rate-limit: {limit} }} }} }}")))
-}
-
-/// The keys that a request is charged under.
-fn keys(policy: &Policy, request: &str) -> String {
-    let lines = asked(request).lines(policy);
-    lines
-        .iter()
-        .map(|line| line.replace(" x1 (5 at once, then 1 per second)", ""))
-        .collect::<Vec<_>>()
-        .join("; ")
-}
+use crate::support::{asked, files, keys, openapi, policy, shown, with};
 
 fn directory(policy: &Policy, lines: &str) -> Directory {
     let mut loader = Loader::new(Limits::default());
@@ -31,126 +15,6 @@ fn directory(policy: &Policy, lines: &str) -> Directory {
 /// The SHA-256 of `alpha` and `beta`, as `sha256sum` prints them.
 const ALPHA: &str = "8ed3f6ad685b959ead7022518e1af76cd816f8e8ec7ccdda1ed4018e8f2223f8";
 const BETA: &str = "f44e64e75f3948e9f73f8dfa94721c4ce8cbb4f265c4790c702b2d41cfbf2753";
-
-#[test]
-fn every_trick_with_a_path_meets_the_same_limit_or_is_refused() {
-    let text = openapi("paths: { /login: { post: {} }, '/users/{id}': { get: {} }, /users/me: { get: {} } }");
-    let strict = policy(&text);
-    let table = [
-        ("POST /login", "POST /login"),
-        ("POST /login?x=1", "POST /login"),
-        ("POST /%6cogin", "POST /login"),
-        ("POST /./login", "POST /login"),
-        ("POST /x/../login", "POST /login"),
-        ("POST http://h/login", "POST /login"),
-        ("GET /users/me", "GET /users/me"),
-        ("HEAD /users/me", "GET /users/me"),
-        ("GET /users/5;v=1", "GET /users/{id}"),
-        ("POST /login/", "Nothing { other_methods: false }"),
-        ("POST /LOGIN", "Nothing { other_methods: false }"),
-        ("POST /login;x=1", "Nothing { other_methods: false }"),
-        ("GET /login", "Nothing { other_methods: true }"),
-        ("DELETE /users/5", "Nothing { other_methods: true }"),
-        ("OPTIONS /login Origin: https://x | Access-Control-Request-Method: POST", "Preflight"),
-        (
-            "OPTIONS /login Origin: https://x | Access-Control-Request-Method: PUT",
-            "Nothing { other_methods: true }",
-        ),
-        ("OPTIONS *", "400 the path does not begin with a slash: put one before it"),
-    ];
-    for (request, operation) in table {
-        assert_eq!(asked(request).operation(&strict), operation, "{request}");
-    }
-    let refused = [
-        "//login",
-        "/a//login",
-        "/%2flogin",
-        "/x%2f..%2flogin",
-        "/login%00",
-        "/%c0%afx",
-        "/%u006cogin",
-        "/\\login",
-        "/x/%2e%2e/login",
-        "/login%0d%0a",
-    ];
-    for path in refused {
-        assert!(asked(&format!("POST {path}")).operation(&strict).starts_with("400 "), "{path}");
-    }
-    for method in ["post", "PO ST", ""] {
-        assert!(!asked(&format!("{method} /login")).operation(&strict).starts_with("POST"), "{method}");
-    }
-}
-
-/// The traps of letters F9 and F13, and of routes that are told apart by more than their path.
-#[test]
-fn no_request_chooses_the_looser_of_two_routes() {
-    let limit =
-        |capacity: u32| format!("rate_limit: {{ algorithm: gcra, capacity: {capacity}, refill_rate: 1 }}");
-    let text = format!(
-        "
-tollgate: 1
-routes:
-  - {{ path: /files/big, methods: [GET], {} }}
-  - {{ path: '/files/{{rest*}}', {} }}
-  - {{ path: /mode, headers: {{ X-Mode: full }}, {} }}
-  - {{ path: /mode, {} }}
-",
-        limit(1),
-        limit(1000),
-        limit(2),
-        limit(2000)
-    );
-    let policy = policy(&text);
-    let numbers = |request: &str| asked(request).lines(&policy).join("; ");
-    for request in
-        ["GET /files/big", "HEAD /files/big", "GET /files/BIG", "GET /files/big/", "GET /files/big;x"]
-    {
-        assert!(numbers(request).contains("(1 at once"), "{request}: {}", numbers(request));
-    }
-    assert!(numbers("GET /files/other").contains("(1000 at once"));
-    assert!(numbers("DELETE /files/big").contains("(1000 at once"));
-    assert!(numbers("GET /mode X-Mode: full").contains("(2 at once"));
-    assert!(numbers("GET /mode").contains("(2000 at once"));
-    assert_eq!(
-        numbers("GET /mode X-Mode: full | X-Mode: full"),
-        "the header x-mode is there twice: send it once"
-    );
-    let hosts = "the request names two hosts: send one";
-    assert_eq!(numbers("GET http://a.example.org/mode Host: b.example.org"), hosts);
-    assert!(numbers("GET http://a.example.org/mode Host: A.example.org.").contains("(2000 at once"));
-    // A browser's question is not an operation's business, whatever methods it takes.
-    let asked_first = "OPTIONS /mode Origin: https://x | Access-Control-Request-Method: GET";
-    assert_eq!(asked(asked_first).operation(&policy), "Preflight");
-}
-
-/// Where everything is forwarded, a lenient server behind the gateway must not be a way around a limit.
-#[test]
-fn what_is_forwarded_unmatched_has_the_limits_of_what_it_could_mean() {
-    let text = openapi(
-        "
-x-tollgate: { unmatched: forward }
-x-rate-limit: { algorithm: gcra, capacity: 100, refill_rate: 100 }
-paths: { /login: { post: { x-rate-limit: { algorithm: gcra, capacity: 1, refill_rate: 1 } } } }",
-    );
-    let policy = policy(&text);
-    for path in ["/login/", "/LOGIN", "/login;x=1", "/Login;a/"] {
-        assert_eq!(asked(&format!("POST {path}")).operation(&policy), "about POST /login", "{path}");
-    }
-    assert_eq!(asked("POST /other").operation(&policy), "Forwarded");
-    assert_eq!(
-        keys(&policy, "POST /other X-API-Key: k"),
-        format!("default: {} x1 (100 at once, then 100 per second)", shown("api-key", "k"))
-    );
-}
-
-/// A secret as it is shown.
-fn shown(kind: &str, value: &str) -> String {
-    let mut key = Vec::new();
-    tollgate_policy::key::push(&mut key, tollgate_policy::key::Kind::ApiKey, value.as_bytes());
-    let part = tollgate_policy::key::parts(&key).expect("a key").next().expect("a part").to_string();
-    assert!(part.starts_with(kind), "{part}");
-    part
-}
 
 #[test]
 fn who_is_asking_is_told_or_declared() {

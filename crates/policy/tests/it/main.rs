@@ -5,5 +5,6 @@ mod bombs;
 mod documents;
 mod guide;
 mod hits;
+mod matching;
 mod messages;
 mod support;

@@ -95,3 +95,28 @@ impl Asked {
         }
     }
 }
+
+/// An operation `GET /a` with a limit that has these further fields.
+pub(crate) fn with(fields: &str) -> Policy {
+    let limit = format!("{{ algorithm: gcra, capacity: 5, refill_rate: 1, name: l, {fields} }}");
+    policy(&openapi(&format!("paths: {{ /a: {{ get: {{ x-rate-limit: {limit} }} }} }}")))
+}
+
+/// The keys that a request is charged under.
+pub(crate) fn keys(policy: &Policy, request: &str) -> String {
+    let lines = asked(request).lines(policy);
+    lines
+        .iter()
+        .map(|line| line.replace(" x1 (5 at once, then 1 per second)", ""))
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+/// A secret as it is shown.
+pub(crate) fn shown(kind: &str, value: &str) -> String {
+    let mut key = Vec::new();
+    tollgate_policy::key::push(&mut key, tollgate_policy::key::Kind::ApiKey, value.as_bytes());
+    let part = tollgate_policy::key::parts(&key).expect("a key").next().expect("a part").to_string();
+    assert!(part.starts_with(kind), "{part}");
+    part
+}
