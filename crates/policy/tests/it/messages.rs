@@ -26,8 +26,13 @@ fn said(path: &Path) -> String {
     let mut read =
         |name: &str| fs::read_to_string(folder().join(name)).map_err(|_| "there is no such file".to_owned());
     if name.starts_with("scenarios") {
-        let refused = Scenarios::load(&name, &mut read).expect_err("these show what is wrong");
-        return listed(&refused.sources, &refused.findings);
+        return match Scenarios::load(&name, &mut read) {
+            Err(refused) => listed(&refused.sources, &refused.findings),
+            Ok(scenarios) => {
+                let policy = Policy::load(&scenarios.policy, &mut read).expect("the policy is right");
+                listed(&scenarios.sources, &scenarios.check(&policy))
+            }
+        };
     }
     let (sources, findings) = match Policy::load(&name, &mut read) {
         Ok(policy) => (policy.sources().clone(), policy.findings().clone()),

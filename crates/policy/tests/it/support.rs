@@ -115,8 +115,8 @@ pub(crate) fn keys(policy: &Policy, request: &str) -> String {
 /// A secret as it is shown.
 pub(crate) fn shown(kind: &str, value: &str) -> String {
     let mut key = Vec::new();
-    tollgate_policy::key::push(&mut key, tollgate_policy::key::Kind::ApiKey, value.as_bytes());
-    let part = tollgate_policy::key::parts(&key).expect("a key").next().expect("a part").to_string();
+    key::push(&mut key, key::Kind::ApiKey, value.as_bytes());
+    let part = key::parts(&key).expect("a key").next().expect("a part").to_string();
     assert!(part.starts_with(kind), "{part}");
     part
 }
