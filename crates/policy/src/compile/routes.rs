@@ -177,10 +177,16 @@ fn sort(list: &mut Vec<u32>, operations: &[Operation], findings: &mut Findings) 
             std::cmp::Reverse((host, operation.headers.len(), operation.method.is_some()))
         })
     });
-    // Only operations of equal rank can be confused, and they stand beside each other; methods make the groups small.
+    if let Some(beyond) = list.get(COMPARED_MAX).and_then(of) {
+        let message = format!(
+            "more than {COMPARED_MAX} routes have this path, and could not be told apart fast enough"
+        );
+        findings.push(Diagnostic::error("too-many", beyond.template_at, message));
+        return;
+    }
     for (index, id) in list.iter().enumerate() {
         let Some(one) = of(id) else { continue };
-        for other in list.iter().skip(index.saturating_add(1)).take(COMPARED_MAX).filter_map(of) {
+        for other in list.iter().skip(index.saturating_add(1)).filter_map(of) {
             if confused(one, other) {
                 let (first, second) = if one.place < other.place { (one, other) } else { (other, one) };
                 findings.push(overlap(second, Some(first)));
@@ -189,8 +195,7 @@ fn sort(list: &mut Vec<u32>, operations: &[Operation], findings: &mut Findings) 
     }
 }
 
-/// So many operations of one template are compared with each other. There are eight methods; a file with more routes of
-/// one template than this tells them apart by header or host.
+/// So many operations may one template have: each is compared with each. A file with more is refused.
 const COMPARED_MAX: usize = 1_000;
 
 /// Whether one request can meet both, and nothing says which of them it means.

@@ -2,6 +2,7 @@
 
 use super::error::Errors;
 use super::line::{Cells, column};
+use crate::document::suggest::distance;
 
 /// What a column holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,28 +96,6 @@ fn meant(name: &str) -> Option<&'static str> {
     let other = OTHER_WORDS.iter().find(|(word, _)| *word == name).map(|(_, meant)| *meant);
     let near = |(meant, _): &(&'static str, Role)| (distance(&name, meant) <= 2).then_some(*meant);
     other.or_else(|| ROLES.iter().find_map(near))
-}
-
-/// How many letters must be changed, added or taken out to make one word of the other. Long words are far from all.
-fn distance(a: &str, b: &str) -> usize {
-    if a.len() > 32 {
-        return usize::MAX;
-    }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut before = i + 1;
-        let mut corner = i;
-        for (y, cell) in b.bytes().zip(row.iter_mut().skip(1)) {
-            let cost = (corner + usize::from(x != y)).min(before + 1).min(*cell + 1);
-            corner = *cell;
-            *cell = cost;
-            before = cost;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-    }
-    row.last().copied().unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

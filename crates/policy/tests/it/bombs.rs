@@ -110,3 +110,13 @@ fn what_is_looked_up_often_is_looked_up_fast() {
     }
     assert_eq!(codes(&unknown), ["unknown-field"]);
 }
+
+#[test]
+fn too_many_routes_of_one_path_are_refused_and_not_left_uncompared() {
+    let routes = |count: usize| {
+        let route = |number| format!("  - {{ path: /a, headers: {{ X-A: v{number} }}, rate_limit: none }}\n");
+        format!("tollgate: 1\nroutes:\n{}", (0..count).map(route).collect::<String>())
+    };
+    assert_eq!(codes(&routes(1_000)), Vec::<&str>::new());
+    assert_eq!(codes(&routes(1_001)), ["too-many"]);
+}
