@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use tollgate_core::{Limit, Mode};
 use tollgate_policy::{BadRequest, Directory, Facts, Hits, Matched, Policy, Variant};
 
-use crate::{HitError, Limiter, NamedLimit, Verdict};
+use crate::{Hit, HitError, Limiter, NamedLimit, Receipt, Verdict};
 
 /// A policy in force on a limiter.
 ///
@@ -121,19 +121,49 @@ impl Gate {
     /// # Errors
     /// When the request is wrong. Then nothing was charged.
     pub fn check(&self, facts: &Facts<'_>, hits: &mut Hits) -> Result<Passage, NotAsked> {
-        let matched = self.policy.matched(facts);
-        self.policy.hits(facts, matched, self.directory(), hits).map_err(NotAsked::BadRequest)?;
-        let charges = hits.charges().iter().filter_map(|charge| {
-            let limit = self.limits.get(charge.variant as usize)?.as_ref()?;
-            let hit = limit.hit(hits.key(charge)).cost(charge.cost);
-            Some(if charge.mode == Mode::Shadow { hit.shadow() } else { hit })
-        });
-        let charges: SmallVec<[_; 4]> = charges.collect();
+        let matched = self.meet(facts, hits)?;
+        let charges = self.charges(hits);
         if charges.is_empty() {
             return Ok(Passage { matched, verdict: None });
         }
         let verdict = self.limiter.charge(&charges).map_err(NotAsked::Hit)?;
         Ok(Passage { matched, verdict: Some(verdict) })
+    }
+
+    /// As [`check`](Self::check), with a receipt by which what was charged can be given back or settled: a hit's place on it
+    /// is its place in [`Hits::charges`]. `None` if nothing was charged.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub fn check_for_receipt(
+        &self,
+        facts: &Facts<'_>,
+        hits: &mut Hits,
+    ) -> Result<(Passage, Option<Receipt>), NotAsked> {
+        let matched = self.meet(facts, hits)?;
+        let charges = self.charges(hits);
+        if charges.is_empty() {
+            return Ok((Passage { matched, verdict: None }, None));
+        }
+        let (verdict, receipt) = self.limiter.charge_for_receipt(&charges).map_err(NotAsked::Hit)?;
+        Ok((Passage { matched, verdict: Some(verdict) }, receipt))
+    }
+
+    /// What a request means, and what it is to be charged.
+    fn meet(&self, facts: &Facts<'_>, hits: &mut Hits) -> Result<Matched, NotAsked> {
+        let matched = self.policy.matched(facts);
+        self.policy.hits(facts, matched, self.directory(), hits).map_err(NotAsked::BadRequest)?;
+        Ok(matched)
+    }
+
+    /// The policy's hits as the limiter's.
+    fn charges<'a>(&'a self, hits: &'a Hits) -> SmallVec<[Hit<'a>; 4]> {
+        let charges = hits.charges().iter().filter_map(|charge| {
+            let limit = self.limits.get(charge.variant as usize)?.as_ref()?;
+            let hit = limit.hit(hits.key(charge)).cost(charge.cost);
+            Some(if charge.mode == Mode::Shadow { hit.shadow() } else { hit })
+        });
+        charges.collect()
     }
 }
 

@@ -261,6 +261,15 @@ impl Limiter {
         Ok(Standing { known, shared: given.shared, decision: given.decision })
     }
 
+    /// What its clock says now, as the calendar has it: microseconds since 1970. For what has to agree with its decisions, such
+    /// as the instant of a reset.
+    #[must_use]
+    pub fn now(&self) -> Micros {
+        let now = self.0.clock.now();
+        let ahead = self.0.memory.calendar_ahead(&self.0.clock, now);
+        Micros::new(now.get().saturating_add_signed(ahead))
+    }
+
     /// How full the store is, and what has happened to it.
     #[must_use]
     pub fn stats(&self) -> Stats {

@@ -27,6 +27,23 @@ pub(crate) struct Part {
     pub(crate) charge: tollgate_core::Receipt,
     /// Whether its cost was a guess.
     pub(crate) estimated: bool,
+    /// Which of the hits it was, in their order.
+    pub(crate) hit: usize,
+}
+
+impl Receipt {
+    /// Parts the receipt in two: of the hits for which `first` holds, and of the others. A hit is told by its place among
+    /// those that were charged together.
+    pub fn part(self, first: impl Fn(usize) -> bool) -> (Self, Self) {
+        let (first, rest) = self.parts.into_iter().partition(|part| first(part.hit));
+        (Self { parts: first }, Self { parts: rest })
+    }
+
+    /// Whether there is nothing on it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
 }
 
 impl Limiter {
@@ -44,6 +61,22 @@ impl Limiter {
         }
         Ok(())
     }
+
+    /// Brings every charge of a receipt to what it turned out to cost: what was charged too much is given back, and what
+    /// was charged too little is charged on top, by at most one capacity (see [`tollgate_core::settle`]).
+    ///
+    /// # Errors
+    /// When the receipt is another limiter's.
+    pub fn settle(&self, receipt: Receipt, actual: u64) -> Result<(), HitError> {
+        if let Some(part) = receipt.parts.iter().find(|part| part.limit.0.limiter != self.0.number) {
+            return Err(HitError::ForeignLimit { limit: part.limit.name().to_string() });
+        }
+        let now = self.0.clock.now();
+        for part in &receipt.parts {
+            self.0.settle_part(part, actual, now);
+        }
+        Ok(())
+    }
 }
 
 impl Inner {
@@ -57,8 +90,8 @@ impl Inner {
         let (verdict, at) = self.charge(hits)?;
         let mut parts = SmallVec::new();
         let same_calendar = ahead == self.memory.calendar_ahead(&self.clock, at);
-        for (hit, answer) in hits.iter().zip(&verdict.answers).filter(|_| verdict.granted() && same_calendar)
-        {
+        let answered = hits.iter().zip(&verdict.answers).enumerate();
+        for (place, (hit, answer)) in answered.filter(|_| verdict.granted() && same_calendar) {
             let limit = hit.limit.limit.with_calendar_ahead(ahead);
             let decision = answer.decision();
             let nothing = tollgate_core::Receipt { at: decision.at, cost: 0, limit };
@@ -66,7 +99,7 @@ impl Inner {
             let charge = decision.receipt(&limit).or(hit.estimated.then_some(nothing));
             let Some(charge) = charge.filter(|_| !answer.shared()) else { continue };
             let limit = NamedLimit(hit.limit.clone());
-            parts.push(Part { limit, id: self.id_of(hit)?, charge, estimated: hit.estimated });
+            parts.push(Part { limit, id: self.id_of(hit)?, charge, estimated: hit.estimated, hit: place });
         }
         let receipt = (!parts.is_empty()).then_some(Receipt { parts });
         Ok((verdict, receipt, at))

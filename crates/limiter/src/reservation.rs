@@ -15,7 +15,7 @@ use crate::error::HitError;
 use crate::event::Verb;
 use crate::limit::Hit;
 use crate::limiter::{Inner, Limiter};
-use crate::receipt::Receipt;
+use crate::receipt::{Part, Receipt};
 use crate::store::memory::Ask;
 use crate::verdict::{Kind, Unavailable, Verdict};
 
@@ -230,14 +230,19 @@ impl Inner {
     /// Brings the charges that were guesses to the actual cost.
     fn settle(&self, receipt: &Receipt, actual: u64, now: Micros) {
         for part in receipt.parts.iter().filter(|part| part.estimated) {
-            let reserved = part.charge.cost;
-            if actual < reserved {
-                self.give_back(part, reserved - actual, now);
-            } else if actual > reserved {
-                // If there is no room for the key at all, there is nobody to charge.
-                let ask = Ask::Settle(actual - reserved);
-                let _ = self.memory.act(&part.limit.0, part.id, ask, (&self.clock, now));
-            }
+            self.settle_part(part, actual, now);
+        }
+    }
+
+    /// Brings one charge to the actual cost.
+    pub(crate) fn settle_part(&self, part: &Part, actual: u64, now: Micros) {
+        let reserved = part.charge.cost;
+        if actual < reserved {
+            self.give_back(part, reserved - actual, now);
+        } else if actual > reserved {
+            // If there is no room for the key at all, there is nobody to charge.
+            let ask = Ask::Settle(actual - reserved);
+            let _ = self.memory.act(&part.limit.0, part.id, ask, (&self.clock, now));
         }
     }
 }

@@ -12,6 +12,7 @@ mod exit;
 mod files;
 mod formats;
 mod report;
+pub mod settings;
 mod table;
 mod unusable;
 

@@ -1,0 +1,216 @@
+//! Everything that a gateway can be told, as plain data with defaults. Where it comes from is `settings`' children's.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use tollgate_tower::Answers;
+
+/// The settings of `serve`, whole: nothing is looked up later.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// The policy: an OpenAPI document or a Tollgate file.
+    pub policy: String,
+    /// Where clients connect.
+    pub listen: Vec<SocketAddr>,
+    /// Where requests go.
+    pub upstream: Upstream,
+    /// The certificate and its key; without them clients speak without TLS.
+    pub tls: Option<Tls>,
+    /// Where operators look: health and metrics. `None`: nowhere.
+    pub operations: Option<SocketAddr>,
+    /// How many threads serve; each has its own connections. `None`: one for each core.
+    pub workers: Option<usize>,
+    /// What the limits' state may take in memory, in bytes.
+    pub memory: usize,
+    /// What clients are told.
+    pub answers: Answers,
+    /// How long things may take.
+    pub timeouts: Timeouts,
+    /// How much there may be of things.
+    pub bounds: Bounds,
+    /// What is changed in requests on their way.
+    pub forwarding: Forwarding,
+    /// What is written down.
+    pub log: Log,
+    /// How often files are compared, besides being watched; `None`: never.
+    pub reload_poll: Option<Duration>,
+}
+
+/// Where requests go.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Upstream {
+    /// With TLS, or without.
+    pub tls: bool,
+    /// Its name or address, as it is written in the `Host` of requests to it if the client's is not kept.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// How it is spoken to.
+    pub protocol: Protocol,
+    /// A file with the certificates to trust, in place of the system's.
+    pub ca: Option<String>,
+    /// So many idle connections are kept by each worker.
+    pub idle_max: usize,
+}
+
+/// How an upstream is spoken to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Protocol {
+    /// HTTP/2 if it says so in the TLS handshake, or if the request is gRPC; else HTTP/1.1.
+    Auto,
+    /// HTTP/1.1.
+    Http1,
+    /// HTTP/2, without TLS from the first byte on.
+    Http2,
+}
+
+/// The gateway's certificate.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tls {
+    /// The chain, in PEM.
+    pub certificate: String,
+    /// The key, in PEM.
+    pub key: String,
+}
+
+/// How long things may take. They are looked at four times a second.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Timeouts {
+    /// From a connection, or the first byte of a request, to the end of its head.
+    pub header: Duration,
+    /// A client's connection without a request.
+    pub idle: Duration,
+    /// Between two pieces of a request's body.
+    pub body: Duration,
+    /// During which a client takes none of a response.
+    pub write: Duration,
+    /// For a connection to the upstream, TLS included.
+    pub connect: Duration,
+    /// For the head of the upstream's response, from the end of the request.
+    pub response: Duration,
+    /// Between two pieces of the response's body. Server-sent events may be silent for long.
+    pub response_body: Duration,
+    /// For a whole exchange, from its head to the end of the response; `None`: as long as it takes.
+    pub total: Option<Duration>,
+    /// How long an idle connection to the upstream is kept.
+    pub upstream_idle: Duration,
+    /// How long requests in flight have after a signal to stop.
+    pub drain: Duration,
+}
+
+/// How much there may be of things. What happens beyond is said at each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bounds {
+    /// Connections of clients at once; further ones wait in the listener's queue.
+    pub connections: usize,
+    /// Connections of one address at once; further ones are closed. `None`: as many as there are.
+    pub connections_per_address: Option<usize>,
+    /// Bytes of a request's head: more are 431.
+    pub head_bytes: usize,
+    /// Header fields of a request: more are 431.
+    pub header_fields: usize,
+    /// Streams of one HTTP/2 connection at once; further ones are refused as HTTP/2 does it.
+    pub streams: u32,
+    /// Streams that a client resets before they are answered, in a row; then the connection is closed.
+    pub resets: usize,
+    /// Bytes of a request's body: more are 413. `None`: as many as there are.
+    pub body_bytes: Option<u64>,
+}
+
+/// What is changed in requests on their way.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Forwarding {
+    /// Whether the upstream gets the client's `Host`, or its own name.
+    pub keep_host: bool,
+    /// Whether `X-HTTP-Method-Override` and its likes are passed on. The limits were those of the method itself.
+    pub method_override: bool,
+    /// What the gateway calls itself in `Via`.
+    pub via: String,
+}
+
+/// What is written down.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Log {
+    /// For programs, or for people.
+    pub json: bool,
+    /// Whether every request has a line.
+    pub requests: bool,
+    /// So many refusals are written down a second; further ones are counted, and the count is written.
+    pub refusals_per_second: u32,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            header: Duration::from_secs(10),
+            idle: Duration::from_secs(75),
+            body: Duration::from_secs(30),
+            write: Duration::from_secs(30),
+            connect: Duration::from_secs(5),
+            response: Duration::from_secs(60),
+            response_body: Duration::from_secs(300),
+            total: None,
+            upstream_idle: Duration::from_secs(30),
+            drain: Duration::from_secs(30),
+        }
+    }
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            connections: 20_000,
+            connections_per_address: None,
+            head_bytes: 64 << 10,
+            header_fields: 100,
+            streams: 100,
+            resets: 100,
+            body_bytes: None,
+        }
+    }
+}
+
+impl Default for Forwarding {
+    fn default() -> Self {
+        Self { keep_host: true, method_override: false, via: "tollgate".into() }
+    }
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self { json: true, requests: false, refusals_per_second: 10 }
+    }
+}
+
+/// Where clients connect, unless it is said.
+pub const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
+/// Where operators look, unless it is said: this machine only.
+pub const OPERATIONS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 9180);
+/// What the limits' state may take, unless it is said.
+pub const MEMORY: usize = 256 << 20;
+/// How often files are compared, unless it is said.
+pub const RELOAD_POLL: Duration = Duration::from_secs(30);
+/// So many idle connections to the upstream are kept by each worker, unless it is said.
+pub const IDLE_MAX: usize = 256;
+
+impl Settings {
+    /// The defaults, in front of an upstream.
+    #[must_use]
+    pub fn new(policy: impl Into<String>, upstream: Upstream) -> Self {
+        Self {
+            policy: policy.into(),
+            listen: vec![LISTEN],
+            upstream,
+            tls: None,
+            operations: Some(OPERATIONS),
+            workers: None,
+            memory: MEMORY,
+            answers: Answers::default(),
+            timeouts: Timeouts::default(),
+            bounds: Bounds::default(),
+            forwarding: Forwarding::default(),
+            log: Log::default(),
+            reload_poll: Some(RELOAD_POLL),
+        }
+    }
+}

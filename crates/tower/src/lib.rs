@@ -1,0 +1,5 @@
+//! Limits in front of any HTTP service: request in, verdict, answer out. No state of its own, no sockets.
+
+mod answers;
+
+pub use answers::{Answers, Generations, Reset};
