@@ -1,0 +1,102 @@
+//! What comes of asking: a request may pass, or is answered here. How that is worked out is `guard`'s.
+
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
+use tollgate::{Kind, Retry, Verdict};
+use tollgate_policy::Matched;
+
+use crate::fields::Fields;
+use crate::later::Later;
+
+/// What comes of asking.
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is moved once or twice; a box would be an allocation a request"
+)]
+#[must_use = "a request that was answered must not pass"]
+pub enum Asked {
+    /// It may pass.
+    Pass(Pass),
+    /// It is answered here, and does not pass.
+    Answered(Answer),
+}
+
+/// A request that may pass, and what is to be done about it.
+#[derive(Debug)]
+pub struct Pass {
+    /// What the request means.
+    pub matched: Matched,
+    /// What its limits say; the answers are in the order of the charges. `None` if no limit meets it.
+    pub verdict: Option<Verdict>,
+    /// What the response has to carry.
+    pub fields: Fields,
+    /// The normalised path, if the request's own is another one: this is what was matched, and has to be forwarded.
+    pub path: Option<String>,
+    /// What is to be done with the response, if anything.
+    pub later: Option<Later>,
+}
+
+impl Pass {
+    /// Whether it was let through without its limits' word: the store could not tell, or had no room for a key, so that a cell
+    /// was charged which new keys have in common.
+    #[must_use]
+    pub fn degraded(&self) -> bool {
+        self.verdict.as_ref().is_some_and(degraded)
+    }
+}
+
+/// Whether a verdict is not exactly the key's own.
+pub(crate) fn degraded(verdict: &Verdict) -> bool {
+    matches!(verdict.kind(), Kind::Unavailable(_)) || verdict.shared()
+}
+
+/// A whole answer to a request that does not pass. Its body is a problem (RFC 9457).
+#[derive(Debug)]
+pub struct Answer {
+    /// Its status.
+    pub status: StatusCode,
+    /// Its fields, but for `Content-Length`.
+    pub headers: HeaderMap,
+    /// Its body.
+    pub body: Bytes,
+    /// What kind of answer it is.
+    pub kind: AnswerKind,
+    /// What the limits said, if they were asked.
+    pub verdict: Option<Verdict>,
+    /// The limit that refused, by number: of several, the one that has to wait longest.
+    pub refused_by: Option<u32>,
+    /// How long the client has to wait, exactly: `Retry-After` is this in whole seconds, with the jitter.
+    pub retry: Option<Retry>,
+}
+
+/// What kind of answer it is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AnswerKind {
+    /// A limit is used up: 429.
+    Refused,
+    /// A limit is smaller than what was asked for, so that waiting does not help: 422.
+    Never,
+    /// It cannot be told whether a limit is used up: 503.
+    Unavailable,
+    /// The request is wrong: 400.
+    BadRequest,
+    /// No operation has this path: 404.
+    NotFound,
+    /// No operation of this path has this method: 405.
+    MethodNotAllowed,
+    /// Another problem.
+    Other,
+}
+
+impl AnswerKind {
+    /// The kind of a problem that no limit is the reason for.
+    pub(crate) fn of(status: StatusCode) -> Self {
+        match status {
+            StatusCode::BAD_REQUEST => Self::BadRequest,
+            StatusCode::NOT_FOUND => Self::NotFound,
+            StatusCode::METHOD_NOT_ALLOWED => Self::MethodNotAllowed,
+            _ => Self::Other,
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The fields of a response about limits: what is told, and how it meets what the upstream told. Each generation has its file.
+
+mod draft;
+mod triple;
+mod x_ratelimit;
+
+use std::cmp::Reverse;
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use tollgate_core::{Decision, Micros, Mode, Retry};
+
+use crate::answers::{Answers, Reset};
+use crate::card::{Card, Visibility};
+use crate::{secret, sf};
+
+/// What one limit says to a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'a> {
+    /// The limit.
+    pub card: &'a Card,
+    /// What it decided.
+    pub decision: Decision,
+    /// Whether a refusal counts. What is only counted is told to nobody.
+    pub mode: Mode,
+    /// Whose budget, for the partition key.
+    pub key: &'a [u8],
+}
+
+/// The fields that a response has to carry.
+///
+/// They are written once, when the response is there: [`write`](Self::write) puts them beside what the upstream sent, and
+/// never makes that look more permissive.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a response without them does not tell its client how it stands"]
+pub struct Fields {
+    /// `RateLimit-Policy` and `RateLimit`.
+    draft: Option<(HeaderValue, HeaderValue)>,
+    /// Of the limit that binds: for fields that have room for one.
+    x_ratelimit: Option<Three>,
+    triple: Option<Three>,
+}
+
+/// Three fields for one limit: how much there is, how much is left, and until when.
+#[derive(Clone, Debug)]
+struct Three {
+    limit: HeaderValue,
+    remaining: u64,
+    reset: u64,
+}
+
+/// What the lists of the draft are made of while lines come in.
+#[derive(Default)]
+struct Lists<'a> {
+    shown: u32,
+    binding: Option<(&'a Card, Decision)>,
+    /// Written only from the second member on, or if there are partition keys: the first alone is on its card.
+    policy: Vec<u8>,
+    state: Vec<u8>,
+}
+
+impl Fields {
+    /// Works them out, at an instant of the calendar. Limits that are not shown, or only counted, are left out.
+    pub fn of<'a>(lines: impl Iterator<Item = Line<'a>>, answers: &Answers, now: Micros) -> Self {
+        let mut lists = Lists::default();
+        for line in lines.filter(Line::is_shown) {
+            lists.push(&line, answers);
+        }
+        let Some((card, decision)) = lists.binding else { return Self::default() };
+        let seconds = decision.reset_after.secs_rounded_up();
+        let three = |reset| Three { limit: card.limit.clone(), remaining: decision.remaining, reset };
+        let reset = match answers.reset {
+            Reset::Epoch => now.saturating_add(decision.reset_after).secs_rounded_up(),
+            Reset::Delta => seconds,
+        };
+        Self {
+            x_ratelimit: answers.generations.x_ratelimit.then(|| three(reset)),
+            triple: answers.generations.triple.then(|| three(seconds)),
+            draft: lists.draft(answers),
+        }
+    }
+
+    /// Writes them beside what the upstream sent. Its members of lists are kept, after ours; of two sets of three the one
+    /// with less remaining stands, whole.
+    pub fn write(self, headers: &mut HeaderMap) {
+        if let Some((policy, state)) = self.draft {
+            draft::write(headers, policy, state);
+        }
+        if let Some(three) = self.x_ratelimit {
+            three.write(headers, &x_ratelimit::NAMES);
+        }
+        if let Some(three) = self.triple {
+            three.write(headers, &triple::NAMES);
+        }
+    }
+}
+
+impl Line<'_> {
+    /// Whether its numbers are for clients.
+    pub(crate) fn is_shown(&self) -> bool {
+        self.mode == Mode::Enforced && self.card.visibility == Visibility::Shown
+    }
+
+    /// When more is granted: enough, if it was refused, or else everything.
+    fn until(&self) -> Micros {
+        match self.decision.retry() {
+            Some(Retry::After(wait)) => wait,
+            Some(Retry::Never) | None => self.decision.reset_after,
+        }
+    }
+}
+
+impl<'a> Lists<'a> {
+    fn push(&mut self, line: &Line<'a>, answers: &Answers) {
+        let Line { card, decision, .. } = *line;
+        if self.binding.is_none_or(|(_, other)| binds(&decision) < binds(&other)) {
+            self.binding = Some((card, decision));
+        }
+        if !answers.generations.draft {
+            return;
+        }
+        self.shown = self.shown.saturating_add(1);
+        if self.shown > 1 {
+            self.policy.extend_from_slice(b", ");
+            self.state.extend_from_slice(b", ");
+        } else {
+            // The name, two numbers of 15 digits, and what stands between them.
+            self.state.reserve_exact(card.state.len().saturating_add(40));
+        }
+        self.policy.extend_from_slice(card.policy.as_bytes());
+        draft::state(&mut self.state, card, decision.remaining, line.until());
+        if answers.partition_key {
+            let partition = secret::partition(&card.name, line.key);
+            for list in [&mut self.policy, &mut self.state] {
+                list.extend_from_slice(b";pk=");
+                sf::bytes(list, partition);
+            }
+        }
+    }
+
+    fn draft(self, answers: &Answers) -> Option<(HeaderValue, HeaderValue)> {
+        let (card, _) = self.binding.filter(|_| answers.generations.draft)?;
+        let policy = if self.shown == 1 && !answers.partition_key {
+            card.policy.clone()
+        } else {
+            HeaderValue::from_maybe_shared(bytes::Bytes::from(self.policy)).ok()?
+        };
+        Some((policy, HeaderValue::from_maybe_shared(bytes::Bytes::from(self.state)).ok()?))
+    }
+}
+
+/// The limit that binds comes first: refused for the longest, or with the least remaining, or the longest until it is reset.
+const fn binds(decision: &Decision) -> (Reverse<Option<Retry>>, u64, Reverse<Micros>) {
+    (Reverse(decision.retry()), decision.remaining, Reverse(decision.reset_after))
+}
+
+impl Three {
+    /// Writes the three, unless the upstream's own say that less remains.
+    fn write(self, headers: &mut HeaderMap, [limit, remaining, reset]: &[HeaderName; 3]) {
+        if theirs(headers, remaining).is_some_and(|theirs| theirs < self.remaining) {
+            return;
+        }
+        headers.insert(limit, self.limit);
+        headers.insert(remaining, HeaderValue::from(self.remaining));
+        headers.insert(reset, HeaderValue::from(self.reset));
+    }
+}
+
+/// What the upstream says remains. `None` if it says nothing, or nothing that can be read: of several lines, the least.
+fn theirs(headers: &HeaderMap, name: &HeaderName) -> Option<u64> {
+    let read = |value: &HeaderValue| whole(value.as_bytes());
+    headers.get_all(name).iter().filter_map(read).min()
+}
+
+/// A whole number, in digits only and without zeros before it.
+pub(crate) fn whole(text: &[u8]) -> Option<u64> {
+    let plain = text == b"0" || !text.starts_with(b"0");
+    let digits = text.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(text).ok().filter(|_| plain && digits)?.parse().ok()
+}

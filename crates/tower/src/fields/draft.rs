@@ -1,0 +1,39 @@
+//! `RateLimit-Policy` and `RateLimit`, as draft-ietf-httpapi-ratelimit-headers has them from 08 to 11. No other generation.
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use tollgate_core::Micros;
+
+use crate::card::Card;
+use crate::sf;
+
+static POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+static STATE: HeaderName = HeaderName::from_static("ratelimit");
+
+/// Writes a member of `RateLimit`: `"name";r=4;t=10`.
+pub(super) fn state(out: &mut Vec<u8>, card: &Card, remaining: u64, until: Micros) {
+    out.extend_from_slice(&card.state);
+    sf::integer(out, remaining);
+    out.extend_from_slice(b";t=");
+    sf::integer(out, until.secs_rounded_up());
+}
+
+/// Writes both fields.
+pub(super) fn write(headers: &mut HeaderMap, policy: HeaderValue, state: HeaderValue) {
+    put(headers, &POLICY, policy);
+    put(headers, &STATE, state);
+}
+
+/// Ours first, then what the upstream sent: several lines of a list are one list. But a line of another form (a generation
+/// before this one, say) would make readers ignore ours, and goes.
+fn put(headers: &mut HeaderMap, name: &HeaderName, ours: HeaderValue) {
+    if !headers.contains_key(name) {
+        headers.insert(name, ours);
+        return;
+    }
+    let good = |value: &&HeaderValue| sf::is_list_of_strings(value.as_bytes());
+    let theirs: Vec<_> = headers.get_all(name).iter().filter(good).cloned().collect();
+    headers.insert(name, ours);
+    for value in theirs {
+        headers.append(name, value);
+    }
+}

@@ -1,0 +1,275 @@
+//! A policy in force, with what its clients are told: a request's head in, a pass or an answer out. No sockets, no bodies.
+
+use http::Method;
+use tollgate::{Gate, Kind, NotAsked, Passage, Receipt, Verdict};
+use tollgate_core::{Micros, Mode};
+use tollgate_policy::model::{Cost, Identity, PolicyLimit, StoreFails};
+use tollgate_policy::{Budget, Facts, Hits, Matched, Policy, Whose};
+
+use crate::answers::Answers;
+use crate::asked::{Answer, Asked, Pass};
+use crate::card::{Card, Visibility};
+use crate::fields::{Fields, Line};
+use crate::head::{Head, Room};
+use crate::later::{Later, Reported, Rules, only};
+use crate::operations::BodyWanted;
+use crate::{problem, refusal};
+
+/// So many methods are looked for when a path does not have the one that was asked for; `Allow` names no others.
+const METHODS_MAX: usize = 16;
+
+/// A policy in force, with what its clients are told.
+///
+/// It does not change, and is shared: a new document, or a new consumers file, makes a new guard on the same limiter. Ask it
+/// from any number of threads, each with a [`Room`] of its own.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tollgate::{Gate, Limiter};
+/// use tollgate_policy::Policy;
+/// use tollgate_tower::{Answers, Asked, Guard, Head, Room};
+///
+/// let policy = Policy::parse("tollgate.yaml", "
+/// tollgate: 1
+/// rate_limit: { name: reports, algorithm: token_bucket, capacity: 1, refill_rate: 0.1 }
+/// routes: [{ path: '/reports/{id}' }]
+/// ")?;
+/// let guard = Guard::new(Gate::new(Limiter::new()?, Arc::new(policy), None), Answers::default());
+///
+/// let (uri, mut room) = ("/reports/7".parse()?, Room::default());
+/// let head = Head {
+///     method: &http::Method::GET,
+///     uri: &uri,
+///     headers: &http::HeaderMap::new(),
+///     peer: "203.0.113.9".parse()?,
+///     body_operations: None,
+/// };
+/// assert!(matches!(guard.ask(&head, &mut room), Asked::Pass(_)));
+/// let Asked::Answered(answer) = guard.ask(&head, &mut room) else { panic!("1 of 1 is used up") };
+/// assert_eq!((answer.status.as_u16(), &answer.headers["retry-after"]), (429, &http::HeaderValue::from(10)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Guard {
+    gate: Gate,
+    answers: Answers,
+    /// For each set of numbers, the policy's first and then the directory's; `None` where nothing is charged.
+    cards: Vec<Option<Card>>,
+    /// Whether some charge may have to be given back or settled when the response is there.
+    settles: bool,
+    /// Whether some limit is charged by what a body carries.
+    counts_bodies: bool,
+    /// Every method that an operation names, at most [`METHODS_MAX`].
+    methods: Vec<Method>,
+}
+
+impl Guard {
+    /// Puts a policy in front of clients.
+    #[must_use]
+    pub fn new(gate: Gate, answers: Answers) -> Self {
+        let policy = gate.policy();
+        let extra = gate.directory().map_or(&[][..], |directory| directory.variants());
+        let cards = policy.variants().iter().chain(extra).map(|variant| {
+            let limit = policy.limits().get(variant.limit as usize)?;
+            let visibility = match (limit.visible, variant.budget) {
+                (false, _) => Visibility::Hidden,
+                (true, Budget::Own) => Visibility::Shown,
+                (true, Budget::AddressCeiling | Budget::WideAddress | Budget::WideCeiling) => {
+                    Visibility::Named
+                }
+            };
+            let numbers = variant.numbers.limit()?;
+            Some(Card::new(&limit.name, &numbers, visibility, limit.description.as_deref()))
+        });
+        let cards = cards.collect();
+        let settles = policy.limits().iter().any(may_settle);
+        let counts_bodies = policy.limits().iter().any(|limit| body_wanted(limit).is_some());
+        let methods = methods(policy);
+        Self { gate, answers, cards, settles, counts_bodies, methods }
+    }
+
+    /// The policy in force.
+    #[must_use]
+    pub const fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
+    /// What clients are told.
+    #[must_use]
+    pub const fn answers(&self) -> &Answers {
+        &self.answers
+    }
+
+    /// Whether some limit of this request's operation is charged by what its body carries, and how much of it to read for that.
+    /// A body that is not counted, because it is larger or cannot be read, costs the most.
+    pub fn wants_body(&self, head: &Head<'_>, room: &mut Room) -> Option<BodyWanted> {
+        if !self.counts_bodies {
+            return None;
+        }
+        let policy = self.gate.policy();
+        // What is wrong with it is said when it is asked.
+        let facts = head.facts(policy, Micros::ZERO, (&mut room.target, &mut room.scratch)).ok()?;
+        let limits = policy.limits_of(policy.matched(&facts)).iter();
+        let wanted = limits.filter_map(|id| body_wanted(policy.limits().get(*id as usize)?));
+        wanted.reduce(BodyWanted::and)
+    }
+
+    /// Decides a request, and charges it.
+    pub fn ask(&self, head: &Head<'_>, room: &mut Room) -> Asked {
+        let (asked, receipt) = self.ask_for_receipt(head, room, self.settles);
+        match (asked, receipt) {
+            (Asked::Pass(pass), Some((receipt, rules))) if !rules.is_empty() => {
+                let later = Later { limiter: self.gate.limiter().clone(), receipt, rules };
+                Asked::Pass(Pass { later: Some(later), ..pass })
+            }
+            (asked, _) => asked,
+        }
+    }
+
+    /// As [`ask`](Self::ask), with a receipt beside the pass, if one is wanted, and what a response does with it.
+    pub(crate) fn ask_for_receipt(
+        &self,
+        head: &Head<'_>,
+        room: &mut Room,
+        wanted: bool,
+    ) -> (Asked, Option<(Receipt, Rules)>) {
+        let now = self.gate.limiter().now();
+        let Room { target, scratch, hits } = room;
+        let facts = match head.facts(self.gate.policy(), now, (target, scratch)) {
+            Ok(facts) => facts,
+            Err(bad) => return (Asked::Answered(problem::bad_request(&bad.to_string())), None),
+        };
+        let checked = if wanted {
+            self.gate.check_for_receipt(&facts, hits)
+        } else {
+            self.gate.check(&facts, hits).map(|passage| (passage, None))
+        };
+        let (Passage { matched, verdict }, receipt) = match checked {
+            Ok(checked) => checked,
+            Err(NotAsked::BadRequest(bad)) => {
+                return (Asked::Answered(problem::bad_request(&bad.to_string())), None);
+            }
+            Err(NotAsked::Hit(error)) => {
+                return (Asked::Answered(problem::internal(&error.to_string())), None);
+            }
+        };
+        if let Matched::Nothing { other_methods } = matched {
+            return (Asked::Answered(self.nothing(&facts, other_methods)), None);
+        }
+        let fields = match &verdict {
+            None => Fields::default(),
+            Some(verdict) if verdict.granted() => Fields::of(self.lines(verdict, hits), &self.answers, now),
+            Some(verdict) => match self.refused(verdict, hits, now) {
+                Some(answer) => {
+                    return (Asked::Answered(Answer { verdict: Some(verdict.clone()), ..answer }), None);
+                }
+                None => Fields::default(),
+            },
+        };
+        let path = head.other_path(&facts);
+        let pass = Pass { matched, verdict, fields, path, later: None };
+        let receipt = receipt.map(|receipt| (receipt, self.rules(hits)));
+        (Asked::Pass(pass), receipt)
+    }
+
+    /// What each limit says.
+    pub(crate) fn lines<'a>(
+        &'a self,
+        verdict: &'a Verdict,
+        hits: &'a Hits,
+    ) -> impl Iterator<Item = Line<'a>> + Clone {
+        hits.charges().iter().zip(verdict.answers()).filter_map(|(charge, answer)| {
+            let card = self.cards.get(charge.variant as usize)?.as_ref()?;
+            Some(Line { card, decision: answer.decision(), mode: answer.mode(), key: hits.key(charge) })
+        })
+    }
+
+    /// What is answered to a request that was not granted; `None` if it may pass all the same.
+    fn refused(&self, verdict: &Verdict, hits: &Hits, now: Micros) -> Option<Answer> {
+        let limit = |id: u32| self.gate.policy().limits().get(id as usize);
+        if let Kind::Unavailable(_) = verdict.kind() {
+            let mut enforced = hits.charges().iter().filter(|charge| charge.mode == Mode::Enforced);
+            let allows = |id| limit(id).is_some_and(|limit| limit.when_store_fails == StoreFails::Allow);
+            return (!enforced.all(|charge| allows(charge.limit))).then(refusal::unavailable);
+        }
+        let answer = refusal::refused(self.lines(verdict, hits), &self.answers, now)?;
+        let refused_by = verdict.refused_by().and_then(|place| hits.charges().get(place));
+        Some(Answer { refused_by: refused_by.map(|charge| charge.limit), ..answer })
+    }
+
+    /// What is answered to a request that no operation is meant by.
+    fn nothing(&self, facts: &Facts<'_>, other_methods: bool) -> Answer {
+        if !other_methods {
+            return problem::not_found();
+        }
+        let allowed = |method: &&Method| {
+            let facts = Facts { method: method.as_str(), ..*facts };
+            matches!(self.gate.policy().matched(&facts), Matched::Operation(_) | Matched::Loosely(_))
+        };
+        let allowed: Vec<_> = self.methods.iter().filter(allowed).map(Method::as_str).collect();
+        problem::method_not_allowed(&allowed.join(", "))
+    }
+
+    /// What the response will do with what was charged.
+    fn rules(&self, hits: &Hits) -> Rules {
+        let mut rules = Rules::default();
+        for (place, charge) in hits.charges().iter().enumerate() {
+            if charge.whose == Whose::Claimed {
+                rules.claimed |= only(place);
+            }
+            let limit = self.gate.policy().limits().get(charge.limit as usize);
+            let Some((header, max)) = limit.and_then(PolicyLimit::reported_in) else { continue };
+            match rules.reported.last_mut().filter(|last| last.limit == charge.limit) {
+                // A limit's charges stand together: its own, and wider ones.
+                Some(last) => last.charges |= only(place),
+                None => {
+                    let charges = only(place);
+                    rules.reported.push(Reported {
+                        limit: charge.limit,
+                        charges,
+                        header: header.clone(),
+                        max,
+                    });
+                }
+            }
+        }
+        rules
+    }
+}
+
+/// Whether a response may have to say something about a limit's charges.
+fn may_settle(limit: &PolicyLimit) -> bool {
+    let claimed = |identity: &Identity| match identity {
+        Identity::ApiKey
+        | Identity::Header(_)
+        | Identity::Cookie(_)
+        | Identity::Query(_)
+        | Identity::JwtUnverified(_) => true,
+        Identity::Address
+        | Identity::Jwt(_)
+        | Identity::Consumer
+        | Identity::Organisation
+        | Identity::Everyone => false,
+    };
+    limit.reported_in().is_some() || limit.key.chain.iter().flatten().any(claimed)
+}
+
+fn body_wanted(limit: &PolicyLimit) -> Option<BodyWanted> {
+    match limit.cost {
+        Cost::Operations { kind, max_body, .. } => Some(BodyWanted { kind, max_body }),
+        Cost::Fixed(_) | Cost::Asked { .. } | Cost::Reported { .. } => None,
+    }
+}
+
+/// Every method that an operation names, in the order of the alphabet.
+fn methods(policy: &Policy) -> Vec<Method> {
+    let named = policy.operations().iter().filter_map(|operation| operation.method.as_deref()?.parse().ok());
+    let mut methods: Vec<Method> = named.collect();
+    if methods.contains(&Method::GET) {
+        methods.push(Method::HEAD);
+    }
+    methods.sort_by(|one, other| one.as_str().cmp(other.as_str()));
+    methods.dedup();
+    methods.truncate(METHODS_MAX);
+    methods
+}

@@ -1,0 +1,153 @@
+//! What those are told who are refused: the status, the fields and the body. Who is refused is decided elsewhere.
+
+use bytes::Bytes;
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use tollgate_core::{Micros, Mode, Retry};
+
+use crate::answers::Answers;
+use crate::asked::{Answer, AnswerKind};
+use crate::card::{Card, Visibility};
+use crate::fields::{Fields, Line};
+use crate::{json, problem, secret, sf};
+
+/// What kind of problem it is, as registered.
+const QUOTA_EXCEEDED: &str = "https://iana.org/assignments/http-problem-types#quota-exceeded";
+/// The words that are registered for it.
+const QUOTA_EXCEEDED_TITLE: &str = "Request cannot be satisfied as assigned quota has been exceeded";
+/// When the store cannot tell.
+const REDUCED_CAPACITY: &str = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity";
+/// The words that are registered for it.
+const REDUCED_CAPACITY_TITLE: &str =
+    "Request cannot be satisfied due to temporary server capacity constraints";
+
+/// What is answered when a limit does not let a request go on. `None` if no enforced limit refuses it.
+///
+/// It is 429, with the wait in whole seconds, rounded up, so that whoever obeys is granted. A cost that is larger than a limit
+/// ever allows is 422: a client that meets 429 waits and comes again, for ever, and a request that has to be changed is what
+/// 422 is for. It is not 413, because what is too large need not be the body.
+pub fn refused<'a>(
+    lines: impl Iterator<Item = Line<'a>> + Clone,
+    answers: &Answers,
+    now: Micros,
+) -> Option<Answer> {
+    let enforced = lines.clone().filter(|line| line.mode == Mode::Enforced);
+    let refusing = enforced.filter_map(|line| Some((line.card, line.decision.retry()?)));
+    let (mut longest, mut violated) = (None, Vec::new());
+    for (card, retry) in refusing {
+        if longest.is_none_or(|(_, longest)| retry > longest) {
+            longest = Some((card, retry));
+        }
+        let known = violated.iter().any(|known: &&Card| known.name == card.name);
+        if card.visibility != Visibility::Hidden && !known {
+            violated.push(card);
+        }
+    }
+    let (card, retry) = longest?;
+    let seconds = match retry {
+        Retry::After(wait) => Some(secret::later(wait, answers.retry_jitter).secs_rounded_up().max(1)),
+        Retry::Never => None,
+    };
+    let mut headers = HeaderMap::with_capacity(10);
+    headers.extend(seconds.map(|seconds| (RETRY_AFTER, HeaderValue::from(seconds))));
+    Fields::of(lines.clone(), answers, now).write(&mut headers);
+    problem::common(&mut headers);
+    let (status, kind, title, what) = match retry {
+        Retry::After(_) => {
+            (StatusCode::TOO_MANY_REQUESTS, AnswerKind::Refused, QUOTA_EXCEEDED_TITLE, QUOTA_EXCEEDED)
+        }
+        Retry::Never => {
+            (StatusCode::UNPROCESSABLE_ENTITY, AnswerKind::Never, "Unprocessable Content", "about:blank")
+        }
+    };
+    let mut body = Vec::with_capacity(512);
+    body.push(b'{');
+    problem::head(&mut body, what, title, status);
+    detail(&mut body, card, seconds);
+    rest(&mut body, &violated, seconds, lines.filter(Line::is_shown));
+    body.push(b'}');
+    let body = Bytes::from(body);
+    Some(Answer { status, headers, body, kind, verdict: None, refused_by: None, retry: Some(retry) })
+}
+
+/// The sentence: which limit, how long, and what its author has to say.
+fn detail(body: &mut Vec<u8>, card: &Card, seconds: Option<u64>) {
+    json::member(body, "detail");
+    let hidden = card.visibility == Visibility::Hidden;
+    let (start, end) = match (seconds, hidden) {
+        (Some(_), false) => ("\"The limit ", " is used up; the same request can be granted in "),
+        (Some(_), true) => ("\"A limit", " is used up; the same request can be granted in "),
+        (None, false) => ("\"One such request costs more than the limit ", " ever allows."),
+        (None, true) => ("\"One such request costs more than a limit", " ever allows."),
+    };
+    let name = if hidden { "" } else { &card.name_json };
+    for part in [start, name, end] {
+        body.extend_from_slice(part.as_bytes());
+    }
+    if let Some(seconds) = seconds {
+        sf::digits(body, seconds);
+        body.extend_from_slice(b" s.");
+    }
+    if let Some(says) = card.says_json.as_deref().filter(|_| !hidden) {
+        body.push(b' ');
+        body.extend_from_slice(says.as_bytes());
+    }
+    body.push(b'"');
+}
+
+/// The members of our own: which limits, how long, and the numbers of those that are shown.
+fn rest<'a>(
+    body: &mut Vec<u8>,
+    violated: &[&Card],
+    seconds: Option<u64>,
+    shown: impl Iterator<Item = Line<'a>>,
+) {
+    json::member(body, "violated-policies");
+    body.push(b'[');
+    for (place, card) in violated.iter().enumerate() {
+        body.extend_from_slice(if place > 0 { b",\"" } else { b"\"" });
+        body.extend_from_slice(card.name_json.as_bytes());
+        body.push(b'"');
+    }
+    body.push(b']');
+    if let Some(seconds) = seconds {
+        json::number(body, "retry_after", seconds);
+    }
+    let mut shown = shown.peekable();
+    if shown.peek().is_none() {
+        return;
+    }
+    json::member(body, "policies");
+    body.push(b'[');
+    for (place, line) in shown.enumerate() {
+        body.extend_from_slice(if place > 0 { b",{" } else { b"{" });
+        json::plain(body, "name", &line.card.name_json);
+        json::number(body, "limit", line.decision.limit);
+        json::number(body, "remaining", line.decision.remaining);
+        json::number(body, "reset", line.decision.reset_after.secs_rounded_up());
+        body.push(b'}');
+    }
+    body.push(b']');
+}
+
+/// What is answered when it cannot be told whether a limit is used up, and a limit says that this is no grant.
+pub(crate) fn unavailable() -> Answer {
+    let mut headers = HeaderMap::with_capacity(4);
+    headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    problem::common(&mut headers);
+    let (status, kind) = (StatusCode::SERVICE_UNAVAILABLE, AnswerKind::Unavailable);
+    let mut body = b"{".to_vec();
+    problem::head(&mut body, REDUCED_CAPACITY, REDUCED_CAPACITY_TITLE, status);
+    json::plain(
+        &mut body,
+        "detail",
+        "It cannot be told at the moment whether a limit is used up: try again soon.",
+    );
+    // Which limits they are says nothing to the client, and may be hidden.
+    json::member(&mut body, "violated-policies");
+    body.extend_from_slice(b"[]");
+    json::number(&mut body, "retry_after", 1);
+    body.push(b'}');
+    let body = Bytes::from(body);
+    Answer { status, headers, body, kind, verdict: None, refused_by: None, retry: None }
+}
