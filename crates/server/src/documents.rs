@@ -73,8 +73,25 @@ impl Opened<'_> {
 /// # Errors
 /// When the document itself cannot be read: that is a sentence, and no finding.
 pub(crate) fn check(argument: &str) -> Result<Checked, String> {
-    let mut opened = open(argument)?;
-    Ok(match Policy::load(opened.name, &mut |asked| opened.read(asked)) {
+    check_noting(argument, &mut |_, _| {})
+}
+
+/// Takes note of what is read: the file's name and a piece of it, or none if it cannot be read.
+pub(crate) type Note<'a> = &'a mut dyn FnMut(&str, Option<&[u8]>);
+
+/// As [`check`], and every file that is asked for is noted, with what was read of it.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn check_noting(argument: &str, note: Note<'_>) -> Result<Checked, String> {
+    let mut opened = open(argument).inspect_err(|_| note(argument, None))?;
+    let mut read = |asked: &str| {
+        let text = opened.read(asked);
+        note(asked, text.as_ref().ok().map(String::as_bytes));
+        text
+    };
+    let name = if argument == files::DASH { files::STANDARD_INPUT } else { argument };
+    Ok(match Policy::load(name, &mut read) {
         Err(refused) => Checked {
             findings: refused.findings.all().to_vec(),
             more: refused.findings.more(),
@@ -83,11 +100,11 @@ pub(crate) fn check(argument: &str) -> Result<Checked, String> {
             policy: None,
             directory: None,
         },
-        Ok(policy) => with_consumers(policy),
+        Ok(policy) => with_consumers(policy, note),
     })
 }
 
-fn with_consumers(policy: Policy) -> Checked {
+fn with_consumers(policy: Policy, note: Note<'_>) -> Checked {
     let mut checked = Checked {
         sources: policy.sources().clone(),
         findings: policy.findings().all().to_vec(),
@@ -98,8 +115,16 @@ fn with_consumers(policy: Policy) -> Checked {
     };
     if let Some((file, place)) = policy.settings().consumers.clone() {
         let mut loader = Loader::new(Limits::default());
-        match files::feed(&file, &mut |piece| loader.feed(piece)) {
-            Err(why) => checked.findings.push(unreadable(&file, place, &why)),
+        note(&file, Some(&[]));
+        let mut take = |piece: &[u8]| {
+            note(&file, Some(piece));
+            loader.feed(piece);
+        };
+        match files::feed(&file, &mut take) {
+            Err(why) => {
+                note(&file, None);
+                checked.findings.push(unreadable(&file, place, &why));
+            }
             Ok(()) => match directory(loader, &policy, &file) {
                 Ok(directory) => checked.directory = Some(directory),
                 Err(wrong) => checked.in_consumers = wrong,

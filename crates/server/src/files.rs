@@ -2,7 +2,8 @@
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tollgate_core::Micros;
@@ -29,7 +30,12 @@ pub(crate) fn read_standard_input() -> Result<String, String> {
 
 /// Gives a file in pieces, so that one of any size can be looked through.
 pub(crate) fn feed(name: &str, take: &mut dyn FnMut(&[u8])) -> Result<(), String> {
-    let mut file = open(name)?;
+    feed_up_to(name, u64::MAX, take)
+}
+
+/// As [`feed`], but no more than so many bytes, so that an endless file comes to an end.
+pub(crate) fn feed_up_to(name: &str, bytes_max: u64, take: &mut dyn FnMut(&[u8])) -> Result<(), String> {
+    let mut file = open(name)?.take(bytes_max);
     let mut piece = vec![0; CHUNK_BYTES];
     loop {
         match file.read(&mut piece) {
@@ -39,6 +45,35 @@ pub(crate) fn feed(name: &str, take: &mut dyn FnMut(&[u8])) -> Result<(), String
             Err(error) => return Err(why(&error)),
         }
     }
+}
+
+/// A folder that is there, and which one it is: another one may take its name.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Folder {
+    pub(crate) path: PathBuf,
+    identity: (u64, u64),
+}
+
+/// The folders in which something happens when a file is written, replaced or made: its own, that of each link on the way
+/// to it, and that of the file which it leads to. For a folder that is not there, the nearest one above it.
+///
+/// Links that lead to links in other folders are not followed step by step.
+pub(crate) fn folders_of(name: &str) -> Vec<Folder> {
+    let path = Path::new(name);
+    let is_link = |path: &Path| fs::symlink_metadata(path).is_ok_and(|about| about.is_symlink());
+    let links = path.ancestors().skip(1).filter(|above| is_link(above)).filter_map(Path::parent);
+    let real = fs::canonicalize(path).ok();
+    let own = path.parent().into_iter().chain(links).chain(real.as_deref().and_then(Path::parent));
+    let mut folders: Vec<_> = own.filter_map(|folder| folder.ancestors().find_map(there)).collect();
+    folders.sort();
+    folders.dedup();
+    folders
+}
+
+fn there(folder: &Path) -> Option<Folder> {
+    let path = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let about = fs::metadata(path).ok().filter(fs::Metadata::is_dir)?;
+    Some(Folder { path: path.into(), identity: (about.dev(), about.ino()) })
 }
 
 /// Puts a text where a file is, whole or not at all: it is written beside it, and then takes its place and its mode.

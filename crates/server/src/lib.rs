@@ -11,6 +11,7 @@ pub mod draw;
 mod exit;
 mod files;
 mod formats;
+pub mod gateway;
 mod report;
 pub mod settings;
 mod table;

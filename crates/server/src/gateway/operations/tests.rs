@@ -1,0 +1,1 @@
+//! Nothing yet, to be replaced by the tests.

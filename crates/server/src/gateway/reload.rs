@@ -1,0 +1,246 @@
+//! A policy that changes while it is in force: files are watched and compared, what is good is swapped in, what is bad is told.
+
+mod changes;
+pub mod load;
+pub mod seen;
+mod watch;
+
+use std::future::{Future, pending};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc::{self, Receiver};
+use tokio::sync::watch as latest;
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, timeout};
+use tollgate::Gate;
+use tollgate_tower::Answers;
+
+use super::live::{InForce, Live};
+use super::logs::Logs;
+use super::metrics::Metrics;
+use crate::settings::Settings;
+use changes::changes;
+pub use load::{Loaded, NotLoaded, load};
+use load::load_after;
+pub use seen::Seen;
+use watch::Watch;
+
+/// Files are read when nothing has happened to them for so long: a write is many events, and a half of one is no document.
+pub const DEBOUNCE: Duration = Duration::from_millis(200);
+/// Where something happens all the time, files are read after so long all the same.
+pub const SETTLE_MAX: Duration = Duration::from_secs(2);
+/// A file that is gone may be on its way back: an editor's rename, a swapped link. It is missed only after so long.
+pub const GONE_FOR: Duration = Duration::from_secs(1);
+
+/// What became of the last reload.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Outcome {
+    /// How many there were, good ones and bad ones.
+    pub attempts: u64,
+    /// What is in force.
+    pub generation: u64,
+    /// What was wrong with the last; `None` if it is in force.
+    pub refused: Option<String>,
+}
+
+/// Keeps what is in force as the files have it.
+///
+/// Files are compared by content when something happens in their folders, every so often, and when somebody asks. Only if
+/// they differ from what was last tried are they loaded, on a thread of its own; so a bad document is told once, and the
+/// next good one recovers. Limits keep their state: the new gate stands on the same limiter.
+#[derive(Debug)]
+pub struct Reloader {
+    policy: String,
+    answers: Answers,
+    poll: Option<Duration>,
+    watching: bool,
+    live: Arc<Live>,
+    metrics: Arc<Metrics>,
+    logs: Arc<Logs>,
+    /// What was last tried.
+    seen: Seen,
+    outcome: latest::Sender<Outcome>,
+}
+
+impl Reloader {
+    /// A reloader for what is in force. `seen` is what it was loaded from.
+    #[must_use]
+    pub fn new(
+        settings: &Settings,
+        seen: Seen,
+        live: Arc<Live>,
+        metrics: Arc<Metrics>,
+        logs: Arc<Logs>,
+    ) -> Self {
+        let first = Outcome { generation: live.load().generation, ..Outcome::default() };
+        Self {
+            policy: settings.policy.clone(),
+            answers: settings.answers,
+            poll: settings.reload_poll,
+            watching: true,
+            live,
+            metrics,
+            logs,
+            seen,
+            outcome: latest::channel(first).0,
+        }
+    }
+
+    /// The same without watching: files are compared every so often only, as where events do not come through.
+    #[must_use]
+    pub fn without_watching(self) -> Self {
+        Self { watching: false, ..self }
+    }
+
+    /// What becomes of reloads, as they happen.
+    #[must_use]
+    pub fn outcomes(&self) -> latest::Receiver<Outcome> {
+        self.outcome.subscribe()
+    }
+
+    /// Reloads until `shutdown`. Whoever asks is answered by a load, also if no file has changed.
+    pub async fn run(mut self, asked: Receiver<()>, shutdown: impl Future<Output = ()>) {
+        tokio::select! {
+            () = shutdown => {}
+            () = self.keep(asked) => {}
+        }
+    }
+
+    async fn keep(&mut self, mut asked: Receiver<()>) {
+        let (happened, mut events) = mpsc::channel(1);
+        let mut watch = Watch::default();
+        let mut poll = self.poll.map(ticks);
+        loop {
+            // Before the first wait, and when other folders are watched: what happened before that was not seen.
+            while self.watch(&mut watch, &happened) {
+                self.compare().await;
+            }
+            tokio::select! {
+                Some(()) = events.recv() => {
+                    settle(&mut events).await;
+                    self.compare().await;
+                }
+                Some(()) = asked.recv() => self.reload().await,
+                () = tick(&mut poll) => self.compare().await,
+            }
+        }
+    }
+
+    /// Watches the folders of what was last read. Says whether they are others than before.
+    fn watch(&self, watch: &mut Watch, happened: &mpsc::Sender<()>) -> bool {
+        if !self.watching {
+            return false;
+        }
+        let renewed = watch.renew(self.seen.names(), happened);
+        if renewed != Ok(false) {
+            self.metrics.reloads.watching.set(u64::from(renewed.is_ok()));
+        }
+        renewed.unwrap_or_else(|why| {
+            self.logs.within(|| tracing::warn!(why, "not all files are watched"));
+            true
+        })
+    }
+
+    /// Loads, if a file holds something else than when it was last tried.
+    async fn compare(&mut self) {
+        let mut now = self.look().await;
+        if now.misses(&self.seen) {
+            sleep(GONE_FOR).await;
+            now = self.look().await;
+        }
+        if now != self.seen {
+            self.reload().await;
+        }
+    }
+
+    /// What the files hold now.
+    async fn look(&self) -> Seen {
+        let seen = self.seen.clone();
+        let unchanged = self.seen.clone();
+        tokio::task::spawn_blocking(move || seen.again()).await.unwrap_or(unchanged)
+    }
+
+    /// Loads, and puts in force what is good.
+    async fn reload(&mut self) {
+        let (policy, before) = (self.policy.clone(), self.seen.clone());
+        let (live, metrics, answers) = (Arc::clone(&self.live), Arc::clone(&self.metrics), self.answers);
+        let run = move || {
+            let Loaded { policy, directory, seen } = load_after(&policy, &before)?;
+            let old = live.load();
+            let gate = Gate::new(old.guard.gate().limiter().clone(), policy, directory);
+            let changed = changes(old.guard.gate(), &gate);
+            live.swap(InForce::new(gate, answers, &metrics, old.generation.saturating_add(1)));
+            Ok((changed, seen))
+        };
+        let loaded: Result<Result<_, NotLoaded>, _> = tokio::task::spawn_blocking(run).await;
+        let refused = match loaded {
+            Ok(Ok((changed, seen))) => {
+                self.seen = seen;
+                self.metrics.reloads.ok.inc();
+                let generation = self.live.load().generation;
+                self.logs.within(|| tracing::info!(generation, changed, "reloaded"));
+                None
+            }
+            Ok(Err(refused)) => {
+                let why = refused.sentence();
+                self.seen = refused.seen;
+                Some(why)
+            }
+            // Nothing in it panics; if something does, what is in force stays so, as with a bad document.
+            Err(_) => {
+                self.seen = self.look().await;
+                Some("loading it failed: report this document".into())
+            }
+        };
+        if let Some(why) = &refused {
+            self.metrics.reloads.failed.inc();
+            self.logs.within(|| tracing::error!(why, "not reloaded: what was in force stays in force"));
+        }
+        let generation = self.live.load().generation;
+        self.outcome.send_modify(|last| {
+            *last = Outcome { attempts: last.attempts.saturating_add(1), generation, refused };
+        });
+    }
+}
+
+/// Waits until nothing has happened for a while.
+async fn settle(events: &mut Receiver<()>) {
+    let quiet = async { while let Ok(Some(())) = timeout(DEBOUNCE, events.recv()).await {} };
+    // At the latest now.
+    let _ = timeout(SETTLE_MAX, quiet).await;
+}
+
+fn ticks(every: Duration) -> Interval {
+    let every = every.max(DEBOUNCE);
+    let mut ticks = interval_at(Instant::now() + every, every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
+}
+
+async fn tick(poll: &mut Option<Interval>) {
+    match poll {
+        Some(ticks) => drop(ticks.tick().await),
+        None => pending().await,
+    }
+}
+
+/// A receiver that is asked whenever the process gets `SIGHUP`. From now on the signal does not end it.
+///
+/// # Errors
+/// When the system does not let it be caught.
+pub fn hang_ups() -> io::Result<Receiver<()>> {
+    let mut signals = signal(SignalKind::hangup())?;
+    let (ask, asked) = mpsc::channel(1);
+    tokio::spawn(async move {
+        // One that waits stands for all.
+        while signals.recv().await.is_some() && !ask.is_closed() {
+            let _ = ask.try_send(());
+        }
+    });
+    Ok(asked)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! What a reload changed, in a line of the log. How policies compare is decided in `tollgate-policy`.
+
+use tollgate::Gate;
+use tollgate_policy::diff::{LimitDiff, diff};
+use tollgate_policy::text::shown;
+
+use crate::report::counted;
+
+/// So many limits are told by name; of the others only the number.
+const NAMED_MAX: usize = 5;
+
+/// What is different, in a few words.
+pub(super) fn changes(old: &Gate, new: &Gate) -> String {
+    let policies = diff(old.policy(), new.policy());
+    let mut parts = Vec::new();
+    if !policies.limits.is_empty() {
+        parts.push(limits(&policies.limits));
+    }
+    let operations = policies.operations.len().saturating_add(policies.more_operations);
+    for (count, what) in [(operations, "operation"), (policies.settings.len(), "setting")] {
+        if count > 0 {
+            parts.push(counted(count, what));
+        }
+    }
+    let consumers = |gate: &Gate| gate.directory().map(|directory| directory.consumers().len());
+    match (consumers(old), consumers(new)) {
+        (Some(before), Some(after)) if before != after => {
+            parts.push(format!("{before} consumers became {after}"));
+        }
+        (None, Some(after)) => parts.push(format!("{after} consumers came")),
+        (Some(before), None) => parts.push(format!("{before} consumers went")),
+        (Some(_), Some(_)) | (None, None) => {}
+    }
+    if parts.is_empty() { "no limit, operation or setting".into() } else { parts.join("; ") }
+}
+
+/// The limits, with what became of each.
+fn limits(changed: &[LimitDiff]) -> String {
+    let told = changed.iter().take(NAMED_MAX).map(|limit| {
+        let what = limit.changes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        format!("{} ({})", shown(&limit.name), shown(&what))
+    });
+    let mut told: Vec<_> = told.collect();
+    if let Some(more) = changed.len().checked_sub(NAMED_MAX).filter(|more| *more > 0) {
+        told.push(format!("{more} more"));
+    }
+    format!("limits {}", told.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tollgate::Limiter;
+    use tollgate_policy::Policy;
+
+    use super::*;
+
+    fn gate(limits: impl IntoIterator<Item = (usize, u64)>) -> Gate {
+        let mut text = String::from("tollgate: 1\nroutes:\n");
+        for (route, limit) in limits {
+            text.push_str(&format!(
+                "  - path: /r{route}\n    rate_limit: {{ name: l{route}, algorithm: fixed_window, limit: {limit}, window: 10 s }}\n"
+            ));
+        }
+        Gate::new(Limiter::new().unwrap(), Arc::new(Policy::parse("t.yaml", &text).unwrap()), None)
+    }
+
+    #[test]
+    fn limits_that_changed_are_named_with_how() {
+        let said = changes(&gate([(1, 5), (2, 5)]), &gate([(1, 9), (3, 2)]));
+        for part in ["limits l1 (looser)", "l3 (", "l2 ("] {
+            assert!(said.contains(part), "{said}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_told_as_nothing_and_much_is_cut() {
+        let many = || (0..9).map(|route| (route, 5));
+        assert_eq!(changes(&gate(many()), &gate(many())), "no limit, operation or setting");
+        let said = changes(&gate(many()), &gate((0..9).map(|route| (route, 4))));
+        assert!(said.contains("l4 (tighter), 4 more; 9 operations") && !said.contains("l5"), "{said}");
+    }
+}
