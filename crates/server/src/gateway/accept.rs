@@ -1,0 +1,153 @@
+//! Taking connections: as many as there may be, no more, and on and on whatever the system says. What they are for is not known here.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::sync::watch::Receiver;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::connection::{serve, stopping};
+use super::worker::Worker;
+
+/// How long no connection is taken after the system has no descriptor or no memory for one.
+const BREATHER: Duration = Duration::from_millis(100);
+
+/// How many connections there may be, for all workers together.
+#[derive(Debug)]
+pub(crate) struct Places {
+    all: Arc<Semaphore>,
+    per_address: Option<usize>,
+    addresses: Mutex<HashMap<IpAddr, usize>>,
+}
+
+/// A connection's place, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Place {
+    places: Arc<Places>,
+    counted: Option<IpAddr>,
+    worker: Arc<Worker>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Places {
+    pub(crate) fn new(connections: usize, per_address: Option<usize>) -> Self {
+        let all = Arc::new(Semaphore::new(connections.min(Semaphore::MAX_PERMITS)));
+        Self { all, per_address, addresses: Mutex::new(HashMap::new()) }
+    }
+
+    /// A place for an address; `None` if it has as many as one may have.
+    fn place(
+        self: &Arc<Self>,
+        address: IpAddr,
+        permit: OwnedSemaphorePermit,
+        worker: &Arc<Worker>,
+    ) -> Option<Place> {
+        let mut counted = None;
+        if let Some(most) = self.per_address {
+            let address = address.to_canonical();
+            let mut addresses = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
+            let count = addresses.entry(address).or_insert(0);
+            if *count >= most {
+                return None;
+            }
+            *count = count.saturating_add(1);
+            counted = Some(address);
+        }
+        worker.metrics.connections_total.inc();
+        worker.metrics.connections_open.inc();
+        Some(Place { places: Arc::clone(self), counted, worker: Arc::clone(worker), _permit: permit })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.worker.metrics.connections_open.dec();
+        let Some(address) = self.counted else { return };
+        let mut addresses = self.places.addresses.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = addresses.get_mut(&address) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                addresses.remove(&address);
+            }
+        }
+    }
+}
+
+/// Takes connections until `stop` is said. Those that were waiting by then are still taken.
+pub(crate) async fn accept(
+    listener: TcpListener,
+    worker: Arc<Worker>,
+    places: Arc<Places>,
+    mut stop: Receiver<bool>,
+) {
+    loop {
+        let next = next(&listener, &places);
+        let accepted = tokio::select! {
+            biased;
+            () = stopping(&mut stop) => break,
+            accepted = next => accepted,
+        };
+        match accepted {
+            Some((Ok((tcp, peer)), permit)) => begin(tcp, peer, (&worker, &places, &stop), permit),
+            Some((Err(error), _)) => {
+                if is_shortage(&error) {
+                    // To ask again at once would only burn the processor: something has to be closed first.
+                    tokio::time::sleep(BREATHER).await;
+                }
+            }
+            None => break,
+        }
+    }
+    // They were let in by the system before anybody said stop.
+    while let Ok(permit) = Arc::clone(&places.all).try_acquire_owned()
+        && let Some(Ok((tcp, peer))) = waiting(&listener).await
+    {
+        begin(tcp, peer, (&worker, &places, &stop), permit);
+    }
+}
+
+type Accepted = (io::Result<(tokio::net::TcpStream, std::net::SocketAddr)>, OwnedSemaphorePermit);
+
+async fn next(listener: &TcpListener, places: &Places) -> Option<Accepted> {
+    // Beyond the bound, clients wait in the listener's queue.
+    let permit = Arc::clone(&places.all).acquire_owned().await.ok()?;
+    Some((listener.accept().await, permit))
+}
+
+/// A connection that waits in the listener's queue, if one does.
+async fn waiting(
+    listener: &TcpListener,
+) -> Option<io::Result<(tokio::net::TcpStream, std::net::SocketAddr)>> {
+    std::future::poll_fn(|cx| match listener.poll_accept(cx) {
+        std::task::Poll::Ready(accepted) => std::task::Poll::Ready(Some(accepted)),
+        std::task::Poll::Pending => std::task::Poll::Ready(None),
+    })
+    .await
+}
+
+fn begin(
+    tcp: tokio::net::TcpStream,
+    peer: std::net::SocketAddr,
+    (worker, places, stop): (&Arc<Worker>, &Arc<Places>, &Receiver<bool>),
+    permit: OwnedSemaphorePermit,
+) {
+    let Some(place) = places.place(peer.ip(), permit, worker) else {
+        worker.metrics.connections_refused.inc();
+        return;
+    };
+    let (worker, stop) = (Arc::clone(worker), stop.clone());
+    tokio::spawn(async move {
+        serve(tcp, peer, worker, stop).await;
+        drop(place);
+    });
+}
+
+/// Whether the system has run out of something, rather than the one connection having failed.
+fn is_shortage(error: &io::Error) -> bool {
+    // EMFILE, ENFILE, ENOBUFS, ENOMEM.
+    matches!(error.raw_os_error(), Some(24 | 23 | 105 | 12))
+}

@@ -1,0 +1,231 @@
+//! Bodies on their way through, in pieces and never kept: the client's to the upstream, and the upstream's to the client.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+
+use super::client::Running;
+use super::upstream::LinkBody;
+use super::watch::{Due, Watch};
+
+/// A request's body.
+#[derive(Debug)]
+pub(crate) struct RequestBody {
+    /// Read beforehand, and not yet sent.
+    held: Option<Bytes>,
+    rest: Option<Incoming>,
+    watch: Option<Arc<Watch>>,
+    /// Whether the client is being waited for.
+    waiting: bool,
+    /// How many bytes may still come.
+    left: u64,
+    /// Set when more came: shared with the exchange, which answers 413.
+    too_large: Option<Arc<AtomicBool>>,
+}
+
+/// Why a body cannot be passed on.
+#[derive(Debug)]
+pub(crate) enum BodyError {
+    /// The client's connection.
+    Client(hyper::Error),
+    /// It is larger than bodies may be.
+    TooLarge,
+    /// The upstream's connection.
+    Upstream(hyper::Error),
+    /// It came to a standstill.
+    Late(Due),
+}
+
+impl RequestBody {
+    /// No body.
+    pub(crate) const fn empty() -> Self {
+        Self { held: None, rest: None, watch: None, waiting: false, left: 0, too_large: None }
+    }
+
+    /// A client's body, of which `held` was read already. It may have `bytes_max`.
+    pub(crate) fn of_client(
+        held: Option<Bytes>,
+        rest: Option<Incoming>,
+        watch: &Arc<Watch>,
+        bytes_max: Option<(u64, &Arc<AtomicBool>)>,
+    ) -> Self {
+        let rest = rest.filter(|rest| !rest.is_end_stream());
+        if held.is_none() && rest.is_none() {
+            return Self::empty();
+        }
+        let left = bytes_max.map_or(u64::MAX, |(bytes, _)| bytes);
+        let too_large = bytes_max.map(|(_, flag)| Arc::clone(flag));
+        Self { held, rest, watch: Some(Arc::clone(watch)), waiting: false, left, too_large }
+    }
+
+    /// Whether there is nothing to send.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.held.is_none() && self.rest.is_none()
+    }
+
+    fn count(&mut self, frame: Frame<Bytes>) -> Result<Frame<Bytes>, BodyError> {
+        let bytes = frame.data_ref().map_or(0, |data| u64::try_from(data.len()).unwrap_or(u64::MAX));
+        match self.left.checked_sub(bytes) {
+            Some(left) => {
+                self.left = left;
+                Ok(frame)
+            }
+            None => {
+                if let Some(flag) = &self.too_large {
+                    flag.store(true, Ordering::Relaxed);
+                }
+                Err(BodyError::TooLarge)
+            }
+        }
+    }
+}
+
+impl Body for RequestBody {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let this = &mut *self;
+        if let Some(held) = this.held.take() {
+            return Poll::Ready(Some(this.count(Frame::data(held))));
+        }
+        let Some(rest) = &mut this.rest else { return Poll::Ready(None) };
+        let polled = Pin::new(rest).poll_frame(cx);
+        if let Some(watch) = &this.watch
+            && polled.is_pending() != this.waiting
+        {
+            // While the client is silent it is the client that is waited for, and else the upstream.
+            this.waiting = polled.is_pending();
+            watch.wait_for_before_answer(if this.waiting { Due::Body } else { Due::Response });
+        }
+        match polled {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(None) => Poll::Ready(None),
+            Poll::Ready(Some(Ok(frame))) => Poll::Ready(Some(this.count(frame))),
+            Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(BodyError::Client(error)))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.held.is_none() && self.rest.as_ref().is_none_or(Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let held = self.held.as_ref().map_or(0, |held| u64::try_from(held.len()).unwrap_or(u64::MAX));
+        let rest = self.rest.as_ref().map_or_else(|| SizeHint::with_exact(0), Body::size_hint);
+        let mut hint = SizeHint::new();
+        hint.set_lower(rest.lower().saturating_add(held));
+        if let Some(upper) = rest.upper() {
+            hint.set_upper(upper.saturating_add(held));
+        }
+        hint
+    }
+}
+
+/// Where a response's body comes from.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// From here.
+    Whole(Bytes),
+    /// From the upstream, over HTTP/1.1.
+    Http1(LinkBody),
+    /// From the upstream, over HTTP/2.
+    Http2(Incoming),
+}
+
+/// A response's body. When it is gone, its exchange is over.
+#[derive(Debug)]
+pub(crate) struct ResponseBody {
+    source: Source,
+    running: Running,
+    /// Whether the upstream is being waited for.
+    waiting: bool,
+}
+
+impl ResponseBody {
+    pub(crate) const fn new(source: Source, running: Running) -> Self {
+        Self { source, running, waiting: false }
+    }
+}
+
+impl Body for ResponseBody {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let this = &mut *self;
+        this.running.taken();
+        let polled = match &mut this.source {
+            Source::Whole(bytes) if bytes.is_empty() => return Poll::Ready(None),
+            Source::Whole(bytes) => return Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            Source::Http1(body) => Pin::new(body).poll_frame(cx),
+            Source::Http2(body) => Pin::new(body).poll_frame(cx),
+        };
+        match polled {
+            Poll::Ready(Some(Ok(frame))) => {
+                this.waiting = false;
+                this.running.given();
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Poll::Ready(Some(Err(error))) => {
+                this.running.broken();
+                Poll::Ready(Some(Err(BodyError::Upstream(error))))
+            }
+            Poll::Ready(None) => Poll::Ready(None),
+            Poll::Pending => {
+                if !this.waiting {
+                    this.waiting = true;
+                    this.running.watch().wait_for(Due::ResponseBody);
+                }
+                match this.running.watch().poll_late(cx) {
+                    Poll::Ready(due) => {
+                        this.running.broken();
+                        Poll::Ready(Some(Err(BodyError::Late(due))))
+                    }
+                    Poll::Pending => Poll::Pending,
+                }
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.source {
+            Source::Whole(bytes) => bytes.is_empty(),
+            Source::Http1(body) => body.is_end_stream(),
+            Source::Http2(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.source {
+            Source::Whole(bytes) => SizeHint::with_exact(u64::try_from(bytes.len()).unwrap_or(u64::MAX)),
+            Source::Http1(body) => body.size_hint(),
+            Source::Http2(body) => body.size_hint(),
+        }
+    }
+}
+
+impl fmt::Display for BodyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Client(error) => write!(f, "the client's body broke off: {error}"),
+            Self::TooLarge => f.write_str("the body is larger than bodies may be"),
+            Self::Upstream(error) => write!(f, "the upstream's body broke off: {error}"),
+            Self::Late(due) => write!(f, "the body came to a standstill ({due:?})"),
+        }
+    }
+}
+
+impl std::error::Error for BodyError {}

@@ -1,0 +1,137 @@
+//! One connection of a client as its exchanges know it: who it is, and what is running. Its bytes are `stream`'s.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use http::{HeaderValue, StatusCode};
+
+use super::stopwatch::Stopwatch;
+use super::watch::{Due, Watch};
+use super::worker::Worker;
+
+/// A client's connection.
+#[derive(Debug)]
+pub(crate) struct Client {
+    pub(crate) worker: Arc<Worker>,
+    pub(crate) peer: IpAddr,
+    /// The peer, as `X-Forwarded-For` has it.
+    pub(crate) address: HeaderValue,
+    /// The beginning of our part of `Forwarded`: `for=192.0.2.1`.
+    pub(crate) forwarded_for: String,
+    /// Whether it came over TLS.
+    pub(crate) secure: bool,
+    /// Whether it speaks HTTP/2, and may have several exchanges at once.
+    pub(crate) http2: bool,
+    /// The connection's own deadlines; over HTTP/1.1 those of its exchange, too.
+    pub(crate) watch: Arc<Watch>,
+    active: AtomicUsize,
+    /// How many exchanges in a row the client broke off before they were answered.
+    resets: AtomicUsize,
+}
+
+impl Client {
+    pub(crate) fn new(worker: Arc<Worker>, peer: IpAddr, secure: bool, watch: Arc<Watch>) -> Self {
+        let peer = peer.to_canonical();
+        let text = peer.to_string();
+        let address = HeaderValue::try_from(&text).unwrap_or_else(|_| HeaderValue::from_static("unknown"));
+        let forwarded_for = if peer.is_ipv6() { format!("for=\"[{text}]\"") } else { format!("for={text}") };
+        let (active, resets) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let http2 = false;
+        Self { worker, peer, address, forwarded_for, secure, http2, watch, active, resets }
+    }
+
+    /// Whether it has broken off so much that it is not listened to any longer.
+    pub(crate) fn resets_too_much(&self) -> bool {
+        self.resets.load(Ordering::Relaxed) > self.worker.settings.bounds.resets
+    }
+
+    /// An exchange begins.
+    pub(crate) fn begin(self: &Arc<Self>) -> Running {
+        let watch = if self.http2 {
+            if self.active.fetch_add(1, Ordering::Relaxed) == 0 {
+                self.watch.rest();
+            }
+            self.worker.watches.watch()
+        } else {
+            Arc::clone(&self.watch)
+        };
+        watch.begin();
+        Running { client: Arc::clone(self), watch, since: Stopwatch::start(), status: None, broken: false }
+    }
+}
+
+/// An exchange that is running, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Running {
+    client: Arc<Client>,
+    watch: Arc<Watch>,
+    since: Stopwatch,
+    status: Option<StatusCode>,
+    broken: bool,
+}
+
+impl Running {
+    pub(crate) const fn client(&self) -> &Arc<Client> {
+        &self.client
+    }
+
+    pub(crate) const fn watch(&self) -> &Arc<Watch> {
+        &self.watch
+    }
+
+    pub(crate) const fn since(&self) -> &Stopwatch {
+        &self.since
+    }
+
+    /// The head of the response is on its way.
+    pub(crate) fn answered(&mut self, status: StatusCode) {
+        self.status = Some(status);
+        self.watch.answered();
+    }
+
+    /// The response broke off.
+    pub(crate) const fn broken(&mut self) {
+        self.broken = true;
+    }
+
+    /// The client has been given something. Over HTTP/2 it can leave it untaken without a write being stuck.
+    pub(crate) fn given(&self) {
+        self.watch.rest();
+        if self.client.http2 {
+            self.client.watch.stuck();
+        }
+    }
+
+    /// The client takes what it was given.
+    pub(crate) fn taken(&self) {
+        if self.client.http2 {
+            self.client.watch.taken();
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let client = &*self.client;
+        self.watch.end();
+        let last = if client.http2 {
+            client.watch.taken();
+            client.active.fetch_sub(1, Ordering::Relaxed) == 1
+        } else {
+            true
+        };
+        if last {
+            client.watch.wait_for(Due::Idle);
+        }
+        if self.status.is_some() {
+            client.resets.store(0, Ordering::Relaxed);
+        } else {
+            client.resets.fetch_add(1, Ordering::Relaxed);
+            if client.resets_too_much() {
+                client.watch.wake();
+            }
+        }
+        client.worker.exchanged(self.status, self.broken, self.since.nanos());
+    }
+}

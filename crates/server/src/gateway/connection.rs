@@ -1,0 +1,144 @@
+//! One client's connection, from its first byte to its last: which protocol, how long, and when it is told to go. No limits.
+
+use std::future::{Future, poll_fn};
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::{http1, http2};
+use hyper::service::Service;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::net::TcpStream;
+use tokio::sync::watch::Receiver;
+
+use super::body::ResponseBody;
+use super::client::Client;
+use super::exchange::exchange;
+use super::stream::{Stream, Wire};
+use super::watch::{Due, Watch};
+use super::worker::Worker;
+
+/// How often an HTTP/2 client is asked whether it is still there, in seconds.
+const PING_SECONDS: u64 = 30;
+/// How much of a response may wait for one HTTP/2 stream, in bytes.
+const STREAM_BUFFER: usize = 64 << 10;
+
+/// Serves a connection until it ends, is late, or has finished what it had begun when `stop` was said.
+pub(crate) async fn serve(tcp: TcpStream, peer: SocketAddr, worker: Arc<Worker>, mut stop: Receiver<bool>) {
+    // Small responses are not to wait for the acknowledgement of the ones before.
+    let _ = tcp.set_nodelay(true);
+    let watch = worker.watches.watch();
+    watch.wait_for(Due::Header);
+    let mut beginning = pin!(begin(tcp, &worker, &watch));
+    let mut begun = pin!(poll_fn(|cx| match beginning.as_mut().poll(cx) {
+        Poll::Ready(begun) => Poll::Ready(begun.ok()),
+        Poll::Pending => watch.poll_late(cx).map(|_| None),
+    }));
+    let begun = tokio::select! {
+        begun = &mut begun => begun,
+        // Who has just come may have sent a request that has not been read yet, and who has not goes.
+        () = stopping(&mut stop) => {
+            tokio::time::timeout(worker.watches.ticks.length(), begun).await.ok().flatten()
+        }
+    };
+    let Some((stream, secure, speaks_http2)) = begun else { return };
+    let mut client = Client::new(Arc::clone(&worker), peer.ip(), secure, Arc::clone(&watch));
+    client.http2 = speaks_http2;
+    let client = Arc::new(client);
+    let service = Exchanges(Arc::clone(&client));
+    if speaks_http2 {
+        watch.wait_for(Due::Idle);
+        let connection = worker.http2.serve_connection(TokioIo::new(stream), service);
+        run(pin!(connection), http2::Connection::graceful_shutdown, &client, stop).await;
+    } else {
+        let connection = worker.http1.serve_connection(TokioIo::new(stream), service);
+        run(pin!(connection), http1::Connection::graceful_shutdown, &client, stop).await;
+    }
+}
+
+/// Waits until it is said to stop, or nobody is left who could say it.
+pub(crate) async fn stopping(stop: &mut Receiver<bool>) {
+    drop(stop.wait_for(|stop| *stop).await);
+}
+
+/// TLS, if there is any, and the first bytes.
+async fn begin(
+    tcp: TcpStream,
+    worker: &Worker,
+    watch: &Arc<Watch>,
+) -> std::io::Result<(Stream, bool, bool)> {
+    let (wire, secure) = match &worker.tls {
+        None => (Wire::Plain(tcp), false),
+        Some(acceptor) => (Wire::Tls(Box::new(acceptor.accept(tcp).await?)), true),
+    };
+    let mut stream = Stream::new(wire, Arc::clone(watch));
+    let http2 = stream.speaks_http2().await?;
+    Ok((stream, secure, http2))
+}
+
+/// Drives a connection to its end.
+async fn run<C: Future>(
+    mut connection: Pin<&mut C>,
+    shut_down: impl Fn(Pin<&mut C>),
+    client: &Client,
+    mut stop: Receiver<bool>,
+) {
+    let mut stopping = pin!(stopping(&mut stop));
+    let mut stopped = false;
+    poll_fn(|cx| {
+        // Before it is told to go: what has come is read, and answered.
+        if connection.as_mut().poll(cx).is_ready() || client.resets_too_much() {
+            return Poll::Ready(());
+        }
+        if !stopped && stopping.as_mut().poll(cx).is_ready() {
+            stopped = true;
+            shut_down(connection.as_mut());
+            if connection.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(());
+            }
+        }
+        late(client, cx)
+    })
+    .await;
+}
+
+/// Whether the connection has to go: the client is late. What an exchange waits for it sees to itself.
+fn late(client: &Client, cx: &Context<'_>) -> Poll<()> {
+    client.watch.poll_late(cx).map(|due| client.worker.closed_late(due))
+}
+
+/// The builders of all connections of a worker.
+pub(crate) fn builders(bounds: &crate::settings::Bounds) -> (http1::Builder, http2::Builder<TokioExecutor>) {
+    let mut one = http1::Builder::new();
+    one.max_headers(bounds.header_fields)
+        .max_header_size(bounds.head_bytes)
+        .max_buf_size(bounds.head_bytes.max(16 << 10))
+        .header_read_timeout(None);
+    let mut two = http2::Builder::new(TokioExecutor::new());
+    two.timer(TokioTimer::new())
+        .keep_alive_interval(std::time::Duration::from_secs(PING_SECONDS))
+        .max_concurrent_streams(bounds.streams)
+        .max_pending_accept_reset_streams(bounds.resets)
+        .max_local_error_reset_streams(bounds.resets)
+        .max_header_list_size(u32::try_from(bounds.head_bytes).unwrap_or(u32::MAX))
+        .max_send_buf_size(STREAM_BUFFER);
+    (one, two)
+}
+
+/// What a connection asks for every request.
+#[derive(Clone, Debug)]
+struct Exchanges(Arc<Client>);
+
+impl Service<Request<Incoming>> for Exchanges {
+    type Response = Response<ResponseBody>;
+    type Error = std::convert::Infallible;
+    /// In a box, so that a connection without a request has no room for one.
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        Box::pin(exchange(Arc::clone(&self.0), request))
+    }
+}

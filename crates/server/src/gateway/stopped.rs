@@ -1,0 +1,58 @@
+//! Why a request is not answered by the upstream, and what the client is told instead.
+
+use http::StatusCode;
+use tollgate_tower::{Answer, problem};
+
+use super::upstream::UpstreamError;
+use super::watch::Due;
+
+/// Why a request is not answered by the upstream.
+#[derive(Debug)]
+pub(crate) enum Stopped {
+    /// It is answered here.
+    Answer(Answer),
+    /// The upstream gave no answer.
+    Upstream(UpstreamError),
+    /// Something is late.
+    Late(Due),
+    /// The body is larger than bodies may be.
+    TooLarge,
+}
+
+impl Stopped {
+    /// What the client is told. Why exactly an upstream fails is for the log: it names addresses.
+    pub(crate) fn into_answer(self) -> Answer {
+        let (status, title, detail) = match self {
+            Self::Answer(answer) => return answer,
+            Self::Upstream(UpstreamError::Connect(_)) => {
+                (StatusCode::BAD_GATEWAY, "Bad gateway", "the upstream cannot be reached: try again later")
+            }
+            Self::Upstream(UpstreamError::Tls(_)) => (
+                StatusCode::BAD_GATEWAY,
+                "Bad gateway",
+                "no trusted connection to the upstream can be made: try again later",
+            ),
+            Self::Upstream(UpstreamError::Broken { .. } | UpstreamError::Ended) => (
+                StatusCode::BAD_GATEWAY,
+                "Bad gateway",
+                "the upstream broke off before it answered: the request may or may not have had an effect",
+            ),
+            Self::Upstream(UpstreamError::Client) => {
+                (StatusCode::BAD_REQUEST, "Bad request", "the body of the request broke off: send it whole")
+            }
+            Self::Late(Due::Connect) => {
+                (StatusCode::GATEWAY_TIMEOUT, "Gateway timeout", "the upstream takes no connection in time")
+            }
+            Self::Late(Due::Body | Due::Header | Due::Idle | Due::Write) => {
+                (StatusCode::REQUEST_TIMEOUT, "Request timeout", "the body of the request came to a standstill")
+            }
+            Self::Late(Due::Response | Due::ResponseBody | Due::Total) => {
+                (StatusCode::GATEWAY_TIMEOUT, "Gateway timeout", "the upstream has not answered in time")
+            }
+            Self::TooLarge => {
+                (StatusCode::PAYLOAD_TOO_LARGE, "Content too large", "the body is larger than this gateway takes")
+            }
+        };
+        problem::answer(status, title, detail)
+    }
+}

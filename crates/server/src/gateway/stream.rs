@@ -1,0 +1,158 @@
+//! A client's bytes: plain or TLS, with what was read to see which protocol it is, and how long a write has been stuck. No HTTP.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::server::TlsStream;
+
+use super::watch::{Due, Watch};
+
+/// What an HTTP/2 connection begins with (RFC 9113 3.4).
+const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// With TLS, or without.
+#[derive(Debug)]
+pub(crate) enum Wire {
+    /// Without.
+    Plain(TcpStream),
+    /// With.
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+/// A client's connection, as bytes.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    wire: Wire,
+    /// Read already, and not yet taken: so many of these.
+    ahead: [u8; PREFACE.len()],
+    from: usize,
+    to: usize,
+    watch: Arc<Watch>,
+}
+
+impl Stream {
+    pub(crate) const fn new(wire: Wire, watch: Arc<Watch>) -> Self {
+        Self { wire, ahead: [0; PREFACE.len()], from: 0, to: 0, watch }
+    }
+
+    /// Whether the client speaks HTTP/2 from its first byte on: by what it negotiated, else by what it sends.
+    ///
+    /// # Errors
+    /// When the connection fails or ends before that can be told.
+    pub(crate) async fn speaks_http2(&mut self) -> io::Result<bool> {
+        if let Wire::Tls(tls) = &self.wire
+            && let Some(protocol) = tls.get_ref().1.alpn_protocol()
+        {
+            return Ok(protocol == b"h2");
+        }
+        loop {
+            let seen = self.ahead.get(..self.to).unwrap_or_default();
+            if !PREFACE.starts_with(seen) {
+                return Ok(false);
+            }
+            if seen.len() == PREFACE.len() {
+                return Ok(true);
+            }
+            let room = self.ahead.get_mut(self.to..).unwrap_or_default();
+            let read = match &mut self.wire {
+                Wire::Plain(plain) => plain.read(room).await?,
+                Wire::Tls(tls) => tls.read(room).await?,
+            };
+            if read == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            self.to = self.to.saturating_add(read);
+        }
+    }
+
+    /// A client that does not read is noticed by writes that do not end.
+    fn progress(&self, written: &Poll<io::Result<usize>>) {
+        if written.is_pending() {
+            self.watch.stuck();
+        } else {
+            self.watch.taken();
+        }
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        let before = buf.filled().len();
+        if this.from < this.to {
+            let ahead = this.ahead.get(this.from..this.to).unwrap_or_default();
+            let taken = ahead.len().min(buf.remaining());
+            buf.put_slice(ahead.get(..taken).unwrap_or_default());
+            this.from = this.from.saturating_add(taken);
+        } else {
+            let read = match &mut this.wire {
+                Wire::Plain(plain) => Pin::new(plain).poll_read(cx, buf),
+                Wire::Tls(tls) => Pin::new(tls).poll_read(cx, buf),
+            };
+            match read {
+                Poll::Ready(Ok(())) => {}
+                other => return other,
+            }
+        }
+        // The first byte of a request: its head has to follow.
+        if this.watch.is_idle() && buf.filled().len() > before {
+            this.watch.wait_for(Due::Header);
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let written = match &mut this.wire {
+            Wire::Plain(plain) => Pin::new(plain).poll_write(cx, buf),
+            Wire::Tls(tls) => Pin::new(tls).poll_write(cx, buf),
+        };
+        this.progress(&written);
+        written
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let written = match &mut this.wire {
+            Wire::Plain(plain) => Pin::new(plain).poll_write_vectored(cx, bufs),
+            Wire::Tls(tls) => Pin::new(tls).poll_write_vectored(cx, bufs),
+        };
+        this.progress(&written);
+        written
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match &self.wire {
+            Wire::Plain(plain) => plain.is_write_vectored(),
+            Wire::Tls(tls) => tls.is_write_vectored(),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.get_mut().wire {
+            Wire::Plain(plain) => Pin::new(plain).poll_flush(cx),
+            Wire::Tls(tls) => Pin::new(tls).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.get_mut().wire {
+            Wire::Plain(plain) => Pin::new(plain).poll_shutdown(cx),
+            Wire::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Where requests go: a pool for each worker, over HTTP/1.1 and HTTP/2. What is sent is decided in `exchange`.
+
+mod connect;
+mod error;
+mod http1;
+mod http2;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use http::{Method, Request, Response};
+
+use self::connect::Connector;
+pub(crate) use self::error::UpstreamError;
+use self::http1::Link;
+pub(crate) use self::http1::LinkBody;
+use super::body::RequestBody;
+use super::watch::{Due, Ticks, Watch};
+use crate::settings::{Protocol, Settings};
+
+/// An upstream as one worker knows it.
+#[derive(Debug)]
+pub(crate) struct Upstream {
+    connector: Connector,
+    protocol: Protocol,
+    idle: Mutex<Vec<Box<Link>>>,
+    idle_max: usize,
+    /// How long an idle connection is kept, in ticks.
+    idle_ticks: u64,
+    ticks: Arc<Ticks>,
+    http2: http2::Shared,
+}
+
+/// A response and what is left of it.
+#[derive(Debug)]
+pub(crate) enum Answered {
+    /// Over HTTP/1.1.
+    Http1(Response<LinkBody>),
+    /// Over HTTP/2.
+    Http2(Response<hyper::body::Incoming>),
+}
+
+/// What happened on the way, for the metrics.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Effort {
+    /// Connections that were made.
+    pub(crate) connects: u32,
+    /// Requests that were sent once more.
+    pub(crate) retries: u32,
+}
+
+impl Upstream {
+    /// # Errors
+    /// When the certificates to trust cannot be read.
+    pub(crate) fn new(settings: &Settings, ticks: Arc<Ticks>) -> Result<Self, String> {
+        Ok(Self {
+            connector: Connector::new(&settings.upstream)?,
+            protocol: settings.upstream.protocol,
+            idle: Mutex::new(Vec::new()),
+            idle_max: settings.upstream.idle_max,
+            idle_ticks: ticks.of(settings.timeouts.upstream_idle),
+            ticks,
+            http2: http2::Shared::default(),
+        })
+    }
+
+    /// Whether a request is sent over HTTP/2 without asking: it says so, or it is gRPC, which knows nothing else.
+    pub(crate) fn wants_http2(&self, grpc: bool) -> bool {
+        match self.protocol {
+            Protocol::Auto => grpc && !self.connector.is_tls(),
+            Protocol::Http1 => false,
+            Protocol::Http2 => true,
+        }
+    }
+
+    /// Sends a request and waits for the head of its response. `watch` says what is waited for meanwhile.
+    ///
+    /// A connection from the pool may be dead without its knowing. Then the request is sent once more, on a new connection:
+    /// if nothing of it was sent; or if it may be repeated (its method is idempotent, it has no body) and no byte came back.
+    pub(crate) async fn send(
+        self: &Arc<Self>,
+        request: Request<RequestBody>,
+        http2: bool,
+        watch: &Watch,
+        effort: &mut Effort,
+    ) -> Result<Answered, UpstreamError> {
+        watch.wait_for(Due::Connect);
+        if http2 || self.http2.is_open() {
+            return self.send_http2(request, watch, effort).await;
+        }
+        let mut request = request;
+        if let Some(link) = self.take() {
+            let copy = repeatable(&request);
+            watch.wait_for(Due::Response);
+            match link.exchange(request, self).await {
+                Ok(response) => return Ok(Answered::Http1(response)),
+                Err((error, unsent)) => match unsent.or(copy.filter(|_| error.before_any_byte())) {
+                    None => return Err(error),
+                    Some(again) => request = again,
+                },
+            }
+            effort.retries = effort.retries.saturating_add(1);
+            watch.wait_for(Due::Connect);
+        }
+        effort.connects = effort.connects.saturating_add(1);
+        let (io, negotiated_http2) = self.connector.connect().await?;
+        if negotiated_http2 {
+            self.http2.open(io).await?;
+            return self.send_http2(request, watch, effort).await;
+        }
+        let link = Link::new(io).await?;
+        watch.wait_for(Due::Response);
+        link.exchange(request, self).await.map(Answered::Http1).map_err(|(error, _)| error)
+    }
+
+    async fn send_http2(
+        self: &Arc<Self>,
+        request: Request<RequestBody>,
+        watch: &Watch,
+        effort: &mut Effort,
+    ) -> Result<Answered, UpstreamError> {
+        let mut request = request;
+        for attempt in 0.. {
+            let mut sender = self.http2.sender(&self.connector, effort).await?;
+            watch.wait_for(Due::Response);
+            match sender.try_send_request(request).await {
+                Ok(response) => return Ok(Answered::Http2(response)),
+                Err(mut failed) => {
+                    self.http2.forget_closed();
+                    match failed.take_message().filter(|_| attempt == 0) {
+                        // It was not sent: the connection was about to close.
+                        Some(unsent) => request = unsent,
+                        None => return Err(UpstreamError::broken(&failed.into_error())),
+                    }
+                }
+            }
+            effort.retries = effort.retries.saturating_add(1);
+            watch.wait_for(Due::Connect);
+        }
+        Err(UpstreamError::Ended)
+    }
+
+    /// A connection that was left open, the last one first: it is the least likely to be dead.
+    fn take(&self) -> Option<Box<Link>> {
+        loop {
+            let mut link = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
+            if link.is_alive() {
+                return Some(link);
+            }
+        }
+    }
+
+    /// A connection is left open for the next request.
+    fn give_back(&self, mut link: Box<Link>) {
+        link.idle_until = self.ticks.now().saturating_add(self.idle_ticks);
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < self.idle_max {
+            idle.push(link);
+        }
+    }
+
+    /// Closes what has been idle for too long. The oldest are first.
+    pub(crate) fn sweep(&self) {
+        let now = self.ticks.now();
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let stale = idle.iter().take_while(|link| link.idle_until <= now).count();
+        let closed: Vec<_> = idle.drain(..stale).collect();
+        drop(idle);
+        drop(closed);
+    }
+
+    /// How many connections are idle.
+    pub(crate) fn idle(&self) -> usize {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+}
+
+/// A copy of a request that may be sent once more whatever became of the first: its method is idempotent, it has no body.
+fn repeatable(request: &Request<RequestBody>) -> Option<Request<RequestBody>> {
+    let idempotent = matches!(
+        *request.method(),
+        Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE | Method::PUT | Method::DELETE
+    );
+    if !idempotent || !request.body().is_empty() {
+        return None;
+    }
+    let mut copy = Request::new(RequestBody::empty());
+    copy.method_mut().clone_from(request.method());
+    copy.uri_mut().clone_from(request.uri());
+    copy.headers_mut().clone_from(request.headers());
+    *copy.version_mut() = request.version();
+    Some(copy)
+}

@@ -1,0 +1,68 @@
+//! One HTTP/2 connection to the upstream, shared by all exchanges of a worker. It is made when it is needed, and made anew.
+
+use std::sync::{Mutex, PoisonError};
+
+use hyper::client::conn::http2::{Builder, SendRequest};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+
+use super::connect::{Connector, Wire};
+use super::{Effort, UpstreamError};
+use crate::gateway::body::RequestBody;
+
+/// How often an upstream is asked whether it is still there, in seconds.
+const PING_SECONDS: u64 = 20;
+
+/// The connection, if there is one.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    sender: Mutex<Option<SendRequest<RequestBody>>>,
+    /// One connects, and the others wait for it.
+    connecting: tokio::sync::Mutex<()>,
+}
+
+impl Shared {
+    /// Whether there is one.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open_sender().is_some()
+    }
+
+    fn open_sender(&self) -> Option<SendRequest<RequestBody>> {
+        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+        sender.as_ref().filter(|sender| !sender.is_closed()).cloned()
+    }
+
+    /// The way to send, over the connection that is there or over a new one.
+    pub(crate) async fn sender(
+        &self,
+        connector: &Connector,
+        effort: &mut Effort,
+    ) -> Result<SendRequest<RequestBody>, UpstreamError> {
+        if let Some(sender) = self.open_sender() {
+            return Ok(sender);
+        }
+        let _turn = self.connecting.lock().await;
+        if let Some(sender) = self.open_sender() {
+            return Ok(sender);
+        }
+        effort.connects = effort.connects.saturating_add(1);
+        let (wire, _) = connector.connect().await?;
+        self.open(wire).await
+    }
+
+    /// Begins to speak HTTP/2.
+    pub(crate) async fn open(&self, wire: Wire) -> Result<SendRequest<RequestBody>, UpstreamError> {
+        let mut builder = Builder::new(TokioExecutor::new());
+        builder.timer(TokioTimer::new()).keep_alive_interval(std::time::Duration::from_secs(PING_SECONDS));
+        let made = builder.handshake(TokioIo::new(wire)).await;
+        let (sender, connection) = made.map_err(|error| UpstreamError::broken(&error))?;
+        // It ends when the last sender is gone, or when the upstream closes it; requests learn of it themselves.
+        tokio::spawn(async move { drop(connection.await) });
+        *self.sender.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender.clone());
+        Ok(sender)
+    }
+
+    /// Forgets a connection that is closed.
+    pub(crate) fn forget_closed(&self) {
+        self.sender.lock().unwrap_or_else(PoisonError::into_inner).take_if(|sender| sender.is_closed());
+    }
+}

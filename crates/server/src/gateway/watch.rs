@@ -1,0 +1,302 @@
+//! Deadlines without timers: one tick for a whole worker, and a sweep over what is watched. It decides nothing about requests.
+//!
+//! A request that goes well sets a deadline several times, and none of them is ever reached. So setting one is a store to
+//! memory, and a sweep looks at all of them a few times a second.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use crate::settings::Timeouts;
+
+/// The longest tick. Deadlines are reached at most two ticks late, and never early.
+const TICK_MAX: Duration = Duration::from_millis(250);
+/// The shortest tick, for whoever sets very short deadlines.
+const TICK_MIN: Duration = Duration::from_millis(5);
+/// No deadline.
+const NEVER: u64 = u64::MAX;
+
+/// What is waited for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Due {
+    /// A TLS handshake, or the head of a request.
+    Header,
+    /// A request on a connection that has none.
+    Idle,
+    /// The next piece of a request's body.
+    Body,
+    /// A client to take a piece of a response.
+    Write,
+    /// A connection to the upstream.
+    Connect,
+    /// The head of the upstream's response.
+    Response,
+    /// The next piece of its body.
+    ResponseBody,
+    /// All of it.
+    Total,
+}
+
+const DUES: [Due; 8] = [
+    Due::Header,
+    Due::Idle,
+    Due::Body,
+    Due::Write,
+    Due::Connect,
+    Due::Response,
+    Due::ResponseBody,
+    Due::Total,
+];
+
+/// The time of a worker, in ticks since it began.
+#[derive(Debug)]
+pub(crate) struct Ticks {
+    now: AtomicU64,
+    length: Duration,
+    /// The deadline of each due, in ticks.
+    patience: [u64; DUES.len()],
+}
+
+impl Ticks {
+    pub(crate) fn new(timeouts: &Timeouts) -> Self {
+        let each = DUES.map(|due| duration(timeouts, due));
+        let shortest = each.iter().flatten().min().copied().unwrap_or(TICK_MAX);
+        let length = (shortest / 4).clamp(TICK_MIN, TICK_MAX);
+        // The tick that is running is not counted.
+        let ticks = |duration: Duration| duration.as_nanos().div_ceil(length.as_nanos()).saturating_add(1);
+        let patience = each.map(|duration| {
+            duration.map_or(NEVER, |duration| u64::try_from(ticks(duration)).unwrap_or(NEVER))
+        });
+        Self { now: AtomicU64::new(0), length, patience }
+    }
+
+    /// How long a tick is.
+    pub(crate) const fn length(&self) -> Duration {
+        self.length
+    }
+
+    /// The present tick.
+    pub(crate) fn now(&self) -> u64 {
+        self.now.load(Ordering::Relaxed)
+    }
+
+    /// How many ticks a time is, rounded up.
+    pub(crate) fn of(&self, time: Duration) -> u64 {
+        u64::try_from(time.as_nanos().div_ceil(self.length.as_nanos())).unwrap_or(NEVER)
+    }
+
+    fn deadline(&self, due: Due) -> u64 {
+        let patience = self.patience.get(due as usize).copied().unwrap_or(NEVER);
+        self.now().saturating_add(patience)
+    }
+}
+
+const fn duration(timeouts: &Timeouts, due: Due) -> Option<Duration> {
+    match due {
+        Due::Header => Some(timeouts.header),
+        Due::Idle => Some(timeouts.idle),
+        Due::Body => Some(timeouts.body),
+        Due::Write => Some(timeouts.write),
+        Due::Connect => Some(timeouts.connect),
+        Due::Response => Some(timeouts.response),
+        Due::ResponseBody => Some(timeouts.response_body),
+        Due::Total => timeouts.total,
+    }
+}
+
+/// One deadline at a time, one for the whole of an exchange, and one for a client that takes nothing.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    ticks: Arc<Ticks>,
+    at: AtomicU64,
+    due: AtomicU8,
+    total: AtomicU64,
+    stuck: AtomicU64,
+    /// Whether the response has begun: then it is the response that is waited for, and not what the client may still send.
+    answered: AtomicBool,
+    waker: Mutex<Option<Waker>>,
+}
+
+impl Watch {
+    fn new(ticks: Arc<Ticks>) -> Self {
+        let never = || AtomicU64::new(NEVER);
+        Self { ticks, at: never(), due: AtomicU8::new(0), total: never(), stuck: never(), answered: AtomicBool::new(false), waker: Mutex::new(None) }
+    }
+
+    /// From now on this is waited for.
+    pub(crate) fn wait_for(&self, due: Due) {
+        self.due.store(due as u8, Ordering::Relaxed);
+        self.at.store(self.ticks.deadline(due), Ordering::Relaxed);
+    }
+
+    /// Whether a request is waited for. It never is during an exchange.
+    pub(crate) fn is_idle(&self) -> bool {
+        let set = self.at.load(Ordering::Relaxed) != NEVER;
+        set && self.due.load(Ordering::Relaxed) == Due::Idle as u8
+    }
+
+    /// There is something for the client to take, and it takes nothing.
+    pub(crate) fn stuck(&self) {
+        if self.stuck.load(Ordering::Relaxed) == NEVER {
+            self.stuck.store(self.ticks.deadline(Due::Write), Ordering::Relaxed);
+        }
+    }
+
+    /// It takes something.
+    pub(crate) fn taken(&self) {
+        self.stuck.store(NEVER, Ordering::Relaxed);
+    }
+
+    /// Nothing is waited for.
+    pub(crate) fn rest(&self) {
+        self.at.store(NEVER, Ordering::Relaxed);
+    }
+
+    /// An exchange begins: it has its time.
+    pub(crate) fn begin(&self) {
+        self.answered.store(false, Ordering::Relaxed);
+        self.total.store(self.ticks.deadline(Due::Total), Ordering::Relaxed);
+        self.rest();
+    }
+
+    /// The response has begun.
+    pub(crate) fn answered(&self) {
+        self.answered.store(true, Ordering::Relaxed);
+        self.rest();
+    }
+
+    /// As [`wait_for`](Self::wait_for), unless the response has begun.
+    pub(crate) fn wait_for_before_answer(&self, due: Due) {
+        if !self.answered.load(Ordering::Relaxed) {
+            self.wait_for(due);
+        }
+    }
+
+    /// An exchange has ended.
+    pub(crate) fn end(&self) {
+        self.total.store(NEVER, Ordering::Relaxed);
+        self.rest();
+    }
+
+    /// What is late. Whoever asks is woken when something is.
+    pub(crate) fn poll_late(&self, cx: &Context<'_>) -> Poll<Due> {
+        if let Some(due) = self.late() {
+            return Poll::Ready(due);
+        }
+        let mut waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
+        if !waker.as_ref().is_some_and(|known| known.will_wake(cx.waker())) {
+            *waker = Some(cx.waker().clone());
+        }
+        Poll::Pending
+    }
+
+    fn late(&self) -> Option<Due> {
+        let now = self.ticks.now();
+        if now >= self.at.load(Ordering::Relaxed) {
+            return DUES.get(usize::from(self.due.load(Ordering::Relaxed))).copied();
+        }
+        if now >= self.stuck.load(Ordering::Relaxed) {
+            return Some(Due::Write);
+        }
+        (now >= self.total.load(Ordering::Relaxed)).then_some(Due::Total)
+    }
+
+    /// Wakes whoever asked.
+    pub(crate) fn wake(&self) {
+        let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+/// All that a worker watches.
+#[derive(Debug)]
+pub(crate) struct Watches {
+    pub(crate) ticks: Arc<Ticks>,
+    all: Mutex<Vec<Weak<Watch>>>,
+}
+
+impl Watches {
+    pub(crate) fn new(timeouts: &Timeouts) -> Self {
+        Self { ticks: Arc::new(Ticks::new(timeouts)), all: Mutex::new(Vec::new()) }
+    }
+
+    /// One more to be watched, until it is dropped.
+    pub(crate) fn watch(&self) -> Arc<Watch> {
+        let watch = Arc::new(Watch::new(Arc::clone(&self.ticks)));
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&watch));
+        watch
+    }
+
+    /// A tick has passed: wakes those that wait for something late.
+    pub(crate) fn tick(&self) {
+        self.ticks.now.fetch_add(1, Ordering::Relaxed);
+        let mut late = Vec::new();
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).retain(|watch| {
+            let watch = watch.upgrade();
+            late.extend(watch.iter().filter(|watch| watch.late().is_some()).cloned());
+            watch.is_some()
+        });
+        // Outside the lock: whoever is woken may watch something else.
+        late.iter().for_each(|watch| watch.wake());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn late(watch: &Watch) -> Option<Due> {
+        match watch.poll_late(&Context::from_waker(Waker::noop())) {
+            Poll::Ready(due) => Some(due),
+            Poll::Pending => None,
+        }
+    }
+
+    #[test]
+    fn a_deadline_is_never_early_and_at_most_two_ticks_late() {
+        let watches = Watches::new(&Timeouts::default());
+        let watch = watches.watch();
+        watch.wait_for(Due::Header);
+        let ticks = watches.ticks.of(Timeouts::default().header);
+        (0..ticks).for_each(|_| watches.tick());
+        assert_eq!(late(&watch), None, "the tick that was running may just have begun");
+        watches.tick();
+        assert_eq!(late(&watch), Some(Due::Header));
+        watch.rest();
+        assert_eq!(late(&watch), None);
+    }
+
+    #[test]
+    fn the_whole_of_an_exchange_is_late_whatever_else_is_waited_for() {
+        let total = Some(Duration::from_secs(1));
+        let watches = Watches::new(&Timeouts { total, ..Timeouts::default() });
+        let watch = watches.watch();
+        watch.begin();
+        watch.wait_for(Due::ResponseBody);
+        (0..=watches.ticks.of(Duration::from_secs(1))).for_each(|_| watches.tick());
+        assert_eq!(late(&watch), Some(Due::Total));
+        watch.end();
+        assert_eq!(late(&watch), None);
+    }
+
+    #[test]
+    fn what_is_gone_is_not_watched_any_more() {
+        let watches = Watches::new(&Timeouts::default());
+        let watch = watches.watch();
+        drop(watches.watch());
+        watches.tick();
+        assert_eq!(watches.all.lock().unwrap().len(), 1);
+        drop(watch);
+    }
+
+    #[test]
+    fn short_deadlines_have_short_ticks() {
+        let header = Duration::from_millis(40);
+        let ticks = Ticks::new(&Timeouts { header, ..Timeouts::default() });
+        assert_eq!(ticks.length(), Duration::from_millis(10));
+        assert_eq!(Ticks::new(&Timeouts::default()).length(), TICK_MAX);
+    }
+}

@@ -1,0 +1,114 @@
+//! One thread that serves: its runtime, its deadlines, its connections to the upstream. Workers share nothing that is written often.
+
+use std::net::TcpListener as StdListener;
+use std::sync::Arc;
+
+use hyper::server::conn::{http1, http2};
+use hyper_util::rt::TokioExecutor;
+use tokio::net::TcpListener;
+use tokio::sync::watch::Receiver;
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+
+use super::accept::{Places, accept};
+use super::connection::builders;
+use super::live::Live;
+use super::metrics::WorkerMetrics;
+use super::upstream::Upstream;
+use super::watch::Watches;
+use crate::settings::Settings;
+
+/// What a worker has.
+pub(crate) struct Worker {
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) live: Arc<Live>,
+    pub(crate) watches: Watches,
+    pub(crate) upstream: Arc<Upstream>,
+    pub(crate) metrics: Arc<WorkerMetrics>,
+    pub(crate) tls: Option<TlsAcceptor>,
+    pub(crate) http1: http1::Builder,
+    pub(crate) http2: http2::Builder<TokioExecutor>,
+}
+
+/// What all workers have in common.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) live: Arc<Live>,
+    pub(crate) places: Arc<Places>,
+    pub(crate) tls: Option<TlsAcceptor>,
+    pub(crate) stop: Receiver<bool>,
+}
+
+impl Worker {
+    /// # Errors
+    /// When there is no way to the upstream: its certificates cannot be read.
+    pub(crate) fn new(shared: &Shared, metrics: Arc<WorkerMetrics>) -> Result<Self, String> {
+        let settings = &shared.settings;
+        let watches = Watches::new(&settings.timeouts);
+        let (http1, http2) = builders(&settings.bounds);
+        Ok(Self {
+            upstream: Arc::new(Upstream::new(settings, Arc::clone(&watches.ticks))?),
+            settings: Arc::clone(settings),
+            live: Arc::clone(&shared.live),
+            watches,
+            metrics,
+            tls: shared.tls.clone(),
+            http1,
+            http2,
+        })
+    }
+}
+
+/// Runs a worker until `stop` is said and everything that was begun has ended, or has had its time.
+///
+/// # Errors
+/// When the system gives no runtime, or no listener.
+pub(crate) fn run(worker: Worker, listeners: Vec<StdListener>, shared: &Shared) -> Result<(), String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| format!("no runtime for a worker: {error}"))?;
+    runtime.block_on(serve(Arc::new(worker), listeners, shared))
+}
+
+async fn serve(worker: Arc<Worker>, listeners: Vec<StdListener>, shared: &Shared) -> Result<(), String> {
+    let sweeping = tokio::spawn(sweep(Arc::clone(&worker)));
+    let mut accepting = JoinSet::new();
+    for listener in listeners {
+        let listener = TcpListener::from_std(listener).map_err(|error| format!("no listener: {error}"))?;
+        let (worker, places) = (Arc::clone(&worker), Arc::clone(&shared.places));
+        accepting.spawn(accept(listener, worker, places, shared.stop.clone()));
+    }
+    while accepting.join_next().await.is_some() {}
+    // What is in flight has its time; connections that are idle have been told to go.
+    let drained = async {
+        let mut ticks = tokio::time::interval(worker.watches.ticks.length() / 4);
+        while worker.metrics.connections_open.get() > 0 {
+            ticks.tick().await;
+        }
+    };
+    if tokio::time::timeout(worker.settings.timeouts.drain, drained).await.is_err() {
+        let left = worker.metrics.connections_open.get();
+        tracing::warn!(connections = left, "the time to drain is over: connections are cut");
+    }
+    sweeping.abort();
+    Ok(())
+}
+
+/// Moves the worker's time on.
+async fn sweep(worker: Arc<Worker>) {
+    let mut ticks = tokio::time::interval(worker.watches.ticks.length());
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    // The first comes at once.
+    ticks.tick().await;
+    loop {
+        ticks.tick().await;
+        worker.watches.tick();
+        worker.upstream.sweep();
+    }
+}
+
+impl std::fmt::Debug for Worker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Worker({:?})", self.upstream)
+    }
+}
