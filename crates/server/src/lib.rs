@@ -17,4 +17,4 @@ mod table;
 mod unusable;
 
 pub use exit::Exit;
-pub use files::wall_clock;
+pub use files::{environment, wall_clock};
