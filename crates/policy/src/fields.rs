@@ -1,6 +1,10 @@
 //! Every field that a document may have, said once: names for the reader, words for messages, types for the schema.
 
+pub(crate) mod serve;
+
 use tollgate_core::Limit;
+
+use crate::serve::Kind;
 
 /// What may stand in a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,6 +61,8 @@ pub(crate) enum FieldType {
     ListOf(&'static [Field]),
     /// Limits: one, a list, or `none`.
     Limits,
+    /// A setting of `tollgate serve`.
+    Setting(Kind),
     /// Something that only the reader of the document knows.
     Other(&'static str),
 }
@@ -251,6 +257,7 @@ pub(crate) const NATIVE: &[Field] = &[
     field("rate_limit", FieldType::Limits, "The default."),
     field("tags", FieldType::MapOf(TAG), "Limits, owners and reviewers by tag."),
     field("routes", FieldType::ListOf(ROUTE), "Which requests meet which limits."),
+    field("serve", FieldType::Map(serve::SERVE), "The settings of `tollgate serve`."),
 ];
 
 /// A tag of the native file.

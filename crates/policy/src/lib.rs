@@ -36,6 +36,7 @@ mod request;
 pub mod router;
 pub mod scenario;
 mod schema;
+pub mod serve;
 pub mod target;
 pub mod template;
 pub mod text;

@@ -160,7 +160,7 @@ pub(crate) fn utc_offset(text: &str) -> Result<UtcOffset, String> {
     UtcOffset::from_minutes(all).map_err(|error| format!("is out of range: {error}"))
 }
 
-/// A size in bytes: `512`, `64 KiB`, `1 MiB`.
+/// A size in bytes: `512`, `64 KiB`, `1 MiB`, `2 GiB`.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     let end = text.find(|char: char| !char.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
@@ -168,6 +168,7 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
         "" | "B" => 1,
         "KiB" => 1 << 10,
         "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
         _ => return Err("is not a size: write bytes, `64 KiB` or `1 MiB`".into()),
     };
     whole(number)?.checked_mul(factor).ok_or_else(|| "is larger than can be counted".into())
@@ -316,6 +317,7 @@ mod tests {
             assert!(utc_offset(bad).is_err(), "{bad}");
         }
         assert_eq!(size("64 KiB"), Ok(65_536));
+        assert_eq!(size("2 GiB"), Ok(2_147_483_648));
         assert!(size("64 kb").is_err());
     }
 }

@@ -6,5 +6,6 @@ pub(crate) mod limit;
 pub(crate) mod native;
 pub(crate) mod numbers;
 pub(crate) mod openapi;
+pub(crate) mod serve;
 pub(crate) mod servers;
 pub(crate) mod settings;

@@ -4,6 +4,7 @@
 mod limit;
 mod patterns;
 mod print;
+mod serve;
 #[cfg(test)]
 mod tests;
 mod types;

@@ -1,5 +1,7 @@
 //! Every flag, once: its name, its help and its default. Man pages and completions are made of it; nothing is run here.
 
+mod serve;
+
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -7,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::unusable::Reader;
+pub use serve::ServeArgs;
 
 /// How every command ends.
 const EXIT_CODES: &str = "\
@@ -63,6 +66,8 @@ impl Colour {
 /// What to do.
 #[derive(Clone, PartialEq, Eq, Debug, Subcommand)]
 pub enum Command {
+    /// Stand before a service as a gateway that enforces a policy
+    Serve(ServeArgs),
     /// Check documents: every error at once, with its place, and advice
     Lint(LintArgs),
     /// Say what a request meets: which limits, whose budget, at what cost, and why

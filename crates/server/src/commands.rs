@@ -7,8 +7,10 @@ pub mod explain;
 pub mod lint;
 pub mod man;
 pub mod schema;
+pub mod serve;
 pub mod test;
 
+use std::ffi::OsString;
 use std::io::{self, BufWriter, ErrorKind, Write};
 
 use tollgate_core::Micros;
@@ -16,12 +18,19 @@ use tollgate_core::Micros;
 use crate::Exit;
 use crate::cli::Command;
 
-/// Runs a command. `now` is what the wall clock says.
+/// Runs a command. `now` is what the wall clock says, `environment` what the variables of the process are.
 ///
 /// Whoever reads the output may stop at any line (`| head`): that is no failure.
-pub fn run(command: &Command, now: Micros, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
+pub fn run(
+    command: &Command,
+    now: Micros,
+    environment: &[(OsString, OsString)],
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Exit {
     let mut out = BufWriter::new(out);
     let ended = match command {
+        Command::Serve(args) => serve::run(args, environment, &mut out, err),
         Command::Lint(args) => lint::run(args, &mut out, err),
         Command::Explain(args) => explain::run(args, now, &mut out, err),
         Command::Diff(args) => diff::run(args, &mut out, err),

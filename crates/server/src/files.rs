@@ -1,5 +1,7 @@
-//! Files, standard input and the clock: the only file that touches the world outside. What is in a file is not known here.
+//! Files, standard input, the environment and the clock: the only file that touches the world outside. What is in a file is
+//! not known here.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::MetadataExt;
@@ -21,6 +23,15 @@ const CHUNK_BYTES: usize = 64 << 10;
 /// A file of more than [`DOCUMENT_BYTES_MAX`] is refused, after no more than that was read.
 pub(crate) fn read(name: &str) -> Result<String, String> {
     text(open(name)?, DOCUMENT_BYTES_MAX)
+}
+
+/// The text of a file, nothing if there is no such file, or why it cannot be read.
+pub(crate) fn read_if_there(name: &str) -> Result<Option<String>, String> {
+    match fs::exists(name) {
+        Ok(false) => Ok(None),
+        // What keeps it from being looked for keeps it from being read, and is said there.
+        Ok(true) | Err(_) => read(name).map(Some),
+    }
 }
 
 /// The text on standard input, within the same bounds.
@@ -111,6 +122,12 @@ pub(crate) fn write_into(folder: &str, name: &str, bytes: &[u8]) -> Result<(), S
     written.map_err(|error| format!("{} cannot be written: {}", at.join(name).display(), why(&error)))
 }
 
+/// The variables of the process. Commands take them as data.
+#[must_use]
+pub fn environment() -> Vec<(OsString, OsString)> {
+    std::env::vars_os().collect()
+}
+
 /// What the wall clock says, in microseconds since 1970: for the expiry of tokens and the windows of the calendar.
 #[must_use]
 #[expect(
@@ -179,6 +196,8 @@ mod tests {
     fn folders_and_missing_files_are_told_apart() {
         assert_eq!(read("no-such-file.yaml"), Err("there is no such file".into()));
         assert_eq!(read("."), Err("it is a folder".into()));
+        assert_eq!(read_if_there("no-such-file.yaml"), Ok(None));
+        assert_eq!(read_if_there("."), Err("it is a folder".into()));
         assert_eq!(feed("no-such-file.csv", &mut |_| {}), Err("there is no such file".into()));
     }
 }

@@ -18,4 +18,4 @@ mod table;
 mod unusable;
 
 pub use exit::Exit;
-pub use files::wall_clock;
+pub use files::{environment, wall_clock};

@@ -7,7 +7,7 @@ use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice};
 use clap::Parser;
 use tollgate_server::cli::{Cli, Colour};
-use tollgate_server::{Exit, commands, wall_clock};
+use tollgate_server::{Exit, commands, environment, wall_clock};
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -17,7 +17,7 @@ fn main() -> ExitCode {
     // One of the two may be a terminal, and the other a file.
     let mut out = AutoStream::new(io::stdout().lock(), choice(cli.color, &io::stdout()));
     let mut err = AutoStream::new(io::stderr().lock(), choice(cli.color, &io::stderr()));
-    commands::run(&cli.command, wall_clock(), &mut out, &mut err).into()
+    commands::run(&cli.command, wall_clock(), &environment(), &mut out, &mut err).into()
 }
 
 /// Whether a stream shows colours.

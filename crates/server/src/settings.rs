@@ -1,9 +1,26 @@
 //! Everything that a gateway can be told, as plain data with defaults. Where it comes from is `settings`' children's.
 
+mod draft;
+mod environment;
+mod flags;
+mod given;
+mod opened;
+mod print;
+mod resolve;
+mod slot;
+mod table;
+#[cfg(test)]
+mod tests;
+
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use tollgate_tower::Answers;
+
+pub use given::{Given, Problem};
+pub use opened::{CONFIG, ReadFile};
+pub use print::print;
+pub use resolve::{InForce, Resolved, Unusable, defaults, resolve};
 
 /// The settings of `serve`, whole: nothing is looked up later.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -13,7 +13,7 @@ use crate::fields::SETTINGS;
 use crate::jwt::{JwtKeys, JwtRules};
 use crate::policy::Policy;
 use crate::reading::settings::Settings;
-use crate::reading::{native, openapi, settings};
+use crate::reading::{native, openapi, serve, settings};
 
 /// So many files may belong to one policy. More are refused.
 pub const FILES_MAX: usize = 1_000;
@@ -127,6 +127,7 @@ fn read_all<'t>(start: FileId, context: &mut Context<'t>) -> Read {
     }
     all.drafts.extend(native::read(root, context));
     all.settings = settings::read(root, context);
+    all.settings.serve = serve::read(root, context);
     all.settings_at = Some(root.place());
     for (name, place) in native::documents(root, context) {
         if let Some(why) = context.trees.failed.get(&name) {

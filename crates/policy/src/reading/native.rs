@@ -14,8 +14,8 @@ use crate::reading::identity::header;
 use crate::reading::limit;
 use crate::reading::openapi::OPERATIONS_MAX;
 
-/// Reads the native file itself. The OpenAPI documents that it names are read by themselves: see [`documents`].
-pub(crate) fn read<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Draft> {
+/// The root of a native file: of a version that is known, and its unknown fields pointed at.
+pub(crate) fn root<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Value<'t>> {
     let root = context.map(root, "a Tollgate file")?;
     match root.get("tollgate") {
         None => {
@@ -32,6 +32,12 @@ pub(crate) fn read<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Dra
         }
     }
     context.unknown_fields(root, &[NATIVE, SETTINGS], "a Tollgate file");
+    Some(root)
+}
+
+/// Reads the native file itself. The OpenAPI documents that it names are read by themselves: see [`documents`].
+pub(crate) fn read<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Draft> {
+    let root = self::root(root, context)?;
     let mut draft = Draft::new(String::new());
     draft.root = limits(root, &Where::Root, &mut draft, context);
     tags(root, &mut draft, context);

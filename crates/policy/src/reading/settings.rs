@@ -13,6 +13,7 @@ use crate::fields::{ADDRESSES, JWT, NAME_CHARS_MAX, PATH_CHARS_MAX, PROXIES, TIE
 use crate::model::{JwtSettings, KeyPlace, TierFrom, Unmatched};
 use crate::quantity::{duration, whole};
 use crate::reading::identity::{header, key_place};
+use crate::serve::Written;
 use crate::trusted::{ForwardHeader, HOPS_MAX, TrustedProxies, parse_cidr};
 
 /// How many times the limit a wide IPv6 prefix has, when nothing is said.
@@ -45,6 +46,8 @@ pub struct Settings {
     pub wide_multiple: u64,
     /// What happens to a request that no operation names.
     pub unmatched: Unmatched,
+    /// The settings of `tollgate serve` that stand in the same file.
+    pub serve: Vec<Written>,
 }
 
 impl Default for Settings {
@@ -61,6 +64,7 @@ impl Default for Settings {
             prefixes: Prefixes::default(),
             wide_multiple: WIDE_MULTIPLE,
             unmatched: Unmatched::Reject,
+            serve: Vec::new(),
         }
     }
 }

@@ -53,7 +53,16 @@ pub(super) const METHOD: &str = "^[A-Z-]{1,32}$";
 
 /// `64 KiB`; a number alone is not a text.
 pub(super) const SIZE: &str =
-    r"^((0|[1-9][0-9]{0,6})(\s*B|\s+)|(0|[1-9][0-9]{0,2}|10[01][0-9]|102[0-4])\s*KiB|[01]\s*MiB)$";
+    r"^((0|[1-9][0-9]{0,6})(\s*B|\s+)|(0|[1-9][0-9]{0,2}|10[01][0-9]|102[0-4])\s*KiB|[01]\s*MiB|0\s*GiB)$";
+
+/// Any size in bytes; a number alone is not a text.
+pub(super) const BYTES: &str = r"^(0|[1-9][0-9]{0,19})(\s*(B|KiB|MiB|GiB)|\s+)$";
+
+/// `127.0.0.1:8080`.
+pub(super) const ADDRESS: &str = r"^(localhost|[0-9.]+|\[[0-9A-Fa-f:.]+\]):(0|[1-9][0-9]{0,4})$";
+
+/// `https://host:port`.
+pub(super) const ORIGIN: &str = r"^(https?|h2c)://([0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]*)?/?$";
 
 /// Digits of either kind of address, and the length of a prefix.
 pub(super) const NETWORK: &str = "^[0-9A-Fa-f:.]+(/(0|[1-9][0-9]{0,2}))?$";

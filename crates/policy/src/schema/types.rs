@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{limit, patterns};
+use super::{limit, patterns, serve};
 use crate::fields::{Field, FieldType, PATH_CHARS_MAX};
 use crate::reading::cost::COST_BODY_MAX;
 use crate::reading::openapi::OPERATIONS_MAX;
@@ -35,20 +35,20 @@ pub(super) fn object(tables: &[&[Field]]) -> Map<String, Value> {
 }
 
 /// A scalar that is read as a text, also where YAML sees a number in it.
-fn text(chars_max: usize) -> Value {
+pub(super) fn text(chars_max: usize) -> Value {
     json!({ "type": ["string", "number", "boolean"], "maxLength": chars_max })
 }
 
-fn pattern(pattern: &str) -> Value {
+pub(super) fn pattern(pattern: &str) -> Value {
     json!({ "type": "string", "pattern": pattern, "maxLength": PARSED_CHARS_MAX })
 }
 
-fn whole(least: u64, most: u64) -> Value {
+pub(super) fn whole(least: u64, most: u64) -> Value {
     json!({ "type": "integer", "minimum": least, "maximum": most })
 }
 
 /// One, or a list.
-fn one_or_more(item: &Value, least: usize) -> Value {
+pub(super) fn one_or_more(item: &Value, least: usize) -> Value {
     let mut list = json!({ "type": "array", "items": item });
     if let (Value::Object(list), true) = (&mut list, least > 0) {
         list.insert("minItems".into(), json!(least));
@@ -57,7 +57,7 @@ fn one_or_more(item: &Value, least: usize) -> Value {
 }
 
 /// The words; one that YAML reads as a number may also be one.
-fn words(words: &[&str]) -> Value {
+pub(super) fn words(words: &[&str]) -> Value {
     let number = |word: &&str| word.parse::<u64>().ok().map(Value::from);
     let all: Vec<_> = words.iter().filter_map(number).chain(words.iter().map(|word| json!(word))).collect();
     json!({ "enum": all })
@@ -103,6 +103,7 @@ pub(super) fn of(kind: FieldType) -> Value {
             json!({ "type": "array", "items": object(&[fields]), "maxItems": OPERATIONS_MAX })
         }
         FieldType::Limits => json!({ "$ref": "#/$defs/limits" }),
+        FieldType::Setting(kind) => serve::of(kind),
         // Nothing is known of it here, so nothing is refused.
         FieldType::Other(_) => json!({}),
     }

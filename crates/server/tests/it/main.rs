@@ -12,5 +12,6 @@ mod process;
 mod sarif;
 mod scenarios;
 mod schema;
+mod serve;
 mod support;
 mod unusable;

@@ -59,6 +59,22 @@ fn a_document_can_come_from_standard_input() {
     assert!(printed.contains(r#""uri": "stdin""#), "{printed}");
 }
 
+#[test]
+fn variables_of_the_process_are_settings() {
+    let args = ["serve", "--print-config", "--policy", GOOD, "--upstream", "http://127.0.0.1:9000"];
+    let output = tollgate(&args).env("TOLLGATE_WORKERS", "3").output().expect("it runs");
+    let printed = String::from_utf8(output.stdout).expect("it is UTF-8");
+    let line = printed.lines().find(|line| line.starts_with("  workers: 3 "));
+    assert!(line.is_some_and(|line| line.ends_with("# TOLLGATE_WORKERS")), "{printed}");
+    let output = tollgate(&args).env("TOLLGATE_WORKRES", "3").output().expect("it runs");
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).expect("it is UTF-8");
+    assert_eq!(
+        said,
+        "tollgate: the variable TOLLGATE_WORKRES is not known; did you mean `TOLLGATE_WORKERS`?\n"
+    );
+}
+
 /// `tollgate … | head`: whoever read has read enough.
 #[test]
 fn a_closed_pipe_is_success() {

@@ -24,7 +24,7 @@ pub(crate) fn run_coloured(args: &[&str]) -> Ran {
     let all = std::iter::once("tollgate").chain(args.iter().copied());
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let exit = match Cli::try_parse_from(all) {
-        Ok(cli) => commands::run(&cli.command, NOW, &mut out, &mut err),
+        Ok(cli) => commands::run(&cli.command, NOW, &[], &mut out, &mut err),
         Err(error) => {
             let (to, exit) =
                 if error.use_stderr() { (&mut err, Exit::Usage) } else { (&mut out, Exit::Fine) };

@@ -1,0 +1,165 @@
+//! What may stand in a setting, and how it is read: one strict grammar for files, variables and flags. Which settings there
+//! are is said in `fields`.
+
+use tollgate_core::Micros;
+
+use super::network;
+use super::value::Value;
+use crate::document::suggest;
+use crate::quantity::{duration, size, spoken, whole};
+
+/// The longest time. A longer one is refused as a slip.
+const TIME_MAX: Micros = Micros::new(7 * Micros::DAY.get());
+/// The longest name of a file. A longer one is refused.
+pub(crate) const FILE_CHARS_MAX: usize = crate::fields::PATH_CHARS_MAX;
+/// The longest token. A longer one is refused.
+pub(crate) const TOKEN_CHARS_MAX: usize = 128;
+
+/// What may stand in a setting.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// `true` or `false`.
+    Flag,
+    /// A whole number from the first to the second.
+    Whole(u64, u64),
+    /// Bytes from the first to the second: `65536`, `64 KiB`.
+    Bytes(u64, u64),
+    /// A length of time that is not 0: `10s`.
+    Time,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// A word that may stand in a header.
+    Token,
+    /// The name of a file.
+    File,
+    /// An address and a port to listen on: `127.0.0.1:8080`.
+    Address,
+    /// Where a server is: `http://host:port`.
+    Origin,
+    /// This word, or what follows.
+    Or(&'static str, &'static Self),
+    /// At least one of these and at most so many; one alone needs no brackets.
+    List(&'static Self, usize),
+}
+
+impl Kind {
+    /// If it is a list: the kind of what is in it, and how much of that there may be.
+    pub(crate) const fn listed(self) -> Option<(Self, usize)> {
+        match self {
+            Self::List(item, most) => Some((*item, most)),
+            Self::Or(_, kind) => kind.listed(),
+            Self::Flag
+            | Self::Whole(..)
+            | Self::Bytes(..)
+            | Self::Time
+            | Self::Word(_)
+            | Self::Token
+            | Self::File
+            | Self::Address
+            | Self::Origin => None,
+        }
+    }
+}
+
+/// Reads a value. Why it is none goes on from the value, or begins with a capital and stands alone.
+pub(crate) fn parse(kind: Kind, text: &str) -> Result<Value, String> {
+    match kind {
+        Kind::Flag => match text {
+            "true" => Ok(Value::Flag(true)),
+            "false" => Ok(Value::Flag(false)),
+            _ => Err("is neither `true` nor `false`".into()),
+        },
+        Kind::Whole(least, most) => Ok(Value::Whole(within(whole(text)?, least, most, |n| n.to_string())?)),
+        Kind::Bytes(least, most) => {
+            let bytes = |bytes| Value::Bytes(bytes).to_string();
+            Ok(Value::Bytes(within(size(text)?, least, most, bytes)?))
+        }
+        Kind::Time => match duration(text)? {
+            Micros::ZERO => Err("is no time at all: nothing could be done in it".into()),
+            time if time > TIME_MAX => Err(format!("is longer than {}", spoken(TIME_MAX))),
+            time => Ok(Value::Time(time)),
+        },
+        Kind::Word(words) => word(words, text),
+        Kind::Token => token(text),
+        Kind::File => file(text),
+        Kind::Address => network::address(text).map(Value::Address),
+        Kind::Origin => network::origin(text).map(Value::Origin),
+        Kind::Or(off, _) if text == off => Ok(Value::Off(off)),
+        Kind::Or(off, kind) => parse(*kind, text).map_err(|why| {
+            // A word that was meant to switch it off.
+            let meant =
+                matches!(text, "off" | "no" | "never" | "unlimited" | "false" | "null" | "none" | "auto");
+            if meant { format!("is not known here: write `{off}`") } else { why }
+        }),
+        Kind::List(item, _) => {
+            let items: Result<_, _> = text.split(',').map(|text| parse(*item, text.trim())).collect();
+            list(kind, items?)
+        }
+    }
+}
+
+/// A list of its items.
+pub(crate) fn list(kind: Kind, items: Vec<Value>) -> Result<Value, String> {
+    let Some((_, most)) = kind.listed() else {
+        let mut items = items.into_iter();
+        return match (items.next(), items.next()) {
+            (Some(one), None) => Ok(one),
+            _ => Err("is one value, and no list".into()),
+        };
+    };
+    if items.is_empty() {
+        return Err("names nothing: write at least one".into());
+    }
+    if items.len() > most {
+        return Err(format!("has {} entries, and may have at most {most}", items.len()));
+    }
+    let mut rest = items.as_slice();
+    while let Some((first, others)) = rest.split_first() {
+        if others.contains(first) {
+            return Err(format!("has `{first}` twice"));
+        }
+        rest = others;
+    }
+    Ok(Value::List(items))
+}
+
+fn within(number: u64, least: u64, most: u64, shown: impl Fn(u64) -> String) -> Result<u64, String> {
+    if number < least {
+        Err(format!("is too little: write at least {}", shown(least)))
+    } else if number > most {
+        Err(format!("is too much: write at most {}", shown(most)))
+    } else {
+        Ok(number)
+    }
+}
+
+fn word(words: &'static [&'static str], text: &str) -> Result<Value, String> {
+    let found = words.iter().find(|word| **word == text);
+    found.map(|word| Value::Word(word)).ok_or_else(|| {
+        let near = suggest::nearest(text, words.iter().copied());
+        let help = near
+            .map_or_else(|| format!("write one of {}", words.join(", ")), |near| format!("write `{near}`"));
+        format!("is not known here: {help}")
+    })
+}
+
+fn token(text: &str) -> Result<Value, String> {
+    let part = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    if text.is_empty() || !text.bytes().all(part) {
+        return Err("is not one word: write letters, digits, `-`, `.` and `_`".into());
+    }
+    if text.len() > TOKEN_CHARS_MAX {
+        return Err(format!("has more than {TOKEN_CHARS_MAX} characters"));
+    }
+    Ok(Value::Text(text.into()))
+}
+
+fn file(text: &str) -> Result<Value, String> {
+    if text.is_empty() || text.contains('\0') {
+        return Err("is not the name of a file".into());
+    }
+    if text.chars().count() > FILE_CHARS_MAX {
+        return Err(format!("has more than {FILE_CHARS_MAX} characters"));
+    }
+    Ok(Value::Text(text.into()))
+}

@@ -1,0 +1,40 @@
+//! The flags of `serve`: the few settings that are worth one. All others are in files and variables, and not here.
+
+use clap::Args;
+
+const SERVE_EXAMPLES: &str = "\
+Examples:
+  tollgate serve --policy openapi.yaml --upstream http://127.0.0.1:9000 --listen 127.0.0.1:8080
+  tollgate serve                             everything from tollgate.yaml, policy and settings
+  tollgate serve --config gateway.yaml --policy openapi.yaml
+  TOLLGATE_TIMEOUTS_HEADER=5s tollgate serve --print-config
+
+Every other setting stands under `serve` in a Tollgate file, or in a variable: timeouts.header is
+TOLLGATE_TIMEOUTS_HEADER. A flag counts before a variable, and a variable before the file.
+--print-config shows them all.
+
+Exit codes:
+  0  stopped when asked to, or printed
+  1  the policy or the file with settings has errors
+  2  called wrongly, or a file cannot be read";
+
+/// Arguments of `serve`.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Args)]
+#[command(after_help = SERVE_EXAMPLES)]
+pub struct ServeArgs {
+    /// The policy: an OpenAPI document or a Tollgate file; if nothing is said, the file with settings
+    #[arg(long, value_name = "FILE")]
+    pub policy: Option<String>,
+    /// Where requests go: http://host:port, https://host, or h2c://host:port for HTTP/2 without TLS
+    #[arg(long, value_name = "URL")]
+    pub upstream: Option<String>,
+    /// Where clients connect, such as 127.0.0.1:8080 (the default); may be given several times
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Vec<String>,
+    /// The file with settings; if nothing is said, tollgate.yaml if it is there; none is none
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<String>,
+    /// Print every setting in force and where it comes from, as a file could have it, and end
+    #[arg(long)]
+    pub print_config: bool,
+}

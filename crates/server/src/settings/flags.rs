@@ -1,0 +1,37 @@
+//! Settings from flags. Which flags there are is said in `cli`; what a value means, in the policy's crate.
+
+use tollgate_policy::serve::Setting;
+
+use super::given::{Given, Problem, Said};
+use crate::cli::ServeArgs;
+
+/// What flags say, in the order of the help.
+pub(super) fn read(args: &ServeArgs, problems: &mut Vec<Problem>) -> Vec<Said> {
+    let all: [(&'static str, &str, &[String]); 3] = [
+        ("--policy", "policy", args.policy.as_slice()),
+        ("--upstream", "upstream.url", args.upstream.as_slice()),
+        ("--listen", "listen", &args.listen),
+    ];
+    let settings = Setting::all();
+    let mut said = Vec::new();
+    for (flag, path, texts) in all {
+        let Some(setting) = settings.iter().find(|setting| setting.path == path && !texts.is_empty()) else {
+            continue;
+        };
+        let mut items = Vec::new();
+        for text in texts {
+            match setting.parse_item(text) {
+                Ok(item) => items.push(item),
+                Err(why) => problems.push(Problem::value(flag, ' ', text, &why)),
+            }
+        }
+        let value = if items.len() == texts.len() {
+            let whole = setting.list(items);
+            whole.map_err(|why| problems.push(Problem::error(format!("{flag} {why}")))).ok()
+        } else {
+            None
+        };
+        said.push(Said { path: path.into(), value, given: Given::Flag(flag) });
+    }
+    said
+}
