@@ -22,13 +22,15 @@ use rounds::Plan;
 pub(crate) fn run(tollgate: &str, quick: bool) -> Result<(), String> {
     let me = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     let folder = me.with_file_name("gateway-run");
+    // What an earlier run left is nobody's.
+    fs::remove_dir_all(&folder).ok();
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let upstream = free_port()?;
     let words = vec![me.display().to_string(), "upstream".into(), upstream.to_string()];
     let start = Start { name: "the upstream".into(), cores: "1", words, environment: Vec::new() };
     let _upstream = Process::start(&start, &folder)?.listening(upstream)?;
     let script = write(&folder, "requests.lua", &document::wrk_script())?;
-    let (rounds, seconds) = if quick { (3, 1) } else { (7, 5) };
+    let (rounds, seconds) = if quick { (3, 1) } else { (9, 3) };
     let plan = Plan { rounds, seconds, cores: "1", script };
     let place = Place { folder, upstream, tollgate: (tollgate != "nginx").then(|| tollgate.to_string()) };
 
