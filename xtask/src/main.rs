@@ -2,6 +2,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool")]
 
 mod bench;
+mod bench_gateway;
 mod bench_memory;
 mod bench_policy;
 mod examples;
@@ -31,6 +32,9 @@ fn main() -> ExitCode {
         ["bench", "memory"] => bench_memory::run(false),
         ["bench", "memory", "quick"] => bench_memory::run(true),
         ["bench", "policy"] => bench_policy::run(),
+        ["bench", "gateway"] => bench_gateway::run(bench_gateway::Kind::Full),
+        ["bench", "gateway", "--quick"] => bench_gateway::run(bench_gateway::Kind::Quick),
+        ["bench", "gateway", "--noise"] => bench_gateway::run(bench_gateway::Kind::Noise),
         ["fuzz", numbers @ ..] => fuzz::run(numbers),
         _ => Err(USAGE.to_string()),
     };

@@ -9,6 +9,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("tollgate-proof", &["tollgate-core"], &["tollgate-mutants"]),
     ("xtask", &[], &[]),
     ("counts", &["governor", "tollgate-core"], &[]),
+    ("gateway", &["axum", "rustix", "tokio", "tower_governor"], &[]),
     ("memory", MEMORY, &[]),
     ("policy", &["http", "matchit", "tollgate-policy"], &[]),
     ("tollgate-fuzz", &["http", "libfuzzer-sys", "tollgate-policy"], &[]),

@@ -1,0 +1,36 @@
+//! Small axum services that differ in their limiter only: without one, with tower_governor, with our layer. They
+//! answer two bytes and measure nothing.
+
+mod governor;
+mod layer;
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use axum::Router;
+use axum::routing::get;
+use axum::serve::ListenerExt;
+use tokio::net::TcpListener;
+
+use crate::measure::document::templates;
+
+/// Serves until the process is ended.
+pub(crate) fn serve(kind: &str, port: u16) -> Result<(), String> {
+    // One route for each operation of the document: what a service with such a document has.
+    let service = templates().fold(Router::new(), |router, path| router.route(&path, get(async || "ok")));
+    let service = match kind {
+        "plain" => service,
+        "governor" => governor::limited(service)?,
+        "layer" => layer::limited(service)?,
+        _ => return Err(format!("there is no service `{kind}`: take plain, governor or layer")),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
+    let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
+    let done = runtime.block_on(async {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+        let listener = listener.tap_io(|stream| {
+            stream.set_nodelay(true).ok();
+        });
+        axum::serve(listener, service.into_make_service_with_connect_info::<SocketAddr>()).await
+    });
+    done.map_err(|error: std::io::Error| format!("the service on port {port} failed: {error}"))
+}
