@@ -33,6 +33,24 @@ pub enum Identity {
     Everyone,
 }
 
+/// As it is written: `header:X-User`.
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ApiKey => f.write_str("api_key"),
+            Self::Address => f.write_str("ip"),
+            Self::Header(name) => write!(f, "header:{name}"),
+            Self::Cookie(name) => write!(f, "cookie:{name}"),
+            Self::Query(name) => write!(f, "query:{name}"),
+            Self::Jwt(claim) => write!(f, "jwt:{claim}"),
+            Self::JwtUnverified(claim) => write!(f, "jwt_unverified:{claim}"),
+            Self::Consumer => f.write_str("consumer"),
+            Self::Organisation => f.write_str("organisation"),
+            Self::Everyone => f.write_str("everyone"),
+        }
+    }
+}
+
 /// Whose budget is charged: the first of a chain that can be told. Each link is one or several identities together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConsumerKey {

@@ -12,7 +12,10 @@ mod exchange;
 mod head;
 mod held;
 pub mod live;
+pub mod logs;
 pub mod metrics;
+pub mod operations;
+pub mod reload;
 mod stopped;
 mod stopwatch;
 mod stream;
@@ -29,6 +32,7 @@ use tokio::sync::watch::{Receiver, Sender, channel};
 
 use self::accept::Places;
 use self::live::Live;
+use self::logs::Logs;
 use self::metrics::Metrics;
 use self::worker::{Shared, Worker};
 use crate::settings::Settings;
@@ -47,20 +51,20 @@ impl Gateway {
     /// # Errors
     /// When a certificate cannot be read, or the system gives no thread.
     pub fn start(
-        settings: Settings,
+        settings: &Arc<Settings>,
         listeners: &[TcpListener],
-        live: Arc<Live>,
-        metrics: &Metrics,
+        live: &Arc<Live>,
+        (metrics, logs): (&Metrics, &Arc<Logs>),
     ) -> Result<Self, String> {
         let (stop, stopped) = channel(false);
-        let settings = Arc::new(settings);
         let bounds = &settings.bounds;
         let shared = Shared {
-            live,
+            live: Arc::clone(live),
+            logs: Arc::clone(logs),
             places: Arc::new(Places::new(bounds.connections, bounds.connections_per_address)),
             tls: settings.tls.as_ref().map(tls::acceptor).transpose()?,
             stop: stopped,
-            settings: Arc::clone(&settings),
+            settings: Arc::clone(settings),
         };
         let addresses = listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
         let count = settings.workers.unwrap_or_else(cores);

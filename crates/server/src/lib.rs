@@ -13,6 +13,7 @@ mod files;
 mod formats;
 pub mod gateway;
 mod report;
+pub mod serve;
 pub mod settings;
 mod table;
 mod unusable;

@@ -1,10 +1,11 @@
-//! `tollgate serve`: settings are put together and shown. The gateway that they are for is not started here yet.
+//! `tollgate serve`: settings are put together and shown, or a gateway serves by them until it is told to stop.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
 
 use crate::cli::ServeArgs;
-use crate::settings::{Problem, print, resolve};
+use crate::serve::{NotStarted, banner, start};
+use crate::settings::{Problem, Settings, print, resolve};
 use crate::{Exit, files};
 
 /// Puts the settings together, and prints them if that is asked for.
@@ -30,6 +31,29 @@ pub fn run(
         print(&resolved, out)?;
         return Ok(Exit::Fine);
     }
-    writeln!(err, "tollgate: the gateway is not part of this build; --print-config shows what it would do")?;
-    Ok(Exit::Usage)
+    serve(resolved.settings, out, err)
+}
+
+/// Starts a gateway, says so, and serves until it is told to stop.
+pub(crate) fn serve(settings: Settings, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Exit> {
+    let running = match start(settings, io::stderr()) {
+        Ok(running) => running,
+        Err(NotStarted::Documents(wrong)) => {
+            wrong.tell(err)?;
+            return Ok(Exit::Findings);
+        }
+        Err(NotStarted::Other(why)) => {
+            writeln!(err, "error: {why}")?;
+            return Ok(Exit::Usage);
+        }
+    };
+    banner(&running, out)?;
+    out.flush()?;
+    match running.run() {
+        Ok(()) => Ok(Exit::Fine),
+        Err(why) => {
+            writeln!(err, "error: {why}")?;
+            Ok(Exit::Findings)
+        }
+    }
 }

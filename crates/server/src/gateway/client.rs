@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use http::{HeaderValue, StatusCode};
 
+use super::logs::RequestId;
 use super::stopwatch::Stopwatch;
 use super::watch::{Due, Watch};
 use super::worker::Worker;
@@ -57,7 +58,8 @@ impl Client {
             Arc::clone(&self.watch)
         };
         watch.begin();
-        Running { client: Arc::clone(self), watch, since: Stopwatch::start(), status: None, broken: false }
+        let (id, since) = (self.worker.ids.next(), Stopwatch::start());
+        Running { client: Arc::clone(self), watch, id, since, status: None, broken: false }
     }
 }
 
@@ -66,6 +68,7 @@ impl Client {
 pub(crate) struct Running {
     client: Arc<Client>,
     watch: Arc<Watch>,
+    id: RequestId,
     since: Stopwatch,
     status: Option<StatusCode>,
     broken: bool,
@@ -78,6 +81,11 @@ impl Running {
 
     pub(crate) const fn watch(&self) -> &Arc<Watch> {
         &self.watch
+    }
+
+    /// By which its lines are found.
+    pub(crate) const fn id(&self) -> RequestId {
+        self.id
     }
 
     pub(crate) const fn since(&self) -> &Stopwatch {

@@ -13,6 +13,7 @@ use tokio_rustls::TlsAcceptor;
 use super::accept::{Places, accept};
 use super::connection::builders;
 use super::live::Live;
+use super::logs::{Logs, RequestIds};
 use super::metrics::WorkerMetrics;
 use super::upstream::Upstream;
 use super::watch::Watches;
@@ -25,6 +26,8 @@ pub(crate) struct Worker {
     pub(crate) watches: Watches,
     pub(crate) upstream: Arc<Upstream>,
     pub(crate) metrics: Arc<WorkerMetrics>,
+    pub(crate) logs: Arc<Logs>,
+    pub(crate) ids: RequestIds,
     pub(crate) tls: Option<TlsAcceptor>,
     pub(crate) http1: http1::Builder,
     pub(crate) http2: http2::Builder<TokioExecutor>,
@@ -35,6 +38,7 @@ pub(crate) struct Worker {
 pub(crate) struct Shared {
     pub(crate) settings: Arc<Settings>,
     pub(crate) live: Arc<Live>,
+    pub(crate) logs: Arc<Logs>,
     pub(crate) places: Arc<Places>,
     pub(crate) tls: Option<TlsAcceptor>,
     pub(crate) stop: Receiver<bool>,
@@ -53,6 +57,8 @@ impl Worker {
             live: Arc::clone(&shared.live),
             watches,
             metrics,
+            logs: Arc::clone(&shared.logs),
+            ids: RequestIds::new(),
             tls: shared.tls.clone(),
             http1,
             http2,
@@ -88,7 +94,9 @@ async fn serve(worker: Arc<Worker>, listeners: Vec<StdListener>, shared: &Shared
     };
     if tokio::time::timeout(worker.settings.timeouts.drain, drained).await.is_err() {
         let left = worker.metrics.connections_open.get();
-        tracing::warn!(connections = left, "the time to drain is over: connections are cut");
+        worker.logs.within(|| {
+            tracing::warn!(connections = left, "the time to drain is over: connections are cut");
+        });
     }
     sweeping.abort();
     Ok(())

@@ -1,0 +1,195 @@
+//! From settings to a gateway that runs, and to its end: load, bind, start, watch, drain. What a request meets is the gateway's.
+
+mod banner;
+mod descriptors;
+
+use std::future::pending;
+use std::io::{self, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch::{Receiver, Sender, channel};
+use tollgate::{BuildError, Clock, Gate, Limiter};
+
+use crate::gateway::Gateway;
+use crate::gateway::live::{InForce, Live};
+use crate::gateway::logs::Logs;
+use crate::gateway::metrics::Metrics;
+use crate::gateway::operations::{self, Operations, Phase};
+use crate::gateway::reload::{self, NotLoaded, Reloader, hang_ups};
+use crate::settings::Settings;
+
+pub use banner::banner;
+
+/// Why a gateway did not start.
+#[derive(Debug)]
+pub enum NotStarted {
+    /// Something is wrong with the documents.
+    Documents(NotLoaded),
+    /// Something else: a sentence.
+    Other(String),
+}
+
+/// A gateway that runs, with what is around it.
+#[derive(Debug)]
+pub struct Running {
+    gateway: Gateway,
+    settings: Arc<Settings>,
+    live: Arc<Live>,
+    metrics: Arc<Metrics>,
+    logs: Arc<Logs>,
+    operations: Arc<Operations>,
+    operations_at: Option<TcpListener>,
+    reloader: Reloader,
+    stop: Sender<bool>,
+}
+
+/// Starts a gateway. It answers requests when this returns.
+///
+/// # Errors
+/// See [`NotStarted`]. Then nothing runs.
+pub fn start(mut settings: Settings, log: impl Write + Send + 'static) -> Result<Running, NotStarted> {
+    let metrics = Metrics::new();
+    let clock = Clock::monotonic();
+    let logs = Logs::start(&settings.log, &metrics, clock.clone(), log);
+    let logs = Arc::new(logs.map_err(|error| other(format!("no thread for the log: {error}")))?);
+    let loaded = reload::load(&settings.policy).map_err(NotStarted::Documents)?;
+    let limiter = Limiter::builder().budget(settings.memory).clock(clock).build();
+    let limiter = limiter.map_err(|error: BuildError| other(error.to_string()))?;
+    let gate = Gate::new(limiter, loaded.policy, loaded.directory);
+    let live = Arc::new(Live::new(InForce::new(gate, settings.answers, &metrics, 1)));
+    descriptors::make_room(&mut settings, &logs);
+    let listeners: Result<Vec<_>, _> = settings.listen.iter().map(bind).collect();
+    let listeners = listeners?;
+    let operations_at = settings.operations.as_ref().map(bind).transpose()?;
+    let settings = Arc::new(settings);
+    let gateway = Gateway::start(&settings, &listeners, &live, (&metrics, &logs)).map_err(other)?;
+    let operations = Arc::new(Operations::new(Arc::clone(&metrics)));
+    operations.enter(Phase::Ready);
+    let reloader =
+        Reloader::new(&settings, loaded.seen, Arc::clone(&live), Arc::clone(&metrics), Arc::clone(&logs));
+    let stop = channel(false).0;
+    Ok(Running { gateway, settings, live, metrics, logs, operations, operations_at, reloader, stop })
+}
+
+const fn other(why: String) -> NotStarted {
+    NotStarted::Other(why)
+}
+
+fn bind(address: &SocketAddr) -> Result<TcpListener, NotStarted> {
+    let bound = TcpListener::bind(address);
+    let listener = bound.map_err(|error| other(format!("cannot listen on {address}: {error}")))?;
+    let unblocked = listener.set_nonblocking(true);
+    unblocked.map_err(|error| other(format!("cannot listen on {address}: {error}")))?;
+    Ok(listener)
+}
+
+/// Lets somebody else than a signal stop a gateway.
+#[derive(Clone, Debug)]
+pub struct Stopper(Sender<bool>);
+
+impl Stopper {
+    /// Says stop.
+    pub fn stop(&self) {
+        self.0.send_replace(true);
+    }
+}
+
+impl Running {
+    /// Where it listens.
+    #[must_use]
+    pub fn addresses(&self) -> &[SocketAddr] {
+        self.gateway.addresses()
+    }
+
+    /// Where operators look.
+    #[must_use]
+    pub fn operations(&self) -> Option<SocketAddr> {
+        self.operations_at.as_ref().and_then(|listener| listener.local_addr().ok())
+    }
+
+    /// What is in force.
+    #[must_use]
+    pub const fn live(&self) -> &Arc<Live> {
+        &self.live
+    }
+
+    /// What it counts.
+    #[must_use]
+    pub const fn metrics(&self) -> &Arc<Metrics> {
+        &self.metrics
+    }
+
+    /// What becomes of reloads.
+    #[must_use]
+    pub fn reloads(&self) -> Receiver<reload::Outcome> {
+        self.reloader.outcomes()
+    }
+
+    /// A way to stop it.
+    #[must_use]
+    pub fn stopper(&self) -> Stopper {
+        Stopper(self.stop.clone())
+    }
+
+    /// Runs until it is told to stop, by SIGTERM, SIGINT or a [`Stopper`], and then until what was in flight has been
+    /// answered. A second signal ends it at once.
+    ///
+    /// # Errors
+    /// When the system gives no runtime or no signals, or when a worker failed.
+    pub fn run(self) -> Result<(), String> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
+        runtime.block_on(self.until_stopped())
+    }
+
+    async fn until_stopped(self) -> Result<(), String> {
+        let Self { gateway, logs, operations, operations_at, reloader, stop, .. } = self;
+        let uncaught = |error: io::Error| format!("a signal cannot be caught: {error}");
+        let mut signals = Signals::new().map_err(uncaught)?;
+        let asked = hang_ups().map_err(uncaught)?;
+        let reloading = tokio::spawn(reloader.run(asked, pending()));
+        if let Some(listener) = operations_at {
+            let listener = tokio::net::TcpListener::from_std(listener);
+            let listener = listener.map_err(|error| format!("no operations listener: {error}"))?;
+            tokio::spawn(operations::run(listener, Arc::clone(&operations), pending()));
+        }
+        let mut stopped = stop.subscribe();
+        tokio::select! {
+            () = signals.next() => {}
+            _ = stopped.wait_for(|stop| *stop) => {}
+        }
+        logs.within(|| tracing::info!("stopping: no new connections, requests in flight are answered"));
+        operations.enter(Phase::Draining);
+        reloading.abort();
+        gateway.stop();
+        let waiting = tokio::task::spawn_blocking(move || gateway.wait());
+        let ended = tokio::select! {
+            ended = waiting => ended.unwrap_or_else(|_| Err("the gateway ended badly".into())),
+            () = signals.next() => Err("stopped at once, by a second signal".into()),
+        };
+        logs.within(|| tracing::info!("stopped"));
+        logs.finish();
+        ended
+    }
+}
+
+/// The signals that stop it.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
