@@ -49,7 +49,9 @@ impl Worker {
             Err(Stopped::Late(_)) | Err(Stopped::Upstream(UpstreamError::Client)) => return,
             Err(Stopped::Upstream(UpstreamError::Connect(_))) => errors.connect.inc(),
             Err(Stopped::Upstream(UpstreamError::Tls(_))) => errors.tls.inc(),
-            Err(Stopped::Upstream(UpstreamError::Broken { .. } | UpstreamError::Ended)) => errors.closed.inc(),
+            Err(Stopped::Upstream(UpstreamError::Broken { .. } | UpstreamError::Ended)) => {
+                errors.closed.inc()
+            }
         }
     }
 

@@ -65,11 +65,7 @@ pub(crate) async fn stopping(stop: &mut Receiver<bool>) {
 }
 
 /// TLS, if there is any, and the first bytes.
-async fn begin(
-    tcp: TcpStream,
-    worker: &Worker,
-    watch: &Arc<Watch>,
-) -> std::io::Result<(Stream, bool, bool)> {
+async fn begin(tcp: TcpStream, worker: &Worker, watch: &Arc<Watch>) -> std::io::Result<(Stream, bool, bool)> {
     let (wire, secure) = match &worker.tls {
         None => (Wire::Plain(tcp), false),
         Some(acceptor) => (Wire::Tls(Box::new(acceptor.accept(tcp).await?)), true),

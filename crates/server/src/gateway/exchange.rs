@@ -15,8 +15,8 @@ use tollgate_tower::{Asked, Head, Pass, Room, problem};
 
 use super::body::{RequestBody, ResponseBody, Source};
 use super::client::{Client, Running};
-use super::held::{Held, hold};
 use super::head::{self, Outgoing};
+use super::held::{Held, hold};
 use super::stopped::Stopped;
 use super::upstream::{Answered, Effort, UpstreamError};
 
@@ -87,11 +87,11 @@ async fn answered(
     }
     let trusted = live.guard.gate().policy().settings().trusted_proxies.peer_is_trusted(client.peer);
     let too_large = Arc::new(AtomicBool::new(false));
-    let body = RequestBody::of_client(held, body, running.watch(), bytes_max.map(|bytes| (bytes, &too_large)));
+    let body =
+        RequestBody::of_client(held, body, running.watch(), bytes_max.map(|bytes| (bytes, &too_large)));
     let sent = forward(parts, body, running, (&pass, trusted)).await;
-    let (mut head, source) = sent.map_err(|stopped| {
-        if too_large.load(Ordering::Relaxed) { Stopped::TooLarge } else { stopped }
-    })?;
+    let (mut head, source) =
+        sent.map_err(|stopped| if too_large.load(Ordering::Relaxed) { Stopped::TooLarge } else { stopped })?;
     if let Some(later) = pass.later {
         later.responded(head.status, &mut head.headers);
     }
@@ -100,7 +100,13 @@ async fn answered(
 }
 
 fn asked<'a>(parts: &'a request::Parts, client: &Client, body_operations: Option<u64>) -> Head<'a> {
-    Head { method: &parts.method, uri: &parts.uri, headers: &parts.headers, peer: client.peer, body_operations }
+    Head {
+        method: &parts.method,
+        uri: &parts.uri,
+        headers: &parts.headers,
+        peer: client.peer,
+        body_operations,
+    }
 }
 
 /// Sends a request on, and waits for the head of its response.
@@ -112,7 +118,8 @@ async fn forward(
 ) -> Result<(http::response::Parts, Source), Stopped> {
     let client = running.client();
     let worker = &client.worker;
-    let grpc = parts.headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"));
+    let grpc =
+        parts.headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"));
     let http2 = worker.upstream.wants_http2(grpc);
     let out = Outgoing { client, peer_trusted, path: pass.path.as_deref(), http2 };
     let settings = (&worker.settings.forwarding, &worker.settings.upstream);

@@ -2,7 +2,8 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use http::header::{
-    CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, FORWARDED, HOST, TE, TRANSFER_ENCODING, UPGRADE, VIA,
+    CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, FORWARDED, HOST, TE,
+    TRANSFER_ENCODING, UPGRADE, VIA,
 };
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, Version, request};
@@ -97,7 +98,9 @@ fn strip(headers: &mut HeaderMap, also: impl Fn(&HeaderName) -> bool) {
     }
     // `TE: trailers` is the one thing that goes on: without it gRPC does not work.
     let trailers = headers.get(TE).is_some_and(|te| {
-        te.as_bytes().split(|byte| *byte == b',').any(|part| part.trim_ascii().eq_ignore_ascii_case(b"trailers"))
+        te.as_bytes()
+            .split(|byte| *byte == b',')
+            .any(|part| part.trim_ascii().eq_ignore_ascii_case(b"trailers"))
     });
     for name in gone {
         headers.remove(name);
@@ -118,7 +121,11 @@ fn is_hop_by_hop(name: &HeaderName) -> bool {
         || *name == TE
         || matches!(
             name.as_str(),
-            "keep-alive" | "proxy-connection" | "proxy-authenticate" | "proxy-authorization" | "http2-settings"
+            "keep-alive"
+                | "proxy-connection"
+                | "proxy-authenticate"
+                | "proxy-authorization"
+                | "http2-settings"
         )
 }
 
@@ -166,7 +173,8 @@ fn joined(headers: &HeaderMap, name: &HeaderName, last: &[u8]) -> Result<HeaderV
 }
 
 fn value(bytes: Bytes) -> Result<HeaderValue, &'static str> {
-    HeaderValue::from_maybe_shared(bytes).map_err(|_| "a header cannot be forwarded: it has bytes that none may have")
+    HeaderValue::from_maybe_shared(bytes)
+        .map_err(|_| "a header cannot be forwarded: it has bytes that none may have")
 }
 
 /// `Via: 1.1 tollgate`: that it came this way, and in which version.

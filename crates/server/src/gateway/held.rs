@@ -26,7 +26,11 @@ pub(crate) struct Held {
 }
 
 /// Reads a body, up to what is wanted of it.
-pub(crate) async fn hold(mut body: Incoming, wanted: BodyWanted, watch: &Arc<Watch>) -> Result<Held, Stopped> {
+pub(crate) async fn hold(
+    mut body: Incoming,
+    wanted: BodyWanted,
+    watch: &Arc<Watch>,
+) -> Result<Held, Stopped> {
     let most = usize::try_from(wanted.max_body).unwrap_or(usize::MAX);
     let mut bytes = BytesMut::new();
     watch.wait_for(Due::Body);

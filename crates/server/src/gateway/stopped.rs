@@ -43,15 +43,19 @@ impl Stopped {
             Self::Late(Due::Connect) => {
                 (StatusCode::GATEWAY_TIMEOUT, "Gateway timeout", "the upstream takes no connection in time")
             }
-            Self::Late(Due::Body | Due::Header | Due::Idle | Due::Write) => {
-                (StatusCode::REQUEST_TIMEOUT, "Request timeout", "the body of the request came to a standstill")
-            }
+            Self::Late(Due::Body | Due::Header | Due::Idle | Due::Write) => (
+                StatusCode::REQUEST_TIMEOUT,
+                "Request timeout",
+                "the body of the request came to a standstill",
+            ),
             Self::Late(Due::Response | Due::ResponseBody | Due::Total) => {
                 (StatusCode::GATEWAY_TIMEOUT, "Gateway timeout", "the upstream has not answered in time")
             }
-            Self::TooLarge => {
-                (StatusCode::PAYLOAD_TOO_LARGE, "Content too large", "the body is larger than this gateway takes")
-            }
+            Self::TooLarge => (
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "Content too large",
+                "the body is larger than this gateway takes",
+            ),
         };
         problem::answer(status, title, detail)
     }

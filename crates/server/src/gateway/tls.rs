@@ -23,9 +23,8 @@ pub(crate) fn acceptor(tls: &Tls) -> Result<TlsAcceptor, String> {
     let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let config = config.map_err(|error| error.to_string())?.with_no_client_auth();
     let config = config.with_single_cert(chain, key);
-    let mut config = config.map_err(|error| {
-        format!("{} and {} do not go together: {error}", tls.certificate, tls.key)
-    })?;
+    let mut config =
+        config.map_err(|error| format!("{} and {} do not go together: {error}", tls.certificate, tls.key))?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     // A request that is replayed would be charged twice.
     config.max_early_data_size = 0;

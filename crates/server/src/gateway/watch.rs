@@ -121,7 +121,15 @@ pub(crate) struct Watch {
 impl Watch {
     fn new(ticks: Arc<Ticks>) -> Self {
         let never = || AtomicU64::new(NEVER);
-        Self { ticks, at: never(), due: AtomicU8::new(0), total: never(), stuck: never(), answered: AtomicBool::new(false), waker: Mutex::new(None) }
+        Self {
+            ticks,
+            at: never(),
+            due: AtomicU8::new(0),
+            total: never(),
+            stuck: never(),
+            answered: AtomicBool::new(false),
+            waker: Mutex::new(None),
+        }
     }
 
     /// From now on this is waited for.

@@ -40,7 +40,8 @@ impl Content {
 
 impl PartialEq for Seen {
     fn eq(&self, other: &Self) -> bool {
-        let marks = |seen: &Self| seen.files.iter().map(|(name, content)| (name.clone(), content.mark())).collect();
+        let marks =
+            |seen: &Self| seen.files.iter().map(|(name, content)| (name.clone(), content.mark())).collect();
         let (one, two): (Vec<_>, Vec<_>) = (marks(self), marks(other));
         one == two
     }
@@ -69,7 +70,8 @@ impl Seen {
             Content::Nothing => (self.keys.build_hasher(), 0),
             Content::Bytes { hasher, count } => (hasher, count),
         };
-        let more = u64::try_from(piece.len()).unwrap_or(u64::MAX).min(COMPARED_BYTES_MAX.saturating_sub(count));
+        let more =
+            u64::try_from(piece.len()).unwrap_or(u64::MAX).min(COMPARED_BYTES_MAX.saturating_sub(count));
         let piece = usize::try_from(more).ok().and_then(|more| piece.get(..more)).unwrap_or(piece);
         hasher.write(piece);
         *content = Content::Bytes { hasher, count: count.saturating_add(more) };

@@ -76,11 +76,7 @@ impl Link {
 }
 
 /// Lets a connection do what it can.
-fn drive(
-    connection: &mut Connection<TokioIo<Wire>, RequestBody>,
-    ended: &mut bool,
-    cx: &mut Context<'_>,
-) {
+fn drive(connection: &mut Connection<TokioIo<Wire>, RequestBody>, ended: &mut bool, cx: &mut Context<'_>) {
     if !*ended {
         *ended = Pin::new(connection).poll(cx).is_ready();
     }
