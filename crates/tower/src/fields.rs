@@ -149,7 +149,7 @@ impl<'a> Lists<'a> {
 }
 
 /// The limit that binds comes first: refused for the longest, or with the least remaining, or the longest until it is reset.
-const fn binds(decision: &Decision) -> (Reverse<Option<Retry>>, u64, Reverse<Micros>) {
+pub(crate) const fn binds(decision: &Decision) -> (Reverse<Option<Retry>>, u64, Reverse<Micros>) {
     (Reverse(decision.retry()), decision.remaining, Reverse(decision.reset_after))
 }
 

@@ -11,7 +11,7 @@ use crate::asked::{Answer, Asked, Pass};
 use crate::card::{Card, Visibility};
 use crate::fields::{Fields, Line};
 use crate::head::{Head, Room};
-use crate::later::{Later, Reported, Rules, only};
+use crate::later::{Later, Reported, Settling, only};
 use crate::operations::BodyWanted;
 use crate::{problem, refusal};
 
@@ -100,6 +100,11 @@ impl Guard {
         &self.answers
     }
 
+    /// The name of the limit whose numbers these are.
+    pub(crate) fn name(&self, variant: u32) -> &str {
+        self.cards.get(variant as usize).and_then(Option::as_ref).map_or("", Card::name)
+    }
+
     /// Whether some limit of this request's operation is charged by what its body carries, and how much of it to read for that.
     /// A body that is not counted, because it is larger or cannot be read, costs the most.
     pub fn wants_body(&self, head: &Head<'_>, room: &mut Room) -> Option<BodyWanted> {
@@ -118,8 +123,8 @@ impl Guard {
     pub fn ask(&self, head: &Head<'_>, room: &mut Room) -> Asked {
         let (asked, receipt) = self.ask_for_receipt(head, room, self.settles);
         match (asked, receipt) {
-            (Asked::Pass(pass), Some((receipt, rules))) if !rules.is_empty() => {
-                let later = Later { limiter: self.gate.limiter().clone(), receipt, rules };
+            (Asked::Pass(pass), Some((receipt, settling))) if !settling.is_empty() => {
+                let later = Later { limiter: self.gate.limiter().clone(), receipt, settling };
                 Asked::Pass(Pass { later: Some(later), ..pass })
             }
             (asked, _) => asked,
@@ -132,7 +137,7 @@ impl Guard {
         head: &Head<'_>,
         room: &mut Room,
         wanted: bool,
-    ) -> (Asked, Option<(Receipt, Rules)>) {
+    ) -> (Asked, Option<(Receipt, Settling)>) {
         let now = self.gate.limiter().now();
         let Room { target, scratch, hits } = room;
         let facts = match head.facts(self.gate.policy(), now, (target, scratch)) {
@@ -168,7 +173,7 @@ impl Guard {
         };
         let path = head.other_path(&facts);
         let pass = Pass { matched, verdict, fields, path, later: None };
-        let receipt = receipt.map(|receipt| (receipt, self.rules(hits)));
+        let receipt = receipt.map(|receipt| (receipt, self.settling(hits)));
         (Asked::Pass(pass), receipt)
     }
 
@@ -211,20 +216,20 @@ impl Guard {
     }
 
     /// What the response will do with what was charged.
-    fn rules(&self, hits: &Hits) -> Rules {
-        let mut rules = Rules::default();
+    fn settling(&self, hits: &Hits) -> Settling {
+        let mut settling = Settling::default();
         for (place, charge) in hits.charges().iter().enumerate() {
             if charge.whose == Whose::Claimed {
-                rules.claimed |= only(place);
+                settling.claimed |= only(place);
             }
             let limit = self.gate.policy().limits().get(charge.limit as usize);
             let Some((header, max)) = limit.and_then(PolicyLimit::reported_in) else { continue };
-            match rules.reported.last_mut().filter(|last| last.limit == charge.limit) {
+            match settling.reported.last_mut().filter(|last| last.limit == charge.limit) {
                 // A limit's charges stand together: its own, and wider ones.
                 Some(last) => last.charges |= only(place),
                 None => {
                     let charges = only(place);
-                    rules.reported.push(Reported {
+                    settling.reported.push(Reported {
                         limit: charge.limit,
                         charges,
                         header: header.clone(),
@@ -233,7 +238,7 @@ impl Guard {
                 }
             }
         }
-        rules
+        settling
     }
 }
 
