@@ -13,8 +13,8 @@ use tollgate::{Gate, Limiter};
 use crate::files;
 pub use counter::{Count, Counter, Level};
 pub use latency::Latency;
-pub use limits::{LIMIT_SERIES_MAX, LimitMeters};
 use limits::Limits;
+pub use limits::{LIMIT_SERIES_MAX, LimitMeters};
 use page::{Kind, Page};
 pub use worker::WorkerMetrics;
 

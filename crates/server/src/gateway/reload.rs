@@ -22,8 +22,8 @@ use super::logs::Logs;
 use super::metrics::Metrics;
 use crate::settings::Settings;
 use changes::changes;
-pub use load::{Loaded, NotLoaded, load};
 use load::load_after;
+pub use load::{Loaded, NotLoaded, load};
 pub use seen::Seen;
 use watch::Watch;
 

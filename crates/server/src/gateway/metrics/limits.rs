@@ -69,7 +69,8 @@ impl Limits {
                 family.number(&labels, counter.get());
             }
         }
-        let help = "Hits that were decided by a cell that new keys have in common, because the store is full.";
+        let help =
+            "Hits that were decided by a cell that new keys have in common, because the store is full.";
         let mut family = page.family("decisions_overflowed_total", Kind::Counter, help);
         for (name, meters) in &self.by_name {
             family.number(&[("policy", &self.policy), ("limit", name)], meters.overflowed.get());
@@ -121,7 +122,8 @@ mod tests {
     fn limits_beyond_the_most_are_counted_together_and_so_is_one_that_is_called_other() {
         let mut limits = Limits::default();
         let own = LIMIT_SERIES_MAX - 1;
-        let many = (0..own).map(|number| format!("l{number}")).chain(["other".into(), "x".into(), "y".into()]);
+        let many =
+            (0..own).map(|number| format!("l{number}")).chain(["other".into(), "x".into(), "y".into()]);
         let meters = limits.renew(&policy(many));
         meters.iter().for_each(|meters| meters.granted.inc());
         let text = page(&limits);

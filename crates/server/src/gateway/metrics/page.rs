@@ -51,7 +51,8 @@ impl Page {
         let mut within = 0_u64;
         for (bound, count) in bounds().zip(sum.counts) {
             within = within.wrapping_add(count);
-            writeln!(self.0, "{PREFIX}{name}_bucket{{le=\"{}\"}} {within}", seconds(bound)).expect(INTO_STRING);
+            writeln!(self.0, "{PREFIX}{name}_bucket{{le=\"{}\"}} {within}", seconds(bound))
+                .expect(INTO_STRING);
         }
         let all = sum.counts.iter().fold(0_u64, |all, count| all.wrapping_add(*count));
         writeln!(self.0, "{PREFIX}{name}_bucket{{le=\"+Inf\"}} {all}").expect(INTO_STRING);

@@ -64,7 +64,8 @@ async fn every_path_and_phase_has_its_answer() {
     for (phase, path, status, body) in table {
         running.operations.enter(phase);
         let answer = get(running.address, path).await;
-        let right = answer.starts_with(&format!("HTTP/1.1 {status}\r\n")) && answer.ends_with(&format!("\r\n\r\n{body}"));
+        let right = answer.starts_with(&format!("HTTP/1.1 {status}\r\n"))
+            && answer.ends_with(&format!("\r\n\r\n{body}"));
         assert!(right, "{path} {phase:?}: {answer}");
         assert!(answer.contains("cache-control: no-store\r\n"), "{answer}");
     }
@@ -80,7 +81,8 @@ async fn metrics_are_the_page_and_only_reading_is_allowed() {
     assert!(page.contains("\ntollgate_reloads_total{result=\"ok\"} 1\n"), "{page}");
     let head = exchange(running.address, "HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n").await;
     assert!(head.starts_with("HTTP/1.1 200 OK\r\n") && head.ends_with("\r\n\r\n"), "{head}");
-    let post = exchange(running.address, "POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n").await;
+    let post =
+        exchange(running.address, "POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n").await;
     assert!(post.starts_with("HTTP/1.1 405 ") && post.contains("\r\nallow: GET, HEAD\r\n"), "{post}");
 }
 

@@ -151,7 +151,9 @@ mod tests {
     #[test]
     fn files_that_could_not_be_used_are_seen_all_the_same() {
         // A document that is not text changes when its bytes do, and not with every look.
-        for policy in ["no-such-file.yaml", "tests/documents/bad-consumers.yaml", "tests/documents/no-consumers.yaml"] {
+        for policy in
+            ["no-such-file.yaml", "tests/documents/bad-consumers.yaml", "tests/documents/no-consumers.yaml"]
+        {
             let seen = refused(policy).seen;
             assert_eq!(seen, seen.again(), "{policy}");
             assert!(seen.names().any(|name| name == policy), "{policy}");

@@ -40,7 +40,8 @@ impl Content {
 
 impl PartialEq for Seen {
     fn eq(&self, other: &Self) -> bool {
-        let marks = |seen: &Self| seen.files.iter().map(|(name, content)| (name.clone(), content.mark())).collect();
+        let marks =
+            |seen: &Self| seen.files.iter().map(|(name, content)| (name.clone(), content.mark())).collect();
         let (one, two): (Vec<_>, Vec<_>) = (marks(self), marks(other));
         one == two
     }
@@ -69,7 +70,8 @@ impl Seen {
             Content::Nothing => (self.keys.build_hasher(), 0),
             Content::Bytes { hasher, count } => (hasher, count),
         };
-        let more = u64::try_from(piece.len()).unwrap_or(u64::MAX).min(COMPARED_BYTES_MAX.saturating_sub(count));
+        let more =
+            u64::try_from(piece.len()).unwrap_or(u64::MAX).min(COMPARED_BYTES_MAX.saturating_sub(count));
         let piece = usize::try_from(more).ok().and_then(|more| piece.get(..more)).unwrap_or(piece);
         hasher.write(piece);
         *content = Content::Bytes { hasher, count: count.saturating_add(more) };
@@ -156,8 +158,12 @@ mod tests {
     fn files_are_looked_at_again_by_name() {
         let mut seen = Seen::default();
         seen.note("no-such-file.yaml", None);
-        seen.note(file!(), Some(b"not what it holds"));
+        seen.note("Cargo.toml", Some(b"not what it holds"));
         let now = seen.again();
+        let mut read = seen.afresh();
+        read.note("no-such-file.yaml", None);
+        read.note("Cargo.toml", Some(&std::fs::read("Cargo.toml").unwrap()));
+        assert_eq!(now, read);
         assert_eq!(now.names().collect::<Vec<_>>(), seen.names().collect::<Vec<_>>());
         assert_ne!(now, seen);
         assert_eq!(now, now.again());

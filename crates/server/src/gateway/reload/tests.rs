@@ -14,7 +14,8 @@ use world::{PATIENCE, World, policy};
 async fn a_written_file_is_loaded_and_limits_keep_their_state() {
     let mut world = World::with(&policy(5, "")).await.run();
     assert_eq!(world.granted("/reports", 3), 3);
-    world.write("policy.yaml", &policy(5, "more"));
+    // Not whole at once: should half of it be seen, that is refused.
+    fs::write(world.at("policy.yaml"), policy(5, "more")).unwrap();
     world.until_generation(2).await;
     // Three of five are used: two are left.
     assert_eq!(world.granted("/reports", 9), 2);
@@ -22,31 +23,28 @@ async fn a_written_file_is_loaded_and_limits_keep_their_state() {
     let line = world.line("reloaded").await;
     assert_eq!(line["generation"], 2, "{line}");
     assert!(line["changed"].as_str().unwrap().contains("limits more ("), "{line}");
-    assert_eq!((world.metrics.reloads.ok.get(), world.metrics.reloads.failed.get()), (1, 0));
+    assert_eq!(world.metrics.reloads.ok.get(), 1);
 }
 
 #[tokio::test]
 async fn a_link_that_kubernetes_swaps_is_followed_again_and_again() {
     let world = World::empty();
-    let put = |version: usize, limit: u64| {
-        let folder = world.at(&format!("..{version}"));
-        fs::create_dir(&folder).unwrap();
-        fs::write(folder.join("policy.yaml"), policy(limit, "")).unwrap();
-        symlink(format!("..{version}"), world.at("..data_tmp")).unwrap();
-        fs::rename(world.at("..data_tmp"), world.at("..data")).unwrap();
+    let folder = world.at("");
+    let put = |version: u64| {
+        let next = folder.join(format!("..{version}"));
+        fs::create_dir(&next).unwrap();
+        fs::write(next.join("policy.yaml"), policy(version, "")).unwrap();
+        symlink(format!("..{version}"), folder.join("..data_tmp")).unwrap();
+        fs::rename(folder.join("..data_tmp"), folder.join("..data")).unwrap();
     };
-    put(1, 5);
-    symlink("..data/policy.yaml", world.at("policy.yaml")).unwrap();
+    put(1);
+    symlink("..data/policy.yaml", folder.join("policy.yaml")).unwrap();
     let mut world = world.start().await.run();
     for version in 2..5 {
-        let folder = world.at(&format!("..{version}"));
-        fs::create_dir(&folder).unwrap();
-        fs::write(folder.join("policy.yaml"), policy(version as u64, "")).unwrap();
-        symlink(format!("..{version}"), world.at("..data_tmp")).unwrap();
-        fs::rename(world.at("..data_tmp"), world.at("..data")).unwrap();
-        fs::remove_dir_all(world.at(&format!("..{}", version - 1))).unwrap();
-        world.until_generation(version as u64).await;
-        assert_eq!(world.limit(), version as u64);
+        put(version);
+        fs::remove_dir_all(folder.join(format!("..{}", version - 1))).unwrap();
+        world.until_generation(version).await;
+        assert_eq!(world.limit(), version);
     }
     assert_eq!(world.metrics.reloads.failed.get(), 0);
 }

@@ -91,7 +91,12 @@ async fn a_real_prometheus_reads_the_page() {
     let running = running(Arc::clone(&metrics)).await;
     let prometheus = Prometheus::scraping(running.address).await;
     prometheus.until("up", "1").await;
-    prometheus.until("tollgate_decisions_total%7Bpolicy=%22t.yaml%22,limit=%22reports%22,outcome=%22refused%22%7D", "3").await;
+    prometheus
+        .until(
+            "tollgate_decisions_total%7Bpolicy=%22t.yaml%22,limit=%22reports%22,outcome=%22refused%22%7D",
+            "3",
+        )
+        .await;
     prometheus.until("tollgate_decision_seconds_bucket%7Ble=%220.000001024%22%7D", "5").await;
     prometheus.until("tollgate_decision_seconds_bucket%7Ble=%220.000000512%22%7D", "0").await;
     in_force.meters[0].refused.inc();

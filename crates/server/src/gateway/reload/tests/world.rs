@@ -44,8 +44,11 @@ impl Folder {
         self.0.join(name)
     }
 
+    /// Puts a file in place, whole: a test that is held up in the middle would see half of one.
     pub(super) fn write(&self, name: &str, text: &str) {
-        fs::write(self.at(name), text).unwrap();
+        let beside = self.at(name).with_extension("beside");
+        fs::write(&beside, text).unwrap();
+        fs::rename(beside, self.at(name)).unwrap();
     }
 
     pub(super) async fn start(self) -> World<Reloader> {
