@@ -166,6 +166,12 @@ impl Logs {
     }
 }
 
+impl Drop for Logs {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
 impl Refusals {
     /// Writes how many were left out, if some were.
     fn sum_up(&self) {
