@@ -8,7 +8,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tollgate::Clock;
 use tollgate_core::Retry;
@@ -36,6 +36,8 @@ pub struct Logs {
     refusals: Arc<Refusals>,
     clock: Clock,
     requests: bool,
+    /// So that dropping it does not wait once more.
+    finished: AtomicBool,
 }
 
 /// Refusals that were written, and those that were not.
@@ -99,7 +101,8 @@ impl Logs {
         let (told, by) = (Arc::clone(&refusals), dispatch.clone());
         let sum_up = move || dispatcher::with_default(&by, || told.sum_up());
         waiting.write_to(out, clock.clone(), sum_up)?;
-        Ok(Self { dispatch, queue, refusals, clock, requests: log.requests })
+        let finished = AtomicBool::new(false);
+        Ok(Self { dispatch, queue, refusals, clock, requests: log.requests, finished })
     }
 
     /// Lets everything in the process that writes lines write them here.
@@ -160,9 +163,11 @@ impl Logs {
         });
     }
 
-    /// Waits until all lines so far are written, and at most [`FLUSH_MAX`]. Later ones are dropped.
+    /// Waits until all lines so far are written, and at most [`FLUSH_MAX`]. Later ones are dropped. Dropping it does the same.
     pub fn finish(&self) {
-        self.queue.finish();
+        if !self.finished.swap(true, Ordering::Relaxed) {
+            self.queue.finish();
+        }
     }
 }
 

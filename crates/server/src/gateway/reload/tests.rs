@@ -204,6 +204,30 @@ async fn keys_of_tokens_are_among_the_files() {
 }
 
 #[tokio::test]
+async fn a_folder_where_something_happens_all_the_time_is_read_all_the_same() {
+    let (happened, mut events) = mpsc::channel(1);
+    let busy = async { while happened.send(()).await.is_ok() {} };
+    tokio::select! {
+        settled = timeout(PATIENCE, settle(&mut events)) => assert!(settled.is_ok()),
+        () = busy => panic!("somebody listens"),
+    }
+}
+
+#[tokio::test]
+async fn of_many_errors_the_first_are_told_and_the_others_counted() {
+    let world = World::empty();
+    let routes =
+        (0..7).map(|route| format!("  - path: /{route}\n    rate_limit: {{ algorithm: none{route} }}\n"));
+    world.write("policy.yaml", &format!("tollgate: 1\nroutes:\n{}", routes.collect::<String>()));
+    let refused = load(&world.at("policy.yaml").display().to_string()).expect_err("nothing in it is right");
+    let said = refused.sentence();
+    assert!(
+        said.contains("`none4`") && !said.contains("`none5`") && said.ends_with("; and 2 more"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
 async fn it_ends_when_it_is_told_to() {
     let world = World::with(&policy(5, "")).await.run();
     let (stop, running) = world.into_parts();
