@@ -17,7 +17,8 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("tollgate-storm", &["tollgate"], &[]),
     ("tollgate", LIMITER, &["aes", "cmac", "http", "siphasher", "tollgate-proof"]),
     ("tollgate-policy", POLICY, &["jsonschema"]),
-    ("tollgate-server", SERVER, &[]),
+    ("tollgate-server", SERVER, &["rcgen"]),
+    ("tollgate-tower", TOWER, &["http-body-util", "sfv", "tokio", "tower"]),
 ];
 
 /// Everybody that is measured in memory.
@@ -54,14 +55,45 @@ const POLICY: &[&str] = &[
 const SERVER: &[&str] = &[
     "annotate-snippets",
     "anstream",
+    "arc-swap",
+    "bytes",
     "clap",
     "clap_complete",
     "clap_mangen",
     "http",
+    "http-body",
+    "hyper",
+    "hyper-util",
+    "notify",
+    "pin-project-lite",
+    "prometheus-client",
+    "rustls",
+    "rustls-native-certs",
+    "serde_json",
+    "tokio",
+    "tokio-rustls",
+    "tollgate",
+    "tollgate-core",
+    "tollgate-policy",
+    "tollgate-tower",
+    "tracing",
+    "tracing-subscriber",
+];
+
+/// What the layer is built on. It opens no socket, so that it needs no runtime.
+const TOWER: &[&str] = &[
+    "axum",
+    "bytes",
+    "http",
+    "http-body",
+    "pin-project-lite",
+    "serde",
     "serde_json",
     "tollgate",
     "tollgate-core",
     "tollgate-policy",
+    "tower-layer",
+    "tower-service",
 ];
 
 /// The names in a manifest's tables of dependencies, of whatever kind; with each, whether only tests use it.

@@ -22,7 +22,7 @@ Exit codes:
 #[derive(Clone, PartialEq, Eq, Debug, Default, Args)]
 #[command(after_help = SERVE_EXAMPLES)]
 pub struct ServeArgs {
-    /// The policy, an OpenAPI document or a Tollgate file; by default the file with settings
+    /// The policy: OpenAPI document or Tollgate file; by default the file with settings
     #[arg(long, value_name = "FILE")]
     pub policy: Option<String>,
     /// Where requests go: http://host:port, https://host:port or h2c://host:port
