@@ -102,6 +102,7 @@ pub(crate) async fn accept(
             None => break,
         }
     }
+    worker.watches.wake_all();
     // They were let in by the system before anybody said stop.
     while let Ok(permit) = Arc::clone(&places.all).try_acquire_owned()
         && let Some(Ok((tcp, peer))) = waiting(&listener).await
