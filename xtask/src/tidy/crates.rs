@@ -9,7 +9,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("tollgate-proof", &["tollgate-core"], &["tollgate-mutants"]),
     ("xtask", &[], &[]),
     ("counts", &["governor", "tollgate-core"], &[]),
-    ("gateway", &["axum", "rustix", "tokio", "tower_governor"], &[]),
+    ("gateway", GATEWAY, &[]),
     ("memory", MEMORY, &[]),
     ("policy", &["http", "matchit", "tollgate-policy"], &[]),
     ("tollgate-fuzz", &["http", "libfuzzer-sys", "tollgate-policy"], &[]),
@@ -20,6 +20,10 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("tollgate-server", SERVER, &["rcgen"]),
     ("tollgate-tower", TOWER, &["http-body-util", "sfv", "tokio", "tower"]),
 ];
+
+/// What services are measured with, and the peer of the layer. The gateway itself is measured from outside.
+const GATEWAY: &[&str] =
+    &["axum", "rustix", "tokio", "tollgate", "tollgate-policy", "tollgate-tower", "tower_governor"];
 
 /// Everybody that is measured in memory.
 const MEMORY: &[&str] = &[
