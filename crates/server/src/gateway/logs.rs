@@ -36,7 +36,12 @@ pub struct Logs {
     refusals: Arc<Refusals>,
     clock: Clock,
     requests: bool,
+    /// Which failures of the upstream have a line.
+    failures: Throttle,
 }
+
+/// So many failures of the upstream have a line in a second: all of them have the same reason. The metrics count them all.
+const FAILURES_PER_SECOND: u32 = 1;
 
 /// Refusals that were written, and those that were not.
 #[derive(Debug)]
@@ -99,7 +104,14 @@ impl Logs {
         let (told, by) = (Arc::clone(&refusals), dispatch.clone());
         let sum_up = move || dispatcher::with_default(&by, || told.sum_up());
         waiting.write_to(out, clock.clone(), sum_up)?;
-        Ok(Self { dispatch, queue, refusals, clock, requests: log.requests })
+        Ok(Self {
+            dispatch,
+            queue,
+            refusals,
+            clock,
+            requests: log.requests,
+            failures: Throttle::new(FAILURES_PER_SECOND),
+        })
     }
 
     /// Lets everything in the process that writes lines write them here.
@@ -140,6 +152,13 @@ impl Logs {
                 "refused"
             );
         });
+    }
+
+    /// Writes down why the upstream failed, unless that was done in this second.
+    pub fn upstream_failed(&self, request: RequestId, why: &str) {
+        if self.failures.pass(self.clock.now()) {
+            self.within(|| tracing::warn!(request = %request, why = shown(why), "the upstream failed"));
+        }
     }
 
     /// Writes down a request, if every request has a line.
