@@ -62,6 +62,8 @@ pub struct Answer {
     pub body: Bytes,
     /// What kind of answer it is.
     pub kind: AnswerKind,
+    /// What the request means, if its limits were asked.
+    pub matched: Option<Matched>,
     /// What the limits said, if they were asked.
     pub verdict: Option<Verdict>,
     /// The limit that refused, by number: of several, the one that has to wait longest.

@@ -166,7 +166,8 @@ impl Guard {
             Some(verdict) if verdict.granted() => Fields::of(self.lines(verdict, hits), &self.answers, now),
             Some(verdict) => match self.refused(verdict, hits, now) {
                 Some(answer) => {
-                    return (Asked::Answered(Answer { verdict: Some(verdict.clone()), ..answer }), None);
+                    let (matched, verdict) = (Some(matched), Some(verdict.clone()));
+                    return (Asked::Answered(Answer { matched, verdict, ..answer }), None);
                 }
                 None => Fields::default(),
             },

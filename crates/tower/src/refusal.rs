@@ -67,7 +67,16 @@ pub fn refused<'a>(
     rest(&mut body, &violated, seconds, lines.filter(Line::is_shown));
     body.push(b'}');
     let body = Bytes::from(body);
-    Some(Answer { status, headers, body, kind, verdict: None, refused_by: None, retry: Some(retry) })
+    Some(Answer {
+        status,
+        headers,
+        body,
+        kind,
+        matched: None,
+        verdict: None,
+        refused_by: None,
+        retry: Some(retry),
+    })
 }
 
 /// The sentence: which limit, how long, and what its author has to say.
@@ -149,5 +158,5 @@ pub(crate) fn unavailable() -> Answer {
     json::number(&mut body, "retry_after", 1);
     body.push(b'}');
     let body = Bytes::from(body);
-    Answer { status, headers, body, kind, verdict: None, refused_by: None, retry: None }
+    Answer { status, headers, body, kind, matched: None, verdict: None, refused_by: None, retry: None }
 }

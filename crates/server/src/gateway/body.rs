@@ -11,6 +11,7 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
 use super::client::Running;
+use super::strip;
 use super::upstream::LinkBody;
 use super::watch::{Due, Watch};
 
@@ -110,7 +111,7 @@ impl Body for RequestBody {
         match polled {
             Poll::Pending => Poll::Pending,
             Poll::Ready(None) => Poll::Ready(None),
-            Poll::Ready(Some(Ok(frame))) => Poll::Ready(Some(this.count(frame))),
+            Poll::Ready(Some(Ok(frame))) => Poll::Ready(Some(this.count(cleaned(frame)))),
             Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(BodyError::Client(error)))),
         }
     }
@@ -129,6 +130,14 @@ impl Body for RequestBody {
         }
         hint
     }
+}
+
+/// A piece without what trailers must not say.
+fn cleaned(mut frame: Frame<Bytes>) -> Frame<Bytes> {
+    if let Some(trailers) = frame.trailers_mut() {
+        strip::trailers(trailers);
+    }
+    frame
 }
 
 /// Where a response's body comes from.
@@ -177,7 +186,7 @@ impl Body for ResponseBody {
             Poll::Ready(Some(Ok(frame))) => {
                 this.waiting = false;
                 this.running.given();
-                Poll::Ready(Some(Ok(frame)))
+                Poll::Ready(Some(Ok(cleaned(frame))))
             }
             Poll::Ready(Some(Err(error))) => {
                 this.running.broken();

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use http::{HeaderValue, StatusCode};
 
+use super::account::Noted;
 use super::logs::RequestId;
 use super::stopwatch::Stopwatch;
 use super::watch::{Due, Watch};
@@ -59,7 +60,7 @@ impl Client {
         };
         watch.begin();
         let (id, since) = (self.worker.ids.next(), Stopwatch::start());
-        Running { client: Arc::clone(self), watch, id, since, status: None, broken: false }
+        Running { client: Arc::clone(self), watch, id, since, status: None, broken: false, noted: None }
     }
 }
 
@@ -72,6 +73,8 @@ pub(crate) struct Running {
     since: Stopwatch,
     status: Option<StatusCode>,
     broken: bool,
+    /// What its line says, if it has one.
+    noted: Option<Noted>,
 }
 
 impl Running {
@@ -93,8 +96,9 @@ impl Running {
     }
 
     /// The head of the response is on its way.
-    pub(crate) fn answered(&mut self, status: StatusCode) {
+    pub(crate) fn answered(&mut self, status: StatusCode, noted: Option<Noted>) {
         self.status = Some(status);
+        self.noted = noted;
         self.watch.answered();
     }
 
@@ -140,6 +144,10 @@ impl Drop for Running {
                 client.watch.wake();
             }
         }
-        client.worker.exchanged(self.status, self.broken, self.since.nanos());
+        let nanos = self.since.nanos();
+        client.worker.exchanged(self.status, self.broken, nanos);
+        if let (Some(status), Some(noted)) = (self.status, &self.noted) {
+            client.worker.served(self.id, noted, status, nanos);
+        }
     }
 }

@@ -38,7 +38,12 @@ pub struct Logs {
     requests: bool,
     /// So that dropping it does not wait once more.
     finished: AtomicBool,
+    /// Which failures of the upstream have a line.
+    failures: Throttle,
 }
+
+/// So many failures of the upstream have a line in a second: all of them have the same reason. The metrics count them all.
+const FAILURES_PER_SECOND: u32 = 1;
 
 /// Refusals that were written, and those that were not.
 #[derive(Debug)]
@@ -101,8 +106,15 @@ impl Logs {
         let (told, by) = (Arc::clone(&refusals), dispatch.clone());
         let sum_up = move || dispatcher::with_default(&by, || told.sum_up());
         waiting.write_to(out, clock.clone(), sum_up)?;
-        let finished = AtomicBool::new(false);
-        Ok(Self { dispatch, queue, refusals, clock, requests: log.requests, finished })
+        Ok(Self {
+            dispatch,
+            queue,
+            refusals,
+            clock,
+            requests: log.requests,
+            finished: AtomicBool::new(false),
+            failures: Throttle::new(FAILURES_PER_SECOND),
+        })
     }
 
     /// Lets everything in the process that writes lines write them here.
@@ -143,6 +155,13 @@ impl Logs {
                 "refused"
             );
         });
+    }
+
+    /// Writes down why the upstream failed, unless that was done in this second.
+    pub fn upstream_failed(&self, request: RequestId, why: &str) {
+        if self.failures.pass(self.clock.now()) {
+            self.within(|| tracing::warn!(request = %request, why = shown(why), "the upstream failed"));
+        }
     }
 
     /// Writes down a request, if every request has a line.

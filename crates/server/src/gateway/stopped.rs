@@ -37,6 +37,11 @@ impl Stopped {
                 "Bad gateway",
                 "the upstream broke off before it answered: the request may or may not have had an effect",
             ),
+            Self::Upstream(UpstreamError::Ambiguous(_)) => (
+                StatusCode::BAD_GATEWAY,
+                "Bad gateway",
+                "the upstream's response could be read in two ways, and is not passed on",
+            ),
             Self::Upstream(UpstreamError::Client) => {
                 (StatusCode::BAD_REQUEST, "Bad request", "the body of the request broke off: send it whole")
             }

@@ -118,7 +118,7 @@ impl Upstream {
         watch: &Watch,
         effort: &mut Effort,
     ) -> Result<Answered, UpstreamError> {
-        let mut request = request;
+        let mut request = http2::request(request, self.connector.is_tls())?;
         for attempt in 0.. {
             let mut sender = self.http2.sender(&self.connector, effort).await?;
             watch.wait_for(Due::Response);
@@ -166,11 +166,6 @@ impl Upstream {
         let closed: Vec<_> = idle.drain(..stale).collect();
         drop(idle);
         drop(closed);
-    }
-
-    /// How many connections are idle.
-    pub(crate) fn idle(&self) -> usize {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 }
 

@@ -17,6 +17,8 @@ pub(crate) enum UpstreamError {
         /// Why, for the log.
         why: String,
     },
+    /// What came could be read in two ways, or was not asked for.
+    Ambiguous(&'static str),
     /// The client's own body failed.
     Client,
     /// It ended.
@@ -36,16 +38,6 @@ impl UpstreamError {
     /// Whether it may be that the upstream never saw the request.
     pub(crate) const fn before_any_byte(&self) -> bool {
         matches!(self, Self::Broken { before_any_byte: true, .. })
-    }
-
-    /// In a word, for the metrics.
-    pub(crate) const fn kind(&self) -> &'static str {
-        match self {
-            Self::Connect(_) => "connect",
-            Self::Tls(_) => "tls",
-            Self::Broken { .. } | Self::Ended => "broken",
-            Self::Client => "client",
-        }
     }
 }
 
@@ -73,6 +65,7 @@ impl fmt::Display for UpstreamError {
             Self::Connect(error) => write!(f, "no connection to the upstream: {error}"),
             Self::Tls(error) => write!(f, "no TLS with the upstream: {error}"),
             Self::Broken { why, .. } => write!(f, "the upstream broke off: {why}"),
+            Self::Ambiguous(why) => write!(f, "the upstream's response cannot be passed on: {why}"),
             Self::Client => f.write_str("the client's body failed"),
             Self::Ended => f.write_str("the upstream closed the connection"),
         }
