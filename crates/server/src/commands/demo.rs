@@ -84,7 +84,10 @@ fn show(running: &Running, out: &mut dyn Write) -> io::Result<()> {
     for line in DOCUMENT.lines() {
         writeln!(out, "    {line}")?;
     }
-    writeln!(out, "\nA gateway in front of the API reads it, and listens on http://{address}. Four requests, at once:\n")?;
+    writeln!(
+        out,
+        "\nA gateway in front of the API reads it, and listens on http://{address}. Four requests, at once:\n"
+    )?;
     let curl = format!("curl -i http://{address}/hello -H 'X-API-Key: ada'");
     for number in 1..=REQUESTS {
         let response = ask(address)?;
@@ -101,7 +104,10 @@ fn show(running: &Running, out: &mut dyn Write) -> io::Result<()> {
         }
         writeln!(out)?;
     }
-    writeln!(out, "Now you, in another terminal (`bob` has a budget of his own, and /status has no limit):\n")?;
+    writeln!(
+        out,
+        "Now you, in another terminal (`bob` has a budget of his own, and /status has no limit):\n"
+    )?;
     writeln!(out, "    {curl}")?;
     writeln!(out, "    curl -i http://{address}/hello -H 'X-API-Key: bob'")?;
     writeln!(out, "    curl -i http://{address}/status\n")?;

@@ -62,7 +62,7 @@ impl Worker {
                 UpstreamError::Client => return,
                 UpstreamError::Connect(_) => (&errors.connect, error.to_string()),
                 UpstreamError::Tls(_) => (&errors.tls, error.to_string()),
-                UpstreamError::Broken { .. } | UpstreamError::Ambiguous(_) | UpstreamError::Ended => {
+                UpstreamError::Broken(_) | UpstreamError::Ambiguous(_) | UpstreamError::Ended => {
                     (&errors.closed, error.to_string())
                 }
             },

@@ -7,12 +7,13 @@ mod http2;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use http::{Method, Request, Response};
+use http::{Request, Response};
 
 use self::connect::Connector;
+use self::connect::Wire;
 pub(crate) use self::error::UpstreamError;
-use self::http1::Link;
 pub(crate) use self::http1::LinkBody;
+use self::http1::{Link, Outbound};
 use super::body::RequestBody;
 use super::watch::{Due, Ticks, Watch};
 use crate::settings::{Protocol, Settings};
@@ -87,29 +88,42 @@ impl Upstream {
         if http2 || self.http2.is_open() {
             return self.send_http2(request, watch, effort).await;
         }
-        let mut request = request;
         if let Some(link) = self.take() {
-            let copy = repeatable(&request);
             watch.wait_for(Due::Response);
-            match link.exchange(request, self).await {
+            let outbound = match link.exchange(Outbound::new(request), self).await {
                 Ok(response) => return Ok(Answered::Http1(response)),
-                Err((error, unsent)) => match unsent.or(copy.filter(|_| error.before_any_byte())) {
-                    None => return Err(error),
-                    Some(again) => request = again,
-                },
-            }
+                Err((error, None)) => return Err(error),
+                Err((_, Some(again))) => again,
+            };
             effort.retries = effort.retries.saturating_add(1);
             watch.wait_for(Due::Connect);
+            effort.connects = effort.connects.saturating_add(1);
+            let (wire, negotiated_http2) = self.connector.connect().await?;
+            // An upstream that spoke HTTP/1.1 a moment ago is not written to in another protocol.
+            if negotiated_http2 {
+                return Err(UpstreamError::Ended);
+            }
+            return self.send_on(wire, outbound, watch).await;
         }
         effort.connects = effort.connects.saturating_add(1);
-        let (io, negotiated_http2) = self.connector.connect().await?;
+        let (wire, negotiated_http2) = self.connector.connect().await?;
         if negotiated_http2 {
-            self.http2.open(io).await?;
+            self.http2.open(wire).await?;
             return self.send_http2(request, watch, effort).await;
         }
-        let link = Link::new(io).await?;
+        self.send_on(wire, Outbound::new(request), watch).await
+    }
+
+    /// Sends a request on a new connection.
+    async fn send_on(
+        self: &Arc<Self>,
+        wire: Wire,
+        outbound: Outbound,
+        watch: &Watch,
+    ) -> Result<Answered, UpstreamError> {
         watch.wait_for(Due::Response);
-        link.exchange(request, self).await.map(Answered::Http1).map_err(|(error, _)| error)
+        let sent = Link::new(wire).exchange(outbound, self).await;
+        sent.map(Answered::Http1).map_err(|(error, _)| error)
     }
 
     async fn send_http2(
@@ -167,21 +181,4 @@ impl Upstream {
         drop(idle);
         drop(closed);
     }
-}
-
-/// A copy of a request that may be sent once more whatever became of the first: its method is idempotent, it has no body.
-fn repeatable(request: &Request<RequestBody>) -> Option<Request<RequestBody>> {
-    let idempotent = matches!(
-        *request.method(),
-        Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE | Method::PUT | Method::DELETE
-    );
-    if !idempotent || !request.body().is_empty() {
-        return None;
-    }
-    let mut copy = Request::new(RequestBody::empty());
-    copy.method_mut().clone_from(request.method());
-    copy.uri_mut().clone_from(request.uri());
-    copy.headers_mut().clone_from(request.headers());
-    *copy.version_mut() = request.version();
-    Some(copy)
 }
