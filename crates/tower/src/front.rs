@@ -107,7 +107,7 @@ impl Front {
 fn admission(guard: &Guard, parts: &Parts, peer: IpAddr, room: &mut Room) -> Result<Admission, Box<Answer>> {
     let Parts { method, uri, headers, .. } = parts;
     let head = Head { method, uri, headers, peer, body_operations: None };
-    let (asked, receipt) = guard.ask_for_receipt(&head, room, true);
+    let (asked, receipt) = guard.ask_for_receipt(&head, room, |_| true);
     let pass = match asked {
         Asked::Pass(pass) => pass,
         Asked::Answered(answer) => return Err(Box::new(answer)),

@@ -1,10 +1,10 @@
 //! A policy in force, with what its clients are told: a request's head in, a pass or an answer out. No sockets, no bodies.
 
-use http::Method;
+use http::{HeaderName, Method};
 use tollgate::{Gate, Kind, NotAsked, Passage, Receipt, Verdict};
 use tollgate_core::{Micros, Mode};
 use tollgate_policy::model::{Cost, Identity, PolicyLimit, StoreFails};
-use tollgate_policy::{Budget, Facts, Hits, Matched, Policy, Whose};
+use tollgate_policy::{Budget, Charge, Facts, Hits, Matched, Policy, Whose};
 
 use crate::answers::Answers;
 use crate::asked::{Answer, Asked, Pass};
@@ -121,14 +121,13 @@ impl Guard {
 
     /// Decides a request, and charges it.
     pub fn ask(&self, head: &Head<'_>, room: &mut Room) -> Asked {
-        let (asked, receipt) = self.ask_for_receipt(head, room, self.settles);
-        match (asked, receipt) {
-            (Asked::Pass(pass), Some((receipt, settling))) if !settling.is_empty() => {
-                let later = Later { limiter: self.gate.limiter().clone(), receipt, settling };
-                Asked::Pass(Pass { later: Some(later), ..pass })
-            }
-            (asked, _) => asked,
+        let settles = |charge: &Charge| charge.whose == Whose::Claimed || self.reported(charge).is_some();
+        let (mut asked, receipt) =
+            self.ask_for_receipt(head, room, |charges| self.settles && charges.iter().any(settles));
+        if let (Asked::Pass(pass), Some((receipt, settling))) = (&mut asked, receipt) {
+            pass.later = Some(Later { limiter: self.gate.limiter().clone(), receipt, settling });
         }
+        asked
     }
 
     /// As [`ask`](Self::ask), with a receipt beside the pass, if one is wanted, and what a response does with it.
@@ -136,7 +135,7 @@ impl Guard {
         &self,
         head: &Head<'_>,
         room: &mut Room,
-        wanted: bool,
+        wanted: impl FnOnce(&[Charge]) -> bool,
     ) -> (Asked, Option<(Receipt, Settling)>) {
         let now = self.gate.limiter().now();
         let Room { target, scratch, hits } = room;
@@ -144,11 +143,7 @@ impl Guard {
             Ok(facts) => facts,
             Err(bad) => return (Asked::Answered(problem::bad_request(&bad.to_string())), None),
         };
-        let checked = if wanted {
-            self.gate.check_for_receipt(&facts, hits)
-        } else {
-            self.gate.check(&facts, hits).map(|passage| (passage, None))
-        };
+        let checked = self.gate.check_for_receipt(&facts, hits, wanted);
         let (Passage { matched, verdict }, receipt) = match checked {
             Ok(checked) => checked,
             Err(NotAsked::BadRequest(bad)) => {
@@ -216,6 +211,11 @@ impl Guard {
         problem::method_not_allowed(&allowed.join(", "))
     }
 
+    /// Where the response says what a charge really costs.
+    fn reported(&self, charge: &Charge) -> Option<(&HeaderName, u64)> {
+        self.gate.policy().limits().get(charge.limit as usize)?.reported_in()
+    }
+
     /// What the response will do with what was charged.
     fn settling(&self, hits: &Hits) -> Settling {
         let mut settling = Settling::default();
@@ -223,8 +223,7 @@ impl Guard {
             if charge.whose == Whose::Claimed {
                 settling.claimed |= only(place);
             }
-            let limit = self.gate.policy().limits().get(charge.limit as usize);
-            let Some((header, max)) = limit.and_then(PolicyLimit::reported_in) else { continue };
+            let Some((header, max)) = self.reported(charge) else { continue };
             match settling.reported.last_mut().filter(|last| last.limit == charge.limit) {
                 // A limit's charges stand together: its own, and wider ones.
                 Some(last) => last.charges |= only(place),
