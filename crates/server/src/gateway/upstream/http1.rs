@@ -13,7 +13,7 @@ use hyper::client::conn::http1::{Connection, SendRequest, handshake};
 use hyper_util::rt::TokioIo;
 
 use super::connect::Wire;
-use super::{Upstream, UpstreamError};
+use super::{Upstream, UpstreamError, sound};
 use crate::gateway::body::RequestBody;
 
 /// A connection.
@@ -57,7 +57,9 @@ impl Link {
         });
         let got = got.await;
         match got {
-            Ok(response) => {
+            Ok(mut response) => {
+                // Before it is known as a response: what is wrong takes its connection with it.
+                sound(&mut response).map_err(|error| (error, None))?;
                 let upstream = Arc::clone(upstream);
                 Ok(response.map(|body| LinkBody { body, link: Some(self), upstream }))
             }
