@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 
 use http::header::{CONNECTION, CONTENT_TYPE, HOST, TRANSFER_ENCODING, UPGRADE};
+use http::uri::Scheme;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version, request};
 use hyper::body::Incoming;
 use tollgate_tower::{Answer, Asked, Head, Pass, Room, problem};
@@ -22,7 +23,7 @@ use super::held::{Held, hold};
 use super::live::InForce;
 use super::stopped::Stopped;
 use super::strip;
-use super::upstream::{Answered, Effort, UpstreamError};
+use super::upstream::{Answered, Effort};
 
 thread_local! {
     /// Room that every decision of a thread uses.
@@ -123,6 +124,9 @@ fn prepare(parts: &mut request::Parts, client: &Client, live: &InForce) -> Resul
     if nowhere || head::host(parts).is_none() {
         return Err(bad(head::NO_HOST));
     }
+    if parts.uri.scheme().is_some_and(|scheme| *scheme != Scheme::HTTP && *scheme != Scheme::HTTPS) {
+        return Err(bad("the target is of another scheme: this gateway serves http and https"));
+    }
     if parts.method == Method::CONNECT {
         return Err(unable("this gateway makes no tunnels"));
     }
@@ -174,17 +178,8 @@ async fn forward(
         })
         .await
     };
-    let read = answered.and_then(|answered| read(answered).map_err(Stopped::Upstream));
-    worker.tried(effort, read.as_ref().err(), running.id());
-    let (mut head, source) = read?;
-    head::response(&mut head.headers, head.version, &worker.settings.forwarding);
-    head.version = Version::HTTP_11;
-    Ok((head, source))
-}
-
-/// The head and the body of a response, if it can be read in one way only.
-fn read(answered: Answered) -> Result<(http::response::Parts, Source), UpstreamError> {
-    let (mut head, source) = match answered {
+    worker.tried(effort, answered.as_ref().err(), running.id());
+    let (mut head, source) = match answered? {
         Answered::Http1(response) => {
             let (head, body) = response.into_parts();
             (head, Source::Http1(body))
@@ -194,10 +189,8 @@ fn read(answered: Answered) -> Result<(http::response::Parts, Source), UpstreamE
             (head, Source::Http2(body))
         }
     };
-    if head.status == StatusCode::SWITCHING_PROTOCOLS {
-        return Err(UpstreamError::Ambiguous("it switches to another protocol, which was not asked for"));
-    }
-    framing::of_response(&mut head.headers).map_err(UpstreamError::Ambiguous)?;
+    head::response(&mut head.headers, head.version, &worker.settings.forwarding);
+    head.version = Version::HTTP_11;
     Ok((head, source))
 }
 

@@ -7,7 +7,8 @@ mod http2;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
+use hyper::body::Incoming;
 
 use self::connect::Connector;
 use self::connect::Wire;
@@ -15,6 +16,7 @@ pub(crate) use self::error::UpstreamError;
 pub(crate) use self::http1::LinkBody;
 use self::http1::{Link, Outbound};
 use super::body::RequestBody;
+use super::framing;
 use super::watch::{Due, Ticks, Watch};
 use crate::settings::{Protocol, Settings};
 
@@ -37,7 +39,7 @@ pub(crate) enum Answered {
     /// Over HTTP/1.1.
     Http1(Response<LinkBody>),
     /// Over HTTP/2.
-    Http2(Response<hyper::body::Incoming>),
+    Http2(Response<Incoming>),
 }
 
 /// What happened on the way, for the metrics.
@@ -137,7 +139,10 @@ impl Upstream {
             let mut sender = self.http2.sender(&self.connector, effort).await?;
             watch.wait_for(Due::Response);
             match sender.try_send_request(request).await {
-                Ok(response) => return Ok(Answered::Http2(response)),
+                Ok(mut response) => {
+                    sound(&mut response)?;
+                    return Ok(Answered::Http2(response));
+                }
                 Err(mut failed) => {
                     self.http2.forget_closed();
                     match failed.take_message().filter(|_| attempt == 0) {
@@ -181,4 +186,12 @@ impl Upstream {
         drop(idle);
         drop(closed);
     }
+}
+
+/// Whether a response can be read in one way only, and was asked for.
+fn sound(response: &mut Response<Incoming>) -> Result<(), UpstreamError> {
+    if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+        return Err(UpstreamError::Ambiguous("it switches to another protocol, which was not asked for"));
+    }
+    framing::of_response(response.headers_mut()).map_err(UpstreamError::Ambiguous)
 }
