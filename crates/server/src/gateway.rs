@@ -19,6 +19,7 @@ pub mod reload;
 mod stopped;
 mod stopwatch;
 mod stream;
+mod streams;
 mod tls;
 mod upstream;
 mod watch;

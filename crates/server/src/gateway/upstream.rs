@@ -84,7 +84,8 @@ impl Upstream {
         effort: &mut Effort,
     ) -> Result<Answered, UpstreamError> {
         watch.wait_for(Due::Connect);
-        if http2 || self.http2.is_open() {
+        // Without TLS nobody has said that it speaks HTTP/2 to others than gRPC.
+        if http2 || (self.connector.is_tls() && self.http2.is_open()) {
             return self.send_http2(request, watch, effort).await;
         }
         let mut request = request;
@@ -118,18 +119,22 @@ impl Upstream {
         watch: &Watch,
         effort: &mut Effort,
     ) -> Result<Answered, UpstreamError> {
-        let mut request = request;
+        let mut request = http2::rewritten(request, self.connector.is_tls());
         for attempt in 0.. {
+            let copy = repeatable(&request).filter(|_| attempt == 0);
             let mut sender = self.http2.sender(&self.connector, effort).await?;
             watch.wait_for(Due::Response);
             match sender.try_send_request(request).await {
                 Ok(response) => return Ok(Answered::Http2(response)),
                 Err(mut failed) => {
                     self.http2.forget_closed();
-                    match failed.take_message().filter(|_| attempt == 0) {
-                        // It was not sent: the connection was about to close.
-                        Some(unsent) => request = unsent,
-                        None => return Err(UpstreamError::broken(&failed.into_error())),
+                    let unsent = failed.take_message().filter(|_| attempt == 0);
+                    let error = UpstreamError::broken(&failed.into_error());
+                    let ours = !matches!(error, UpstreamError::Client);
+                    // The connection was about to close, or is lost: nothing of the response has come.
+                    match unsent.or(copy.filter(|_| ours)) {
+                        Some(again) => request = again,
+                        None => return Err(error),
                     }
                 }
             }

@@ -2,6 +2,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use http::header::HOST;
+use http::uri::{Authority, Scheme};
+use http::{Request, Uri, Version};
 use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 
@@ -11,6 +14,10 @@ use crate::gateway::body::RequestBody;
 
 /// How often an upstream is asked whether it is still there, in seconds.
 const PING_SECONDS: u64 = 20;
+/// How much of a response may wait for a client that does not take it, in bytes. Then the upstream waits.
+const STREAM_WINDOW: u32 = 256 << 10;
+/// The same for all responses together. It is never reached: else a few clients that take nothing would stop all others.
+const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 
 /// The connection, if there is one.
 #[derive(Debug, Default)]
@@ -18,6 +25,23 @@ pub(crate) struct Shared {
     sender: Mutex<Option<SendRequest<RequestBody>>>,
     /// One connects, and the others wait for it.
     connecting: tokio::sync::Mutex<()>,
+}
+
+/// Writes the target as HTTP/2 has it: with the scheme, and with the host in place of a field. A request may have been
+/// written for HTTP/1.1 before it was known what the upstream speaks.
+pub(crate) fn rewritten(mut request: Request<RequestBody>, tls: bool) -> Request<RequestBody> {
+    *request.version_mut() = Version::HTTP_2;
+    let host = request.headers().get(HOST).and_then(|host| Authority::try_from(host.as_bytes()).ok());
+    if let (None, Some(host)) = (request.uri().authority(), host) {
+        let mut uri = request.uri().clone().into_parts();
+        uri.scheme = Some(if tls { Scheme::HTTPS } else { Scheme::HTTP });
+        uri.authority = Some(host);
+        if let Ok(uri) = Uri::from_parts(uri) {
+            *request.uri_mut() = uri;
+            request.headers_mut().remove(HOST);
+        }
+    }
+    request
 }
 
 impl Shared {
@@ -52,7 +76,11 @@ impl Shared {
     /// Begins to speak HTTP/2.
     pub(crate) async fn open(&self, wire: Wire) -> Result<SendRequest<RequestBody>, UpstreamError> {
         let mut builder = Builder::new(TokioExecutor::new());
-        builder.timer(TokioTimer::new()).keep_alive_interval(std::time::Duration::from_secs(PING_SECONDS));
+        builder
+            .timer(TokioTimer::new())
+            .keep_alive_interval(std::time::Duration::from_secs(PING_SECONDS))
+            .initial_stream_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW);
         let made = builder.handshake(TokioIo::new(wire)).await;
         let (sender, connection) = made.map_err(|error| UpstreamError::broken(&error))?;
         // It ends when the last sender is gone, or when the upstream closes it; requests learn of it themselves.
