@@ -44,7 +44,7 @@ impl Worker {
         metrics.upstream_retries.add(u64::from(effort.retries));
         let errors = &metrics.upstream_errors;
         match answered {
-            Ok(_) | Err(Stopped::Answer(_) | Stopped::TooLarge) => return,
+            Ok(_) | Err(Stopped::Answer(_) | Stopped::TooLarge | Stopped::HeadTooLarge) => return,
             Err(Stopped::Late(Due::Connect | Due::Response | Due::Total)) => errors.timeout.inc(),
             Err(Stopped::Late(_)) | Err(Stopped::Upstream(UpstreamError::Client)) => return,
             Err(Stopped::Upstream(UpstreamError::Connect(_))) => errors.connect.inc(),
@@ -66,6 +66,7 @@ impl Worker {
             (AnswerKind::NotFound, _) => &answered.not_found,
             (AnswerKind::MethodNotAllowed, _) => &answered.method_not_allowed,
             (_, StatusCode::PAYLOAD_TOO_LARGE) => &answered.body_too_large,
+            (_, StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE) => &answered.head_too_large,
             (_, StatusCode::REQUEST_TIMEOUT) => &answered.request_timeout,
             (_, StatusCode::NOT_IMPLEMENTED) => &answered.not_implemented,
             (_, StatusCode::GATEWAY_TIMEOUT) => &answered.gateway_timeout,

@@ -57,6 +57,10 @@ async fn answered(
     if parts.version == Version::HTTP_11 && !parts.headers.contains_key(HOST) {
         return Err(bad("the request names no host: send one Host header"));
     }
+    // Over HTTP/1.1 the parser has seen to it.
+    if parts.headers.len() > client.worker.settings.bounds.header_fields {
+        return Err(Stopped::HeadTooLarge);
+    }
     let bytes_max = client.worker.settings.bounds.body_bytes;
     if bytes_max.is_some_and(|most| http_body::Body::size_hint(&body).lower() > most) {
         return Err(Stopped::TooLarge);

@@ -103,19 +103,21 @@ fn an_upstream_that_goes_away_loses_no_request() {
     let rig = through(&upstream, Protocol::Http2);
     block_on(async {
         let client = client_http2(rig.address).await;
-        let mut all = JoinSet::new();
-        for number in 0..200 {
-            let (mut client, upstream) = (client.clone(), Arc::clone(&upstream));
-            all.spawn(async move {
-                if number % 20 == 10 {
-                    upstream.tell(Told::Leave);
-                }
-                let response = client.send_request(request(Method::GET, "/free", nothing())).await;
-                assert_eq!(response.expect("it is answered").status(), StatusCode::OK, "{number}");
-            });
-        }
-        while let Some(done) = all.join_next().await {
-            done.expect("none fails");
+        for _ in 0..20 {
+            let mut all = JoinSet::new();
+            for number in 0..20 {
+                let (mut client, upstream) = (client.clone(), Arc::clone(&upstream));
+                all.spawn(async move {
+                    let response = client.send_request(request(Method::GET, "/free", nothing())).await;
+                    assert_eq!(response.expect("it is answered").status(), StatusCode::OK, "{number}");
+                    if number == 0 {
+                        upstream.tell(Told::Leave);
+                    }
+                });
+            }
+            while let Some(done) = all.join_next().await {
+                done.expect("none fails");
+            }
         }
     });
     assert!(upstream.connections() > 1, "it went away, and another connection was made");
@@ -132,8 +134,11 @@ fn what_an_upstream_has_begun_it_finishes_although_it_goes_away() {
         let (response, sent) = tokio::join!(answered, sender.send(data("begun, ")));
         sent.expect("it is wanted");
         upstream.tell(Told::Leave);
-        let other = client.send_request(request(Method::POST, "/free", whole("other"))).await;
-        assert_eq!(read(other.expect("it is answered")).await.0, "other");
+        // As soon as the gateway has heard of it, others go another way.
+        while upstream.connections() < 2 {
+            let other = client.send_request(request(Method::POST, "/free", whole("other"))).await;
+            assert_eq!(read(other.expect("it is answered")).await.0, "other");
+        }
         sender.send(data("finished")).await.expect("it is wanted");
         drop(sender);
         assert_eq!(read(response.expect("it is answered")).await.0, "begun, finished");
@@ -186,7 +191,7 @@ paths:
 /// A real gRPC client and server, in another language.
 #[test]
 fn grpc_passes_through() {
-    let script = "tests/gateway/grpc.py";
+    let script = "tests/gateway/grpc_echo.py";
     let mut server = Command::new("python3");
     server.args([script, "serve"]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut server = server.spawn().expect("python3 is there");

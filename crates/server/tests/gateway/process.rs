@@ -10,6 +10,8 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 
 use crate::support::{PATIENCE, folder, read_to_end, status};
 
+const PROGRAM: &str = env!("CARGO_BIN_EXE_tollgate");
+
 /// A program that runs, until it is dropped.
 pub(crate) struct Process {
     child: Child,
@@ -33,7 +35,24 @@ impl Process {
         upstream: SocketAddr,
         settings: &[(&str, &str)],
     ) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+        Self::start(Command::new(PROGRAM), folder, policy, (upstream, settings))
+    }
+
+    /// The same after a shell has run this.
+    pub(crate) fn within(shell: &str, policy: &str, upstream: SocketAddr) -> Self {
+        let folder = folder();
+        std::fs::write(folder.join("openapi.yaml"), policy).expect("a temporary folder can be written");
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{shell}; exec \"$0\" \"$@\""), PROGRAM]);
+        Self::start(command, folder, "openapi.yaml", (upstream, &[]))
+    }
+
+    fn start(
+        mut command: Command,
+        folder: PathBuf,
+        policy: &str,
+        (upstream, settings): (SocketAddr, &[(&str, &str)]),
+    ) -> Self {
         command.args(["serve", "--config", "none", "--listen", "127.0.0.1:0"]);
         command.arg("--policy").arg(folder.join(policy));
         command.arg("--upstream").arg(format!("http://{upstream}"));

@@ -14,7 +14,7 @@ use tokio::sync::mpsc::Sender;
 use tollgate_server::settings::Protocol;
 
 use crate::peers::{
-    AnyBody, Handler, Service, block_on, client_http1, client_http2, data, nothing, pieces, request, whole,
+    AnyBody, Handler, Service, block_on, client_http1, client_http2, data, nothing, pieces, request,
 };
 use crate::process::Process;
 use crate::support::{PATIENCE, POLICY, Rig};
@@ -70,7 +70,8 @@ fn events_arrive_as_they_are_sent() {
                 assert_eq!(frame.into_data().expect("it is data"), event);
             }
             drop(sender);
-            assert!(body.frame().await.is_none());
+            let rest = body.collect().await.expect("it comes whole").to_bytes();
+            assert_eq!(rest, "", "({speaks_http2}, {protocol:?})");
         });
     }
 }
@@ -103,7 +104,6 @@ fn a_client_that_does_not_read_holds_the_upstream_back() {
             assert!(sent < ON_ITS_WAY_MAX, "{sent} bytes wait somewhere ({speaks_http2}, {protocol:?})");
             drop(sender);
             let got = body.collect().await.expect("it comes whole").to_bytes();
-            // One piece more was waiting to be sent when it was given up.
             assert_eq!(got.len(), sent, "({speaks_http2}, {protocol:?})");
         });
     }
@@ -112,26 +112,33 @@ fn a_client_that_does_not_read_holds_the_upstream_back() {
 #[test]
 fn an_upstream_that_does_not_read_holds_the_client_back() {
     for (speaks_http2, protocol) in PAIRS {
-        // It keeps the body, and reads none of it until it is told to.
+        // It keeps the body, reads none of it, and has not answered to the end.
         let kept = Arc::new(Mutex::new(None));
         let keeps = Arc::clone(&kept);
         let handler: Handler = Arc::new(move |request: Request<Incoming>| {
-            *keeps.lock().expect("nobody panics") = Some(request.into_body());
-            Response::new(whole("kept"))
+            let (sender, answer) = pieces();
+            *keeps.lock().expect("nobody panics") = Some((request.into_body(), sender));
+            Response::new(answer)
         });
         let upstream = Service::new(handler, None);
         let rig = Rig::new(POLICY, upstream.address, |settings| settings.upstream.protocol = protocol);
         block_on(async {
             let (sender, body) = pieces();
-            let sending = send(&rig, speaks_http2, request(Method::POST, "/free", body));
-            let (_, sent) = tokio::join!(async { tokio::time::timeout(PATIENCE, sending).await }, async {
+            let sending = async {
+                let (_client, response) =
+                    send(&rig, speaks_http2, request(Method::POST, "/free", body)).await;
+                response.expect("it is answered").into_body().collect().await.expect("it ends");
+            };
+            let filling = async {
                 let sent = fill(&sender).await;
-                // To read it is to let the rest go.
-                drop(kept.lock().expect("nobody panics").take());
+                assert!(sent < ON_ITS_WAY_MAX, "{sent} bytes wait somewhere ({speaks_http2}, {protocol:?})");
                 drop(sender);
-                sent
-            });
-            assert!(sent < ON_ITS_WAY_MAX, "{sent} bytes wait somewhere ({speaks_http2}, {protocol:?})");
+                let kept = kept.lock().expect("nobody panics").take();
+                let (body, _answer) = kept.expect("it was asked");
+                let got = body.collect().await.expect("it comes whole").to_bytes();
+                assert_eq!(got.len(), sent, "({speaks_http2}, {protocol:?})");
+            };
+            tokio::join!(sending, filling);
         });
     }
 }
