@@ -20,6 +20,7 @@ pub mod reload;
 mod stopped;
 mod stopwatch;
 mod stream;
+mod streams;
 mod strip;
 mod tls;
 mod upstream;

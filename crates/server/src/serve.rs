@@ -141,7 +141,10 @@ impl Running {
     pub fn run(self) -> Result<(), String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
-        runtime.block_on(self.until_stopped())
+        let ended = runtime.block_on(self.until_stopped());
+        // Nobody waits for the workers when it has to end at once.
+        runtime.shutdown_background();
+        ended
     }
 
     async fn until_stopped(self) -> Result<(), String> {

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch::Receiver;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -15,6 +15,8 @@ use super::worker::Worker;
 
 /// How long no connection is taken after the system has no descriptor or no memory for one.
 const BREATHER: Duration = Duration::from_millis(100);
+/// So many that wait when it is said to stop are still served; the system's queue is no longer. Further ones are closed.
+const WAITING_MAX: usize = 4096;
 
 /// How many connections there may be, for all workers together.
 #[derive(Debug)]
@@ -77,62 +79,68 @@ impl Drop for Place {
     }
 }
 
-/// Takes connections until `stop` is said. Those that were waiting by then are still taken.
+/// Takes connections until `stop` is said. Those that were waiting by then are still served, as places become free.
 pub(crate) async fn accept(
     listener: TcpListener,
     worker: Arc<Worker>,
     places: Arc<Places>,
     mut stop: Receiver<bool>,
 ) {
+    let (mut short, mut last) = (false, None);
     loop {
-        let next = next(&listener, &places);
         let accepted = tokio::select! {
             biased;
             () = stopping(&mut stop) => break,
-            accepted = next => accepted,
+            accepted = listener.accept() => accepted,
         };
         match accepted {
-            Some((Ok((tcp, peer)), permit)) => begin(tcp, peer, (&worker, &places, &stop), permit),
-            Some((Err(error), _)) => {
-                if is_shortage(&error) {
-                    // To ask again at once would only burn the processor: something has to be closed first.
-                    tokio::time::sleep(BREATHER).await;
-                }
+            Ok((tcp, peer)) => {
+                short = false;
+                // Beyond the bound this one waits for a place, and further ones in the listener's queue.
+                let permit = tokio::select! {
+                    biased;
+                    () = stopping(&mut stop) => {
+                        last = Some((tcp, peer));
+                        break;
+                    }
+                    permit = Arc::clone(&places.all).acquire_owned() => permit,
+                };
+                let Ok(permit) = permit else { break };
+                begin(tcp, peer, (&worker, &places, &stop), permit);
             }
-            None => break,
+            Err(error) if is_shortage(&error) => {
+                if !short {
+                    worker.logs.within(|| tracing::warn!(why = %error, "no connection can be taken for now"));
+                }
+                short = true;
+                // To ask again at once would only burn the processor: something has to be closed first.
+                tokio::time::sleep(BREATHER).await;
+            }
+            Err(_) => {}
         }
     }
     worker.watches.wake_all();
-    // They were let in by the system before anybody said stop.
-    while let Ok(permit) = Arc::clone(&places.all).try_acquire_owned()
-        && let Some(Ok((tcp, peer))) = waiting(&listener).await
-    {
+    for (tcp, peer) in last.into_iter().chain(waiting(listener)) {
+        let Ok(permit) = Arc::clone(&places.all).acquire_owned().await else { break };
         begin(tcp, peer, (&worker, &places, &stop), permit);
     }
 }
 
-type Accepted = (io::Result<(tokio::net::TcpStream, std::net::SocketAddr)>, OwnedSemaphorePermit);
-
-async fn next(listener: &TcpListener, places: &Places) -> Option<Accepted> {
-    // Beyond the bound, clients wait in the listener's queue.
-    let permit = Arc::clone(&places.all).acquire_owned().await.ok()?;
-    Some((listener.accept().await, permit))
-}
-
-/// A connection that waits in the listener's queue, if one does.
-async fn waiting(
-    listener: &TcpListener,
-) -> Option<io::Result<(tokio::net::TcpStream, std::net::SocketAddr)>> {
-    std::future::poll_fn(|cx| match listener.poll_accept(cx) {
-        std::task::Poll::Ready(accepted) => std::task::Poll::Ready(Some(accepted)),
-        std::task::Poll::Pending => std::task::Poll::Ready(None),
-    })
-    .await
+/// The connections in a listener's queue: the system let them in before anybody said stop. It takes no more.
+fn waiting(listener: TcpListener) -> Vec<(TcpStream, SocketAddr)> {
+    // The listener itself is asked: the runtime may not have heard yet of what is in the queue.
+    let Ok(listener) = listener.into_std() else { return Vec::new() };
+    let accepted = std::iter::from_fn(|| listener.accept().ok()).take(WAITING_MAX);
+    let unblocked = accepted.filter_map(|(tcp, peer)| {
+        tcp.set_nonblocking(true).ok()?;
+        Some((TcpStream::from_std(tcp).ok()?, peer))
+    });
+    unblocked.collect()
 }
 
 fn begin(
-    tcp: tokio::net::TcpStream,
-    peer: std::net::SocketAddr,
+    tcp: TcpStream,
+    peer: SocketAddr,
     (worker, places, stop): (&Arc<Worker>, &Arc<Places>, &Receiver<bool>),
     permit: OwnedSemaphorePermit,
 ) {

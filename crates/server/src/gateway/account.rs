@@ -49,7 +49,7 @@ impl Worker {
         metrics.upstream_retries.add(u64::from(effort.retries));
         let errors = &metrics.upstream_errors;
         let (count, why) = match failed {
-            None | Some(Stopped::Answer(_) | Stopped::TooLarge) => return,
+            None | Some(Stopped::Answer(_) | Stopped::TooLarge | Stopped::HeadTooLarge) => return,
             Some(Stopped::Late(due)) => match due {
                 Due::Connect => (&errors.timeout, "it takes no connection in time".to_owned()),
                 Due::Response => (&errors.timeout, "it has not answered in time".to_owned()),
@@ -123,6 +123,7 @@ impl Worker {
             (AnswerKind::NotFound, _) => &answered.not_found,
             (AnswerKind::MethodNotAllowed, _) => &answered.method_not_allowed,
             (_, StatusCode::PAYLOAD_TOO_LARGE) => &answered.body_too_large,
+            (_, StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE) => &answered.head_too_large,
             (_, StatusCode::REQUEST_TIMEOUT) => &answered.request_timeout,
             (_, StatusCode::NOT_IMPLEMENTED) => &answered.not_implemented,
             (_, StatusCode::GATEWAY_TIMEOUT) => &answered.gateway_timeout,

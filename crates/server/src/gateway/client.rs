@@ -9,6 +9,7 @@ use http::{HeaderValue, StatusCode};
 use super::account::Noted;
 use super::logs::RequestId;
 use super::stopwatch::Stopwatch;
+use super::streams::begun;
 use super::watch::{Due, Watch};
 use super::worker::Worker;
 
@@ -54,7 +55,9 @@ impl Client {
             if self.active.fetch_add(1, Ordering::Relaxed) == 0 {
                 self.watch.rest();
             }
-            self.worker.watches.watch()
+            let watch = self.worker.watches.watch();
+            begun(&watch);
+            watch
         } else {
             Arc::clone(&self.watch)
         };
@@ -109,16 +112,17 @@ impl Running {
 
     /// The client has been given something. Over HTTP/2 it can leave it untaken without a write being stuck.
     pub(crate) fn given(&self) {
-        self.watch.rest();
         if self.client.http2 {
-            self.client.watch.stuck();
+            self.watch.wait_for(Due::Write);
+        } else {
+            self.watch.rest();
         }
     }
 
-    /// The client takes what it was given.
+    /// The client takes what it was given: there is room for more.
     pub(crate) fn taken(&self) {
-        if self.client.http2 {
-            self.client.watch.taken();
+        if self.watch.waits_for(Due::Write) {
+            self.watch.rest();
         }
     }
 }
@@ -127,12 +131,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         let client = &*self.client;
         self.watch.end();
-        let last = if client.http2 {
-            client.watch.taken();
-            client.active.fetch_sub(1, Ordering::Relaxed) == 1
-        } else {
-            true
-        };
+        let last = if client.http2 { client.active.fetch_sub(1, Ordering::Relaxed) == 1 } else { true };
         if last {
             client.watch.wait_for(Due::Idle);
         }

@@ -10,7 +10,7 @@ use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::Service;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tokio::sync::watch::Receiver;
 
@@ -18,6 +18,7 @@ use super::body::ResponseBody;
 use super::client::Client;
 use super::exchange::exchange;
 use super::stream::{Stream, Wire};
+use super::streams::Streams;
 use super::watch::{Due, Watch};
 use super::worker::Worker;
 
@@ -27,6 +28,11 @@ const PING_SECONDS: u64 = 30;
 const HEADERS_USUAL: usize = 100;
 /// How much of a response may wait for one HTTP/2 stream, in bytes.
 const STREAM_BUFFER: usize = 64 << 10;
+/// How much of a request may wait for one HTTP/2 stream whose upstream takes nothing, in bytes. A client that sends more
+/// waits; it is a part of what may wait for the connection, so that one such stream does not stop the others.
+const STREAM_WINDOW: u32 = 128 << 10;
+/// The same for all streams of a connection together.
+const CONNECTION_WINDOW: u32 = 1 << 20;
 
 /// Serves a connection until it ends, is late, or has finished what it had begun when `stop` was said.
 pub(crate) async fn serve(tcp: TcpStream, peer: SocketAddr, worker: Arc<Worker>, mut stop: Receiver<bool>) {
@@ -70,7 +76,10 @@ pub(crate) async fn stopping(stop: &mut Receiver<bool>) {
 async fn begin(tcp: TcpStream, worker: &Worker, watch: &Arc<Watch>) -> std::io::Result<(Stream, bool, bool)> {
     let (wire, secure) = match &worker.tls {
         None => (Wire::Plain(tcp), false),
-        Some(acceptor) => (Wire::Tls(Box::new(acceptor.accept(tcp).await?)), true),
+        Some(acceptor) => {
+            let accepted = acceptor.accept(tcp).await.inspect_err(|_| worker.metrics.handshakes_failed.inc());
+            (Wire::Tls(Box::new(accepted?)), true)
+        }
     };
     let mut stream = Stream::new(wire, Arc::clone(watch));
     let http2 = stream.speaks_http2().await?;
@@ -84,15 +93,15 @@ async fn run<C: Future>(
     client: &Client,
     stop: Receiver<bool>,
 ) {
-    let mut stopped = false;
+    let mut told = false;
     poll_fn(|cx| {
         // Before it is told to go: what has come is read, and answered.
         if connection.as_mut().poll(cx).is_ready() || client.resets_too_much() {
             return Poll::Ready(());
         }
         // Whoever takes connections wakes them all when it is said.
-        if !stopped && *stop.borrow() {
-            stopped = true;
+        if !told && (*stop.borrow() || is_left(client, cx)) {
+            told = true;
             shut_down(connection.as_mut());
             if connection.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(());
@@ -103,13 +112,24 @@ async fn run<C: Future>(
     .await;
 }
 
+/// Whether an HTTP/2 client has had no request for too long. It is told to go before it is closed, for it may be sending
+/// one just now; over HTTP/1.1 there is no way to tell.
+fn is_left(client: &Client, cx: &Context<'_>) -> bool {
+    let left = client.http2 && client.watch.poll_late(cx) == Poll::Ready(Due::Idle);
+    if left {
+        // So long it has to go.
+        client.watch.wait_for(Due::Header);
+    }
+    left
+}
+
 /// Whether the connection has to go: the client is late. What an exchange waits for it sees to itself.
 fn late(client: &Client, cx: &Context<'_>) -> Poll<()> {
     client.watch.poll_late(cx).map(|due| client.worker.closed_late(due))
 }
 
 /// The builders of all connections of a worker.
-pub(crate) fn builders(bounds: &crate::settings::Bounds) -> (http1::Builder, http2::Builder<TokioExecutor>) {
+pub(crate) fn builders(bounds: &crate::settings::Bounds) -> (http1::Builder, http2::Builder<Streams>) {
     let mut one = http1::Builder::new();
     // As many as hyper has room for on the stack, unless others are asked for.
     if bounds.header_fields != HEADERS_USUAL {
@@ -118,10 +138,12 @@ pub(crate) fn builders(bounds: &crate::settings::Bounds) -> (http1::Builder, htt
     one.max_header_size(bounds.head_bytes)
         .max_buf_size(bounds.head_bytes.max(16 << 10))
         .header_read_timeout(None);
-    let mut two = http2::Builder::new(TokioExecutor::new());
+    let mut two = http2::Builder::new(Streams);
     two.timer(TokioTimer::new())
         .keep_alive_interval(std::time::Duration::from_secs(PING_SECONDS))
         .max_concurrent_streams(bounds.streams)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
         .max_pending_accept_reset_streams(bounds.resets)
         .max_local_error_reset_streams(bounds.resets)
         .max_header_list_size(u32::try_from(bounds.head_bytes).unwrap_or(u32::MAX))

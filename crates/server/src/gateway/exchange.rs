@@ -75,6 +75,10 @@ async fn answered(
     let client = running.client();
     let Came { mut parts, body, id } = came;
     let upgrade = parts.headers.get(UPGRADE).is_some_and(is_websocket);
+    // Over HTTP/1.1 the parser has seen to it.
+    if parts.headers.len() > client.worker.settings.bounds.header_fields {
+        return Err(Stopped::HeadTooLarge);
+    }
     let bytes_max = client.worker.settings.bounds.body_bytes;
     if bytes_max.is_some_and(|most| http_body::Body::size_hint(&body).lower() > most) {
         return Err(Stopped::TooLarge);

@@ -17,6 +17,8 @@ pub(crate) enum Stopped {
     Late(Due),
     /// The body is larger than bodies may be.
     TooLarge,
+    /// The head has more fields than heads may have.
+    HeadTooLarge,
 }
 
 impl Stopped {
@@ -56,6 +58,11 @@ impl Stopped {
             Self::Late(Due::Response | Due::ResponseBody | Due::Total) => {
                 (StatusCode::GATEWAY_TIMEOUT, "Gateway timeout", "the upstream has not answered in time")
             }
+            Self::HeadTooLarge => (
+                StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+                "Request header fields too large",
+                "the request has more header fields than this gateway takes",
+            ),
             Self::TooLarge => (
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "Content too large",

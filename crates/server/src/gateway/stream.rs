@@ -32,11 +32,13 @@ pub(crate) struct Stream {
     from: usize,
     to: usize,
     watch: Arc<Watch>,
+    /// Whether bytes on an idle connection are a request's: over HTTP/2 they may be anything.
+    bytes_are_requests: bool,
 }
 
 impl Stream {
     pub(crate) const fn new(wire: Wire, watch: Arc<Watch>) -> Self {
-        Self { wire, ahead: [0; PREFACE.len()], from: 0, to: 0, watch }
+        Self { wire, ahead: [0; PREFACE.len()], from: 0, to: 0, watch, bytes_are_requests: true }
     }
 
     /// Whether the client speaks HTTP/2 from its first byte on: by what it negotiated, else by what it sends.
@@ -44,6 +46,12 @@ impl Stream {
     /// # Errors
     /// When the connection fails or ends before that can be told.
     pub(crate) async fn speaks_http2(&mut self) -> io::Result<bool> {
+        let http2 = self.begins_with_http2().await?;
+        self.bytes_are_requests = !http2;
+        Ok(http2)
+    }
+
+    async fn begins_with_http2(&mut self) -> io::Result<bool> {
         if let Wire::Tls(tls) = &self.wire
             && let Some(protocol) = tls.get_ref().1.alpn_protocol()
         {
@@ -103,7 +111,7 @@ impl AsyncRead for Stream {
             }
         }
         // The first byte of a request: its head has to follow.
-        if this.watch.is_idle() && buf.filled().len() > before {
+        if this.bytes_are_requests && this.watch.waits_for(Due::Idle) && buf.filled().len() > before {
             this.watch.wait_for(Due::Header);
         }
         Poll::Ready(Ok(()))

@@ -17,6 +17,9 @@ pub(crate) fn acceptor(tls: &Tls) -> Result<TlsAcceptor, String> {
     let unreadable = |error| format!("{} holds no certificates in PEM: {error}", tls.certificate);
     let chain = CertificateDer::pem_file_iter(&tls.certificate).map_err(unreadable)?;
     let chain: Vec<_> = chain.collect::<Result<_, _>>().map_err(unreadable)?;
+    if chain.is_empty() {
+        return Err(format!("{} holds no certificates in PEM: there is none in it", tls.certificate));
+    }
     let key = PrivateKeyDer::from_pem_file(&tls.key);
     let key = key.map_err(|error| format!("{} holds no private key in PEM: {error}", tls.key))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -7,7 +7,7 @@ mod http2;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use http::{Request, Response, StatusCode};
+use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 
 use self::connect::Connector;
@@ -87,7 +87,8 @@ impl Upstream {
         effort: &mut Effort,
     ) -> Result<Answered, UpstreamError> {
         watch.wait_for(Due::Connect);
-        if http2 || self.http2.is_open() {
+        // Without TLS nobody has said that it speaks HTTP/2 to others than gRPC.
+        if http2 || (self.connector.is_tls() && self.http2.is_open()) {
             return self.send_http2(request, watch, effort).await;
         }
         if let Some(link) = self.take() {
@@ -136,6 +137,7 @@ impl Upstream {
     ) -> Result<Answered, UpstreamError> {
         let mut request = http2::request(request, self.connector.is_tls())?;
         for attempt in 0.. {
+            let copy = repeatable(&request).filter(|_| attempt == 0);
             let mut sender = self.http2.sender(&self.connector, effort).await?;
             watch.wait_for(Due::Response);
             match sender.try_send_request(request).await {
@@ -145,10 +147,13 @@ impl Upstream {
                 }
                 Err(mut failed) => {
                     self.http2.forget_closed();
-                    match failed.take_message().filter(|_| attempt == 0) {
-                        // It was not sent: the connection was about to close.
-                        Some(unsent) => request = unsent,
-                        None => return Err(UpstreamError::broken(&failed.into_error())),
+                    let unsent = failed.take_message().filter(|_| attempt == 0);
+                    let error = UpstreamError::broken(&failed.into_error());
+                    let ours = !matches!(error, UpstreamError::Client);
+                    // The connection was about to close, or is lost: nothing of the response has come.
+                    match unsent.or(copy.filter(|_| ours)) {
+                        Some(again) => request = again,
+                        None => return Err(error),
                     }
                 }
             }
@@ -194,4 +199,22 @@ fn sound(response: &mut Response<Incoming>) -> Result<(), UpstreamError> {
         return Err(UpstreamError::Ambiguous("it switches to another protocol, which was not asked for"));
     }
     framing::of_response(response.headers_mut()).map_err(UpstreamError::Ambiguous)
+}
+
+/// A copy of a request that may be sent once more whatever became of the first: its method is idempotent, it has no body.
+fn repeatable(request: &Request<RequestBody>) -> Option<Request<RequestBody>> {
+    if !is_idempotent(request.method()) || !request.body().is_empty() {
+        return None;
+    }
+    let mut copy = Request::new(RequestBody::empty());
+    copy.method_mut().clone_from(request.method());
+    copy.uri_mut().clone_from(request.uri());
+    copy.headers_mut().clone_from(request.headers());
+    *copy.version_mut() = request.version();
+    Some(copy)
+}
+
+/// Whether doing it twice has the effect of doing it once (RFC 9110 9.2.2).
+fn is_idempotent(method: &Method) -> bool {
+    [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE, Method::PUT, Method::DELETE].contains(method)
 }

@@ -138,10 +138,10 @@ impl Watch {
         self.at.store(self.ticks.deadline(due), Ordering::Relaxed);
     }
 
-    /// Whether a request is waited for. It never is during an exchange.
-    pub(crate) fn is_idle(&self) -> bool {
+    /// Whether this is waited for. A request never is during an exchange.
+    pub(crate) fn waits_for(&self, due: Due) -> bool {
         let set = self.at.load(Ordering::Relaxed) != NEVER;
-        set && self.due.load(Ordering::Relaxed) == Due::Idle as u8
+        set && self.due.load(Ordering::Relaxed) == due as u8
     }
 
     /// There is something for the client to take, and it takes nothing.
@@ -197,6 +197,22 @@ impl Watch {
             *waker = Some(cx.waker().clone());
         }
         Poll::Pending
+    }
+
+    /// Whether a response that has begun has to be broken off: the client takes none of it, or it had its time.
+    pub(crate) fn poll_cut(&self, cx: &Context<'_>) -> Poll<()> {
+        if !self.answered.load(Ordering::Relaxed) {
+            // The exchange sees to it itself, and answers.
+            return Poll::Pending;
+        }
+        match self.poll_late(cx) {
+            Poll::Ready(Due::Write | Due::Total) => Poll::Ready(()),
+            // The body sees to it itself, and says why.
+            Poll::Ready(
+                Due::Header | Due::Idle | Due::Body | Due::Connect | Due::Response | Due::ResponseBody,
+            )
+            | Poll::Pending => Poll::Pending,
+        }
     }
 
     fn late(&self) -> Option<Due> {

@@ -4,17 +4,17 @@ use std::net::TcpListener as StdListener;
 use std::sync::Arc;
 
 use hyper::server::conn::{http1, http2};
-use hyper_util::rt::TokioExecutor;
 use tokio::net::TcpListener;
 use tokio::sync::watch::Receiver;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
 use super::accept::{Places, accept};
-use super::connection::builders;
+use super::connection::{builders, stopping};
 use super::live::Live;
 use super::logs::{Logs, RequestIds};
 use super::metrics::WorkerMetrics;
+use super::streams::Streams;
 use super::upstream::Upstream;
 use super::watch::Watches;
 use crate::settings::Settings;
@@ -30,7 +30,7 @@ pub(crate) struct Worker {
     pub(crate) ids: RequestIds,
     pub(crate) tls: Option<TlsAcceptor>,
     pub(crate) http1: http1::Builder,
-    pub(crate) http2: http2::Builder<TokioExecutor>,
+    pub(crate) http2: http2::Builder<Streams>,
 }
 
 /// What all workers have in common.
@@ -84,9 +84,10 @@ async fn serve(worker: Arc<Worker>, listeners: Vec<StdListener>, shared: &Shared
         let (worker, places) = (Arc::clone(&worker), Arc::clone(&shared.places));
         accepting.spawn(accept(listener, worker, places, shared.stop.clone()));
     }
-    while accepting.join_next().await.is_some() {}
+    stopping(&mut shared.stop.clone()).await;
     // What is in flight has its time; connections that are idle have been told to go.
     let drained = async {
+        while accepting.join_next().await.is_some() {}
         let mut ticks = tokio::time::interval(worker.watches.ticks.length() / 4);
         while worker.metrics.connections_open.get() > 0 {
             ticks.tick().await;

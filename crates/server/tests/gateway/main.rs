@@ -1,12 +1,23 @@
 //! The gateway from outside: real sockets on this machine, an upstream that writes down every byte, and clients that do not behave.
 
+mod abuse;
 mod basics;
 mod bodies;
+mod crowds;
+mod drain;
+mod floods;
+mod frames;
 mod heads;
+mod http2;
 mod lines;
 mod paths;
+mod peers;
 mod pool;
+mod process;
+mod reloads;
 mod responses;
 mod scripted;
 mod smuggling;
+mod streaming;
 mod support;
+mod tls;

@@ -14,6 +14,10 @@ use crate::gateway::body::RequestBody;
 
 /// How often an upstream is asked whether it is still there, in seconds.
 const PING_SECONDS: u64 = 20;
+/// How much of a response may wait for a client that does not take it, in bytes. Then the upstream waits.
+const STREAM_WINDOW: u32 = 256 << 10;
+/// The same for all responses together. It is never reached: else a few clients that take nothing would stop all others.
+const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 
 /// A request as HTTP/2 has it, whatever it was written for: which protocol it is may turn out as late as in the handshake.
 pub(crate) fn request(
@@ -75,7 +79,11 @@ impl Shared {
     /// Begins to speak HTTP/2.
     pub(crate) async fn open(&self, wire: Wire) -> Result<SendRequest<RequestBody>, UpstreamError> {
         let mut builder = Builder::new(TokioExecutor::new());
-        builder.timer(TokioTimer::new()).keep_alive_interval(std::time::Duration::from_secs(PING_SECONDS));
+        builder
+            .timer(TokioTimer::new())
+            .keep_alive_interval(std::time::Duration::from_secs(PING_SECONDS))
+            .initial_stream_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW);
         let made = builder.handshake(TokioIo::new(wire)).await;
         let (sender, connection) = made.map_err(|error| UpstreamError::broken(&error))?;
         // It ends when the last sender is gone, or when the upstream closes it; requests learn of it themselves.

@@ -1,0 +1,141 @@
+//! The end: what was begun is finished, what has not begun is told to go, and nothing takes for ever. The real program, by signals.
+
+use std::collections::VecDeque;
+use std::io::Write;
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use http::{Method, Response};
+use http_body::Frame;
+use http_body_util::BodyExt;
+use rustix::process::Signal;
+use tokio::sync::mpsc::Sender;
+
+use crate::peers::{Handler, Service, block_on, client_http1, client_http2, data, nothing, pieces, request};
+use crate::process::{Process, read_one};
+use crate::support::{POLICY, Recorder, read_to_end, small, status};
+
+/// An upstream whose first so many answers are given piece by piece; further ones are empty.
+fn answering(count: usize) -> (Service, Vec<Sender<Frame<Bytes>>>) {
+    let (senders, bodies): (Vec<_>, VecDeque<_>) = (0..count).map(|_| pieces()).unzip();
+    let bodies = Mutex::new(bodies);
+    let handler: Handler = Arc::new(move |_| {
+        Response::new(bodies.lock().expect("nobody panics").pop_front().unwrap_or_else(nothing))
+    });
+    (Service::new(handler, None), senders)
+}
+
+/// It has heard that it has to stop.
+fn is_draining(process: &Process) {
+    while !process.operator("/readyz").starts_with("HTTP/1.1 503") {}
+}
+
+#[test]
+fn requests_in_flight_are_answered_whole() {
+    let (upstream, senders) = answering(2);
+    let mut process = Process::new(POLICY, upstream.address, &[]);
+    block_on(async {
+        let mut one = client_http1(process.address).await;
+        let first = one.send_request(request(Method::GET, "/free", nothing())).await.expect("it is answered");
+        let mut two = client_http2(process.address).await;
+        let second =
+            two.send_request(request(Method::GET, "/free", nothing())).await.expect("it is answered");
+        let mut idle = process.connect();
+        idle.write_all(b"GET /free HTTP/1.1\r\nHost: a\r\n\r\n").expect("it takes bytes");
+        assert_eq!(status(&read_one(&mut idle)), 200);
+        for sender in &senders {
+            sender.send(data("begun, ")).await.expect("it is wanted");
+        }
+        process.signal(Signal::TERM);
+        assert_eq!(read_to_end(&mut idle), "", "it has nothing to wait for");
+        is_draining(&process);
+        // As soon as every worker has heard of it.
+        while TcpStream::connect(process.address).is_ok() {}
+        for sender in senders {
+            sender.send(data("finished")).await.expect("it is wanted");
+        }
+        for response in [first, second] {
+            let body = response.into_body().collect().await.expect("it comes whole");
+            assert_eq!(body.to_bytes(), "begun, finished");
+        }
+    });
+    assert_eq!(process.ended().code(), Some(0));
+}
+
+#[test]
+fn those_who_wait_for_a_place_are_served() {
+    let (upstream, senders) = answering(1);
+    let mut process = Process::new(POLICY, upstream.address, &[("BOUNDS_CONNECTIONS", "1")]);
+    block_on(async {
+        let mut one = client_http1(process.address).await;
+        let first = one.send_request(request(Method::GET, "/free", nothing())).await.expect("it is answered");
+        let mut waiting: Vec<_> = (0..5).map(|_| process.connect()).collect();
+        for stream in &mut waiting {
+            stream.write_all(b"GET /free HTTP/1.1\r\nHost: a\r\n\r\n").expect("the system takes bytes");
+        }
+        process.signal(Signal::TERM);
+        is_draining(&process);
+        drop(senders);
+        assert_eq!(first.into_body().collect().await.expect("it comes whole").to_bytes(), "");
+        drop(one);
+        for stream in &mut waiting {
+            assert_eq!(status(&read_to_end(stream)), 200);
+        }
+    });
+    assert_eq!(process.ended().code(), Some(0));
+}
+
+/// Requests that come while it stops: each is answered, or its connection was never taken.
+#[test]
+fn whoever_was_let_in_is_answered() {
+    for round in 0..5 {
+        let upstream = Recorder::new(small);
+        let mut process = Process::new(POLICY, upstream.address, &[("WORKERS", "2")]);
+        let mut all: Vec<_> = (0..40).map(|_| process.connect()).collect();
+        for (number, stream) in all.iter_mut().enumerate() {
+            stream.write_all(b"GET /free HTTP/1.1\r\nHost: a\r\n\r\n").expect("the system takes bytes");
+            if number == 8 * round {
+                process.signal(Signal::TERM);
+            }
+        }
+        let answered = all.iter_mut().map(read_to_end).filter(|got| got.starts_with("HTTP/1.1 200")).count();
+        // Those that had sent nothing when it was said to stop may have been closed.
+        assert!(answered > 8 * round, "{answered} of those before the signal");
+        assert_eq!(process.ended().code(), Some(0));
+    }
+}
+
+#[test]
+fn one_that_is_stuck_is_cut_when_the_time_is_over() {
+    let (upstream, senders) = answering(1);
+    let mut process = Process::new(POLICY, upstream.address, &[("TIMEOUTS_DRAIN", "200ms")]);
+    block_on(async {
+        let mut one = client_http1(process.address).await;
+        let stuck = one.send_request(request(Method::GET, "/free", nothing())).await.expect("it is answered");
+        process.signal(Signal::TERM);
+        assert!(stuck.into_body().collect().await.is_err(), "it was cut");
+    });
+    assert_eq!(process.ended().code(), Some(0));
+    assert!(process.log().contains("the time to drain is over"), "{}", process.log());
+    drop(senders);
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    for second in [Signal::TERM, Signal::INT] {
+        let (upstream, senders) = answering(1);
+        let mut process = Process::new(POLICY, upstream.address, &[("TIMEOUTS_DRAIN", "10m")]);
+        block_on(async {
+            let mut one = client_http1(process.address).await;
+            let stuck = one.send_request(request(Method::GET, "/free", nothing())).await;
+            let stuck = stuck.expect("it is answered");
+            process.signal(Signal::TERM);
+            is_draining(&process);
+            process.signal(second);
+            assert!(stuck.into_body().collect().await.is_err(), "it was cut");
+        });
+        assert_eq!(process.ended().code(), Some(1));
+        drop(senders);
+    }
+}
