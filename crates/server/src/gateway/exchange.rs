@@ -101,7 +101,7 @@ async fn answered(
             Asked::Pass(pass) => Ok(pass),
             Asked::Answered(answer) => {
                 client.worker.refused(&live, &answer, &parts, running);
-                Err(Stopped::Answer(answer))
+                Err(Stopped::Answer(Box::new(answer)))
             }
         }
     })?;
@@ -205,9 +205,9 @@ fn is_websocket(upgrade: &HeaderValue) -> bool {
 }
 
 fn bad(detail: &str) -> Stopped {
-    Stopped::Answer(problem::answer(StatusCode::BAD_REQUEST, "Bad request", detail))
+    Stopped::Answer(Box::new(problem::answer(StatusCode::BAD_REQUEST, "Bad request", detail)))
 }
 
 fn unable(detail: &str) -> Stopped {
-    Stopped::Answer(problem::answer(StatusCode::NOT_IMPLEMENTED, "Not implemented", detail))
+    Stopped::Answer(Box::new(problem::answer(StatusCode::NOT_IMPLEMENTED, "Not implemented", detail)))
 }

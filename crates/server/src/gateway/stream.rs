@@ -107,7 +107,7 @@ impl AsyncRead for Stream {
             };
             match read {
                 Poll::Ready(Ok(())) => {}
-                other => return other,
+                other @ (Poll::Ready(Err(_)) | Poll::Pending) => return other,
             }
         }
         // The first byte of a request: its head has to follow.

@@ -25,6 +25,7 @@ use crate::settings::{Protocol, Settings};
 pub(crate) struct Upstream {
     connector: Connector,
     protocol: Protocol,
+    #[expect(clippy::vec_box, reason = "it goes from hand to hand, and is too large to be copied each time")]
     idle: Mutex<Vec<Box<Link>>>,
     idle_max: usize,
     /// How long an idle connection is kept, in ticks.
@@ -78,7 +79,8 @@ impl Upstream {
     /// Sends a request and waits for the head of its response. `watch` says what is waited for meanwhile.
     ///
     /// A connection from the pool may be dead without its knowing. Then the request is sent once more, on a new connection:
-    /// if nothing of it was sent; or if it may be repeated (its method is idempotent, it has no body) and no byte came back.
+    /// if nothing of it was sent; or if it may be repeated (its method is idempotent, it has no body) and no whole head came
+    /// back.
     pub(crate) async fn send(
         self: &Arc<Self>,
         request: Request<RequestBody>,
@@ -135,7 +137,7 @@ impl Upstream {
         watch: &Watch,
         effort: &mut Effort,
     ) -> Result<Answered, UpstreamError> {
-        let mut request = http2::request(request, self.connector.is_tls())?;
+        let mut request = request;
         for attempt in 0.. {
             let copy = repeatable(&request).filter(|_| attempt == 0);
             let mut sender = self.http2.sender(&self.connector, effort).await?;
