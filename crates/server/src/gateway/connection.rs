@@ -40,30 +40,90 @@ pub(crate) async fn serve(tcp: TcpStream, peer: SocketAddr, worker: Arc<Worker>,
     let _ = tcp.set_nodelay(true);
     let watch = worker.watches.watch();
     watch.wait_for(Due::Header);
-    let mut beginning = pin!(begin(tcp, &worker, &watch));
+    // In a box, and so is HTTP/2: a connection has no room for what it is not doing, for it is idle most of the time.
+    let Some(begun) = Box::pin(first(tcp, &worker, &watch, &mut stop)).await else { return };
+    let (stream, secure, speaks_http2) = begun;
+    let mut client = Client::new(Arc::clone(&worker), peer.ip(), secure, watch);
+    client.http2 = speaks_http2;
+    let client = Arc::new(client);
+    drop(worker);
+    if speaks_http2 {
+        Box::pin(speak_http2(stream, client, stop)).await;
+    } else {
+        speak_http1(stream, client, stop).await;
+    }
+}
+
+/// Over HTTP/1.1 a connection that has been idle for a moment gives back its buffers, and takes new ones with the next byte.
+async fn speak_http1(mut stream: Stream, client: Arc<Client>, stop: Receiver<bool>) {
+    loop {
+        let service = Exchanges(Arc::clone(&client));
+        let mut connection = client.worker.http1.serve_connection(TokioIo::new(stream), service);
+        let shut_down = http1::Connection::graceful_shutdown;
+        match run(Pin::new(&mut connection), shut_down, &client, &stop).await {
+            Run::Over => return,
+            Run::Nap => {}
+        }
+        let parts = connection.into_parts();
+        // Nothing was read since the last response was written.
+        if !parts.read_buf.is_empty() {
+            return;
+        }
+        stream = parts.io.into_inner();
+        if !nap(&mut stream, &client, &stop).await {
+            return;
+        }
+    }
+}
+
+/// Waits for the next request. False if the connection has to go.
+async fn nap(stream: &mut Stream, client: &Client, stop: &Receiver<bool>) -> bool {
+    poll_fn(|cx| {
+        if *stop.borrow() {
+            return Poll::Ready(false);
+        }
+        match stream.poll_bytes(cx) {
+            Poll::Ready(bytes) => Poll::Ready(bytes.is_ok()),
+            Poll::Pending => late(client, cx).map(|()| false),
+        }
+    })
+    .await
+}
+
+/// How driving a connection ended.
+enum Run {
+    /// It is over.
+    Over,
+    /// It has nothing to do.
+    Nap,
+}
+
+async fn speak_http2(stream: Stream, client: Arc<Client>, stop: Receiver<bool>) {
+    client.watch.wait_for(Due::Idle);
+    let service = Exchanges(Arc::clone(&client));
+    let connection = client.worker.http2.serve_connection(TokioIo::new(stream), service);
+    // It never naps.
+    let _ = run(pin!(connection), http2::Connection::graceful_shutdown, &client, &stop).await;
+}
+
+/// The beginning of a connection, if it has one in time.
+async fn first(
+    tcp: TcpStream,
+    worker: &Worker,
+    watch: &Arc<Watch>,
+    stop: &mut Receiver<bool>,
+) -> Option<(Stream, bool, bool)> {
+    let mut beginning = pin!(begin(tcp, worker, watch));
     let mut begun = pin!(poll_fn(|cx| match beginning.as_mut().poll(cx) {
         Poll::Ready(begun) => Poll::Ready(begun.ok()),
         Poll::Pending => watch.poll_late(cx).map(|_| None),
     }));
-    let begun = tokio::select! {
+    tokio::select! {
         begun = &mut begun => begun,
         // Who has just come may have sent a request that has not been read yet, and who has not goes.
-        () = stopping(&mut stop) => {
+        () = stopping(stop) => {
             tokio::time::timeout(worker.watches.ticks.length(), begun).await.ok().flatten()
         }
-    };
-    let Some((stream, secure, speaks_http2)) = begun else { return };
-    let mut client = Client::new(Arc::clone(&worker), peer.ip(), secure, Arc::clone(&watch));
-    client.http2 = speaks_http2;
-    let client = Arc::new(client);
-    let service = Exchanges(Arc::clone(&client));
-    if speaks_http2 {
-        watch.wait_for(Due::Idle);
-        let connection = worker.http2.serve_connection(TokioIo::new(stream), service);
-        run(pin!(connection), http2::Connection::graceful_shutdown, &client, stop).await;
-    } else {
-        let connection = worker.http1.serve_connection(TokioIo::new(stream), service);
-        run(pin!(connection), http1::Connection::graceful_shutdown, &client, stop).await;
     }
 }
 
@@ -91,25 +151,28 @@ async fn run<C: Future>(
     mut connection: Pin<&mut C>,
     shut_down: impl Fn(Pin<&mut C>),
     client: &Client,
-    stop: Receiver<bool>,
-) {
+    stop: &Receiver<bool>,
+) -> Run {
     let mut told = false;
     poll_fn(|cx| {
         // Before it is told to go: what has come is read, and answered.
         if connection.as_mut().poll(cx).is_ready() || client.resets_too_much() {
-            return Poll::Ready(());
+            return Poll::Ready(Run::Over);
         }
         // Whoever takes connections wakes them all when it is said.
         if !told && (*stop.borrow() || is_left(client, cx)) {
             told = true;
             shut_down(connection.as_mut());
             if connection.as_mut().poll(cx).is_ready() {
-                return Poll::Ready(());
+                return Poll::Ready(Run::Over);
             }
         }
-        late(client, cx)
+        if !told && !client.http2 && client.watch.may_nap() {
+            return Poll::Ready(Run::Nap);
+        }
+        late(client, cx).map(|()| Run::Over)
     })
-    .await;
+    .await
 }
 
 /// Whether an HTTP/2 client has had no request for too long. It is told to go before it is closed, for it may be sending

@@ -57,6 +57,14 @@ impl Stream {
         {
             return Ok(protocol == b"h2");
         }
+        // What is only looked at is read whole later. Read in two pieces, a head would have twice the room for all its life.
+        if let Wire::Plain(plain) = &self.wire {
+            let looked = plain.peek(&mut self.ahead).await?;
+            let seen = self.ahead.get(..looked).unwrap_or_default();
+            if looked > 0 && !PREFACE.starts_with(seen) {
+                return Ok(false);
+            }
+        }
         loop {
             let seen = self.ahead.get(..self.to).unwrap_or_default();
             if !PREFACE.starts_with(seen) {
@@ -74,6 +82,29 @@ impl Stream {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             self.to = self.to.saturating_add(read);
+        }
+    }
+
+    /// Waits for the first byte of whatever comes next, without room for more.
+    pub(crate) fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.from < self.to {
+            return Poll::Ready(Ok(()));
+        }
+        let tls = match &mut self.wire {
+            Wire::Plain(plain) => return plain.poll_read_ready(cx),
+            Wire::Tls(tls) => tls,
+        };
+        // That a record has come does not mean that there are bytes in it.
+        let mut room = ReadBuf::new(&mut self.ahead);
+        match Pin::new(tls).poll_read(cx, &mut room) {
+            Poll::Ready(Ok(())) if room.filled().is_empty() => {
+                Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()))
+            }
+            Poll::Ready(Ok(())) => {
+                (self.from, self.to) = (0, room.filled().len());
+                Poll::Ready(Ok(()))
+            }
+            other => other,
         }
     }
 

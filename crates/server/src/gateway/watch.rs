@@ -14,6 +14,8 @@ use crate::settings::Timeouts;
 const TICK_MAX: Duration = Duration::from_millis(250);
 /// The shortest tick, for whoever sets very short deadlines.
 const TICK_MIN: Duration = Duration::from_millis(5);
+/// A connection without a request gives its buffers back after so many ticks: a quarter of a second, or half of one.
+const NAP_TICKS: u64 = 2;
 /// No deadline.
 const NEVER: u64 = u64::MAX;
 
@@ -144,6 +146,20 @@ impl Watch {
         set && self.due.load(Ordering::Relaxed) == due as u8
     }
 
+    /// Whether a request has been waited for so long that the connection may give back what it does not need meanwhile.
+    pub(crate) fn may_nap(&self) -> bool {
+        self.waits_for(Due::Idle)
+            && self.idle_for() >= NAP_TICKS
+            && self.stuck.load(Ordering::Relaxed) == NEVER
+    }
+
+    /// For how many ticks a request has been waited for, if one is.
+    fn idle_for(&self) -> u64 {
+        let patience = self.ticks.patience.get(Due::Idle as usize).copied().unwrap_or(NEVER);
+        let since = self.at.load(Ordering::Relaxed).saturating_sub(patience);
+        self.ticks.now().saturating_sub(since)
+    }
+
     /// There is something for the client to take, and it takes nothing.
     pub(crate) fn stuck(&self) {
         if self.stuck.load(Ordering::Relaxed) == NEVER {
@@ -263,13 +279,16 @@ impl Watches {
         all.iter().for_each(|watch| watch.wake());
     }
 
-    /// A tick has passed: wakes those that wait for something late.
+    /// A tick has passed: wakes those that wait for something late, and those that may give something back.
     pub(crate) fn tick(&self) {
         self.ticks.now.fetch_add(1, Ordering::Relaxed);
         let mut late = Vec::new();
         self.all.lock().unwrap_or_else(PoisonError::into_inner).retain(|watch| {
             let watch = watch.upgrade();
-            late.extend(watch.iter().filter(|watch| watch.late().is_some()).cloned());
+            let due = |watch: &&Arc<Watch>| {
+                watch.late().is_some() || (watch.waits_for(Due::Idle) && watch.idle_for() == NAP_TICKS)
+            };
+            late.extend(watch.iter().filter(due).cloned());
             watch.is_some()
         });
         // Outside the lock: whoever is woken may watch something else.
@@ -313,6 +332,22 @@ mod tests {
         assert_eq!(late(&watch), Some(Due::Total));
         watch.end();
         assert_eq!(late(&watch), None);
+    }
+
+    #[test]
+    fn a_connection_naps_after_a_moment_without_a_request_unless_it_is_stuck() {
+        let watches = Watches::new(&Timeouts::default());
+        let watch = watches.watch();
+        watch.wait_for(Due::Idle);
+        watches.tick();
+        assert!(!watch.may_nap(), "it may just have begun");
+        watches.tick();
+        assert!(watch.may_nap());
+        watch.stuck();
+        assert!(!watch.may_nap(), "what it has written is not gone yet");
+        watch.taken();
+        watch.wait_for(Due::Header);
+        assert!(!watch.may_nap(), "a request has begun");
     }
 
     #[test]
