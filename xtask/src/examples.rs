@@ -30,7 +30,9 @@ fn compare(package: &str, source: &Path) -> Result<(), String> {
     let expected_at = source.with_extension("txt");
     let expected = fs::read_to_string(&expected_at)
         .map_err(|error| format!("{}: {error}; put there what the example prints", expected_at.display()))?;
-    let printed = result_of(command(&format!("cargo run --quiet --locked -p {package} --example {name}")))?;
+    let printed = result_of(command(&format!(
+        "cargo run --quiet --locked --all-features -p {package} --example {name}"
+    )))?;
     if printed == expected {
         return Ok(());
     }

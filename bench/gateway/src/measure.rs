@@ -6,6 +6,7 @@ mod latency;
 mod layer;
 mod memory;
 mod nginx;
+mod others;
 mod proxied;
 mod rounds;
 mod spread;
@@ -15,6 +16,7 @@ use std::fs;
 
 use crate::process::{Process, Start, free_port};
 use contestant::{Place, write};
+use others::Others;
 use rounds::Plan;
 
 /// Measures everything and prints tables. `tollgate` is the command, or `nginx`: then nginx runs against itself, and
@@ -25,10 +27,11 @@ pub(crate) fn run(tollgate: &str, quick: bool) -> Result<(), String> {
     // What an earlier run left is nobody's.
     fs::remove_dir_all(&folder).ok();
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let others = Others::begin()?;
     let upstream = free_port()?;
     let words = vec![me.display().to_string(), "upstream".into(), upstream.to_string()];
     let start = Start { name: "the upstream".into(), cores: "1", words, environment: Vec::new() };
-    let _upstream = Process::start(&start, &folder)?.listening(upstream)?;
+    let running = Process::start(&start, &folder)?.listening(upstream)?;
     let script = write(&folder, "requests.lua", &document::wrk_script())?;
     let (rounds, seconds) = if quick { (3, 1) } else { (9, 3) };
     let plan = Plan { rounds, seconds, cores: "1", script };
@@ -44,6 +47,8 @@ pub(crate) fn run(tollgate: &str, quick: bool) -> Result<(), String> {
     let layer = layer::table(&place, &plan)?;
     say("memory");
     let memory = memory::table(&place, if quick { 1 } else { 3 })?;
+    drop(running);
+    println!("{}", others.sentence()?);
     println!("{rounds} rounds of {seconds} s; median (least–most).\n");
     for table in [&proxied.tables, &latency, &both, &layer, &memory] {
         println!("{table}");

@@ -88,7 +88,7 @@ impl Process {
         for entry in fs::read_dir("/proc").map_err(|error| format!("/proc: {error}"))?.flatten() {
             // A process may end between being listed and being read.
             let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
-            let Some(of) = numbers(&stat) else { continue };
+            let Some(of) = stat_fields(&stat) else { continue };
             if entry.file_name() == pid.as_str() || of.get(1) == Some(&pid.as_str()) {
                 found |= entry.file_name() == pid.as_str();
                 sum += fields.iter().filter_map(|at| of.get(*at)?.parse::<u64>().ok()).sum::<u64>();
@@ -110,7 +110,7 @@ impl Drop for Process {
 }
 
 /// The fields of a line of `/proc/PID/stat` from the state on. The name before them may have anything in it.
-fn numbers(stat: &str) -> Option<Vec<&str>> {
+pub(crate) fn stat_fields(stat: &str) -> Option<Vec<&str>> {
     Some(stat.rsplit_once(')')?.1.split_whitespace().collect())
 }
 
@@ -131,6 +131,6 @@ pub(crate) fn free_port() -> Result<u16, String> {
 #[test]
 fn a_name_with_brackets_and_spaces_does_not_shift_the_fields() {
     let stat = "12 (a (b) c) S 7 12 12 0 -1 4194304 95 0 0 0 31 8 0 0 20 0 1 0 100 200 300";
-    let fields = numbers(stat).unwrap();
+    let fields = stat_fields(stat).unwrap();
     assert_eq!((fields[1], fields[11], fields[12], fields[21]), ("7", "31", "8", "300"));
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use tollgate_core::{Limit, Mode};
-use tollgate_policy::{BadRequest, Directory, Facts, Hits, Matched, Policy, Variant};
+use tollgate_policy::{BadRequest, Charge, Directory, Facts, Hits, Matched, Policy, Variant};
 
 use crate::{Hit, HitError, Limiter, NamedLimit, Receipt, Verdict};
 
@@ -131,7 +131,8 @@ impl Gate {
     }
 
     /// As [`check`](Self::check), with a receipt by which what was charged can be given back or settled: a hit's place on it
-    /// is its place in [`Hits::charges`]. `None` if nothing was charged.
+    /// is its place in [`Hits::charges`]. `None` if nothing was charged, or if `wanted` does not want one for these charges: it
+    /// takes longer.
     ///
     /// # Errors
     /// As [`check`](Self::check).
@@ -139,13 +140,19 @@ impl Gate {
         &self,
         facts: &Facts<'_>,
         hits: &mut Hits,
+        wanted: impl FnOnce(&[Charge]) -> bool,
     ) -> Result<(Passage, Option<Receipt>), NotAsked> {
         let matched = self.meet(facts, hits)?;
         let charges = self.charges(hits);
         if charges.is_empty() {
             return Ok((Passage { matched, verdict: None }, None));
         }
-        let (verdict, receipt) = self.limiter.charge_for_receipt(&charges).map_err(NotAsked::Hit)?;
+        let charged = if wanted(hits.charges()) {
+            self.limiter.charge_for_receipt(&charges)
+        } else {
+            self.limiter.charge(&charges).map(|verdict| (verdict, None))
+        };
+        let (verdict, receipt) = charged.map_err(NotAsked::Hit)?;
         Ok((Passage { matched, verdict: Some(verdict) }, receipt))
     }
 

@@ -3,7 +3,7 @@
 mod serve;
 
 use std::ffi::OsString;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -68,6 +68,8 @@ impl Colour {
 pub enum Command {
     /// Stand before a service as a gateway that enforces a policy
     Serve(ServeArgs),
+    /// Show it: a gateway in front of a small API, four requests, and lines to paste
+    Demo(DemoArgs),
     /// Check documents: every error at once, with its place, and advice
     Lint(LintArgs),
     /// Say what a request meets: which limits, whose budget, at what cost, and why
@@ -84,6 +86,14 @@ pub enum Command {
     Completions(CompletionsArgs),
     /// Print the manual page, or write the pages of all commands into a folder
     Man(ManArgs),
+}
+
+/// Arguments of `demo`.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+pub struct DemoArgs {
+    /// Where the gateway listens; if somebody else does there, on another port
+    #[arg(long, value_name = "ADDRESS", default_value_t = crate::settings::LISTEN)]
+    pub listen: SocketAddr,
 }
 
 /// Of commands that print for people or for programs.

@@ -2,6 +2,7 @@
 
 pub mod annotate;
 pub mod completions;
+pub mod demo;
 pub mod diff;
 pub mod explain;
 pub mod lint;
@@ -31,6 +32,7 @@ pub fn run(
     let mut out = BufWriter::new(out);
     let ended = match command {
         Command::Serve(args) => serve::run(args, environment, &mut out, err),
+        Command::Demo(args) => demo::run(args, &mut out, err),
         Command::Lint(args) => lint::run(args, &mut out, err),
         Command::Explain(args) => explain::run(args, now, &mut out, err),
         Command::Diff(args) => diff::run(args, &mut out, err),

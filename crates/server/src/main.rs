@@ -9,6 +9,10 @@ use clap::Parser;
 use tollgate_server::cli::{Cli, Colour};
 use tollgate_server::{Exit, commands, environment, wall_clock};
 
+/// A gateway allocates a few times for each request, always the same sizes: with this about a tenth of its work is saved.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -16,7 +20,8 @@ fn main() -> ExitCode {
     };
     // One of the two may be a terminal, and the other a file.
     let mut out = AutoStream::new(io::stdout().lock(), choice(cli.color, &io::stdout()));
-    let mut err = AutoStream::new(io::stderr().lock(), choice(cli.color, &io::stderr()));
+    // Nobody holds this one: a gateway's log goes there too, from a thread of its own.
+    let mut err = AutoStream::new(io::stderr(), choice(cli.color, &io::stderr()));
     commands::run(&cli.command, wall_clock(), &environment(), &mut out, &mut err).into()
 }
 

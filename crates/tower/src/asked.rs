@@ -1,7 +1,7 @@
 //! What comes of asking: a request may pass, or is answered here. How that is worked out is `guard`'s.
 
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, Response, StatusCode};
 use tollgate::{Kind, Retry, Verdict};
 use tollgate_policy::Matched;
 
@@ -62,12 +62,24 @@ pub struct Answer {
     pub body: Bytes,
     /// What kind of answer it is.
     pub kind: AnswerKind,
+    /// What the request means, if its limits were asked.
+    pub matched: Option<Matched>,
     /// What the limits said, if they were asked.
     pub verdict: Option<Verdict>,
     /// The limit that refused, by number: of several, the one that has to wait longest.
     pub refused_by: Option<u32>,
     /// How long the client has to wait, exactly: `Retry-After` is this in whole seconds, with the jitter.
     pub retry: Option<Retry>,
+}
+
+impl Answer {
+    /// As a response, whose body is made by this.
+    pub fn into_response_with<B>(self, body: impl FnOnce(Bytes) -> B) -> Response<B> {
+        let mut response = Response::new(body(self.body));
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.headers;
+        response
+    }
 }
 
 /// What kind of answer it is.

@@ -61,7 +61,7 @@ impl Card {
             // `sf` writes printable ASCII, which every field can hold.
             policy: HeaderValue::from_bytes(&policy).unwrap_or(HeaderValue::from_static("")),
             state: state.into(),
-            limit: HeaderValue::from(limit.capacity()),
+            limit: sf::value(limit.capacity()),
             name_json: escaped(name),
             says_json: says.map(|says| escaped(says.trim_end())),
         }

@@ -6,6 +6,8 @@ mod x_ratelimit;
 
 use std::cmp::Reverse;
 
+use bytes::Bytes;
+use http::header::Entry;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tollgate_core::{Decision, Micros, Mode, Retry};
 
@@ -51,9 +53,9 @@ struct Three {
 /// What the lists of the draft are made of while lines come in.
 #[derive(Default)]
 struct Lists<'a> {
-    shown: u32,
     binding: Option<(&'a Card, Decision)>,
-    /// Written only from the second member on, or if there are partition keys: the first alone is on its card.
+    /// The only member of `RateLimit-Policy` so far, as long as it can be copied from its card.
+    only: Option<&'a Card>,
     policy: Vec<u8>,
     state: Vec<u8>,
 }
@@ -75,7 +77,7 @@ impl Fields {
         Self {
             x_ratelimit: answers.generations.x_ratelimit.then(|| three(reset)),
             triple: answers.generations.triple.then(|| three(seconds)),
-            draft: lists.draft(answers),
+            draft: lists.draft(),
         }
     }
 
@@ -118,16 +120,22 @@ impl<'a> Lists<'a> {
         if !answers.generations.draft {
             return;
         }
-        self.shown = self.shown.saturating_add(1);
-        if self.shown > 1 {
-            self.policy.extend_from_slice(b", ");
-            self.state.extend_from_slice(b", ");
+        let until = line.until();
+        if self.state.is_empty() {
+            let numbers = sf::integer_len(decision.remaining).saturating_add(draft::until_len(until));
+            self.state.reserve_exact(card.state.len().saturating_add(numbers));
+            self.only = Some(card).filter(|_| !answers.partition_key);
         } else {
-            // The name, two numbers of 15 digits, and what stands between them.
-            self.state.reserve_exact(card.state.len().saturating_add(40));
+            self.state.extend_from_slice(b", ");
+            if let Some(first) = self.only.take() {
+                self.policy.extend_from_slice(first.policy.as_bytes());
+            }
+            self.policy.extend_from_slice(b", ");
         }
-        self.policy.extend_from_slice(card.policy.as_bytes());
-        draft::state(&mut self.state, card, decision.remaining, line.until());
+        draft::state(&mut self.state, card, decision.remaining, until);
+        if self.only.is_none() {
+            self.policy.extend_from_slice(card.policy.as_bytes());
+        }
         if answers.partition_key {
             let partition = secret::partition(&card.name, line.key);
             for list in [&mut self.policy, &mut self.state] {
@@ -137,38 +145,43 @@ impl<'a> Lists<'a> {
         }
     }
 
-    fn draft(self, answers: &Answers) -> Option<(HeaderValue, HeaderValue)> {
-        let (card, _) = self.binding.filter(|_| answers.generations.draft)?;
-        let policy = if self.shown == 1 && !answers.partition_key {
-            card.policy.clone()
-        } else {
-            HeaderValue::from_maybe_shared(bytes::Bytes::from(self.policy)).ok()?
+    fn draft(self) -> Option<(HeaderValue, HeaderValue)> {
+        if self.state.is_empty() {
+            return None;
+        }
+        let policy = match self.only {
+            Some(card) => card.policy.clone(),
+            None => HeaderValue::from_maybe_shared(Bytes::from(self.policy)).ok()?,
         };
-        Some((policy, HeaderValue::from_maybe_shared(bytes::Bytes::from(self.state)).ok()?))
+        Some((policy, HeaderValue::from_maybe_shared(Bytes::from(self.state)).ok()?))
     }
 }
 
 /// The limit that binds comes first: refused for the longest, or with the least remaining, or the longest until it is reset.
-const fn binds(decision: &Decision) -> (Reverse<Option<Retry>>, u64, Reverse<Micros>) {
+pub(crate) const fn binds(decision: &Decision) -> (Reverse<Option<Retry>>, u64, Reverse<Micros>) {
     (Reverse(decision.retry()), decision.remaining, Reverse(decision.reset_after))
 }
 
 impl Three {
-    /// Writes the three, unless the upstream's own say that less remains.
+    /// Writes the three, unless the upstream's own say that less remains: of several lines of it, the least. What it says is
+    /// nothing if it cannot be read.
     fn write(self, headers: &mut HeaderMap, [limit, remaining, reset]: &[HeaderName; 3]) {
-        if theirs(headers, remaining).is_some_and(|theirs| theirs < self.remaining) {
-            return;
+        let ours = sf::value(self.remaining);
+        match headers.entry(remaining) {
+            Entry::Vacant(place) => {
+                place.insert(ours);
+            }
+            Entry::Occupied(mut place) => {
+                let theirs = place.iter().filter_map(|value| whole(value.as_bytes())).min();
+                if theirs.is_some_and(|theirs| theirs < self.remaining) {
+                    return;
+                }
+                place.insert(ours);
+            }
         }
         headers.insert(limit, self.limit);
-        headers.insert(remaining, HeaderValue::from(self.remaining));
-        headers.insert(reset, HeaderValue::from(self.reset));
+        headers.insert(reset, sf::value(self.reset));
     }
-}
-
-/// What the upstream says remains. `None` if it says nothing, or nothing that can be read: of several lines, the least.
-fn theirs(headers: &HeaderMap, name: &HeaderName) -> Option<u64> {
-    let read = |value: &HeaderValue| whole(value.as_bytes());
-    headers.get_all(name).iter().filter_map(read).min()
 }
 
 /// A whole number, in digits only and without zeros before it.

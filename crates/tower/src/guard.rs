@@ -1,17 +1,17 @@
 //! A policy in force, with what its clients are told: a request's head in, a pass or an answer out. No sockets, no bodies.
 
-use http::Method;
+use http::{HeaderName, Method};
 use tollgate::{Gate, Kind, NotAsked, Passage, Receipt, Verdict};
 use tollgate_core::{Micros, Mode};
 use tollgate_policy::model::{Cost, Identity, PolicyLimit, StoreFails};
-use tollgate_policy::{Budget, Facts, Hits, Matched, Policy, Whose};
+use tollgate_policy::{Budget, Charge, Facts, Hits, Matched, Policy, Whose};
 
 use crate::answers::Answers;
 use crate::asked::{Answer, Asked, Pass};
 use crate::card::{Card, Visibility};
 use crate::fields::{Fields, Line};
 use crate::head::{Head, Room};
-use crate::later::{Later, Reported, Rules, only};
+use crate::later::{Later, Reported, Settling, only};
 use crate::operations::BodyWanted;
 use crate::{problem, refusal};
 
@@ -100,6 +100,11 @@ impl Guard {
         &self.answers
     }
 
+    /// The name of the limit whose numbers these are.
+    pub(crate) fn name(&self, variant: u32) -> &str {
+        self.cards.get(variant as usize).and_then(Option::as_ref).map_or("", Card::name)
+    }
+
     /// Whether some limit of this request's operation is charged by what its body carries, and how much of it to read for that.
     /// A body that is not counted, because it is larger or cannot be read, costs the most.
     pub fn wants_body(&self, head: &Head<'_>, room: &mut Room) -> Option<BodyWanted> {
@@ -116,14 +121,13 @@ impl Guard {
 
     /// Decides a request, and charges it.
     pub fn ask(&self, head: &Head<'_>, room: &mut Room) -> Asked {
-        let (asked, receipt) = self.ask_for_receipt(head, room, self.settles);
-        match (asked, receipt) {
-            (Asked::Pass(pass), Some((receipt, rules))) if !rules.is_empty() => {
-                let later = Later { limiter: self.gate.limiter().clone(), receipt, rules };
-                Asked::Pass(Pass { later: Some(later), ..pass })
-            }
-            (asked, _) => asked,
+        let settles = |charge: &Charge| charge.whose == Whose::Claimed || self.reported(charge).is_some();
+        let (mut asked, receipt) =
+            self.ask_for_receipt(head, room, |charges| self.settles && charges.iter().any(settles));
+        if let (Asked::Pass(pass), Some((receipt, settling))) = (&mut asked, receipt) {
+            pass.later = Some(Later { limiter: self.gate.limiter().clone(), receipt, settling });
         }
+        asked
     }
 
     /// As [`ask`](Self::ask), with a receipt beside the pass, if one is wanted, and what a response does with it.
@@ -131,19 +135,15 @@ impl Guard {
         &self,
         head: &Head<'_>,
         room: &mut Room,
-        wanted: bool,
-    ) -> (Asked, Option<(Receipt, Rules)>) {
+        wanted: impl FnOnce(&[Charge]) -> bool,
+    ) -> (Asked, Option<(Receipt, Settling)>) {
         let now = self.gate.limiter().now();
         let Room { target, scratch, hits } = room;
         let facts = match head.facts(self.gate.policy(), now, (target, scratch)) {
             Ok(facts) => facts,
             Err(bad) => return (Asked::Answered(problem::bad_request(&bad.to_string())), None),
         };
-        let checked = if wanted {
-            self.gate.check_for_receipt(&facts, hits)
-        } else {
-            self.gate.check(&facts, hits).map(|passage| (passage, None))
-        };
+        let checked = self.gate.check_for_receipt(&facts, hits, wanted);
         let (Passage { matched, verdict }, receipt) = match checked {
             Ok(checked) => checked,
             Err(NotAsked::BadRequest(bad)) => {
@@ -161,14 +161,15 @@ impl Guard {
             Some(verdict) if verdict.granted() => Fields::of(self.lines(verdict, hits), &self.answers, now),
             Some(verdict) => match self.refused(verdict, hits, now) {
                 Some(answer) => {
-                    return (Asked::Answered(Answer { verdict: Some(verdict.clone()), ..answer }), None);
+                    let (matched, verdict) = (Some(matched), Some(verdict.clone()));
+                    return (Asked::Answered(Answer { matched, verdict, ..answer }), None);
                 }
                 None => Fields::default(),
             },
         };
         let path = head.other_path(&facts);
         let pass = Pass { matched, verdict, fields, path, later: None };
-        let receipt = receipt.map(|receipt| (receipt, self.rules(hits)));
+        let receipt = receipt.map(|receipt| (receipt, self.settling(hits)));
         (Asked::Pass(pass), receipt)
     }
 
@@ -210,21 +211,25 @@ impl Guard {
         problem::method_not_allowed(&allowed.join(", "))
     }
 
+    /// Where the response says what a charge really costs.
+    fn reported(&self, charge: &Charge) -> Option<(&HeaderName, u64)> {
+        self.gate.policy().limits().get(charge.limit as usize)?.reported_in()
+    }
+
     /// What the response will do with what was charged.
-    fn rules(&self, hits: &Hits) -> Rules {
-        let mut rules = Rules::default();
+    fn settling(&self, hits: &Hits) -> Settling {
+        let mut settling = Settling::default();
         for (place, charge) in hits.charges().iter().enumerate() {
             if charge.whose == Whose::Claimed {
-                rules.claimed |= only(place);
+                settling.claimed |= only(place);
             }
-            let limit = self.gate.policy().limits().get(charge.limit as usize);
-            let Some((header, max)) = limit.and_then(PolicyLimit::reported_in) else { continue };
-            match rules.reported.last_mut().filter(|last| last.limit == charge.limit) {
+            let Some((header, max)) = self.reported(charge) else { continue };
+            match settling.reported.last_mut().filter(|last| last.limit == charge.limit) {
                 // A limit's charges stand together: its own, and wider ones.
                 Some(last) => last.charges |= only(place),
                 None => {
                     let charges = only(place);
-                    rules.reported.push(Reported {
+                    settling.reported.push(Reported {
                         limit: charge.limit,
                         charges,
                         header: header.clone(),
@@ -233,7 +238,7 @@ impl Guard {
                 }
             }
         }
-        rules
+        settling
     }
 }
 

@@ -15,12 +15,12 @@ use crate::fields::whole;
 pub struct Later {
     pub(crate) limiter: Limiter,
     pub(crate) receipt: Receipt,
-    pub(crate) rules: Rules,
+    pub(crate) settling: Settling,
 }
 
 /// By what a response settles charges. A charge is told by its place among those of the request.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Rules {
+pub(crate) struct Settling {
     /// Charges to somebody by their own word: one bit each. There are never more than [`tollgate::HITS_MAX`].
     pub(crate) claimed: u32,
     /// Charges whose true cost the response says.
@@ -37,7 +37,7 @@ pub(crate) struct Reported {
     pub(crate) max: u64,
 }
 
-impl Rules {
+impl Settling {
     /// Whether no response makes a difference.
     pub(crate) fn is_empty(&self) -> bool {
         self.claimed == 0 && self.reported.is_empty()
@@ -61,14 +61,14 @@ impl Later {
     /// that a stranger cannot spend, or read, what is another's. A cost that the response reports replaces the estimate: a
     /// whole number, at most the limit's `max`; if it is missing, there twice, or no number, the estimate stays.
     pub fn responded(self, status: StatusCode, headers: &mut HeaderMap) {
-        let Self { limiter, mut receipt, rules } = self;
-        if status == StatusCode::UNAUTHORIZED && rules.claimed != 0 {
-            let (claimed, rest) = receipt.part(|place| holds(rules.claimed, place));
+        let Self { limiter, mut receipt, settling } = self;
+        if status == StatusCode::UNAUTHORIZED && settling.claimed != 0 {
+            let (claimed, rest) = receipt.part(|place| holds(settling.claimed, place));
             // Of this limiter, so that it cannot be another's.
             let _ = limiter.refund(claimed);
             receipt = rest;
         }
-        for reported in &rules.reported {
+        for reported in &settling.reported {
             let Found::One(text) = header::find(headers, &reported.header) else { continue };
             let Some(actual) = whole(text) else { continue };
             let (its, rest) = receipt.part(|place| holds(reported.charges, place));

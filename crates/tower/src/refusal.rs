@@ -11,10 +11,13 @@ use crate::card::{Card, Visibility};
 use crate::fields::{Fields, Line};
 use crate::{json, problem, secret, sf};
 
-/// What kind of problem it is, as registered.
-const QUOTA_EXCEEDED: &str = "https://iana.org/assignments/http-problem-types#quota-exceeded";
-/// The words that are registered for it.
-const QUOTA_EXCEEDED_TITLE: &str = "Request cannot be satisfied as assigned quota has been exceeded";
+/// How the body of a refusal begins: with the type that is registered for it, and its words.
+const REFUSED: &str = concat!(
+    r#"{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","#,
+    r#""title":"Request cannot be satisfied as assigned quota has been exceeded","status":429"#,
+);
+/// How it begins when waiting does not help.
+const NEVER: &str = r#"{"type":"about:blank","title":"Unprocessable Content","status":422"#;
 /// When the store cannot tell.
 const REDUCED_CAPACITY: &str = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity";
 /// The words that are registered for it.
@@ -49,25 +52,29 @@ pub fn refused<'a>(
         Retry::Never => None,
     };
     let mut headers = HeaderMap::with_capacity(10);
-    headers.extend(seconds.map(|seconds| (RETRY_AFTER, HeaderValue::from(seconds))));
+    headers.extend(seconds.map(|seconds| (RETRY_AFTER, sf::value(seconds))));
     Fields::of(lines.clone(), answers, now).write(&mut headers);
     problem::common(&mut headers);
-    let (status, kind, title, what) = match retry {
-        Retry::After(_) => {
-            (StatusCode::TOO_MANY_REQUESTS, AnswerKind::Refused, QUOTA_EXCEEDED_TITLE, QUOTA_EXCEEDED)
-        }
-        Retry::Never => {
-            (StatusCode::UNPROCESSABLE_ENTITY, AnswerKind::Never, "Unprocessable Content", "about:blank")
-        }
+    let (status, kind, start) = match retry {
+        Retry::After(_) => (StatusCode::TOO_MANY_REQUESTS, AnswerKind::Refused, REFUSED),
+        Retry::Never => (StatusCode::UNPROCESSABLE_ENTITY, AnswerKind::Never, NEVER),
     };
     let mut body = Vec::with_capacity(512);
-    body.push(b'{');
-    problem::head(&mut body, what, title, status);
+    body.extend_from_slice(start.as_bytes());
     detail(&mut body, card, seconds);
     rest(&mut body, &violated, seconds, lines.filter(Line::is_shown));
     body.push(b'}');
     let body = Bytes::from(body);
-    Some(Answer { status, headers, body, kind, verdict: None, refused_by: None, retry: Some(retry) })
+    Some(Answer {
+        status,
+        headers,
+        body,
+        kind,
+        matched: None,
+        verdict: None,
+        refused_by: None,
+        retry: Some(retry),
+    })
 }
 
 /// The sentence: which limit, how long, and what its author has to say.
@@ -149,5 +156,5 @@ pub(crate) fn unavailable() -> Answer {
     json::number(&mut body, "retry_after", 1);
     body.push(b'}');
     let body = Bytes::from(body);
-    Answer { status, headers, body, kind, verdict: None, refused_by: None, retry: None }
+    Answer { status, headers, body, kind, matched: None, verdict: None, refused_by: None, retry: None }
 }

@@ -9,7 +9,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("tollgate-proof", &["tollgate-core"], &["tollgate-mutants"]),
     ("xtask", &[], &[]),
     ("counts", &["governor", "tollgate-core"], &[]),
-    ("gateway", &["axum", "rustix", "tokio", "tower_governor"], &[]),
+    ("gateway", GATEWAY, &[]),
     ("memory", MEMORY, &[]),
     ("policy", &["http", "matchit", "tollgate-policy"], &[]),
     ("tollgate-fuzz", &["http", "libfuzzer-sys", "tollgate-policy"], &[]),
@@ -17,8 +17,13 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("tollgate-storm", &["tollgate"], &[]),
     ("tollgate", LIMITER, &["aes", "cmac", "http", "siphasher", "tollgate-proof"]),
     ("tollgate-policy", POLICY, &["jsonschema"]),
-    ("tollgate-server", SERVER, &[]),
+    ("tollgate-server", SERVER, &["rcgen"]),
+    ("tollgate-tower", TOWER, &["http-body-util", "sfv", "tokio", "tower"]),
 ];
+
+/// What services are measured with, and the peer of the layer. The gateway itself is measured from outside.
+const GATEWAY: &[&str] =
+    &["axum", "rustix", "tokio", "tollgate", "tollgate-policy", "tollgate-tower", "tower_governor"];
 
 /// Everybody that is measured in memory.
 const MEMORY: &[&str] = &[
@@ -54,14 +59,45 @@ const POLICY: &[&str] = &[
 const SERVER: &[&str] = &[
     "annotate-snippets",
     "anstream",
+    "arc-swap",
+    "bytes",
     "clap",
     "clap_complete",
     "clap_mangen",
     "http",
+    "http-body",
+    "hyper",
+    "hyper-util",
+    "notify",
+    "pin-project-lite",
+    "prometheus-client",
+    "rustls",
+    "rustls-native-certs",
+    "serde_json",
+    "tokio",
+    "tokio-rustls",
+    "tollgate",
+    "tollgate-core",
+    "tollgate-policy",
+    "tollgate-tower",
+    "tracing",
+    "tracing-subscriber",
+];
+
+/// What the layer is built on. It opens no socket, so that it needs no runtime.
+const TOWER: &[&str] = &[
+    "axum",
+    "bytes",
+    "http",
+    "http-body",
+    "pin-project-lite",
+    "serde",
     "serde_json",
     "tollgate",
     "tollgate-core",
     "tollgate-policy",
+    "tower-layer",
+    "tower-service",
 ];
 
 /// The names in a manifest's tables of dependencies, of whatever kind; with each, whether only tests use it.

@@ -101,7 +101,7 @@ fn tollgate(place: &Place, command: &str, setup: Setup, port: u16, name: &str) -
     let environment = vec![
         ("TOLLGATE_WORKERS", setup.workers.to_string()),
         // Several gateways run at once, and nobody looks at their metrics.
-        ("TOLLGATE_OPERATIONS", "none".into()),
+        ("TOLLGATE_OPERATIONS_LISTEN", "none".into()),
         // nginx's refusals are not logged either.
         ("TOLLGATE_LOG_REFUSALS_PER_SECOND", "0".into()),
     ];

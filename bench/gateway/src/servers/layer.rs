@@ -1,12 +1,20 @@
-//! A service with our layer: the same document as the gateway's, and its fields on.
-//!
-//! THE LAYER IS NOT THERE YET. When it is: add `tollgate-tower` to `bench/Cargo.toml`, `bench/gateway/Cargo.toml` and the
-//! arrows in `xtask/src/tidy/crates.rs`, and put it around the service here. The policy is
-//! `measure::document::openapi(Limits::Generous)`. Nothing else changes.
+//! A service with our layer: the same document as the gateway's, and its fields on. The clock is the default one, not the
+//! faster one that other measurements may choose.
+
+use std::sync::Arc;
 
 use axum::Router;
+use tollgate::{Gate, Limiter};
+use tollgate_policy::Policy;
+use tollgate_tower::{Answers, Guard, TollgateLayer};
+
+use crate::measure::document::{Limits, openapi};
 
 /// The service behind the limits of the document.
-pub(crate) fn limited(_service: Router) -> Result<Router, String> {
-    Err("the layer is not built into this program yet: see bench/gateway/src/servers/layer.rs".into())
+pub(crate) fn limited(service: Router) -> Result<Router, String> {
+    let limiter = Limiter::builder().build().map_err(|error| error.to_string())?;
+    let policy =
+        Policy::parse("openapi.yaml", &openapi(Limits::Generous)).map_err(|error| error.to_string())?;
+    let guard = Guard::new(Gate::new(limiter, Arc::new(policy), None), Answers::default());
+    Ok(service.layer(TollgateLayer::new(guard)))
 }

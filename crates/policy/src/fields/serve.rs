@@ -53,7 +53,7 @@ const UPSTREAM: &[Field] = &[
     setting(
         "protocol",
         Kind::Word(&["auto", "http1"]),
-        "`auto` is HTTP/2 where TLS agrees on it or a request is gRPC; `http1` is never that.",
+        "`auto` is HTTP/2 where TLS agrees on it or a request is gRPC, `http1` never; `h2c://` in the URL is always HTTP/2.",
     ),
     setting(
         "ca",

@@ -5,7 +5,6 @@ use tollgate_core::Micros;
 
 use super::network;
 use super::value::Value;
-use crate::document::suggest;
 use crate::quantity::{duration, size, spoken, whole};
 
 /// The longest time. A longer one is refused as a slip.
@@ -134,13 +133,11 @@ fn within(number: u64, least: u64, most: u64, shown: impl Fn(u64) -> String) -> 
 }
 
 fn word(words: &'static [&'static str], text: &str) -> Result<Value, String> {
+    // All of them, because there are few, and the nearest is not always the one that was meant.
     let found = words.iter().find(|word| **word == text);
-    found.map(|word| Value::Word(word)).ok_or_else(|| {
-        let near = suggest::nearest(text, words.iter().copied());
-        let help = near
-            .map_or_else(|| format!("write one of {}", words.join(", ")), |near| format!("write `{near}`"));
-        format!("is not known here: {help}")
-    })
+    found
+        .map(|word| Value::Word(word))
+        .ok_or_else(|| format!("is not known here: write one of {}", words.join(", ")))
 }
 
 fn token(text: &str) -> Result<Value, String> {

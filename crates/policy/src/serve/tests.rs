@@ -73,7 +73,6 @@ fn what_is_wrong_is_said_with_what_would_be_right() {
         (Kind::Time, "8 days", "is longer than 7 days"),
         (Kind::Time, "10", "has no unit: write `10s` for seconds"),
         (Kind::Or("none", &Kind::Time), "off", "is not known here: write `none`"),
-        (WORDS, "tripple", "is not known here: write `triple`"),
         (WORDS, "x", "is not known here: write one of draft, triple"),
         (Kind::Token, "a b", "is not one word: write letters, digits, `-`, `.` and `_`"),
         (Kind::File, "", "is not the name of a file"),

@@ -22,19 +22,19 @@ Exit codes:
 #[derive(Clone, PartialEq, Eq, Debug, Default, Args)]
 #[command(after_help = SERVE_EXAMPLES)]
 pub struct ServeArgs {
-    /// The policy: an OpenAPI document or a Tollgate file; if nothing is said, the file with settings
+    /// The policy: OpenAPI document or Tollgate file; by default the file with settings
     #[arg(long, value_name = "FILE")]
     pub policy: Option<String>,
-    /// Where requests go: http://host:port, https://host, or h2c://host:port for HTTP/2 without TLS
+    /// Where requests go: http://host:port, https://host:port or h2c://host:port
     #[arg(long, value_name = "URL")]
     pub upstream: Option<String>,
-    /// Where clients connect, such as 127.0.0.1:8080 (the default); may be given several times
+    /// Where clients connect, by default 127.0.0.1:8080; may be given several times
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Vec<String>,
-    /// The file with settings; if nothing is said, tollgate.yaml if it is there; none is none
+    /// The file with settings; by default tollgate.yaml, if it is there; `none` is no file
     #[arg(long, value_name = "FILE")]
     pub config: Option<String>,
-    /// Print every setting in force and where it comes from, as a file could have it, and end
+    /// Print every setting in force, and where it comes from, as YAML, and end
     #[arg(long)]
     pub print_config: bool,
 }

@@ -119,6 +119,7 @@ pub(crate) async fn accept(
             Err(_) => {}
         }
     }
+    worker.watches.wake_all();
     for (tcp, peer) in last.into_iter().chain(waiting(listener)) {
         let Ok(permit) = Arc::clone(&places.all).acquire_owned().await else { break };
         begin(tcp, peer, (&worker, &places, &stop), permit);

@@ -1,14 +1,19 @@
 //! What happened, counted and written down. It changes nothing about a request.
 
-use http::StatusCode;
-use tollgate::{Kind, Retry};
+use std::net::IpAddr;
+
+use http::{HeaderMap, Method, StatusCode, request};
+use tollgate::Kind;
 use tollgate_core::Mode;
+use tollgate_policy::{Matched, Policy};
 use tollgate_tower::{Answer, AnswerKind, Asked, Room};
 
+use super::client::Running;
 use super::live::InForce;
+use super::logs::{Refusal, RequestId, Served};
 use super::stopped::Stopped;
 use super::stopwatch::Stopwatch;
-use super::upstream::{Answered, Effort, UpstreamError};
+use super::upstream::{Effort, UpstreamError};
 use super::watch::Due;
 use super::worker::Worker;
 
@@ -37,22 +42,74 @@ impl Worker {
         }
     }
 
-    /// The upstream was tried.
-    pub(crate) fn tried(&self, effort: Effort, answered: &Result<Answered, Stopped>) {
+    /// The upstream was tried, and may have failed.
+    pub(crate) fn tried(&self, effort: Effort, failed: Option<&Stopped>, request: RequestId) {
         let metrics = &self.metrics;
         metrics.upstream_connects.add(u64::from(effort.connects));
         metrics.upstream_retries.add(u64::from(effort.retries));
         let errors = &metrics.upstream_errors;
-        match answered {
-            Ok(_) | Err(Stopped::Answer(_) | Stopped::TooLarge | Stopped::HeadTooLarge) => return,
-            Err(Stopped::Late(Due::Connect | Due::Response | Due::Total)) => errors.timeout.inc(),
-            Err(Stopped::Late(_)) | Err(Stopped::Upstream(UpstreamError::Client)) => return,
-            Err(Stopped::Upstream(UpstreamError::Connect(_))) => errors.connect.inc(),
-            Err(Stopped::Upstream(UpstreamError::Tls(_))) => errors.tls.inc(),
-            Err(Stopped::Upstream(UpstreamError::Broken { .. } | UpstreamError::Ended)) => {
-                errors.closed.inc()
-            }
-        }
+        let (count, why) = match failed {
+            None | Some(Stopped::Answer(_) | Stopped::TooLarge | Stopped::HeadTooLarge) => return,
+            Some(Stopped::Late(due)) => match due {
+                Due::Connect => (&errors.timeout, "it takes no connection in time".to_owned()),
+                Due::Response => (&errors.timeout, "it has not answered in time".to_owned()),
+                Due::Total => {
+                    (&errors.timeout, "it has not answered in the time of a whole exchange".to_owned())
+                }
+                Due::Header | Due::Idle | Due::Body | Due::Write | Due::ResponseBody => return,
+            },
+            Some(Stopped::Upstream(error)) => match error {
+                UpstreamError::Client => return,
+                UpstreamError::Connect(_) => (&errors.connect, error.to_string()),
+                UpstreamError::Tls(_) => (&errors.tls, error.to_string()),
+                UpstreamError::Broken(_) | UpstreamError::Ambiguous(_) | UpstreamError::Ended => {
+                    (&errors.closed, error.to_string())
+                }
+            },
+        };
+        count.inc();
+        self.logs.upstream_failed(request, &why);
+    }
+
+    /// What a request's line will say; `None` if requests have no lines.
+    pub(crate) fn noted(&self, peer: IpAddr, method: &Method) -> Option<Noted> {
+        let requests = self.settings.log.requests;
+        requests.then(|| Noted { client: peer, method: method.clone(), route: String::new() })
+    }
+
+    /// A request was asked about: now it is known who asks, and for what.
+    pub(crate) fn note(&self, live: &InForce, headers: &HeaderMap, asked: &Asked, noted: &mut Option<Noted>) {
+        let Some(noted) = noted else { return };
+        let policy = live.guard.gate().policy();
+        noted.client = policy.settings().trusted_proxies.client(noted.client, headers).address;
+        let matched = match asked {
+            Asked::Pass(pass) => Some(pass.matched),
+            Asked::Answered(answer) => answer.matched,
+        };
+        route(policy, matched).clone_into(&mut noted.route);
+    }
+
+    /// If it was a limit that refused a request, that has a line.
+    pub(crate) fn refused(&self, live: &InForce, answer: &Answer, parts: &request::Parts, running: &Running) {
+        let policy = live.guard.gate().policy();
+        let limit = answer.refused_by.and_then(|id| policy.limits().get(id as usize));
+        let (Some(limit), Some(retry)) = (limit, answer.retry) else { return };
+        let proxies = &policy.settings().trusted_proxies;
+        self.logs.refused(&Refusal {
+            request: running.id(),
+            client: proxies.client(running.client().peer, &parts.headers).address,
+            limit: &limit.name,
+            retry,
+            method: parts.method.as_str(),
+            route: route(policy, answer.matched),
+        });
+    }
+
+    /// A request was answered, to its last byte.
+    pub(crate) fn served(&self, request: RequestId, noted: &Noted, status: StatusCode, nanos: u64) {
+        let Noted { client, method, route } = noted;
+        let (method, status) = (method.as_str(), status.as_u16());
+        self.logs.served(&Served { request, client: *client, method, route, status, nanos });
     }
 
     /// A request is answered here.
@@ -95,10 +152,21 @@ impl Worker {
     pub(crate) fn closed_late(&self, _due: Due) {}
 }
 
-/// How long, in seconds, for a line.
-pub(crate) fn seconds(retry: Option<Retry>) -> Option<u64> {
-    match retry? {
-        Retry::After(wait) => Some(wait.secs_rounded_up()),
-        Retry::Never => None,
+/// What the line of a request says.
+#[derive(Debug)]
+pub(crate) struct Noted {
+    client: IpAddr,
+    method: Method,
+    /// The template of its operation, as the document has it.
+    route: String,
+}
+
+/// The template of the operation that was meant; empty if none was. Never the path itself: that is the client's.
+fn route(policy: &Policy, matched: Option<Matched>) -> &str {
+    match matched {
+        Some(Matched::Operation(id) | Matched::Loosely(id)) => {
+            policy.operations().get(id as usize).map_or("", |operation| &operation.template)
+        }
+        Some(Matched::Preflight | Matched::Forwarded | Matched::Nothing { .. }) | None => "",
     }
 }

@@ -11,7 +11,8 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
 use super::client::Running;
-use super::upstream::LinkBody;
+use super::strip;
+use super::upstream::{LinkBody, UpstreamError};
 use super::watch::{Due, Watch};
 
 /// A request's body.
@@ -23,6 +24,8 @@ pub(crate) struct RequestBody {
     watch: Option<Arc<Watch>>,
     /// Whether the client is being waited for.
     waiting: bool,
+    /// Whether a piece was taken, so that it cannot be sent once more.
+    begun: bool,
     /// How many bytes may still come.
     left: u64,
     /// Set when more came: shared with the exchange, which answers 413.
@@ -37,7 +40,7 @@ pub(crate) enum BodyError {
     /// It is larger than bodies may be.
     TooLarge,
     /// The upstream's connection.
-    Upstream(hyper::Error),
+    Upstream(UpstreamError),
     /// It came to a standstill.
     Late(Due),
 }
@@ -45,7 +48,7 @@ pub(crate) enum BodyError {
 impl RequestBody {
     /// No body.
     pub(crate) const fn empty() -> Self {
-        Self { held: None, rest: None, watch: None, waiting: false, left: 0, too_large: None }
+        Self { held: None, rest: None, watch: None, waiting: false, begun: false, left: 0, too_large: None }
     }
 
     /// A client's body, of which `held` was read already. It may have `bytes_max`.
@@ -61,7 +64,7 @@ impl RequestBody {
         }
         let left = bytes_max.map_or(u64::MAX, |(bytes, _)| bytes);
         let too_large = bytes_max.map(|(_, flag)| Arc::clone(flag));
-        Self { held, rest, watch: Some(Arc::clone(watch)), waiting: false, left, too_large }
+        Self { held, rest, watch: Some(Arc::clone(watch)), waiting: false, begun: false, left, too_large }
     }
 
     /// Whether there is nothing to send.
@@ -69,7 +72,19 @@ impl RequestBody {
         self.held.is_none() && self.rest.is_none()
     }
 
+    /// Whether a piece was taken.
+    pub(crate) const fn is_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// A body that is there whole.
+    #[cfg(test)]
+    pub(crate) fn whole(bytes: Bytes) -> Self {
+        Self { held: Some(bytes), left: u64::MAX, ..Self::empty() }
+    }
+
     fn count(&mut self, frame: Frame<Bytes>) -> Result<Frame<Bytes>, BodyError> {
+        self.begun = true;
         let bytes = frame.data_ref().map_or(0, |data| u64::try_from(data.len()).unwrap_or(u64::MAX));
         match self.left.checked_sub(bytes) {
             Some(left) => {
@@ -110,7 +125,7 @@ impl Body for RequestBody {
         match polled {
             Poll::Pending => Poll::Pending,
             Poll::Ready(None) => Poll::Ready(None),
-            Poll::Ready(Some(Ok(frame))) => Poll::Ready(Some(this.count(frame))),
+            Poll::Ready(Some(Ok(frame))) => Poll::Ready(Some(this.count(cleaned(frame)))),
             Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(BodyError::Client(error)))),
         }
     }
@@ -129,6 +144,14 @@ impl Body for RequestBody {
         }
         hint
     }
+}
+
+/// A piece without what trailers must not say.
+fn cleaned(mut frame: Frame<Bytes>) -> Frame<Bytes> {
+    if let Some(trailers) = frame.trailers_mut() {
+        strip::trailers(trailers);
+    }
+    frame
 }
 
 /// Where a response's body comes from.
@@ -171,13 +194,15 @@ impl Body for ResponseBody {
             Source::Whole(bytes) if bytes.is_empty() => return Poll::Ready(None),
             Source::Whole(bytes) => return Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
             Source::Http1(body) => Pin::new(body).poll_frame(cx),
-            Source::Http2(body) => Pin::new(body).poll_frame(cx),
+            Source::Http2(body) => {
+                Pin::new(body).poll_frame(cx).map_err(|error| UpstreamError::broken(&error))
+            }
         };
         match polled {
             Poll::Ready(Some(Ok(frame))) => {
                 this.waiting = false;
                 this.running.given();
-                Poll::Ready(Some(Ok(frame)))
+                Poll::Ready(Some(Ok(cleaned(frame))))
             }
             Poll::Ready(Some(Err(error))) => {
                 this.running.broken();

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use http::{HeaderValue, StatusCode};
 
+use super::account::Noted;
 use super::logs::RequestId;
 use super::stopwatch::Stopwatch;
 use super::streams::begun;
@@ -62,7 +63,7 @@ impl Client {
         };
         watch.begin();
         let (id, since) = (self.worker.ids.next(), Stopwatch::start());
-        Running { client: Arc::clone(self), watch, id, since, status: None, broken: false }
+        Running { client: Arc::clone(self), watch, id, since, status: None, broken: false, noted: None }
     }
 }
 
@@ -75,6 +76,8 @@ pub(crate) struct Running {
     since: Stopwatch,
     status: Option<StatusCode>,
     broken: bool,
+    /// What its line says, if it has one.
+    noted: Option<Noted>,
 }
 
 impl Running {
@@ -96,8 +99,9 @@ impl Running {
     }
 
     /// The head of the response is on its way.
-    pub(crate) fn answered(&mut self, status: StatusCode) {
+    pub(crate) fn answered(&mut self, status: StatusCode, noted: Option<Noted>) {
         self.status = Some(status);
+        self.noted = noted;
         self.watch.answered();
     }
 
@@ -143,6 +147,10 @@ impl Drop for Running {
                 client.watch.wake();
             }
         }
-        client.worker.exchanged(self.status, self.broken, self.since.nanos());
+        let nanos = self.since.nanos();
+        client.worker.exchanged(self.status, self.broken, nanos);
+        if let (Some(status), Some(noted)) = (self.status, &self.noted) {
+            client.worker.served(self.id, noted, status, nanos);
+        }
     }
 }

@@ -24,6 +24,8 @@ use super::worker::Worker;
 
 /// How often an HTTP/2 client is asked whether it is still there, in seconds.
 const PING_SECONDS: u64 = 30;
+/// So many header fields hyper takes when nothing is said.
+const HEADERS_USUAL: usize = 100;
 /// How much of a response may wait for one HTTP/2 stream, in bytes.
 const STREAM_BUFFER: usize = 64 << 10;
 /// How much of a request may wait for one HTTP/2 stream whose upstream takes nothing, in bytes. A client that sends more
@@ -89,16 +91,16 @@ async fn run<C: Future>(
     mut connection: Pin<&mut C>,
     shut_down: impl Fn(Pin<&mut C>),
     client: &Client,
-    mut stop: Receiver<bool>,
+    stop: Receiver<bool>,
 ) {
-    let mut stopping = pin!(stopping(&mut stop));
     let mut told = false;
     poll_fn(|cx| {
         // Before it is told to go: what has come is read, and answered.
         if connection.as_mut().poll(cx).is_ready() || client.resets_too_much() {
             return Poll::Ready(());
         }
-        if !told && (stopping.as_mut().poll(cx).is_ready() || is_left(client, cx)) {
+        // Whoever takes connections wakes them all when it is said.
+        if !told && (*stop.borrow() || is_left(client, cx)) {
             told = true;
             shut_down(connection.as_mut());
             if connection.as_mut().poll(cx).is_ready() {
@@ -129,8 +131,11 @@ fn late(client: &Client, cx: &Context<'_>) -> Poll<()> {
 /// The builders of all connections of a worker.
 pub(crate) fn builders(bounds: &crate::settings::Bounds) -> (http1::Builder, http2::Builder<Streams>) {
     let mut one = http1::Builder::new();
-    one.max_headers(bounds.header_fields)
-        .max_header_size(bounds.head_bytes)
+    // As many as hyper has room for on the stack, unless others are asked for.
+    if bounds.header_fields != HEADERS_USUAL {
+        one.max_headers(bounds.header_fields);
+    }
+    one.max_header_size(bounds.head_bytes)
         .max_buf_size(bounds.head_bytes.max(16 << 10))
         .header_read_timeout(None);
     let mut two = http2::Builder::new(Streams);

@@ -1,16 +1,18 @@
 //! Heads written anew: what a request and a response lose and gain on their way. What they mean was decided before.
 
 use bytes::{BufMut, Bytes, BytesMut};
-use http::header::{
-    CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, FORWARDED, HOST, TE,
-    TRANSFER_ENCODING, UPGRADE, VIA,
-};
+use http::header::{CONNECTION, EXPECT, FORWARDED, HOST, TE, VIA};
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, Version, request};
 
 use super::client::Client;
+use super::strip;
 use crate::settings::{Forwarding, Upstream};
 
+/// By which the lines of a request are found, here and at the upstream. What a client sends under this name goes nowhere.
+pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// For the client.
+pub(crate) const NO_HOST: &str = "the request names no host: send one Host header";
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -18,15 +20,15 @@ const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto
 /// A head that is to be forwarded.
 pub(crate) struct Outgoing<'a> {
     pub(crate) client: &'a Client,
-    /// Whether what the peer says of where a request comes from is believed.
-    pub(crate) peer_trusted: bool,
+    /// The request's name, for the upstream's lines.
+    pub(crate) id: &'a HeaderValue,
     /// The path to be forwarded, if it is not the one that came.
     pub(crate) path: Option<&'a str>,
     /// Whether the upstream is spoken to in HTTP/2.
     pub(crate) http2: bool,
 }
 
-/// Writes a request's head anew.
+/// Writes a request's head anew. What does not go on has been taken out of it.
 ///
 /// # Errors
 /// When it cannot be written: a sentence for the client.
@@ -36,40 +38,43 @@ pub(crate) fn request(
     settings: (&Forwarding, &Upstream),
 ) -> Result<(), &'static str> {
     let (forwarding, upstream) = settings;
-    let host = host(parts).ok_or("the request names no host: send one Host header")?;
-    strip(&mut parts.headers, |name| {
-        (!forwarding.method_override && is_method_override(name))
-            || name == "proxy"
-            || (!out.peer_trusted && is_forwarding(name))
-    });
+    let host = host(parts).ok_or(NO_HOST)?;
     // The gateway answers that itself, as soon as the upstream takes the body.
     parts.headers.remove(EXPECT);
     origin(&mut parts.headers, out, &host)?;
     append_via(&mut parts.headers, parts.version, &forwarding.via);
+    parts.headers.insert(X_REQUEST_ID, out.id.clone());
     let named = if forwarding.keep_host { host } else { authority_of(upstream)? };
     uri(parts, out, &named, upstream.tls)?;
     if out.http2 {
         parts.headers.remove(HOST);
         parts.version = Version::HTTP_2;
     } else {
+        if parts.headers.contains_key(TE) {
+            // It is for this neighbour, and no further (RFC 9110 10.1.4).
+            parts.headers.insert(CONNECTION, HeaderValue::from_static("te"));
+        }
         parts.headers.insert(HOST, named);
         parts.version = Version::HTTP_11;
     }
+    // What was agreed on with the client's connection is of no meaning on another.
+    parts.extensions.clear();
     Ok(())
 }
 
 /// Writes a response's head anew.
 pub(crate) fn response(headers: &mut HeaderMap, version: Version, forwarding: &Forwarding) {
-    strip(headers, |_| false);
+    strip::response(headers);
     append_via(headers, version, &forwarding.via);
 }
 
 /// The host that is asked: of the target, else of the header. A policy has checked that they agree.
-fn host(parts: &request::Parts) -> Option<HeaderValue> {
-    match parts.uri.authority() {
+pub(crate) fn host(parts: &request::Parts) -> Option<HeaderValue> {
+    let host = match parts.uri.authority() {
         Some(authority) => HeaderValue::from_str(authority.as_str()).ok(),
         None => parts.headers.get(HOST).cloned(),
-    }
+    };
+    host.filter(|host| !host.is_empty())
 }
 
 fn authority_of(upstream: &Upstream) -> Result<HeaderValue, &'static str> {
@@ -80,62 +85,6 @@ fn authority_of(upstream: &Upstream) -> Result<HeaderValue, &'static str> {
         format!("{}:{}", upstream.host, upstream.port)
     };
     HeaderValue::try_from(text).map_err(|_| "the upstream has no name that could be sent")
-}
-
-/// Takes out what is between two neighbours only (RFC 9110 7.6.1), what `Connection` names, and what `also` says.
-fn strip(headers: &mut HeaderMap, also: impl Fn(&HeaderName) -> bool) {
-    let mut gone: smallvec::SmallVec<[HeaderName; 4]> = smallvec::SmallVec::new();
-    for line in headers.get_all(CONNECTION) {
-        let named = line.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
-        let named = named.filter_map(|name| HeaderName::from_bytes(name).ok());
-        // Nobody gets to take out what the message cannot do without.
-        gone.extend(named.filter(|name| !is_needed(name)));
-    }
-    for name in headers.keys() {
-        if is_hop_by_hop(name) || also(name) {
-            gone.push(name.clone());
-        }
-    }
-    // `TE: trailers` is the one thing that goes on: without it gRPC does not work.
-    let trailers = headers.get(TE).is_some_and(|te| {
-        te.as_bytes()
-            .split(|byte| *byte == b',')
-            .any(|part| part.trim_ascii().eq_ignore_ascii_case(b"trailers"))
-    });
-    for name in gone {
-        headers.remove(name);
-    }
-    if trailers {
-        headers.insert(TE, HeaderValue::from_static("trailers"));
-    }
-}
-
-fn is_needed(name: &HeaderName) -> bool {
-    [HOST, CONTENT_LENGTH, CONTENT_TYPE, CONTENT_ENCODING].contains(name)
-}
-
-fn is_hop_by_hop(name: &HeaderName) -> bool {
-    *name == CONNECTION
-        || *name == TRANSFER_ENCODING
-        || *name == UPGRADE
-        || *name == TE
-        || matches!(
-            name.as_str(),
-            "keep-alive"
-                | "proxy-connection"
-                | "proxy-authenticate"
-                | "proxy-authorization"
-                | "http2-settings"
-        )
-}
-
-/// Fields by which an upstream might take a request for another method than the one that was limited.
-fn is_method_override(name: &HeaderName) -> bool {
-    matches!(name.as_str(), "x-http-method-override" | "x-http-method" | "x-method-override")
-}
-
-fn is_forwarding(name: &HeaderName) -> bool {
-    *name == FORWARDED || name.as_str().starts_with("x-forwarded-")
 }
 
 /// Says where a request comes from. What strangers say of it is gone already; what trusted proxies say is added to.

@@ -8,7 +8,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tollgate::Clock;
 use tollgate_core::Retry;
@@ -36,7 +36,14 @@ pub struct Logs {
     refusals: Arc<Refusals>,
     clock: Clock,
     requests: bool,
+    /// So that dropping it does not wait once more.
+    finished: AtomicBool,
+    /// Which failures of the upstream have a line.
+    failures: Throttle,
 }
+
+/// So many failures of the upstream have a line in a second: all of them have the same reason. The metrics count them all.
+const FAILURES_PER_SECOND: u32 = 1;
 
 /// Refusals that were written, and those that were not.
 #[derive(Debug)]
@@ -99,7 +106,15 @@ impl Logs {
         let (told, by) = (Arc::clone(&refusals), dispatch.clone());
         let sum_up = move || dispatcher::with_default(&by, || told.sum_up());
         waiting.write_to(out, clock.clone(), sum_up)?;
-        Ok(Self { dispatch, queue, refusals, clock, requests: log.requests })
+        Ok(Self {
+            dispatch,
+            queue,
+            refusals,
+            clock,
+            requests: log.requests,
+            finished: AtomicBool::new(false),
+            failures: Throttle::new(FAILURES_PER_SECOND),
+        })
     }
 
     /// Lets everything in the process that writes lines write them here.
@@ -142,6 +157,13 @@ impl Logs {
         });
     }
 
+    /// Writes down why the upstream failed, unless that was done in this second.
+    pub fn upstream_failed(&self, request: RequestId, why: &str) {
+        if self.failures.pass(self.clock.now()) {
+            self.within(|| tracing::warn!(request = %request, why = shown(why), "the upstream failed"));
+        }
+    }
+
     /// Writes down a request, if every request has a line.
     pub fn served(&self, served: &Served<'_>) {
         if !self.requests {
@@ -160,9 +182,17 @@ impl Logs {
         });
     }
 
-    /// Waits until all lines so far are written, and at most [`FLUSH_MAX`]. Later ones are dropped.
+    /// Waits until all lines so far are written, and at most [`FLUSH_MAX`]. Later ones are dropped. Dropping it does the same.
     pub fn finish(&self) {
-        self.queue.finish();
+        if !self.finished.swap(true, Ordering::Relaxed) {
+            self.queue.finish();
+        }
+    }
+}
+
+impl Drop for Logs {
+    fn drop(&mut self) {
+        self.finish();
     }
 }
 

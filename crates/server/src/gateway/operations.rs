@@ -42,13 +42,15 @@ pub enum Phase {
 pub struct Operations {
     metrics: Arc<Metrics>,
     phase: Mutex<Phase>,
+    /// [`CONNECTION_TIME_MAX`], but for a test that does not want to wait so long.
+    connection_time: Duration,
 }
 
 impl Operations {
     /// Starting.
     #[must_use]
     pub fn new(metrics: Arc<Metrics>) -> Self {
-        Self { metrics, phase: Mutex::new(Phase::Starting) }
+        Self { metrics, phase: Mutex::new(Phase::Starting), connection_time: CONNECTION_TIME_MAX }
     }
 
     /// From now on the gateway is so far.
@@ -116,17 +118,18 @@ async fn accept(listener: TcpListener, operations: Arc<Operations>) {
 }
 
 async fn serve(stream: TcpStream, operations: Arc<Operations>, _place: OwnedSemaphorePermit) {
+    let time = operations.connection_time;
     let answer = |request: Request<Incoming>| {
         let response = operations.answer(request.method(), request.uri().path());
         async move { Ok::<_, Infallible>(response) }
     };
     let mut http = http1::Builder::new();
     // One request a connection: whoever scrapes every few seconds gains nothing by keeping one, and none is kept for nothing.
-    http.keep_alive(false).timer(TokioTimer::new()).header_read_timeout(CONNECTION_TIME_MAX);
+    http.keep_alive(false).timer(TokioTimer::new()).header_read_timeout(time);
     http.max_buf_size(HEAD_BYTES_MAX);
     let connection = http.serve_connection(TokioIo::new(stream), service_fn(answer));
     // Whoever is too slow, or does not speak HTTP, is not told more.
-    let _ = tokio::time::timeout(CONNECTION_TIME_MAX, connection).await;
+    let _ = tokio::time::timeout(time, connection).await;
 }
 
 #[cfg(test)]

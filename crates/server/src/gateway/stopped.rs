@@ -34,10 +34,15 @@ impl Stopped {
                 "Bad gateway",
                 "no trusted connection to the upstream can be made: try again later",
             ),
-            Self::Upstream(UpstreamError::Broken { .. } | UpstreamError::Ended) => (
+            Self::Upstream(UpstreamError::Broken(_) | UpstreamError::Ended) => (
                 StatusCode::BAD_GATEWAY,
                 "Bad gateway",
                 "the upstream broke off before it answered: the request may or may not have had an effect",
+            ),
+            Self::Upstream(UpstreamError::Ambiguous(_)) => (
+                StatusCode::BAD_GATEWAY,
+                "Bad gateway",
+                "the upstream's response could be read in two ways, and is not passed on",
             ),
             Self::Upstream(UpstreamError::Client) => {
                 (StatusCode::BAD_REQUEST, "Bad request", "the body of the request broke off: send it whole")

@@ -7,13 +7,16 @@ mod http2;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use http::{Method, Request, Response};
+use http::{Request, Response, StatusCode};
+use hyper::body::Incoming;
 
 use self::connect::Connector;
+use self::connect::Wire;
 pub(crate) use self::error::UpstreamError;
-use self::http1::Link;
 pub(crate) use self::http1::LinkBody;
+use self::http1::{Link, Outbound};
 use super::body::RequestBody;
+use super::framing;
 use super::watch::{Due, Ticks, Watch};
 use crate::settings::{Protocol, Settings};
 
@@ -36,7 +39,7 @@ pub(crate) enum Answered {
     /// Over HTTP/1.1.
     Http1(Response<LinkBody>),
     /// Over HTTP/2.
-    Http2(Response<hyper::body::Incoming>),
+    Http2(Response<Incoming>),
 }
 
 /// What happened on the way, for the metrics.
@@ -88,29 +91,42 @@ impl Upstream {
         if http2 || (self.connector.is_tls() && self.http2.is_open()) {
             return self.send_http2(request, watch, effort).await;
         }
-        let mut request = request;
         if let Some(link) = self.take() {
-            let copy = repeatable(&request);
             watch.wait_for(Due::Response);
-            match link.exchange(request, self).await {
+            let outbound = match link.exchange(Outbound::new(request), self).await {
                 Ok(response) => return Ok(Answered::Http1(response)),
-                Err((error, unsent)) => match unsent.or(copy.filter(|_| error.before_any_byte())) {
-                    None => return Err(error),
-                    Some(again) => request = again,
-                },
-            }
+                Err((error, None)) => return Err(error),
+                Err((_, Some(again))) => again,
+            };
             effort.retries = effort.retries.saturating_add(1);
             watch.wait_for(Due::Connect);
+            effort.connects = effort.connects.saturating_add(1);
+            let (wire, negotiated_http2) = self.connector.connect().await?;
+            // An upstream that spoke HTTP/1.1 a moment ago is not written to in another protocol.
+            if negotiated_http2 {
+                return Err(UpstreamError::Ended);
+            }
+            return self.send_on(wire, outbound, watch).await;
         }
         effort.connects = effort.connects.saturating_add(1);
-        let (io, negotiated_http2) = self.connector.connect().await?;
+        let (wire, negotiated_http2) = self.connector.connect().await?;
         if negotiated_http2 {
-            self.http2.open(io).await?;
+            self.http2.open(wire).await?;
             return self.send_http2(request, watch, effort).await;
         }
-        let link = Link::new(io).await?;
+        self.send_on(wire, Outbound::new(request), watch).await
+    }
+
+    /// Sends a request on a new connection.
+    async fn send_on(
+        self: &Arc<Self>,
+        wire: Wire,
+        outbound: Outbound,
+        watch: &Watch,
+    ) -> Result<Answered, UpstreamError> {
         watch.wait_for(Due::Response);
-        link.exchange(request, self).await.map(Answered::Http1).map_err(|(error, _)| error)
+        let sent = Link::new(wire).exchange(outbound, self).await;
+        sent.map(Answered::Http1).map_err(|(error, _)| error)
     }
 
     async fn send_http2(
@@ -119,13 +135,16 @@ impl Upstream {
         watch: &Watch,
         effort: &mut Effort,
     ) -> Result<Answered, UpstreamError> {
-        let mut request = http2::rewritten(request, self.connector.is_tls());
+        let mut request = http2::request(request, self.connector.is_tls())?;
         for attempt in 0.. {
-            let copy = repeatable(&request).filter(|_| attempt == 0);
+            let copy = http2::copy(&request).filter(|_| attempt == 0);
             let mut sender = self.http2.sender(&self.connector, effort).await?;
             watch.wait_for(Due::Response);
             match sender.try_send_request(request).await {
-                Ok(response) => return Ok(Answered::Http2(response)),
+                Ok(mut response) => {
+                    sound(&mut response)?;
+                    return Ok(Answered::Http2(response));
+                }
                 Err(mut failed) => {
                     self.http2.forget_closed();
                     let unsent = failed.take_message().filter(|_| attempt == 0);
@@ -172,26 +191,12 @@ impl Upstream {
         drop(idle);
         drop(closed);
     }
-
-    /// How many connections are idle.
-    pub(crate) fn idle(&self) -> usize {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).len()
-    }
 }
 
-/// A copy of a request that may be sent once more whatever became of the first: its method is idempotent, it has no body.
-fn repeatable(request: &Request<RequestBody>) -> Option<Request<RequestBody>> {
-    let idempotent = matches!(
-        *request.method(),
-        Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE | Method::PUT | Method::DELETE
-    );
-    if !idempotent || !request.body().is_empty() {
-        return None;
+/// Whether a response can be read in one way only, and was asked for.
+fn sound(response: &mut Response<Incoming>) -> Result<(), UpstreamError> {
+    if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+        return Err(UpstreamError::Ambiguous("it switches to another protocol, which was not asked for"));
     }
-    let mut copy = Request::new(RequestBody::empty());
-    copy.method_mut().clone_from(request.method());
-    copy.uri_mut().clone_from(request.uri());
-    copy.headers_mut().clone_from(request.headers());
-    *copy.version_mut() = request.version();
-    Some(copy)
+    framing::of_response(response.headers_mut()).map_err(UpstreamError::Ambiguous)
 }

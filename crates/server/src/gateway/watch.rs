@@ -254,6 +254,15 @@ impl Watches {
         watch
     }
 
+    /// Wakes all, whatever they wait for.
+    pub(crate) fn wake_all(&self) {
+        let all: Vec<_> = {
+            let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+            all.iter().filter_map(Weak::upgrade).collect()
+        };
+        all.iter().for_each(|watch| watch.wake());
+    }
+
     /// A tick has passed: wakes those that wait for something late.
     pub(crate) fn tick(&self) {
         self.ticks.now.fetch_add(1, Ordering::Relaxed);

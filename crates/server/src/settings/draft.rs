@@ -110,7 +110,7 @@ impl Draft {
                 Severity::Warning,
                 given.as_ref(),
                 &format!("operations are shown at {operations} to everybody who can reach it"),
-                "they need no password: 127.0.0.1 is this machine only",
+                "no password is asked for there; 127.0.0.1 is for this machine only",
             ));
         }
     }

@@ -58,8 +58,9 @@ fn unknown(name: &str, settings: &[Setting]) -> Problem {
     let rest = |name: &str| name.strip_prefix(PREFIX).unwrap_or(name).to_owned();
     let rests: Vec<_> = known.iter().map(|known| rest(known)).collect();
     let near = nearest(&rest(name), rests.iter().map(String::as_str)).map(|near| format!("{PREFIX}{near}"));
-    let begun = || known.iter().find(|known| known.starts_with(&format!("{name}_"))).cloned();
-    let help = near.or_else(begun).map_or_else(
+    // `--upstream` is a flag, and its setting has a longer name.
+    let begun = known.iter().find(|known| known.starts_with(&format!("{name}_"))).cloned();
+    let help = begun.or(near).map_or_else(
         || "`tollgate serve --print-config` shows every setting".into(),
         |meant| format!("did you mean `{meant}`?"),
     );

@@ -2,14 +2,22 @@
 
 mod abuse;
 mod basics;
+mod bodies;
 mod crowds;
 mod drain;
 mod floods;
 mod frames;
+mod heads;
 mod http2;
+mod lines;
+mod paths;
 mod peers;
+mod pool;
 mod process;
 mod reloads;
+mod responses;
+mod scripted;
+mod smuggling;
 mod streaming;
 mod support;
 mod tls;

@@ -38,6 +38,16 @@ pub(crate) struct Rig {
 impl Rig {
     /// A gateway with this policy in front of this upstream, with settings as `change` leaves them.
     pub(crate) fn new(policy: &str, upstream: SocketAddr, change: impl FnOnce(&mut Settings)) -> Self {
+        Self::logged(policy, upstream, change, io::sink())
+    }
+
+    /// As [`new`](Self::new), with lines that go to `log`.
+    pub(crate) fn logged(
+        policy: &str,
+        upstream: SocketAddr,
+        change: impl FnOnce(&mut Settings),
+        log: impl Write + Send + 'static,
+    ) -> Self {
         let file = folder().join("openapi.yaml");
         std::fs::write(&file, policy).expect("a temporary folder can be written");
         let host = upstream.ip().to_string();
@@ -54,7 +64,7 @@ impl Rig {
         settings.operations = None;
         settings.workers = Some(1);
         change(&mut settings);
-        let running = start(settings, io::sink()).unwrap_or_else(|why| panic!("it starts: {why:?}"));
+        let running = start(settings, log).unwrap_or_else(|why| panic!("it starts: {why:?}"));
         let (address, operations) = (running.addresses()[0], running.operations());
         let stopper = running.stopper();
         let thread = Some(std::thread::spawn(move || running.run()));

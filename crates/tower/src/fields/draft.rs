@@ -1,5 +1,6 @@
 //! `RateLimit-Policy` and `RateLimit`, as draft-ietf-httpapi-ratelimit-headers has them from 08 to 11. No other generation.
 
+use http::header::Entry;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tollgate_core::Micros;
 
@@ -17,6 +18,11 @@ pub(super) fn state(out: &mut Vec<u8>, card: &Card, remaining: u64, until: Micro
     sf::integer(out, until.secs_rounded_up());
 }
 
+/// How many bytes follow the first number of a member.
+pub(super) fn until_len(until: Micros) -> usize {
+    sf::integer_len(until.secs_rounded_up()).saturating_add(b";t=".len())
+}
+
 /// Writes both fields.
 pub(super) fn write(headers: &mut HeaderMap, policy: HeaderValue, state: HeaderValue) {
     put(headers, &POLICY, policy);
@@ -26,14 +32,15 @@ pub(super) fn write(headers: &mut HeaderMap, policy: HeaderValue, state: HeaderV
 /// Ours first, then what the upstream sent: several lines of a list are one list. But a line of another form (a generation
 /// before this one, say) would make readers ignore ours, and goes.
 fn put(headers: &mut HeaderMap, name: &HeaderName, ours: HeaderValue) {
-    if !headers.contains_key(name) {
-        headers.insert(name, ours);
-        return;
-    }
-    let good = |value: &&HeaderValue| sf::is_list_of_strings(value.as_bytes());
-    let theirs: Vec<_> = headers.get_all(name).iter().filter(good).cloned().collect();
-    headers.insert(name, ours);
-    for value in theirs {
-        headers.append(name, value);
+    match headers.entry(name) {
+        Entry::Vacant(place) => {
+            place.insert(ours);
+        }
+        Entry::Occupied(mut place) => {
+            let good = |value: &&HeaderValue| sf::is_list_of_strings(value.as_bytes());
+            let theirs: Vec<_> = place.iter().filter(good).cloned().collect();
+            place.insert(ours);
+            theirs.into_iter().for_each(|value| place.append(value));
+        }
     }
 }

@@ -146,11 +146,11 @@ fn charged(charged: &Charged, algorithm: &str, out: &mut dyn Write) -> io::Resul
 }
 
 fn told(told: &Told, out: &mut dyn Write) -> io::Result<()> {
-    if let Some(Refusal { granted: 0, limit, .. }) = &told.refusal {
+    if let Some(Refusal { granted: 0, limit, status, .. }) = &told.refusal {
         heading("it is never granted", out)?;
         return writeln!(
             out,
-            "  429: one such request costs more than {limit} ever allows; waiting does not help"
+            "  {status}: one such request costs more than {limit} ever allows; waiting does not help"
         );
     }
     heading("when it is granted, the client is told", out)?;
@@ -173,12 +173,12 @@ fn told(told: &Told, out: &mut dyn Write) -> io::Result<()> {
 
 fn refused(refusal: &Refusal, out: &mut dyn Write) -> io::Result<()> {
     heading(&format!("when it is refused, after {} at once, the client is told", refusal.granted), out)?;
-    writeln!(out, "  429, by {}", refusal.limit)?;
+    writeln!(out, "  {}, by {}", refusal.status, refusal.limit)?;
     for (name, value) in &refusal.fields {
         writeln!(out, "  {name}: {value}")?;
     }
     writeln!(out)?;
-    let body = refusal.body();
+    let body = &refusal.body;
     let last = body.len().saturating_sub(1);
     writeln!(out, "  {{")?;
     for (number, (name, value)) in body.iter().enumerate() {

@@ -18,9 +18,9 @@ pub(super) fn answer(answer: &Answer) -> Value {
         };
         let fields = map(&mut refusal.fields.iter().map(|(name, value)| (*name, json!(value))));
         json!({
-            "status": 429,
+            "status": refusal.status,
             "headers": fields,
-            "body": map(&mut refusal.body().into_iter()),
+            "body": map(&mut refusal.body.iter().cloned()),
             "granted_before": refusal.granted,
             "limit": refusal.limit,
             "retry_after": refusal.retry_after,

@@ -1,11 +1,22 @@
 //! What a client would be told when it is granted. Decided by the core, on keys never seen; nobody is charged.
 
-use tollgate_core::{Decision, Limit, Micros, Mode, Retry, Window, decide};
+use http::HeaderMap;
+use tollgate_core::{Decision, Limit, Micros, Mode, decide};
 use tollgate_policy::Budget;
 use tollgate_policy::numbers::Numbers;
+use tollgate_tower::{Answers, Card, Fields, Line, Reset, Visibility};
 
 use super::limits::{Charged, Met};
 use super::refusal::{self, Refusal};
+
+/// What clients are told, unless the gateway's settings say otherwise. The reset is a wait here, because there is no instant before
+/// there is a response.
+pub(super) const ANSWERS: Answers = Answers {
+    generations: tollgate_tower::Generations { draft: true, x_ratelimit: true, triple: false },
+    reset: Reset::Delta,
+    retry_jitter: Micros::ZERO,
+    partition_key: false,
+};
 
 /// What a client would be told.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -21,12 +32,17 @@ pub(super) struct Told {
 }
 
 /// A hit on a key never seen.
-pub(super) struct Fresh<'a> {
-    pub(super) name: &'a str,
+pub(super) struct Fresh {
+    pub(super) card: Card,
     pub(super) limit: Limit,
     pub(super) cost: u64,
-    /// Whether its numbers are shown: they are a limit's own, and not hidden.
-    pub(super) shown: bool,
+}
+
+impl Fresh {
+    /// What the limit says to it.
+    pub(super) const fn line(&self, decision: Decision) -> Line<'_> {
+        Line { card: &self.card, decision, mode: Mode::Enforced, key: &[] }
+    }
 }
 
 /// Works it out.
@@ -34,16 +50,15 @@ pub(super) fn told(limits: &[Met], now: Micros) -> Told {
     let mut told = Told::default();
     let enforced = limits.iter().filter(|met| met.mode == Mode::Enforced);
     let enforced: Vec<_> = enforced.flat_map(fresh).collect();
-    told.refusal = refusal::refusal(&enforced, limits, now);
+    told.refusal = refusal::refusal(&enforced, now);
     // What is never granted is not told what it would be.
     let never = told.refusal.as_ref().is_some_and(|refusal| refusal.granted == 0);
-    let shown: Vec<_> = enforced.iter().filter(|hit| hit.shown && !never).collect();
-    if !shown.is_empty() {
-        let policy: Vec<_> = shown.iter().map(|hit| policy_item(hit)).collect();
-        let first: Vec<_> =
-            shown.iter().map(|hit| state_item(hit, &decide(&hit.limit, None, now, hit.cost).1)).collect();
-        told.policy = Some(policy.join(", "));
-        told.first = Some(first.join(", "));
+    if !never {
+        let first = enforced.iter().map(|hit| hit.line(decide(&hit.limit, None, now, hit.cost).1));
+        let mut fields = HeaderMap::new();
+        Fields::of(first, &ANSWERS, now).write(&mut fields);
+        let field = |name: &str| Some(fields.get(name)?.to_str().ok()?.to_owned());
+        (told.policy, told.first) = (field("ratelimit-policy"), field("ratelimit"));
     }
     let held = |numbers: &Numbers| matches!(numbers, Numbers::Queue { .. } | Numbers::Concurrency { .. });
     let mut charges = limits.iter().filter(|met| met.mode == Mode::Enforced).flat_map(|met| &met.charges);
@@ -51,70 +66,21 @@ pub(super) fn told(limits: &[Met], now: Micros) -> Told {
     told
 }
 
-fn fresh(met: &Met) -> Vec<Fresh<'_>> {
+fn fresh(met: &Met) -> Vec<Fresh> {
     let hit = |charge: &Charged| match charge.numbers {
         Numbers::Counted(limit) => {
-            let shown = met.visible && charge.budget == Budget::Own;
-            Some(Fresh { name: &met.name, limit, cost: charge.cost, shown })
+            let visibility = match (met.visible, charge.budget) {
+                (false, _) => Visibility::Hidden,
+                (true, Budget::Own) => Visibility::Shown,
+                (true, Budget::AddressCeiling | Budget::WideAddress | Budget::WideCeiling) => {
+                    Visibility::Named
+                }
+            };
+            let card = Card::new(&met.name, &limit, visibility, met.description.as_deref());
+            Some(Fresh { card, limit, cost: charge.cost })
         }
         // Of what is in flight nothing can be said beforehand.
         Numbers::Unlimited | Numbers::Queue { .. } | Numbers::Concurrency { .. } => None,
     };
     met.charges.iter().filter_map(hit).collect()
-}
-
-/// `"name";q=5;w=50`: how much, and in how many seconds all of it comes back.
-pub(super) fn policy_item(hit: &Fresh<'_>) -> String {
-    let window = match hit.limit {
-        Limit::Unlimited => None,
-        Limit::TokenBucket(quota) | Limit::LeakyBucket(quota) | Limit::Gcra(quota) => Some(quota.drain()),
-        Limit::FixedWindow(rule) => match rule.window() {
-            Window::Every(length) => Some(length),
-            Window::Day(_) => Some(Micros::DAY),
-            Window::Week(_) => Some(Micros::new(Micros::DAY.get().saturating_mul(7))),
-            // Months differ, and a field that may be wrong is worse than none.
-            Window::Month(_) => None,
-        },
-        Limit::SlidingWindow(rule) => Some(rule.window()),
-        Limit::SlidingWindowBuckets(rule) => Some(rule.window()),
-        Limit::SlidingWindowLog(rule) => Some(rule.window()),
-    };
-    let window = window.map(Micros::secs_rounded_up).filter(|seconds| *seconds > 0);
-    let window = window.map_or_else(String::new, |seconds| format!(";w={seconds}"));
-    format!("{};q={}{window}", quoted(hit.name), hit.limit.capacity())
-}
-
-/// `"name";r=4;t=10`: how much is left, and in how many seconds there is enough (if it was refused), or all of it again.
-pub(super) fn state_item(hit: &Fresh<'_>, decision: &Decision) -> String {
-    let until = match decision.retry() {
-        Some(Retry::After(wait)) => wait,
-        Some(Retry::Never) | None => decision.reset_after,
-    };
-    format!("{};r={};t={}", quoted(hit.name), decision.remaining, until.secs_rounded_up())
-}
-
-/// A string of structured fields (RFC 9651). Names are printable ASCII.
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NOW: Micros = Micros::from_secs(1_000_000);
-
-    fn hit(limit: Limit) -> Fresh<'static> {
-        Fresh { name: "a \"b\"", limit, cost: 1, shown: true }
-    }
-
-    #[test]
-    fn fields_are_structured_fields() {
-        let limit = Limit::token_bucket(5, 1, Micros::from_secs(10)).expect("it fits");
-        assert_eq!(policy_item(&hit(limit)), r#""a \"b\"";q=5;w=50"#);
-        assert_eq!(state_item(&hit(limit), &decide(&limit, None, NOW, 1).1), r#""a \"b\"";r=4;t=10"#);
-        let month =
-            Limit::fixed_window(9, Window::Month(tollgate_core::UtcOffset::default())).expect("it fits");
-        assert_eq!(policy_item(&hit(month)), r#""a \"b\"";q=9"#);
-    }
 }

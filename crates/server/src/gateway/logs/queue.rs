@@ -100,6 +100,8 @@ impl Waiting {
                     Ok(Message::Stop(done)) => {
                         sum_up();
                         self.write_rest(&mut out);
+                        // From here on lines are dropped, and counted as such.
+                        drop(self);
                         // Whoever asked may have given up.
                         let _ = done.send(());
                         return;

@@ -187,3 +187,18 @@ fn a_reader_that_is_gone_harms_nobody() {
     logs.finish();
     assert_eq!(metrics.lines.dropped.get(), 1);
 }
+
+#[test]
+fn the_end_does_not_wait_for_ever_for_a_reader_that_is_stuck() {
+    let (open, stuck) = mpsc::channel();
+    let metrics = Metrics::new();
+    let logs = Logs::start(&Log::default(), &metrics, Clock::monotonic(), Stuck(stuck)).unwrap();
+    logs.within(|| tracing::warn!("for nobody yet"));
+    let clock = Clock::monotonic();
+    let before = clock.now();
+    logs.finish();
+    drop(logs);
+    let waited = Duration::from_micros(clock.now().get() - before.get());
+    assert!((FLUSH_MAX..PATIENCE).contains(&waited), "{waited:?}");
+    drop(open);
+}

@@ -155,11 +155,29 @@ mod tests {
     }
 
     #[test]
+    fn what_lies_beyond_the_most_that_is_compared_makes_no_difference() {
+        let start = Seen::default();
+        let after = |piece: &[u8]| {
+            let mut seen = start.afresh();
+            let hasher = seen.keys.build_hasher();
+            seen.files.insert("a".into(), Content::Bytes { hasher, count: COMPARED_BYTES_MAX - 1 });
+            seen.note("a", Some(piece));
+            seen
+        };
+        assert_eq!(after(b"xy"), after(b"xz"));
+        assert_ne!(after(b"xy"), after(b"yy"));
+    }
+
+    #[test]
     fn files_are_looked_at_again_by_name() {
         let mut seen = Seen::default();
         seen.note("no-such-file.yaml", None);
-        seen.note(file!(), Some(b"not what it holds"));
+        seen.note("Cargo.toml", Some(b"not what it holds"));
         let now = seen.again();
+        let mut read = seen.afresh();
+        read.note("no-such-file.yaml", None);
+        read.note("Cargo.toml", Some(&std::fs::read("Cargo.toml").unwrap()));
+        assert_eq!(now, read);
         assert_eq!(now.names().collect::<Vec<_>>(), seen.names().collect::<Vec<_>>());
         assert_ne!(now, seen);
         assert_eq!(now, now.again());

@@ -11,12 +11,9 @@ pub(crate) enum UpstreamError {
     /// A TLS handshake that failed, or a certificate that is not trusted.
     Tls(io::Error),
     /// The connection broke, or what came is not HTTP.
-    Broken {
-        /// Whether it ended before any byte of a response.
-        before_any_byte: bool,
-        /// Why, for the log.
-        why: String,
-    },
+    Broken(String),
+    /// What came could be read in two ways, or was not asked for.
+    Ambiguous(&'static str),
     /// The client's own body failed.
     Client,
     /// It ended.
@@ -29,23 +26,17 @@ impl UpstreamError {
         if error.is_user() {
             return Self::Client;
         }
-        let before_any_byte = error.is_incomplete_message() || error.is_canceled() || is_reset(error);
-        Self::Broken { before_any_byte, why: said(error) }
+        Self::Broken(said(error))
     }
 
-    /// Whether it may be that the upstream never saw the request.
-    pub(crate) const fn before_any_byte(&self) -> bool {
-        matches!(self, Self::Broken { before_any_byte: true, .. })
-    }
-
-    /// In a word, for the metrics.
-    pub(crate) const fn kind(&self) -> &'static str {
-        match self {
-            Self::Connect(_) => "connect",
-            Self::Tls(_) => "tls",
-            Self::Broken { .. } | Self::Ended => "broken",
-            Self::Client => "client",
-        }
+    /// What the system says, in our words.
+    pub(crate) fn io(error: &io::Error) -> Self {
+        let why = if error.kind() == io::ErrorKind::UnexpectedEof {
+            "it closed the connection".to_owned()
+        } else {
+            error.to_string()
+        };
+        Self::Broken(why)
     }
 }
 
@@ -61,18 +52,13 @@ fn said(error: &hyper::Error) -> String {
     said
 }
 
-fn is_reset(error: &hyper::Error) -> bool {
-    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<io::Error>());
-    let kinds = [io::ErrorKind::ConnectionReset, io::ErrorKind::BrokenPipe];
-    cause.is_some_and(|cause| kinds.contains(&cause.kind()))
-}
-
 impl fmt::Display for UpstreamError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Connect(error) => write!(f, "no connection to the upstream: {error}"),
             Self::Tls(error) => write!(f, "no TLS with the upstream: {error}"),
-            Self::Broken { why, .. } => write!(f, "the upstream broke off: {why}"),
+            Self::Broken(why) => write!(f, "the upstream broke off: {why}"),
+            Self::Ambiguous(why) => write!(f, "the upstream's response cannot be passed on: {why}"),
             Self::Client => f.write_str("the client's body failed"),
             Self::Ended => f.write_str("the upstream closed the connection"),
         }

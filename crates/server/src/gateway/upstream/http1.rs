@@ -1,122 +1,157 @@
 //! One HTTP/1.1 connection to the upstream, driven by whoever uses it: no task of its own, so no hand-over between two.
+//!
+//! A request's head is written once, from the parsed form, and kept until a response begins: so it can be sent once more on
+//! another connection without a copy of its fields. A response is read in one way only ([`framing`](crate::gateway::framing)).
+
+mod chunks;
+mod head;
+mod outbound;
+mod receiving;
+mod sending;
 
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::Response;
 use http_body::{Body, Frame, SizeHint};
-use hyper::body::Incoming;
-use hyper::client::conn::http1::{Connection, SendRequest, handshake};
-use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, ReadBuf};
 
+pub(super) use self::outbound::Outbound;
+use self::receiving::Receiving;
+use self::sending::Sending;
 use super::connect::Wire;
 use super::{Upstream, UpstreamError};
-use crate::gateway::body::RequestBody;
 
 /// A connection.
 #[derive(Debug)]
 pub(crate) struct Link {
-    sender: SendRequest<RequestBody>,
-    connection: Connection<TokioIo<Wire>, RequestBody>,
-    ended: bool,
+    wire: Wire,
+    receiving: Receiving,
     /// When it has been idle for too long.
-    pub(crate) idle_until: u64,
+    pub(super) idle_until: u64,
 }
 
 /// What is left of a response, and the connection that it comes over.
 #[derive(Debug)]
 pub(crate) struct LinkBody {
-    body: Incoming,
     link: Option<Box<Link>>,
+    /// What is left of the request, where the response came before its end.
+    sending: Sending,
     upstream: Arc<Upstream>,
 }
 
-/// Why there is no response; and the request, if nothing of it was sent.
-pub(crate) type Failed = (UpstreamError, Option<Request<RequestBody>>);
+/// Why there is no response; and the request, if it may be sent once more.
+pub(super) type Failed = (UpstreamError, Option<Outbound>);
 
 impl Link {
-    pub(crate) async fn new(wire: Wire) -> Result<Box<Self>, UpstreamError> {
-        let made = handshake(TokioIo::new(wire)).await;
-        let (sender, connection) = made.map_err(|error| UpstreamError::broken(&error))?;
-        Ok(Box::new(Self { sender, connection, ended: false, idle_until: 0 }))
+    pub(super) fn new(wire: Wire) -> Box<Self> {
+        Box::new(Self { wire, receiving: Receiving::default(), idle_until: 0 })
     }
 
     /// Sends a request and waits for the head of its response.
-    pub(crate) async fn exchange(
+    ///
+    /// If that fails the request comes back where it may be sent once more: nothing of it was sent; or it has no body, its
+    /// method is idempotent, and no byte of a response came.
+    pub(super) async fn exchange(
         mut self: Box<Self>,
-        request: Request<RequestBody>,
+        request: Outbound,
         upstream: &Arc<Upstream>,
     ) -> Result<Response<LinkBody>, Failed> {
-        let mut response = pin!(self.sender.try_send_request(request));
-        let got = poll_fn(|cx| {
-            drive(&mut self.connection, &mut self.ended, cx);
-            response.as_mut().poll(cx)
-        });
-        let got = got.await;
+        self.receiving.expect(request.is_head());
+        let mut sending = Sending::new(request);
+        let got = poll_fn(|cx| self.poll_response(&mut sending, cx)).await;
         match got {
-            Ok(response) => {
-                let upstream = Arc::clone(upstream);
-                Ok(response.map(|body| LinkBody { body, link: Some(self), upstream }))
+            Ok(head) => {
+                let body = LinkBody { link: Some(self), sending, upstream: Arc::clone(upstream) };
+                Ok(Response::from_parts(head, body))
             }
-            Err(mut failed) => {
-                let unsent = failed.take_message();
-                Err((UpstreamError::broken(&failed.into_error()), unsent))
+            Err(error) => {
+                let again = sending.again(self.receiving.is_untouched());
+                Err((error, again))
             }
         }
     }
 
-    /// Whether it can be used once more, as far as is known: the upstream may have closed it since.
-    pub(crate) fn is_alive(&mut self) -> bool {
-        drive(&mut self.connection, &mut self.ended, &mut Context::from_waker(Waker::noop()));
-        !self.ended && self.sender.is_ready()
+    fn poll_response(
+        &mut self,
+        sending: &mut Sending,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<http::response::Parts, UpstreamError>> {
+        // An upstream may answer before it has read all, and close: what it said counts before what could not be sent.
+        let sent = match sending.poll(&mut self.wire, cx) {
+            Poll::Ready(Err(UpstreamError::Client)) => return Poll::Ready(Err(UpstreamError::Client)),
+            sent => sent,
+        };
+        match (self.receiving.poll_head(&mut self.wire, cx), sent) {
+            (Poll::Pending, Poll::Ready(Err(error))) | (Poll::Ready(Err(_)), Poll::Ready(Err(error))) => {
+                Poll::Ready(Err(error))
+            }
+            (received, _) => received,
+        }
     }
-}
 
-/// Lets a connection do what it can.
-fn drive(connection: &mut Connection<TokioIo<Wire>, RequestBody>, ended: &mut bool, cx: &mut Context<'_>) {
-    if !*ended {
-        *ended = Pin::new(connection).poll(cx).is_ready();
+    /// Whether it can be used once more, as far as is known. A byte that nobody asked for makes it useless, like its end.
+    pub(super) fn is_alive(&mut self) -> bool {
+        let mut byte = [0; 1];
+        let mut into = ReadBuf::new(&mut byte);
+        let mut cx = Context::from_waker(Waker::noop());
+        Pin::new(&mut self.wire).poll_read(&mut cx, &mut into).is_pending()
     }
 }
 
 impl Body for LinkBody {
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = UpstreamError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, UpstreamError>>> {
         let this = &mut *self;
-        // To ask the body is to say that more is wanted; to drive the connection is to get it.
-        if let ready @ Poll::Ready(_) = Pin::new(&mut this.body).poll_frame(cx) {
-            return ready;
-        }
-        if let Some(link) = &mut this.link {
-            drive(&mut link.connection, &mut link.ended, cx);
-        }
-        Pin::new(&mut this.body).poll_frame(cx)
+        let Some(link) = &mut this.link else { return Poll::Ready(None) };
+        // What is left of the request goes on beside it. If it fails, the connection is not used again, and that is all.
+        let _ = this.sending.poll(&mut link.wire, cx);
+        link.receiving.poll_body(&mut link.wire, cx)
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.link.as_ref().is_none_or(|link| link.receiving.is_done())
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        match self.link.as_ref().and_then(|link| link.receiving.left()) {
+            Some(left) => SizeHint::with_exact(left),
+            None => SizeHint::new(),
+        }
     }
 }
 
 impl Drop for LinkBody {
-    /// A connection whose response was read to its end is used again. Any other is closed: what is left of the response
-    /// would be taken for the next one's.
+    /// A connection is used again if the request was sent to its end, the response was read to its end, and both sides
+    /// would have it so. Any other is closed: what is left of the response would be taken for the next one's.
     fn drop(&mut self) {
         let Some(mut link) = self.link.take() else { return };
-        if link.is_alive() {
+        if self.sending.is_done() && link.receiving.is_reusable() {
+            link.receiving.rest();
             self.upstream.give_back(link);
         }
+    }
+}
+
+/// Reads more, at least something.
+///
+/// # Errors
+/// When the connection is broken; [`io::ErrorKind::UnexpectedEof`] if it has ended.
+fn poll_more(wire: &mut Wire, into: &mut bytes::BytesMut, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    let mut read = std::pin::pin!(tokio::io::AsyncReadExt::read_buf(wire, into));
+    match read.as_mut().poll(cx) {
+        Poll::Pending => Poll::Pending,
+        Poll::Ready(Ok(0)) => Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into())),
+        Poll::Ready(Ok(_)) => Poll::Ready(Ok(())),
+        Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
     }
 }

@@ -130,7 +130,7 @@ fn what_is_allowed_and_unwise_is_a_warning() {
     let table = [
         (
             ("TOLLGATE_OPERATIONS_LISTEN", "0.0.0.0:9180"),
-            "TOLLGATE_OPERATIONS_LISTEN: operations are shown at 0.0.0.0:9180 to everybody who can reach it; they need no password: 127.0.0.1 is this machine only",
+            "TOLLGATE_OPERATIONS_LISTEN: operations are shown at 0.0.0.0:9180 to everybody who can reach it; no password is asked for there; 127.0.0.1 is for this machine only",
         ),
         (
             ("TOLLGATE_UPSTREAM_CA", "ca.pem"),

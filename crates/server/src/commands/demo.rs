@@ -1,0 +1,159 @@
+//! `tollgate demo`: a gateway, a small API behind it, and four requests that show what it does. Nothing has to be installed.
+
+mod upstream;
+
+use std::io::{self, ErrorKind, IsTerminal, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::Exit;
+use crate::cli::DemoArgs;
+use crate::serve::{NotStarted, Running, Stopper, start};
+use crate::settings::{IDLE_MAX, Protocol, Settings, Upstream};
+
+/// The API's document.
+const DOCUMENT: &str = include_str!("demo/openapi.yaml");
+/// How long a request of the demonstration may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Fields that are shown; the others are those of any response.
+const SHOWN: [&str; 4] = ["ratelimit-policy", "ratelimit", "retry-after", "content-type"];
+/// One request, and one that is refused after it.
+const REQUESTS: usize = 4;
+
+/// Shows it, and goes on serving until it is stopped, or until there is no more input and nobody at a terminal.
+///
+/// # Errors
+/// When the output cannot be written.
+pub fn run(args: &DemoArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Exit> {
+    let folder = Folder::new()?;
+    let file = folder.0.join("openapi.yaml");
+    std::fs::write(&file, DOCUMENT)?;
+    let behind = upstream::start()?;
+    let listen = free(args.listen)?;
+    let upstream = Upstream {
+        tls: false,
+        host: behind.ip().to_string(),
+        port: behind.port(),
+        protocol: Protocol::Http1,
+        ca: None,
+        idle_max: IDLE_MAX,
+    };
+    let mut settings = Settings::new(file.to_string_lossy(), upstream);
+    settings.listen = vec![listen];
+    settings.operations = None;
+    settings.workers = Some(1);
+    let running = match start(settings, io::sink()) {
+        Ok(running) => running,
+        Err(NotStarted::Documents(wrong)) => {
+            wrong.tell(err)?;
+            return Ok(Exit::Findings);
+        }
+        Err(NotStarted::Other(why)) => {
+            writeln!(err, "error: {why}")?;
+            return Ok(Exit::Usage);
+        }
+    };
+    show(&running, out)?;
+    if !io::stdin().is_terminal() {
+        stop_at_the_end_of_input(running.stopper());
+    }
+    match running.run() {
+        Ok(()) => Ok(Exit::Fine),
+        Err(why) => {
+            writeln!(err, "error: {why}")?;
+            Ok(Exit::Findings)
+        }
+    }
+}
+
+/// The address, if nobody has it; else one with another port.
+fn free(wanted: SocketAddr) -> io::Result<SocketAddr> {
+    match TcpListener::bind(wanted) {
+        Ok(_) => Ok(wanted),
+        Err(error) if error.kind() == ErrorKind::AddrInUse => {
+            TcpListener::bind((wanted.ip(), 0)).and_then(|listener| listener.local_addr())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn show(running: &Running, out: &mut dyn Write) -> io::Result<()> {
+    let address = running.addresses().first().copied().ok_or(ErrorKind::AddrNotAvailable)?;
+    writeln!(out, "This OpenAPI document says what its API can take:\n")?;
+    for line in DOCUMENT.lines() {
+        writeln!(out, "    {line}")?;
+    }
+    writeln!(
+        out,
+        "\nA gateway in front of the API reads it, and listens on http://{address}. Four requests, at once:\n"
+    )?;
+    let curl = format!("curl -i http://{address}/hello -H 'X-API-Key: ada'");
+    for number in 1..=REQUESTS {
+        let response = ask(address)?;
+        writeln!(out, "    $ {curl}")?;
+        let (head, body) = response.split_once("\r\n\r\n").unwrap_or((&response, ""));
+        let mut lines = head.lines();
+        writeln!(out, "    {}", lines.next().unwrap_or_default())?;
+        for line in lines.filter(|line| is_shown(line)) {
+            writeln!(out, "    {line}")?;
+        }
+        // What the small API says is the same each time.
+        if number == 1 || number == REQUESTS {
+            writeln!(out, "\n    {}", body.trim_end())?;
+        }
+        writeln!(out)?;
+    }
+    writeln!(
+        out,
+        "Now you, in another terminal (`bob` has a budget of his own, and /status has no limit):\n"
+    )?;
+    writeln!(out, "    {curl}")?;
+    writeln!(out, "    curl -i http://{address}/hello -H 'X-API-Key: bob'")?;
+    writeln!(out, "    curl -i http://{address}/status\n")?;
+    writeln!(out, "Ctrl-C stops it.")?;
+    out.flush()
+}
+
+fn is_shown(line: &str) -> bool {
+    let name = line.split(':').next().unwrap_or_default();
+    SHOWN.contains(&name.to_ascii_lowercase().as_str())
+}
+
+/// A real request over a real connection.
+fn ask(address: SocketAddr) -> io::Result<String> {
+    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let head = "GET /hello HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ada\r\nConnection: close\r\n\r\n";
+    stream.write_all(head.as_bytes())?;
+    let mut response = String::new();
+    stream.read_to_string(&mut response)?;
+    Ok(response)
+}
+
+/// In a script, or where somebody closed it, there is nobody to press Ctrl-C.
+fn stop_at_the_end_of_input(stopper: Stopper) {
+    std::thread::spawn(move || {
+        // Whatever comes is of no interest, only that it ends.
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        stopper.stop();
+    });
+}
+
+/// A folder for the document, gone when it is over.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> io::Result<Self> {
+        let folder = std::env::temp_dir().join(format!("tollgate-demo-{}", std::process::id()));
+        // Somebody else's of that name is not used.
+        std::fs::create_dir(&folder)?;
+        Ok(Self(folder))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

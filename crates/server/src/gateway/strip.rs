@@ -1,0 +1,130 @@
+//! Fields that do not go on: between two neighbours only, or a stranger's word, or a way to mean another request. None is added.
+
+use http::header::{
+    CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, FORWARDED, HOST, TE, TRAILER,
+    TRANSFER_ENCODING, UPGRADE,
+};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use tollgate_policy::trusted::{ForwardHeader, TrustedProxies};
+
+use crate::settings::Forwarding;
+
+/// Takes out of a request what does not go on, before it is asked about: a field that only its limits saw would be a way
+/// around them.
+pub(crate) fn request(
+    headers: &mut HeaderMap,
+    forwarding: &Forwarding,
+    peer_trusted: bool,
+    trusted: &TrustedProxies,
+) {
+    strip(headers, |name| {
+        (!forwarding.method_override && is_override(name))
+            || name == "proxy"
+            || (!peer_trusted && is_origin(name))
+    });
+    if !peer_trusted && let Some(name) = own_header(trusted) {
+        headers.remove(name);
+    }
+}
+
+/// Takes out of a response what does not go on.
+pub(crate) fn response(headers: &mut HeaderMap) {
+    strip(headers, |_| false);
+}
+
+/// Takes out of trailers what has no place there: a recipient that merges them would read the head otherwise than it was
+/// read here. Limits are told in heads only.
+pub(crate) fn trailers(headers: &mut HeaderMap) {
+    let told = |name: &HeaderName| {
+        name.as_str().starts_with("ratelimit") || name.as_str().starts_with("x-ratelimit")
+    };
+    strip(headers, |name| {
+        is_needed(name)
+            || is_origin(name)
+            || is_override(name)
+            || *name == TRAILER
+            || *name == COOKIE
+            || told(name)
+    });
+    headers.remove(TE);
+}
+
+/// Joins the crumbs of a cookie, which HTTP/2 may send in pieces, as HTTP/1.1 must have it (RFC 9113 8.2.3).
+pub(crate) fn join_cookies(headers: &mut HeaderMap) {
+    let mut lines = headers.get_all(COOKIE).iter();
+    if lines.next().is_none() || lines.next().is_none() {
+        return;
+    }
+    let all: Vec<_> = headers.get_all(COOKIE).iter().map(HeaderValue::as_bytes).collect();
+    if let Ok(joined) = HeaderValue::from_bytes(&all.join(&b"; "[..])) {
+        headers.insert(COOKIE, joined);
+    }
+}
+
+/// Takes out what is between two neighbours only (RFC 9110 7.6.1), what `Connection` names, and what `also` says.
+fn strip(headers: &mut HeaderMap, also: impl Fn(&HeaderName) -> bool) {
+    let mut gone: smallvec::SmallVec<[HeaderName; 4]> = smallvec::SmallVec::new();
+    for line in headers.get_all(CONNECTION) {
+        let named = line.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+        let named = named.filter_map(|name| HeaderName::from_bytes(name).ok());
+        // Nobody gets to take out what the message cannot do without, or who sent it.
+        gone.extend(named.filter(|name| !is_needed(name) && !is_origin(name)));
+    }
+    for name in headers.keys() {
+        if is_hop_by_hop(name) || also(name) {
+            gone.push(name.clone());
+        }
+    }
+    // `TE: trailers` is the one thing that goes on: without it gRPC does not work.
+    let mut codings = headers.get_all(TE).iter().flat_map(|te| te.as_bytes().split(|byte| *byte == b','));
+    let trailers = codings.any(|coding| coding.trim_ascii().eq_ignore_ascii_case(b"trailers"));
+    for name in gone {
+        headers.remove(name);
+    }
+    if trailers {
+        headers.insert(TE, HeaderValue::from_static("trailers"));
+    }
+}
+
+fn is_needed(name: &HeaderName) -> bool {
+    [HOST, CONTENT_LENGTH, CONTENT_TYPE, CONTENT_ENCODING].contains(name)
+}
+
+fn is_hop_by_hop(name: &HeaderName) -> bool {
+    *name == CONNECTION
+        || *name == TRANSFER_ENCODING
+        || *name == UPGRADE
+        || *name == TE
+        || matches!(
+            name.as_str(),
+            "keep-alive"
+                | "proxy-connection"
+                | "proxy-authenticate"
+                | "proxy-authorization"
+                | "http2-settings"
+        )
+}
+
+/// Fields by which an upstream might take a request for another method, or another path, than the one that was limited.
+fn is_override(name: &HeaderName) -> bool {
+    matches!(
+        name.as_str(),
+        "x-http-method-override" | "x-http-method" | "x-method-override" | "x-original-url" | "x-rewrite-url"
+    )
+}
+
+/// Fields that say where a request comes from.
+fn is_origin(name: &HeaderName) -> bool {
+    *name == FORWARDED || name.as_str().starts_with("x-forwarded-")
+}
+
+/// The field by which the policy's trusted proxies say it, if it is one of their own.
+const fn own_header(trusted: &TrustedProxies) -> Option<&HeaderName> {
+    match trusted {
+        TrustedProxies::None => None,
+        TrustedProxies::Networks { header, .. } | TrustedProxies::Hops { header, .. } => match header {
+            ForwardHeader::XForwardedFor | ForwardHeader::Forwarded => None,
+            ForwardHeader::Other(name) => Some(name),
+        },
+    }
+}

@@ -1,0 +1,99 @@
+//! The head of a response: parsed, and its meaning for what follows. Where a body ends is decided here, and read in `receiving`.
+
+use bytes::BytesMut;
+use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::response::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, Version};
+
+use super::receiving::Left;
+use crate::gateway::framing;
+use crate::gateway::upstream::UpstreamError;
+
+/// Bytes of a response's head: more are a bad gateway.
+pub(super) const HEAD_MAX: usize = 64 << 10;
+/// Fields of a response's head: more are a bad gateway.
+const FIELDS_MAX: usize = 128;
+
+/// A response's head, and what follows from it.
+pub(super) struct Read {
+    pub(super) parts: Parts,
+    pub(super) left: Left,
+    /// Whether the connection may be used again after it.
+    pub(super) keeps: bool,
+}
+
+/// Reads a head, if all of it is there. It is taken out of the buffer.
+///
+/// # Errors
+/// When it is not HTTP, or could be read in two ways.
+pub(super) fn read(buffer: &mut BytesMut, of_head: bool) -> Result<Option<Read>, UpstreamError> {
+    let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
+    let mut response = httparse::Response::new(&mut fields);
+    let length = match response.parse(buffer) {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) if buffer.len() > HEAD_MAX => {
+            return Err(UpstreamError::Ambiguous("its head is too long"));
+        }
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(error) => return Err(UpstreamError::Broken(error.to_string())),
+    };
+    let status = response.code.and_then(|code| StatusCode::from_u16(code).ok());
+    let status = status.ok_or(UpstreamError::Ambiguous("its status is none"))?;
+    let version = if response.version == Some(0) { Version::HTTP_10 } else { Version::HTTP_11 };
+    let start = buffer.as_ptr().addr();
+    // The places of names and values, so that they can be cut out of the buffer without a copy.
+    let places: smallvec::SmallVec<[_; 16]> = response
+        .headers
+        .iter()
+        .map(|field| {
+            let value = field.value.as_ptr().addr().saturating_sub(start);
+            (HeaderName::from_bytes(field.name.as_bytes()), value, value.saturating_add(field.value.len()))
+        })
+        .collect();
+    let head = buffer.split_to(length).freeze();
+    let mut parts = Response::new(()).into_parts().0;
+    parts.status = status;
+    parts.version = version;
+    parts.headers.reserve(places.len().saturating_add(8));
+    for (name, from, to) in places {
+        let unfit = |_| UpstreamError::Ambiguous("a field of it has bytes that none may have");
+        let name = name.map_err(|_| UpstreamError::Ambiguous("a field of it has no name"))?;
+        let value = HeaderValue::from_maybe_shared(head.slice(from..to)).map_err(unfit)?;
+        parts.headers.append(name, value);
+    }
+    let left = left(&mut parts, of_head)?;
+    let keeps = keeps(&parts.headers, version) && left != Left::UntilClose;
+    Ok(Some(Read { parts, left, keeps }))
+}
+
+/// Where the body ends (RFC 9112 6.3).
+fn left(parts: &mut Parts, of_head: bool) -> Result<Left, UpstreamError> {
+    framing::of_response(&mut parts.headers).map_err(UpstreamError::Ambiguous)?;
+    let status = parts.status;
+    if of_head
+        || status.is_informational()
+        || status == StatusCode::NO_CONTENT
+        || status == StatusCode::NOT_MODIFIED
+    {
+        return Ok(Left::Bytes(0));
+    }
+    if parts.headers.contains_key(TRANSFER_ENCODING) {
+        if parts.version == Version::HTTP_10 {
+            return Err(UpstreamError::Ambiguous("it is HTTP/1.0 and has a Transfer-Encoding"));
+        }
+        return Ok(Left::Chunks(super::chunks::Chunks::default()));
+    }
+    // That it is one number was checked.
+    let length =
+        parts.headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.trim().parse().ok());
+    Ok(length.map_or(Left::UntilClose, Left::Bytes))
+}
+
+fn keeps(headers: &HeaderMap, version: Version) -> bool {
+    let says = |word: &[u8]| {
+        let mut words =
+            headers.get_all(CONNECTION).iter().flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
+        words.any(|said| said.trim_ascii().eq_ignore_ascii_case(word))
+    };
+    if version == Version::HTTP_10 { says(b"keep-alive") } else { !says(b"close") }
+}

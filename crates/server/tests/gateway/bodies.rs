@@ -1,0 +1,168 @@
+//! Costs that are in a body or in a response: charged before the upstream sees it, forwarded whole, settled by the response.
+
+use crate::scripted::{Reply, Scripted, essence};
+use crate::support::{Rig, field, small, status};
+
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+const POLICY: &str = "
+openapi: 3.1.0
+info: { title: Test, version: '1' }
+paths:
+  /graphql:
+    post:
+      x-rate-limit:
+        { name: graph, algorithm: token_bucket, capacity: 100, refill_rate: 0.001, consumer_key: ip,
+          cost: { operations: graphql, max: 50, max_body: 1 KiB } }
+  /batch:
+    post:
+      x-rate-limit:
+        { name: batch, algorithm: token_bucket, capacity: 100, refill_rate: 0.001, consumer_key: ip,
+          cost: { operations: json_array, max: 50, max_body: 1 KiB } }
+  /reported:
+    get:
+      x-rate-limit:
+        { name: told, algorithm: token_bucket, capacity: 100, refill_rate: 0.001, consumer_key: ip,
+          cost: { reported: X-Cost, estimate: 10, max: 60 } }
+  /keyed:
+    get:
+      x-rate-limit:
+        { name: keyed, algorithm: token_bucket, capacity: 2, refill_rate: 0.001, consumer_key: 'header:X-Key' }
+";
+
+fn rig(upstream: &Scripted) -> Rig {
+    Rig::new(POLICY, upstream.address, |settings| settings.upstream.idle_max = 0)
+}
+
+fn post(rig: &Rig, path: &str, body: &str) -> String {
+    let length = body.len();
+    rig.send(format!(
+        "POST {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+    ))
+}
+
+fn remaining(got: &str) -> u64 {
+    let left = field(got, "x-ratelimit-remaining").and_then(|left| left.parse().ok());
+    left.unwrap_or_else(|| panic!("nothing is told: {got}"))
+}
+
+/// A GraphQL request of so many aliases.
+fn aliases(count: usize) -> String {
+    let fields: String = (0..count).map(|number| format!("a{number}:u ")).collect();
+    format!("{{\"query\":\"{{ {fields}}}\"}}")
+}
+
+#[test]
+fn operations_in_a_body_are_charged_and_the_body_goes_on_whole() {
+    let table = [
+        ("/graphql", aliases(1), 99),
+        ("/graphql", aliases(7), 92),
+        ("/graphql", "no JSON".to_owned(), 42),
+        ("/batch", "[1, 2, 3]".to_owned(), 97),
+        ("/batch", "{}".to_owned(), 96),
+        ("/batch", String::new(), 46),
+    ];
+    let upstream = Scripted::always(OK);
+    let rig = rig(&upstream);
+    for (path, body, left) in table {
+        let got = post(&rig, path, &body);
+        assert_eq!((status(&got), remaining(&got)), (200, left), "{path} {body}: {got}");
+        let seen = upstream.settled().pop().expect("it reaches the upstream");
+        let wanted = format!("POST {path} HTTP/1.1|content-length: {}|{body}", body.len());
+        assert_eq!(essence(&seen), wanted);
+    }
+}
+
+#[test]
+fn a_body_in_chunks_is_counted_and_goes_on_whole() {
+    let upstream = Scripted::always(OK);
+    let rig = rig(&upstream);
+    let got = rig.send(
+        "POST /batch HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n\
+         3\r\n[1,\r\n4\r\n2,3]\r\n0\r\n\r\n",
+    );
+    assert_eq!((status(&got), remaining(&got)), (200, 97), "{got}");
+    assert_eq!(essence(&upstream.settled().concat()), "POST /batch HTTP/1.1|content-length: 7|[1,2,3]");
+}
+
+#[test]
+fn too_many_operations_are_refused_before_the_upstream_sees_any() {
+    let upstream = Scripted::always(OK);
+    let rig = rig(&upstream);
+    assert_eq!(remaining(&post(&rig, "/graphql", &aliases(40))), 60);
+    assert_eq!(remaining(&post(&rig, "/graphql", &aliases(40))), 20);
+    let got = post(&rig, "/graphql", &aliases(40));
+    assert_eq!((status(&got), remaining(&got)), (429, 20), "a refusal costs nothing: {got}");
+    assert_eq!(upstream.settled().len(), 2);
+}
+
+#[test]
+fn a_body_that_is_too_long_to_be_counted_costs_the_most_and_streams_through() {
+    let upstream = Scripted::always(OK);
+    let rig = rig(&upstream);
+    let long = format!("[{}]", "1,".repeat(100_000));
+    let got = post(&rig, "/batch", &long);
+    assert_eq!((status(&got), remaining(&got)), (200, 50), "{got}");
+    let seen = upstream.settled().concat();
+    assert!(seen.ends_with(&format!("\r\n\r\n{long}")), "it is whole");
+    assert_eq!(field(&seen, "content-length"), Some(long.len().to_string().as_str()));
+}
+
+#[test]
+fn a_body_that_breaks_off_while_it_is_counted_costs_nothing_and_reaches_nobody() {
+    let upstream = Scripted::always(OK);
+    let rig = rig(&upstream);
+    let got =
+        rig.send("POST /batch HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n[1,\r\nzz\r\n");
+    assert_eq!(status(&got), 400, "{got}");
+    assert_eq!(remaining(&post(&rig, "/batch", "[1]")), 99);
+    assert_eq!(upstream.settled().len(), 1);
+}
+
+#[test]
+fn a_cost_that_the_response_tells_replaces_the_estimate() {
+    let told = |cost: &'static str| {
+        move |_: usize, request: &str| {
+            small(request).map(|_| {
+                let head = format!("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n{cost}\r\nok");
+                Reply { bytes: head.into(), close: false }
+            })
+        }
+    };
+    // What is left for the second request, after its estimate of 10.
+    let table = [
+        ("X-Cost: 1\r\n", 89),
+        ("X-Cost: 30\r\n", 60),
+        ("X-Cost: 1000\r\n", 30),
+        ("", 80),
+        ("X-Cost: -5\r\n", 80),
+        ("X-Cost: 1\r\nX-Cost: 1\r\n", 80),
+    ];
+    for (cost, left) in table {
+        let upstream = Scripted::new(told(cost));
+        let rig = rig(&upstream);
+        assert_eq!(remaining(&rig.get("/reported", "")), 90, "{cost}: the first sees the estimate");
+        assert_eq!(remaining(&rig.get("/reported", "")), left, "{cost}");
+    }
+}
+
+#[test]
+fn a_401_gives_back_what_was_charged_to_a_key_by_the_clients_word() {
+    let upstream = Scripted::new(|_, request| {
+        small(request).map(|fine| {
+            let stranger = request.contains("x-key: stolen");
+            let bytes = if stranger {
+                b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n".to_vec()
+            } else {
+                fine
+            };
+            Reply { bytes, close: false }
+        })
+    });
+    let rig = rig(&upstream);
+    for _ in 0..5 {
+        assert_eq!(status(&rig.get("/keyed", "X-Key: stolen\r\n")), 401);
+    }
+    let statuses: Vec<_> = (0..3).map(|_| status(&rig.get("/keyed", "X-Key: own\r\n"))).collect();
+    assert_eq!(statuses, [200, 200, 429]);
+}

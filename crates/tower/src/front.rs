@@ -1,0 +1,128 @@
+//! What stands in front of a service: a policy, or limits written in Rust. Both admit or answer; nothing is decided here.
+
+use std::cell::RefCell;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use http::request::Parts;
+use tollgate::{Limiter, Receipt};
+use tollgate_core::{Decision, Mode};
+
+use crate::asked::{Answer, Asked};
+use crate::fields::Fields;
+use crate::guard::Guard;
+use crate::head::{Head, Room};
+use crate::later::Settling;
+use crate::rules::Rules;
+use crate::{peer, problem};
+
+/// What stands in front of a service: made of a [`Guard`] or of [`Rules`].
+#[derive(Clone, Debug)]
+pub struct Front(Kind);
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Guard(Arc<Guard>),
+    Rules(Arc<Rules>),
+}
+
+impl From<Guard> for Front {
+    fn from(guard: Guard) -> Self {
+        Self(Kind::Guard(Arc::new(guard)))
+    }
+}
+
+impl From<Arc<Guard>> for Front {
+    fn from(guard: Arc<Guard>) -> Self {
+        Self(Kind::Guard(guard))
+    }
+}
+
+impl From<Rules> for Front {
+    fn from(rules: Rules) -> Self {
+        Self(Kind::Rules(Arc::new(rules)))
+    }
+}
+
+/// A request that may go on.
+#[derive(Debug, Default)]
+pub(crate) struct Admission {
+    /// What each limit said, in the order of the charges.
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) fields: Fields,
+    /// The path to go on with, if it is another one.
+    pub(crate) path: Option<String>,
+    pub(crate) receipt: Option<Receipt>,
+    pub(crate) settling: Settling,
+    pub(crate) degraded: bool,
+    pub(crate) tier: Option<String>,
+}
+
+/// What one limit said.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    /// Which limit: a guard's set of numbers, or a rule.
+    pub(crate) card: u32,
+    pub(crate) decision: Decision,
+    pub(crate) mode: Mode,
+}
+
+thread_local! {
+    /// One for each thread, so that clones of a service need none of their own.
+    static ROOM: RefCell<Room> = RefCell::default();
+}
+
+impl Front {
+    pub(crate) fn limiter(&self) -> &Limiter {
+        match &self.0 {
+            Kind::Guard(guard) => guard.gate().limiter(),
+            Kind::Rules(rules) => rules.limiter(),
+        }
+    }
+
+    /// The name of a limit.
+    pub(crate) fn name(&self, card: u32) -> &str {
+        match &self.0 {
+            Kind::Guard(guard) => guard.name(card),
+            Kind::Rules(rules) => rules.name(card),
+        }
+    }
+
+    /// Charges a request. Boxed, because most requests are admitted.
+    pub(crate) fn ask(&self, parts: &Parts, fixed: Option<IpAddr>) -> Result<Admission, Box<Answer>> {
+        let peer = fixed.or_else(|| peer::of(parts));
+        match &self.0 {
+            Kind::Rules(rules) => rules.ask(parts, peer),
+            Kind::Guard(guard) => {
+                let peer = peer.ok_or_else(|| Box::new(problem::internal(peer::UNKNOWN)))?;
+                ROOM.with(|room| match room.try_borrow_mut() {
+                    Ok(mut room) => admission(guard, parts, peer, &mut room),
+                    Err(_) => admission(guard, parts, peer, &mut Room::default()),
+                })
+            }
+        }
+    }
+}
+
+fn admission(guard: &Guard, parts: &Parts, peer: IpAddr, room: &mut Room) -> Result<Admission, Box<Answer>> {
+    let Parts { method, uri, headers, .. } = parts;
+    let head = Head { method, uri, headers, peer, body_operations: None };
+    let (asked, receipt) = guard.ask_for_receipt(&head, room, |_| true);
+    let pass = match asked {
+        Asked::Pass(pass) => pass,
+        Asked::Answered(answer) => return Err(Box::new(answer)),
+    };
+    let degraded = pass.degraded();
+    let charges = room.hits().charges().iter();
+    let answers = pass.verdict.iter().flat_map(|verdict| verdict.answers());
+    let entries = charges.zip(answers).map(|(charge, answer)| Entry {
+        card: charge.variant,
+        decision: answer.decision(),
+        mode: answer.mode(),
+    });
+    let entries = entries.collect();
+    let (receipt, settling) =
+        receipt.map_or((None, Settling::default()), |(receipt, settling)| (Some(receipt), settling));
+    let tier = room.hits().tier().map(Into::into);
+    Ok(Admission { entries, fields: pass.fields, path: pass.path, receipt, settling, degraded, tier })
+}

@@ -1,0 +1,253 @@
+//! Limits written in Rust, in force: a request in, an admission or an answer out. No documents, no routes.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use http::request::Parts;
+use tollgate::{HITS_MAX, Hit, Kind, Limiter, NamedLimit, Verdict};
+use tollgate_core::Mode;
+use tollgate_policy::address::{Client, Prefixes};
+use tollgate_policy::found::Found;
+use tollgate_policy::header;
+use tollgate_policy::key::{Kind as Part, push};
+use tollgate_policy::trusted::TrustedProxies;
+
+use crate::answers::Answers;
+use crate::asked::Answer;
+use crate::card::Card;
+use crate::fields::{Fields, Line};
+use crate::front::{Admission, Entry};
+use crate::later::{Settling, only};
+use crate::rule::{Cost, Rule, Whom};
+use crate::{peer, problem, refusal};
+
+/// A rule's name has at most so many characters; a longer one is an error.
+pub const NAME_CHARS_MAX: usize = 200;
+
+/// Limits written in Rust, in force on a limiter. A request meets all of them, and is charged for all or none.
+///
+/// ```
+/// use tollgate::{Limit, Limiter, Micros};
+/// use tollgate_tower::{By, Rule, Rules};
+/// let per_client = Rule::new("per client", Limit::token_bucket(5, 1, Micros::SECOND)?);
+/// let in_all = Rule::new("in all", Limit::sliding_window(1_000, Micros::MINUTE)?).by(By::everyone());
+/// let rules = Rules::new(Limiter::new()?, [per_client, in_all])?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Rules {
+    limiter: Limiter,
+    rules: Vec<Armed>,
+    answers: Answers,
+    proxies: TrustedProxies,
+    prefixes: Prefixes,
+}
+
+/// A rule that can be charged.
+#[derive(Debug)]
+struct Armed {
+    rule: Rule,
+    limit: NamedLimit,
+    card: Card,
+}
+
+/// What is wrong with rules.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum RulesError {
+    /// A name is empty, longer than [`NAME_CHARS_MAX`], or not printable ASCII.
+    Name {
+        /// The name, as it may be shown.
+        name: String,
+    },
+    /// Two rules have one name.
+    SameName {
+        /// The name.
+        name: String,
+    },
+    /// There are more rules than can be charged together: [`HITS_MAX`].
+    TooMany {
+        /// How many there are.
+        rules: usize,
+    },
+}
+
+impl fmt::Display for RulesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name { name } => write!(
+                f,
+                "`{name}` cannot be the name of a rule: it has to be printable ASCII, from 1 to {NAME_CHARS_MAX} characters"
+            ),
+            Self::SameName { name } => {
+                write!(
+                    f,
+                    "two rules are called `{name}`, and would share their budgets: give each its own name"
+                )
+            }
+            Self::TooMany { rules } => {
+                write!(f, "{rules} rules are more than can be charged together: give at most {HITS_MAX}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for RulesError {}
+
+impl Rules {
+    /// Puts rules in force.
+    ///
+    /// # Errors
+    /// When a name cannot be shown, stands twice, or there are too many.
+    pub fn new(limiter: Limiter, rules: impl IntoIterator<Item = Rule>) -> Result<Self, RulesError> {
+        let mut armed: Vec<Armed> = Vec::new();
+        for rule in rules {
+            let printable = rule.name.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+            if !printable || !(1..=NAME_CHARS_MAX).contains(&rule.name.len()) {
+                return Err(RulesError::Name { name: tollgate_policy::text::shown(&rule.name) });
+            }
+            if armed.iter().any(|other| other.rule.name == rule.name) {
+                return Err(RulesError::SameName { name: rule.name });
+            }
+            let limit = limiter.limit(&rule.name, rule.limit);
+            let card = Card::new(&rule.name, &rule.limit, rule.visibility, rule.says.as_deref());
+            armed.push(Armed { rule, limit, card });
+        }
+        if armed.len() > HITS_MAX {
+            return Err(RulesError::TooMany { rules: armed.len() });
+        }
+        let (answers, proxies) = (Answers::default(), TrustedProxies::None);
+        Ok(Self { limiter, rules: armed, answers, proxies, prefixes: Prefixes::default() })
+    }
+
+    /// What clients are told, in place of the defaults.
+    #[must_use]
+    pub fn answers(self, answers: Answers) -> Self {
+        Self { answers, ..self }
+    }
+
+    /// Whose word is taken for a client's address: nobody's, unless set.
+    #[must_use]
+    pub fn trusted_proxies(self, proxies: TrustedProxies) -> Self {
+        Self { proxies, ..self }
+    }
+
+    /// Which addresses are one client: an IPv4 address, and an IPv6 network of 64 bits, unless set.
+    #[must_use]
+    pub fn prefixes(self, prefixes: Prefixes) -> Self {
+        Self { prefixes, ..self }
+    }
+
+    pub(crate) const fn limiter(&self) -> &Limiter {
+        &self.limiter
+    }
+
+    pub(crate) fn name(&self, rule: u32) -> &str {
+        self.rules.get(rule as usize).map_or("", |armed| armed.card.name())
+    }
+
+    /// Charges a request.
+    pub(crate) fn ask(&self, parts: &Parts, peer: Option<IpAddr>) -> Result<Admission, Box<Answer>> {
+        let (mut keys, mut ends, mut settling) = (Vec::new(), Vec::new(), Settling::default());
+        for (place, armed) in self.rules.iter().enumerate() {
+            if self.key(&armed.rule, parts, peer, &mut keys)? {
+                settling.claimed |= only(place);
+            }
+            ends.push(keys.len());
+        }
+        let mut start = 0;
+        let mut hits: Vec<Hit<'_>> = Vec::with_capacity(self.rules.len());
+        for (armed, end) in self.rules.iter().zip(&ends) {
+            let cost = match &armed.rule.cost {
+                Cost::Fixed(cost) => *cost,
+                Cost::Told(cost) => cost(parts),
+            };
+            let hit = armed.limit.hit(keys.get(start..*end).unwrap_or(&[])).cost(cost);
+            hits.push(if armed.rule.mode == Mode::Shadow { hit.shadow() } else { hit });
+            start = *end;
+        }
+        if hits.is_empty() {
+            return Ok(Admission::default());
+        }
+        let charged = self.limiter.charge_for_receipt(&hits);
+        let (verdict, receipt) = charged.map_err(|error| Box::new(problem::internal(&error.to_string())))?;
+        let now = self.limiter.now();
+        let lines = || self.lines(&verdict, &keys, &ends);
+        if let Kind::Unavailable(_) = verdict.kind() {
+            return Err(Box::new(Answer { verdict: Some(verdict), ..refusal::unavailable() }));
+        }
+        if let Some(answer) = refusal::refused(lines(), &self.answers, now) {
+            let refused_by = verdict.refused_by().and_then(|place| u32::try_from(place).ok());
+            return Err(Box::new(Answer { refused_by, verdict: Some(verdict), ..answer }));
+        }
+        let fields = Fields::of(lines(), &self.answers, now);
+        let entries = (0..).zip(verdict.answers());
+        let entries =
+            entries.map(|(card, answer)| Entry { card, decision: answer.decision(), mode: answer.mode() });
+        let degraded = verdict.shared();
+        Ok(Admission {
+            entries: entries.collect(),
+            fields,
+            path: None,
+            receipt,
+            settling,
+            degraded,
+            tier: None,
+        })
+    }
+
+    fn lines<'a>(
+        &'a self,
+        verdict: &'a Verdict,
+        keys: &'a [u8],
+        ends: &'a [usize],
+    ) -> impl Iterator<Item = Line<'a>> + Clone {
+        let starts = std::iter::once(&0).chain(ends);
+        let spans = starts.zip(ends).map(|(start, end)| keys.get(*start..*end).unwrap_or(&[]));
+        self.rules.iter().zip(verdict.answers()).zip(spans).map(|((armed, answer), key)| Line {
+            card: &armed.card,
+            decision: answer.decision(),
+            mode: answer.mode(),
+            key,
+        })
+    }
+
+    /// Writes whose budget it is. Whether that is by the client's word alone.
+    fn key(
+        &self,
+        rule: &Rule,
+        parts: &Parts,
+        peer: Option<IpAddr>,
+        keys: &mut Vec<u8>,
+    ) -> Result<bool, Box<Answer>> {
+        match &rule.by.0 {
+            Whom::Everyone => {
+                push(keys, Part::Everyone, b"");
+                return Ok(false);
+            }
+            Whom::Told(key) => {
+                if let Some(key) = key(parts).filter(|key| !key.is_empty()) {
+                    push(keys, Part::Consumer, &key);
+                    return Ok(false);
+                }
+            }
+            Whom::Header(name) => match header::find(&parts.headers, name) {
+                Found::One(value) => {
+                    push(keys, Part::Header(name.as_str()), value);
+                    return Ok(true);
+                }
+                Found::Missing | Found::Empty => {}
+                Found::Repeated | Found::Malformed => {
+                    let why = format!(
+                        "the header {name}, which says who is asking, is there twice or too long: send it once"
+                    );
+                    return Err(Box::new(problem::bad_request(&why)));
+                }
+            },
+            Whom::Address => {}
+        }
+        let peer = peer.ok_or_else(|| Box::new(problem::internal(peer::UNKNOWN)))?;
+        let address = self.proxies.client(peer, &parts.headers).address;
+        push(keys, Part::Address, &Client::of(address, &self.prefixes).key_bytes());
+        Ok(false)
+    }
+}

@@ -1,0 +1,79 @@
+//! A service with limits in front of it: one request in, admitted or answered. It decides nothing itself.
+
+use std::net::IpAddr;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::uri::PathAndQuery;
+use http::{Request, Response, Uri};
+use tower_service::Service;
+
+use crate::admitted::Admitted;
+use crate::asked::Answer;
+use crate::body::ResponseBody;
+use crate::front::Front;
+use crate::future::ResponseFuture;
+
+/// A service with limits in front of it, made by [`TollgateLayer`](crate::TollgateLayer).
+#[derive(Clone, Debug)]
+pub struct Tollgate<S> {
+    inner: S,
+    front: Front,
+    peer: Option<IpAddr>,
+}
+
+impl<S> Tollgate<S> {
+    pub(crate) const fn new(inner: S, front: Front, peer: Option<IpAddr>) -> Self {
+        Self { inner, front, peer }
+    }
+}
+
+impl<S, B, R> Service<Request<B>> for Tollgate<S>
+where
+    S: Service<Request<B>, Response = Response<R>>,
+    R: http_body::Body,
+    R::Data: From<Bytes>,
+{
+    type Response = Response<ResponseBody<R>>;
+    type Error = S::Error;
+    type Future = ResponseFuture<S::Future>;
+
+    /// Reserves nothing of a limit: a request is charged when it is there, and has then spent what it cost, whether it is
+    /// answered, cancelled or upgraded.
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let (mut parts, body) = request.into_parts();
+        let admission = match self.front.ask(&parts, self.peer) {
+            Ok(admission) => admission,
+            Err(answer) => return ResponseFuture::answered(answer),
+        };
+        let (admitted, fields, path) = Admitted::new(&self.front, admission);
+        if let Some(path) = path {
+            match with_path(&parts.uri, &path) {
+                Some(uri) => parts.uri = uri,
+                None => return ResponseFuture::answered(Box::new(no_path())),
+            }
+        }
+        parts.extensions.insert(admitted.clone());
+        ResponseFuture::admitted(self.inner.call(Request::from_parts(parts, body)), admitted, fields)
+    }
+}
+
+/// The same target with another path. What was matched is what goes on.
+fn with_path(uri: &Uri, path: &str) -> Option<Uri> {
+    let target = match uri.query() {
+        Some(query) => format!("{path}?{query}"),
+        None => path.to_owned(),
+    };
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(PathAndQuery::try_from(target).ok()?);
+    Uri::from_parts(parts).ok()
+}
+
+/// A normalised path is always a path; but what was matched must never be another one than what goes on.
+fn no_path() -> Answer {
+    crate::problem::bad_request("the path cannot be forwarded as it was matched")
+}

@@ -1,0 +1,12 @@
+//! Answers end to end: requests through the layer to a service behind it, on a clock that is moved by hand. No sockets.
+
+mod bodies;
+mod fields;
+mod injection;
+mod layer;
+mod promises;
+mod refusals;
+mod responses;
+mod rules;
+mod support;
+mod upstream;

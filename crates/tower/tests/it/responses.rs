@@ -1,0 +1,122 @@
+//! What a response does to charges: a 401 gives back what was claimed, a reported cost settles an estimate.
+
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use http_body_util::Full;
+use tollgate_tower::{Answers, Asked, Head, Room, TollgateLayer};
+
+use crate::support::{PEER, guard, limiter, policy, request, send, send_to};
+
+fn respond(layer: &TollgateLayer, headers: &[(&str, &str)], status: u16, reported: &[&str]) {
+    let _ = send_to(layer, request("GET", "/a", headers), |_| {
+        let mut response = Response::builder().status(status);
+        for value in reported {
+            response = response.header("x-spent", *value);
+        }
+        response.body(Full::<Bytes>::default()).expect("it is a response")
+    });
+}
+
+/// What each limit has left, as a request that costs nothing more would see it: one is asked for, and added again.
+fn left(layer: &TollgateLayer, headers: &[(&str, &str)]) -> Vec<i64> {
+    let told = send(layer, request("GET", "/a", headers));
+    assert_eq!(told.status, 200);
+    told.list("ratelimit").into_iter().map(|(_, numbers)| numbers[0].1 + 1).collect()
+}
+
+const CLAIMED: &str = "
+tollgate: 1
+routes:
+  - path: /a
+    rate_limit:
+      - { name: key, algorithm: token_bucket, capacity: 100, refill_rate: 1 per day, consumer_key: 'header:X-Key' }
+      - { name: all, algorithm: token_bucket, capacity: 100, refill_rate: 1 per day, consumer_key: everyone }
+";
+
+#[test]
+fn a_401_gives_back_what_was_charged_to_somebody_by_their_own_word() {
+    for (status, headers, wanted) in [
+        (401, &[("x-key", "ada")][..], [100, 95]),
+        (403, &[("x-key", "ada")], [95, 95]),
+        (200, &[("x-key", "ada")], [95, 95]),
+        (500, &[("x-key", "ada")], [95, 95]),
+        // An address is nobody's word.
+        (401, &[], [95, 95]),
+    ] {
+        let (limiter, _) = limiter();
+        let layer = policy(&limiter, CLAIMED);
+        for _ in 0..5 {
+            respond(&layer, headers, status, &[]);
+        }
+        assert_eq!(left(&layer, headers), wanted, "{status}");
+    }
+}
+
+const REPORTED: &str = "
+tollgate: 1
+routes:
+  - path: /a
+    rate_limit:
+      - { name: spent, algorithm: token_bucket, capacity: 100, refill_rate: 1 per day, consumer_key: everyone,
+          cost: { reported: X-Spent, estimate: 10, max: 40 } }
+      - { name: all, algorithm: token_bucket, capacity: 100, refill_rate: 1 per day, consumer_key: everyone }
+";
+
+#[test]
+fn a_reported_cost_settles_the_estimate_of_its_limit_alone() {
+    for (reported, wanted) in [
+        (&["3"][..], 97),
+        (&["10"], 90),
+        (&["25"], 75),
+        (&["0"], 100),
+        // At most what the policy says.
+        (&["41"], 60),
+        (&["18446744073709551615"], 60),
+        // What is missing or odd leaves the estimate.
+        (&[], 90),
+        (&["3", "3"], 90),
+        (&["3.0"], 90),
+        (&["+3"], 90),
+        (&["03"], 90),
+        (&["-3"], 90),
+        (&["3, 4"], 90),
+        (&[""], 90),
+        (&["18446744073709551616"], 90),
+    ] {
+        let (limiter, _) = limiter();
+        let layer = policy(&limiter, REPORTED);
+        respond(&layer, &[], 200, reported);
+        let told = send(&layer, request("GET", "/a", &[]));
+        let left: Vec<_> = told.list("ratelimit").into_iter().map(|(_, numbers)| numbers[0].1).collect();
+        assert_eq!(left, [wanted - 10, 98], "{reported:?}");
+    }
+}
+
+/// The same, as a gateway does it: with a head and no service.
+#[test]
+fn a_pass_says_whether_the_response_matters() {
+    let (limiter, _) = limiter();
+    let (claimed, uri) = (guard(&limiter, CLAIMED, Answers::default()), "/a".parse().expect("a target"));
+    let mut room = Room::default();
+    for (key, matters) in [(Some("ada"), true), (None, false)] {
+        let mut headers = http::HeaderMap::new();
+        headers.extend(
+            key.map(|key| (http::HeaderName::from_static("x-key"), http::HeaderValue::from_static(key))),
+        );
+        let head = Head {
+            method: &http::Method::GET,
+            uri: &uri,
+            headers: &headers,
+            peer: PEER,
+            body_operations: None,
+        };
+        let Asked::Pass(pass) = claimed.ask(&head, &mut room) else { panic!("it passes") };
+        assert_eq!(pass.later.is_some(), matters, "{key:?}");
+        assert_eq!((pass.path.clone(), room.hits().charges().len()), (None, 2));
+        if let Some(later) = pass.later {
+            later.responded(StatusCode::UNAUTHORIZED, &mut http::HeaderMap::new());
+        }
+    }
+    let layer = TollgateLayer::new(claimed).peer(PEER);
+    assert_eq!(left(&layer, &[("x-key", "ada")]), [100, 98]);
+}
