@@ -172,11 +172,13 @@ pub(crate) struct ResponseBody {
     running: Running,
     /// Whether the upstream is being waited for.
     waiting: bool,
+    /// Why it broke off. It is told at the next poll: what came before is sent first, and an error would drop it.
+    failed: Option<BodyError>,
 }
 
 impl ResponseBody {
     pub(crate) const fn new(source: Source, running: Running) -> Self {
-        Self { source, running, waiting: false }
+        Self { source, running, waiting: false, failed: None }
     }
 }
 
@@ -190,6 +192,9 @@ impl Body for ResponseBody {
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let this = &mut *self;
         this.running.taken();
+        if let Some(error) = this.failed.take() {
+            return Poll::Ready(Some(Err(error)));
+        }
         let polled = match &mut this.source {
             Source::Whole(bytes) if bytes.is_empty() => return Poll::Ready(None),
             Source::Whole(bytes) => return Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
@@ -206,7 +211,9 @@ impl Body for ResponseBody {
             }
             Poll::Ready(Some(Err(error))) => {
                 this.running.broken();
-                Poll::Ready(Some(Err(BodyError::Upstream(error))))
+                this.failed = Some(BodyError::Upstream(error));
+                cx.waker().wake_by_ref();
+                Poll::Pending
             }
             Poll::Ready(None) => Poll::Ready(None),
             Poll::Pending => {

@@ -141,6 +141,11 @@ fn heads_that_announce_another_are_passed_over() {
         assert!(got.ends_with("\r\n\r\nok"), "{got}");
     }
     assert_eq!(upstream.seen().len(), 1, "the connection is fine");
+    // Whoever announces for ever does not answer.
+    let endless = "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(100);
+    let upstream = Scripted::new(move |_, _| Some(Reply { bytes: endless.clone().into(), close: false }));
+    let rig = Rig::new(POLICY, upstream.address, |_| {});
+    assert_eq!(statuses(&rig.get("/free", "")), [502]);
 }
 
 #[test]

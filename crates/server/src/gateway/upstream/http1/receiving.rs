@@ -19,7 +19,7 @@ const READ_USUAL: usize = 8 << 10;
 /// What is read at once of a long body. A connection that rests keeps no more than the usual.
 const READ_LONG: usize = 64 << 10;
 /// So many interim responses may come before the response; more are a bad gateway.
-const INTERIM_MAX: u8 = 16;
+const INTERIM_MAX: u8 = 64;
 
 /// What is left of a body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
