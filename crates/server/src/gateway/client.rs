@@ -131,11 +131,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         let client = &*self.client;
         self.watch.end();
-        let last = if client.http2 {
-            client.active.fetch_sub(1, Ordering::Relaxed) == 1
-        } else {
-            true
-        };
+        let last = if client.http2 { client.active.fetch_sub(1, Ordering::Relaxed) == 1 } else { true };
         if last {
             client.watch.wait_for(Due::Idle);
         }

@@ -40,30 +40,51 @@ pub(crate) async fn serve(tcp: TcpStream, peer: SocketAddr, worker: Arc<Worker>,
     let _ = tcp.set_nodelay(true);
     let watch = worker.watches.watch();
     watch.wait_for(Due::Header);
-    let mut beginning = pin!(begin(tcp, &worker, &watch));
+    // In a box, and so is HTTP/2: a connection has no room for what it is not doing, for it is idle most of the time.
+    let Some(begun) = Box::pin(first(tcp, &worker, &watch, &mut stop)).await else { return };
+    let (stream, secure, speaks_http2) = begun;
+    let mut client = Client::new(Arc::clone(&worker), peer.ip(), secure, watch);
+    client.http2 = speaks_http2;
+    let client = Arc::new(client);
+    drop(worker);
+    if speaks_http2 {
+        Box::pin(speak_http2(stream, client, stop)).await;
+    } else {
+        speak_http1(stream, client, stop).await;
+    }
+}
+
+async fn speak_http1(stream: Stream, client: Arc<Client>, stop: Receiver<bool>) {
+    let service = Exchanges(Arc::clone(&client));
+    let connection = client.worker.http1.serve_connection(TokioIo::new(stream), service);
+    run(pin!(connection), http1::Connection::graceful_shutdown, &client, stop).await;
+}
+
+async fn speak_http2(stream: Stream, client: Arc<Client>, stop: Receiver<bool>) {
+    client.watch.wait_for(Due::Idle);
+    let service = Exchanges(Arc::clone(&client));
+    let connection = client.worker.http2.serve_connection(TokioIo::new(stream), service);
+    run(pin!(connection), http2::Connection::graceful_shutdown, &client, stop).await;
+}
+
+/// The beginning of a connection, if it has one in time.
+async fn first(
+    tcp: TcpStream,
+    worker: &Worker,
+    watch: &Arc<Watch>,
+    stop: &mut Receiver<bool>,
+) -> Option<(Stream, bool, bool)> {
+    let mut beginning = pin!(begin(tcp, worker, watch));
     let mut begun = pin!(poll_fn(|cx| match beginning.as_mut().poll(cx) {
         Poll::Ready(begun) => Poll::Ready(begun.ok()),
         Poll::Pending => watch.poll_late(cx).map(|_| None),
     }));
-    let begun = tokio::select! {
+    tokio::select! {
         begun = &mut begun => begun,
         // Who has just come may have sent a request that has not been read yet, and who has not goes.
-        () = stopping(&mut stop) => {
+        () = stopping(stop) => {
             tokio::time::timeout(worker.watches.ticks.length(), begun).await.ok().flatten()
         }
-    };
-    let Some((stream, secure, speaks_http2)) = begun else { return };
-    let mut client = Client::new(Arc::clone(&worker), peer.ip(), secure, Arc::clone(&watch));
-    client.http2 = speaks_http2;
-    let client = Arc::new(client);
-    let service = Exchanges(Arc::clone(&client));
-    if speaks_http2 {
-        watch.wait_for(Due::Idle);
-        let connection = worker.http2.serve_connection(TokioIo::new(stream), service);
-        run(pin!(connection), http2::Connection::graceful_shutdown, &client, stop).await;
-    } else {
-        let connection = worker.http1.serve_connection(TokioIo::new(stream), service);
-        run(pin!(connection), http1::Connection::graceful_shutdown, &client, stop).await;
     }
 }
 

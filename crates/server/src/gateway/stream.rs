@@ -57,6 +57,14 @@ impl Stream {
         {
             return Ok(protocol == b"h2");
         }
+        // What is only looked at is read whole later. Read in two pieces, a head would have twice the room for all its life.
+        if let Wire::Plain(plain) = &self.wire {
+            let looked = plain.peek(&mut self.ahead).await?;
+            let seen = self.ahead.get(..looked).unwrap_or_default();
+            if looked > 0 && !PREFACE.starts_with(seen) {
+                return Ok(false);
+            }
+        }
         loop {
             let seen = self.ahead.get(..self.to).unwrap_or_default();
             if !PREFACE.starts_with(seen) {

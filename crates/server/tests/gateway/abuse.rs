@@ -47,7 +47,10 @@ fn a_client_that_sends_its_head_byte_by_byte_is_closed() {
         loop {
             assert!(sent < 2_000, "it is never closed");
             // It waits for the close between two bytes.
-            match stream.write_all(&[*bytes.next().expect("there is no end")]).and_then(|()| stream.read(&mut [0])) {
+            match stream
+                .write_all(&[*bytes.next().expect("there is no end")])
+                .and_then(|()| stream.read(&mut [0]))
+            {
                 Ok(1..) => panic!("it is answered"),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => sent += 1,
                 Ok(0) | Err(_) => break,
@@ -143,7 +146,8 @@ fn an_upstream_that_takes_no_connection_is_a_504() {
         let full = socket.listen(1).expect("it is bound");
         let address = full.local_addr().expect("it is bound");
         let mut waiting = Vec::new();
-        while let Ok(Ok(stream)) = tokio::time::timeout(SHORT, tokio::net::TcpStream::connect(address)).await {
+        while let Ok(Ok(stream)) = tokio::time::timeout(SHORT, tokio::net::TcpStream::connect(address)).await
+        {
             waiting.push(stream);
             assert!(waiting.len() < 100, "the queue has an end");
         }

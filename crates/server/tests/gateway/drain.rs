@@ -12,9 +12,7 @@ use http_body_util::BodyExt;
 use rustix::process::Signal;
 use tokio::sync::mpsc::Sender;
 
-use crate::peers::{
-    Handler, Service, block_on, client_http1, client_http2, data, nothing, pieces, request,
-};
+use crate::peers::{Handler, Service, block_on, client_http1, client_http2, data, nothing, pieces, request};
 use crate::process::{Process, read_one};
 use crate::support::{POLICY, Recorder, read_to_end, small, status};
 
@@ -41,7 +39,8 @@ fn requests_in_flight_are_answered_whole() {
         let mut one = client_http1(process.address).await;
         let first = one.send_request(request(Method::GET, "/free", nothing())).await.expect("it is answered");
         let mut two = client_http2(process.address).await;
-        let second = two.send_request(request(Method::GET, "/free", nothing())).await.expect("it is answered");
+        let second =
+            two.send_request(request(Method::GET, "/free", nothing())).await.expect("it is answered");
         let mut idle = process.connect();
         idle.write_all(b"GET /free HTTP/1.1\r\nHost: a\r\n\r\n").expect("it takes bytes");
         assert_eq!(status(&read_one(&mut idle)), 200);

@@ -9,8 +9,8 @@ use tokio::task::JoinSet;
 use tollgate_server::settings::Protocol;
 
 use crate::peers::{
-    Service, Told, block_on, client_http1, client_http2, data, echo, nothing, pieces, read, request, trailers,
-    whole,
+    Service, Told, block_on, client_http1, client_http2, data, echo, nothing, pieces, read, request,
+    trailers, whole,
 };
 use crate::support::{POLICY, Rig, field, status};
 
@@ -161,7 +161,8 @@ fn a_lost_connection_is_made_anew() {
 fn a_response_that_breaks_off_is_not_taken_for_a_whole_one() {
     let (sender, body) = pieces();
     let body = std::sync::Mutex::new(Some(body));
-    let handler = move |_| http::Response::new(body.lock().expect("nobody panics").take().unwrap_or_else(nothing));
+    let handler =
+        move |_| http::Response::new(body.lock().expect("nobody panics").take().unwrap_or_else(nothing));
     let upstream = Service::new(Arc::new(handler), None);
     let rig = through(&upstream, Protocol::Http2);
     block_on(async {

@@ -220,7 +220,9 @@ impl Certificate {
     /// A client's settings that trust it, and speak these protocols.
     pub(crate) fn trusted(&self, protocols: &[&str]) -> ClientConfig {
         let mut roots = RootCertStore::empty();
-        roots.add(CertificateDer::from_pem_file(&self.certificate).expect("it was written")).expect("it is one");
+        roots
+            .add(CertificateDer::from_pem_file(&self.certificate).expect("it was written"))
+            .expect("it is one");
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
         let mut config =

@@ -191,8 +191,7 @@ fn the_upstream_learns_that_a_client_has_gone() {
         let upstream = Service::new(answering(body), None);
         let rig = Rig::new(POLICY, upstream.address, |settings| settings.upstream.protocol = protocol);
         block_on(async {
-            let (client, response) =
-                send(&rig, speaks_http2, request(Method::GET, "/free", nothing())).await;
+            let (client, response) = send(&rig, speaks_http2, request(Method::GET, "/free", nothing())).await;
             let mut body = response.expect("it is answered").into_body();
             sender.send(data("begun")).await.expect("it is wanted");
             assert!(body.frame().await.is_some());

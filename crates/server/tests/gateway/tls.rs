@@ -8,7 +8,9 @@ use http::{Method, StatusCode, Version};
 use tollgate_server::serve::{NotStarted, start};
 use tollgate_server::settings::{Settings, Tls, Upstream};
 
-use crate::peers::{Certificate, Service, block_on, echo, nothing, read, request, speak_http1, speak_http2, whole};
+use crate::peers::{
+    Certificate, Service, block_on, echo, nothing, read, request, speak_http1, speak_http2, whole,
+};
 use crate::support::{POLICY, Recorder, Rig, read_to_end, small, status};
 
 fn with(certificate: &Certificate, settings: &mut Settings) {
@@ -31,11 +33,9 @@ fn a_client_and_the_gateway_agree_on_http2_or_http1() {
     let upstream = Service::new(echo(), None);
     let rig = Rig::new(POLICY, upstream.address, |settings| with(&certificate, settings));
     block_on(async {
-        for (offered, agreed) in [
-            (&["h2", "http/1.1"][..], Some("h2")),
-            (&["http/1.1"], Some("http/1.1")),
-            (&[], None),
-        ] {
+        for (offered, agreed) in
+            [(&["h2", "http/1.1"][..], Some("h2")), (&["http/1.1"], Some("http/1.1")), (&[], None)]
+        {
             let tls = certificate.connect(rig.address, offered).await.expect("they agree");
             let alpn = tls.get_ref().1.alpn_protocol().map(|name| String::from_utf8_lossy(name).into_owned());
             assert_eq!(alpn.as_deref(), agreed);
