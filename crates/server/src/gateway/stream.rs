@@ -113,9 +113,8 @@ impl AsyncRead for Stream {
                 Wire::Plain(plain) => Pin::new(plain).poll_read(cx, buf),
                 Wire::Tls(tls) => Pin::new(tls).poll_read(cx, buf),
             };
-            match read {
-                Poll::Ready(Ok(())) => {}
-                other => return other,
+            if !matches!(read, Poll::Ready(Ok(()))) {
+                return read;
             }
         }
         // The first byte of a request: its head has to follow.
