@@ -139,7 +139,8 @@ pub struct Bounds {
 pub struct Forwarding {
     /// Whether the upstream gets the client's `Host`, or its own name.
     pub keep_host: bool,
-    /// Whether `X-HTTP-Method-Override` and its likes are passed on. The limits were those of the method itself.
+    /// Whether `X-HTTP-Method-Override` and its likes, and `X-Original-URL` and `X-Rewrite-URL`, are passed on. The limits were
+    /// those of the method and the path themselves.
     pub method_override: bool,
     /// What the gateway calls itself in `Via`.
     pub via: String,

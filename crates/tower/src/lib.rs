@@ -1,4 +1,22 @@
 //! Limits in front of any HTTP service: request in, verdict, answer out. No state of its own, no sockets.
+//!
+//! Five lines put limits into an axum service:
+//!
+//! ```
+//! use axum::{Router, routing::get};
+//! use tollgate::{Limit, Limiter, Micros};
+//! use tollgate_tower::{Rule, Rules, TollgateLayer};
+//!
+//! let per_client = Rule::new("per client", Limit::token_bucket(5, 1, Micros::from_secs(10))?);
+//! let limits = TollgateLayer::new(Rules::new(Limiter::new()?, [per_client])?);
+//! let app: Router = Router::new().route("/", get(|| async { "hello" })).layer(limits);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! or those of an OpenAPI document, with a [`Guard`] in place of [`Rules`]. Serve the router with
+//! `into_make_service_with_connect_info::<SocketAddr>()`, so that the layer knows who is asking. A handler that takes
+//! [`Admitted`] learns how its caller stands, and may settle the cost or give it back when the work is done. Whoever is refused
+//! gets a 429 with an exact `Retry-After`, the `RateLimit` fields of the current draft, and a problem body.
 
 mod admitted;
 mod answers;

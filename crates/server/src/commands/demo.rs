@@ -17,8 +17,8 @@ const DOCUMENT: &str = include_str!("demo/openapi.yaml");
 /// How long a request of the demonstration may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Fields that are shown; the others are those of any response.
-const SHOWN: [&str; 4] = ["ratelimit-policy", "ratelimit", "retry-after", "content-type"];
-/// One request, and one that is refused after it.
+const SHOWN: [&str; 3] = ["ratelimit-policy", "ratelimit", "retry-after"];
+/// As many as the limit lets through at once, and one more.
 const REQUESTS: usize = 4;
 
 /// Shows it, and goes on serving until it is stopped, or until there is no more input and nobody at a terminal.
@@ -80,39 +80,43 @@ fn free(wanted: SocketAddr) -> io::Result<SocketAddr> {
 
 fn show(running: &Running, out: &mut dyn Write) -> io::Result<()> {
     let address = running.addresses().first().copied().ok_or(ErrorKind::AddrNotAvailable)?;
-    writeln!(out, "This OpenAPI document says what its API can take:\n")?;
-    for line in DOCUMENT.lines() {
-        writeln!(out, "    {line}")?;
-    }
-    writeln!(
-        out,
-        "\nA gateway in front of the API reads it, and listens on http://{address}. Four requests, at once:\n"
-    )?;
+    let live = running.live().load();
+    let limits = live.guard.gate().policy().limits();
+    let numbers = limits.first().map(|limit| limit.numbers.to_string()).unwrap_or_default();
+    writeln!(out, "An OpenAPI document says of GET /hello: {numbers}, for each API key.")?;
+    writeln!(out, "A gateway in front of that API listens on http://{address}. Four requests, at once:\n")?;
     let curl = format!("curl -i http://{address}/hello -H 'X-API-Key: ada'");
+    writeln!(out, "    $ {curl}")?;
     for number in 1..=REQUESTS {
         let response = ask(address)?;
-        writeln!(out, "    $ {curl}")?;
         let (head, body) = response.split_once("\r\n\r\n").unwrap_or((&response, ""));
-        let mut lines = head.lines();
-        writeln!(out, "    {}", lines.next().unwrap_or_default())?;
-        for line in lines.filter(|line| is_shown(line)) {
-            writeln!(out, "    {line}")?;
-        }
-        // What the small API says is the same each time.
+        // The first and the last are shown whole; those between say only what is left.
         if number == 1 || number == REQUESTS {
-            writeln!(out, "\n    {}", body.trim_end())?;
+            whole(head, body, out)?;
+        } else {
+            let left = head.lines().find(|line| line.starts_with("ratelimit:")).unwrap_or_default();
+            writeln!(out, "    {}    {left}", head.lines().next().unwrap_or_default())?;
         }
-        writeln!(out)?;
+        if number == 1 || number == REQUESTS - 1 {
+            writeln!(out)?;
+        }
     }
-    writeln!(
-        out,
-        "Now you, in another terminal (`bob` has a budget of his own, and /status has no limit):\n"
-    )?;
+    writeln!(out, "\nNow you, in another terminal: `bob` has a budget of his own, and /status has no limit.\n")?;
     writeln!(out, "    {curl}")?;
     writeln!(out, "    curl -i http://{address}/hello -H 'X-API-Key: bob'")?;
     writeln!(out, "    curl -i http://{address}/status\n")?;
     writeln!(out, "Ctrl-C stops it.")?;
     out.flush()
+}
+
+/// A response as `curl -i` has it, but for the fields that any response has.
+fn whole(head: &str, body: &str, out: &mut dyn Write) -> io::Result<()> {
+    let mut lines = head.lines();
+    writeln!(out, "    {}", lines.next().unwrap_or_default())?;
+    for line in lines.filter(|line| is_shown(line)) {
+        writeln!(out, "    {line}")?;
+    }
+    writeln!(out, "\n    {}", body.trim_end())
 }
 
 fn is_shown(line: &str) -> bool {

@@ -16,7 +16,7 @@ use tokio::sync::watch::Receiver;
 
 use super::body::ResponseBody;
 use super::client::Client;
-use super::exchange::exchange;
+use super::exchange::{Exchange, exchange};
 use super::stream::{Stream, Wire};
 use super::streams::Streams;
 use super::watch::{Due, Watch};
@@ -179,10 +179,9 @@ struct Exchanges(Arc<Client>);
 impl Service<Request<Incoming>> for Exchanges {
     type Response = Response<ResponseBody>;
     type Error = std::convert::Infallible;
-    /// In a box, so that a connection without a request has no room for one.
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
+    type Future = Exchange;
 
-    fn call(&self, request: Request<Incoming>) -> Self::Future {
-        Box::pin(exchange(Arc::clone(&self.0), request))
+    fn call(&self, request: Request<Incoming>) -> Exchange {
+        exchange(&self.0, request)
     }
 }

@@ -3,16 +3,17 @@
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Poll;
+use std::task::{Context, Poll};
 
+use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_TYPE, HOST, TRANSFER_ENCODING, UPGRADE};
 use http::uri::Scheme;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version, request};
 use hyper::body::Incoming;
-use tollgate_tower::{Answer, Asked, Head, Pass, Room, problem};
+use tollgate_tower::{Asked, BodyWanted, Head, Pass, Room, problem};
 
 use super::account::Noted;
 use super::body::{RequestBody, ResponseBody, Source};
@@ -30,95 +31,168 @@ thread_local! {
     static ROOM: RefCell<Room> = RefCell::new(Room::default());
 }
 
-/// A request as it came, but for what does not go on.
+/// A request that was asked about, or is about to be.
 struct Came {
     parts: request::Parts,
-    body: Incoming,
     /// Its name.
     id: HeaderValue,
+    /// What its line will say.
+    noted: Option<Noted>,
+    live: Arc<InForce>,
+    running: Running,
+    /// Whether it would rather speak WebSocket.
+    upgrade: bool,
+}
+
+/// What is read of a request beside its head.
+struct Rest {
+    /// Read already.
+    held: Option<Bytes>,
+    body: Option<Incoming>,
+}
+
+/// A request that is being answered. Most refusals are ready at once, and nothing is allocated for waiting.
+#[derive(Debug)]
+pub(crate) enum Exchange {
+    /// It is answered.
+    Ready(Option<Response<ResponseBody>>),
+    /// The upstream, or the rest of its body, is waited for.
+    Waiting(Waiting),
+}
+
+/// In a box, so that a connection without a request has no room for one.
+pub(crate) struct Waiting(Pin<Box<dyn Future<Output = Response<ResponseBody>> + Send>>);
+
+impl Future for Exchange {
+    type Output = Result<Response<ResponseBody>, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.get_mut() {
+            Self::Ready(response) => match response.take() {
+                Some(response) => Poll::Ready(Ok(response)),
+                None => Poll::Pending,
+            },
+            Self::Waiting(waiting) => waiting.0.as_mut().poll(cx).map(Ok),
+        }
+    }
 }
 
 /// Answers a request.
-pub(crate) async fn exchange(
-    client: Arc<Client>,
-    request: Request<Incoming>,
-) -> Result<Response<ResponseBody>, Infallible> {
-    let mut running = client.begin();
+pub(crate) fn exchange(client: &Arc<Client>, request: Request<Incoming>) -> Exchange {
+    let running = client.begin();
     let id = running.id().header();
     let (parts, body) = request.into_parts();
-    let mut noted = client.worker.noted(client.peer, &parts.method);
-    let http1 = parts.version != Version::HTTP_2;
-    let answered = answered(Came { parts, body, id: id.clone() }, &running, &mut noted).await;
-    let (mut head, source) = answered.unwrap_or_else(|stopped| ours(client.worker.stopped(stopped), http1));
-    head.headers.insert(X_REQUEST_ID, id);
-    running.answered(head.status, noted);
-    Ok(Response::from_parts(head, ResponseBody::new(source, running)))
-}
-
-/// An answer of the gateway's own.
-fn ours(answer: Answer, http1: bool) -> (http::response::Parts, Source) {
-    let mut head = Response::new(()).into_parts().0;
-    head.status = answer.status;
-    head.headers = answer.headers;
-    if http1 && matches!(answer.status, StatusCode::BAD_REQUEST | StatusCode::NOT_IMPLEMENTED) {
-        // Who sends what could be read in two ways, or hopes for another protocol, may have sent more of that.
-        head.headers.insert(CONNECTION, HeaderValue::from_static("close"));
-    }
-    (head, Source::Whole(answer.body))
-}
-
-async fn answered(
-    came: Came,
-    running: &Running,
-    noted: &mut Option<Noted>,
-) -> Result<(http::response::Parts, Source), Stopped> {
-    let client = running.client();
-    let Came { mut parts, body, id } = came;
-    // Over HTTP/1.1 the parser has seen to it.
-    if parts.headers.len() > client.worker.settings.bounds.header_fields {
-        return Err(Stopped::HeadTooLarge);
-    }
-    let upgrade = parts.headers.get(UPGRADE).is_some_and(is_websocket);
-    let bytes_max = client.worker.settings.bounds.body_bytes;
-    if bytes_max.is_some_and(|most| http_body::Body::size_hint(&body).lower() > most) {
-        return Err(Stopped::TooLarge);
-    }
+    let noted = client.worker.noted(client.peer, &parts.method);
     let live = Arc::clone(&client.worker.live.load());
-    prepare(&mut parts, client, &live)?;
-    let wanted = ROOM.with_borrow_mut(|room| live.guard.wants_body(&asked(&parts, client, None), room));
-    let (held, body, body_operations) = match wanted {
-        None => (None, Some(body), None),
-        Some(wanted) => {
-            let Held { bytes, rest, operations } = hold(body, wanted, running.watch()).await?;
-            (Some(bytes).filter(|bytes| !bytes.is_empty()), rest, operations)
+    let upgrade = parts.headers.get(UPGRADE).is_some_and(is_websocket);
+    let mut came = Came { parts, id, noted, live, running, upgrade };
+    match came.asked_at_once(body) {
+        Err(stopped) => Exchange::Ready(Some(came.stopped(stopped))),
+        Ok(Ok((pass, body))) => {
+            let rest = Rest { held: None, body: Some(body) };
+            Exchange::Waiting(Waiting(Box::pin(came.pass(pass, rest))))
         }
-    };
-    let pass = ROOM.with_borrow_mut(|room| {
-        let asked = live.guard.ask(&asked(&parts, client, body_operations), room);
-        client.worker.decided(&live, room, &asked, running.since());
-        client.worker.note(&live, &parts.headers, &asked, noted);
-        match asked {
-            Asked::Pass(pass) => Ok(pass),
-            Asked::Answered(answer) => {
-                client.worker.refused(&live, &answer, &parts, running);
-                Err(Stopped::Answer(answer))
+        Ok(Err((wanted, body))) => Exchange::Waiting(Waiting(Box::pin(came.hold_and_ask(wanted, body)))),
+    }
+}
+
+/// Passed, or a body that has to be read first.
+type AskedAtOnce = Result<(Pass, Incoming), (BodyWanted, Incoming)>;
+
+impl Came {
+    /// Asks about a request whose head says all; else says how much of its body is wanted.
+    fn asked_at_once(&mut self, body: Incoming) -> Result<AskedAtOnce, Stopped> {
+        let client = self.running.client();
+        // Over HTTP/1.1 the parser has seen to it.
+        if self.parts.headers.len() > client.worker.settings.bounds.header_fields {
+            return Err(Stopped::HeadTooLarge);
+        }
+        let bytes_max = client.worker.settings.bounds.body_bytes;
+        if bytes_max.is_some_and(|most| http_body::Body::size_hint(&body).lower() > most) {
+            return Err(Stopped::TooLarge);
+        }
+        prepare(&mut self.parts, client, &self.live)?;
+        let wanted = |room: &mut Room| self.live.guard.wants_body(&asked(&self.parts, client, None), room);
+        match ROOM.with_borrow_mut(wanted) {
+            Some(wanted) => Ok(Err((wanted, body))),
+            None => Ok(Ok((self.ask(None)?, body))),
+        }
+    }
+
+    /// Asks, and writes down what came of it.
+    fn ask(&mut self, body_operations: Option<u64>) -> Result<Pass, Stopped> {
+        let Self { parts, live, running, noted, upgrade, .. } = self;
+        let client = running.client();
+        let pass = ROOM.with_borrow_mut(|room| {
+            let asked = live.guard.ask(&asked(parts, client, body_operations), room);
+            client.worker.decided(live, room, &asked, running.since());
+            client.worker.note(live, &parts.headers, &asked, noted);
+            match asked {
+                Asked::Pass(pass) => Ok(pass),
+                Asked::Answered(answer) => {
+                    client.worker.refused(live, &answer, parts, running);
+                    Err(Stopped::Answer(Box::new(answer)))
+                }
+            }
+        })?;
+        if *upgrade { Err(unable("this gateway does not speak WebSocket")) } else { Ok(pass) }
+    }
+
+    /// Reads what is wanted of the body, asks, and goes on.
+    async fn hold_and_ask(mut self, wanted: BodyWanted, body: Incoming) -> Response<ResponseBody> {
+        let Held { bytes, rest, operations } = match hold(body, wanted, self.running.watch()).await {
+            Ok(held) => held,
+            Err(stopped) => return self.stopped(stopped),
+        };
+        match self.ask(operations) {
+            Err(stopped) => self.stopped(stopped),
+            Ok(pass) => {
+                let held = Some(bytes).filter(|bytes| !bytes.is_empty());
+                self.pass(pass, Rest { held, body: rest }).await
             }
         }
-    })?;
-    if upgrade {
-        return Err(unable("this gateway does not speak WebSocket"));
     }
-    let too_large = Arc::new(AtomicBool::new(false));
-    let body =
-        RequestBody::of_client(held, body, running.watch(), bytes_max.map(|bytes| (bytes, &too_large)));
-    let sent = forward(parts, body, running, (&pass, &id)).await;
-    let (mut head, source) =
-        sent.map_err(|stopped| if too_large.load(Ordering::Relaxed) { Stopped::TooLarge } else { stopped })?;
-    if let Some(later) = pass.later {
-        later.responded(head.status, &mut head.headers);
+
+    /// Passes a request on, and its response back.
+    async fn pass(mut self, pass: Pass, rest: Rest) -> Response<ResponseBody> {
+        let bytes_max = self.running.client().worker.settings.bounds.body_bytes;
+        let too_large = Arc::new(AtomicBool::new(false));
+        let bytes_max = bytes_max.map(|bytes| (bytes, &too_large));
+        let body = RequestBody::of_client(rest.held, rest.body, self.running.watch(), bytes_max);
+        let parts = std::mem::replace(&mut self.parts, Request::new(()).into_parts().0);
+        match forward(parts, body, &self.running, (&pass, &self.id)).await {
+            Err(_) if too_large.load(Ordering::Relaxed) => self.stopped(Stopped::TooLarge),
+            Err(stopped) => self.stopped(stopped),
+            Ok((mut head, source)) => {
+                if let Some(later) = pass.later {
+                    later.responded(head.status, &mut head.headers);
+                }
+                pass.fields.write(&mut head.headers);
+                self.answered(head, source)
+            }
+        }
     }
-    pass.fields.write(&mut head.headers);
-    Ok((head, source))
+
+    /// An answer of the gateway's own.
+    fn stopped(self, stopped: Stopped) -> Response<ResponseBody> {
+        let client = self.running.client();
+        let answer = client.worker.stopped(stopped);
+        let mut head = Response::new(()).into_parts().0;
+        head.status = answer.status;
+        head.headers = answer.headers;
+        if !client.http2 && matches!(answer.status, StatusCode::BAD_REQUEST | StatusCode::NOT_IMPLEMENTED) {
+            // Who sends what could be read in two ways, or hopes for another protocol, may have sent more of that.
+            head.headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        self.answered(head, Source::Whole(answer.body))
+    }
+
+    fn answered(self, mut head: http::response::Parts, source: Source) -> Response<ResponseBody> {
+        let mut running = self.running;
+        head.headers.insert(X_REQUEST_ID, self.id);
+        running.answered(head.status, self.noted);
+        Response::from_parts(head, ResponseBody::new(source, running))
+    }
 }
 
 /// Refuses what could be read in two ways, and takes out what does not go on: what is asked about is what is forwarded.
@@ -205,9 +279,15 @@ fn is_websocket(upgrade: &HeaderValue) -> bool {
 }
 
 fn bad(detail: &str) -> Stopped {
-    Stopped::Answer(problem::answer(StatusCode::BAD_REQUEST, "Bad request", detail))
+    Stopped::Answer(Box::new(problem::answer(StatusCode::BAD_REQUEST, "Bad request", detail)))
 }
 
 fn unable(detail: &str) -> Stopped {
-    Stopped::Answer(problem::answer(StatusCode::NOT_IMPLEMENTED, "Not implemented", detail))
+    Stopped::Answer(Box::new(problem::answer(StatusCode::NOT_IMPLEMENTED, "Not implemented", detail)))
+}
+
+impl std::fmt::Debug for Waiting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Waiting")
+    }
 }

@@ -1,7 +1,7 @@
 //! Heads written anew: what a request and a response lose and gain on their way. What they mean was decided before.
 
 use bytes::{BufMut, Bytes, BytesMut};
-use http::header::{CONNECTION, EXPECT, FORWARDED, HOST, TE, VIA};
+use http::header::{CONNECTION, EXPECT, Entry, FORWARDED, HOST, TE, VIA};
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, Version, request};
 
@@ -91,13 +91,20 @@ fn authority_of(upstream: &Upstream) -> Result<HeaderValue, &'static str> {
 fn origin(headers: &mut HeaderMap, out: &Outgoing<'_>, host: &HeaderValue) -> Result<(), &'static str> {
     let client = out.client;
     let proto = if client.secure { "https" } else { "http" };
-    let address = joined(headers, &X_FORWARDED_FOR, client.address.as_bytes())?;
-    headers.insert(X_FORWARDED_FOR, address);
-    if !headers.contains_key(X_FORWARDED_PROTO) {
-        headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static(proto));
+    match headers.entry(X_FORWARDED_FOR) {
+        Entry::Vacant(place) => {
+            place.insert(client.address.clone());
+        }
+        Entry::Occupied(_) => {
+            let address = joined(headers, &X_FORWARDED_FOR, client.address.as_bytes())?;
+            headers.insert(X_FORWARDED_FOR, address);
+        }
     }
-    if !headers.contains_key(X_FORWARDED_HOST) {
-        headers.insert(X_FORWARDED_HOST, host.clone());
+    if let Entry::Vacant(place) = headers.entry(X_FORWARDED_PROTO) {
+        place.insert(HeaderValue::from_static(proto));
+    }
+    if let Entry::Vacant(place) = headers.entry(X_FORWARDED_HOST) {
+        place.insert(host.clone());
     }
     let mut ours = BytesMut::with_capacity(64);
     ours.put_slice(client.forwarded_for.as_bytes());
@@ -105,8 +112,12 @@ fn origin(headers: &mut HeaderMap, out: &Outgoing<'_>, host: &HeaderValue) -> Re
     ours.put_slice(host.as_bytes());
     ours.put_slice(b"\";proto=");
     ours.put_slice(proto.as_bytes());
-    let forwarded = joined(headers, &FORWARDED, &ours)?;
-    headers.insert(FORWARDED, forwarded);
+    if headers.contains_key(FORWARDED) {
+        let forwarded = joined(headers, &FORWARDED, &ours)?;
+        headers.insert(FORWARDED, forwarded);
+    } else {
+        headers.insert(FORWARDED, value(ours.freeze())?);
+    }
     Ok(())
 }
 

@@ -160,7 +160,7 @@ impl Logs {
     /// Writes down why the upstream failed, unless that was done in this second.
     pub fn upstream_failed(&self, request: RequestId, why: &str) {
         if self.failures.pass(self.clock.now()) {
-            self.within(|| tracing::warn!(request = %request, why = shown(why), "the upstream failed"));
+            self.within(|| tracing::warn!(request = %request, why, "the upstream failed"));
         }
     }
 

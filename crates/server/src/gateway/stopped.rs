@@ -9,8 +9,8 @@ use super::watch::Due;
 /// Why a request is not answered by the upstream.
 #[derive(Debug)]
 pub(crate) enum Stopped {
-    /// It is answered here.
-    Answer(Answer),
+    /// It is answered here. In a box, so that what goes well does not carry room for it.
+    Answer(Box<Answer>),
     /// The upstream gave no answer.
     Upstream(UpstreamError),
     /// Something is late.
@@ -25,7 +25,7 @@ impl Stopped {
     /// What the client is told. Why exactly an upstream fails is for the log: it names addresses.
     pub(crate) fn into_answer(self) -> Answer {
         let (status, title, detail) = match self {
-            Self::Answer(answer) => return answer,
+            Self::Answer(answer) => return *answer,
             Self::Upstream(UpstreamError::Connect(_)) => {
                 (StatusCode::BAD_GATEWAY, "Bad gateway", "the upstream cannot be reached: try again later")
             }

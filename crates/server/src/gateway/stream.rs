@@ -113,8 +113,9 @@ impl AsyncRead for Stream {
                 Wire::Plain(plain) => Pin::new(plain).poll_read(cx, buf),
                 Wire::Tls(tls) => Pin::new(tls).poll_read(cx, buf),
             };
-            if !matches!(read, Poll::Ready(Ok(()))) {
-                return read;
+            match read {
+                Poll::Ready(Ok(())) => {}
+                other @ (Poll::Ready(Err(_)) | Poll::Pending) => return other,
             }
         }
         // The first byte of a request: its head has to follow.

@@ -64,16 +64,16 @@ pub(crate) fn join_cookies(headers: &mut HeaderMap) {
 /// Takes out what is between two neighbours only (RFC 9110 7.6.1), what `Connection` names, and what `also` says.
 fn strip(headers: &mut HeaderMap, also: impl Fn(&HeaderName) -> bool) {
     let mut gone: smallvec::SmallVec<[HeaderName; 4]> = smallvec::SmallVec::new();
+    gone.extend(headers.keys().filter(|name| is_hop_by_hop(name) || also(name)).cloned());
+    if gone.is_empty() {
+        // As most messages are. Everything below is about fields that would be among them.
+        return;
+    }
     for line in headers.get_all(CONNECTION) {
         let named = line.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
         let named = named.filter_map(|name| HeaderName::from_bytes(name).ok());
         // Nobody gets to take out what the message cannot do without, or who sent it.
         gone.extend(named.filter(|name| !is_needed(name) && !is_origin(name)));
-    }
-    for name in headers.keys() {
-        if is_hop_by_hop(name) || also(name) {
-            gone.push(name.clone());
-        }
     }
     // `TE: trailers` is the one thing that goes on: without it gRPC does not work.
     let mut codings = headers.get_all(TE).iter().flat_map(|te| te.as_bytes().split(|byte| *byte == b','));

@@ -7,7 +7,7 @@ mod http2;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use http::{Request, Response, StatusCode};
+use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 
 use self::connect::Connector;
@@ -25,6 +25,7 @@ use crate::settings::{Protocol, Settings};
 pub(crate) struct Upstream {
     connector: Connector,
     protocol: Protocol,
+    #[expect(clippy::vec_box, reason = "it goes from hand to hand, and is too large to be copied each time")]
     idle: Mutex<Vec<Box<Link>>>,
     idle_max: usize,
     /// How long an idle connection is kept, in ticks.
@@ -78,7 +79,8 @@ impl Upstream {
     /// Sends a request and waits for the head of its response. `watch` says what is waited for meanwhile.
     ///
     /// A connection from the pool may be dead without its knowing. Then the request is sent once more, on a new connection:
-    /// if nothing of it was sent; or if it may be repeated (its method is idempotent, it has no body) and no byte came back.
+    /// if nothing of it was sent; or if it may be repeated (its method is idempotent, it has no body) and no whole head came
+    /// back.
     pub(crate) async fn send(
         self: &Arc<Self>,
         request: Request<RequestBody>,
@@ -135,9 +137,9 @@ impl Upstream {
         watch: &Watch,
         effort: &mut Effort,
     ) -> Result<Answered, UpstreamError> {
-        let mut request = http2::request(request, self.connector.is_tls())?;
+        let mut request = request;
         for attempt in 0.. {
-            let copy = http2::copy(&request).filter(|_| attempt == 0);
+            let copy = repeatable(&request).filter(|_| attempt == 0);
             let mut sender = self.http2.sender(&self.connector, effort).await?;
             watch.wait_for(Due::Response);
             match sender.try_send_request(request).await {
@@ -199,4 +201,22 @@ fn sound(response: &mut Response<Incoming>) -> Result<(), UpstreamError> {
         return Err(UpstreamError::Ambiguous("it switches to another protocol, which was not asked for"));
     }
     framing::of_response(response.headers_mut()).map_err(UpstreamError::Ambiguous)
+}
+
+/// A copy of a request that may be sent once more whatever became of the first: its method is idempotent, it has no body.
+fn repeatable(request: &Request<RequestBody>) -> Option<Request<RequestBody>> {
+    if !is_idempotent(request.method()) || !request.body().is_empty() {
+        return None;
+    }
+    let mut copy = Request::new(RequestBody::empty());
+    copy.method_mut().clone_from(request.method());
+    copy.uri_mut().clone_from(request.uri());
+    copy.headers_mut().clone_from(request.headers());
+    *copy.version_mut() = request.version();
+    Some(copy)
+}
+
+/// Whether doing it twice has the effect of doing it once (RFC 9110 9.2.2).
+fn is_idempotent(method: &Method) -> bool {
+    [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE, Method::PUT, Method::DELETE].contains(method)
 }

@@ -95,10 +95,10 @@ fn serve(mut stream: TcpStream, number: usize, connections: &Connections, script
             }
             reply
         };
-        if let Some(reply) = reply {
-            if stream.write_all(&reply.bytes).is_err() || reply.close {
-                return;
-            }
+        if let Some(reply) = reply
+            && (stream.write_all(&reply.bytes).is_err() || reply.close)
+        {
+            return;
         }
     }
 }

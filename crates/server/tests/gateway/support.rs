@@ -159,8 +159,11 @@ pub(crate) fn folder() -> PathBuf {
 /// An upstream that writes down every byte it gets, connection by connection, and answers as it is told.
 pub(crate) struct Recorder {
     pub(crate) address: SocketAddr,
-    connections: Arc<Mutex<Vec<Arc<Mutex<Vec<u8>>>>>>,
+    connections: Arc<Mutex<Vec<Seen>>>,
 }
+
+/// What came on a connection.
+type Seen = Arc<Mutex<Vec<u8>>>;
 
 /// What is answered to what has come so far on a connection; `None` is "not yet", an empty answer closes it.
 pub(crate) type Answering = fn(&str) -> Option<Vec<u8>>;
@@ -194,9 +197,7 @@ impl Recorder {
     /// What came, connection by connection.
     pub(crate) fn seen(&self) -> Vec<String> {
         let connections = self.connections.lock().expect("nobody panics");
-        let text = |seen: &Arc<Mutex<Vec<u8>>>| {
-            String::from_utf8_lossy(&seen.lock().expect("nobody panics")).into_owned()
-        };
+        let text = |seen: &Seen| String::from_utf8_lossy(&seen.lock().expect("nobody panics")).into_owned();
         connections.iter().map(text).collect()
     }
 
@@ -221,13 +222,8 @@ fn record(mut stream: TcpStream, seen: &Mutex<Vec<u8>>, answering: Answering) {
             answer
         };
         match answer {
-            Some(answer) if answer.is_empty() => return,
-            Some(answer) => {
-                if stream.write_all(&answer).is_err() {
-                    return;
-                }
-            }
-            None => {}
+            Some(answer) if answer.is_empty() || stream.write_all(&answer).is_err() => return,
+            Some(_) | None => {}
         }
     }
 }

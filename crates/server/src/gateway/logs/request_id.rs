@@ -14,7 +14,14 @@ impl RequestId {
     /// As a header's value.
     #[must_use]
     pub fn header(self) -> HeaderValue {
-        HeaderValue::try_from(self.to_string()).expect("hexadecimal digits can stand in a header")
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut text = [b'0'; 32];
+        for (place, byte) in text.chunks_exact_mut(2).zip(self.0.to_be_bytes()) {
+            for (digit, half) in place.iter_mut().zip([byte >> 4, byte & 15]) {
+                *digit = DIGITS.get(usize::from(half)).copied().unwrap_or(b'0');
+            }
+        }
+        HeaderValue::from_bytes(&text).expect("hexadecimal digits can stand in a header")
     }
 }
 

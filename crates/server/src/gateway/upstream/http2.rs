@@ -2,9 +2,6 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use http::header::{CONNECTION, HOST, TRANSFER_ENCODING};
-use http::uri::{Authority, Scheme};
-use http::{Request, Uri, Version};
 use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 
@@ -19,45 +16,12 @@ const STREAM_WINDOW: u32 = 256 << 10;
 /// The same for all responses together. It is never reached: else a few clients that take nothing would stop all others.
 const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 
-/// A request as HTTP/2 has it, whatever it was written for: which protocol it is may turn out as late as in the handshake.
-pub(crate) fn request(
-    mut request: Request<RequestBody>,
-    tls: bool,
-) -> Result<Request<RequestBody>, UpstreamError> {
-    if request.version() == Version::HTTP_2 {
-        return Ok(request);
-    }
-    const CANNOT: UpstreamError = UpstreamError::Client;
-    let host = request.headers_mut().remove(HOST).ok_or(CANNOT)?;
-    let mut uri = std::mem::take(request.uri_mut()).into_parts();
-    uri.scheme = Some(if tls { Scheme::HTTPS } else { Scheme::HTTP });
-    uri.authority = Some(Authority::try_from(host.as_bytes()).map_err(|_| CANNOT)?);
-    *request.uri_mut() = Uri::from_parts(uri).map_err(|_| CANNOT)?;
-    request.headers_mut().remove(CONNECTION);
-    request.headers_mut().remove(TRANSFER_ENCODING);
-    *request.version_mut() = Version::HTTP_2;
-    Ok(request)
-}
-
 /// The connection, if there is one.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     sender: Mutex<Option<SendRequest<RequestBody>>>,
     /// One connects, and the others wait for it.
     connecting: tokio::sync::Mutex<()>,
-}
-
-/// A copy of a request that may be sent once more whatever became of the first: its method is idempotent, it has no body.
-pub(crate) fn copy(request: &Request<RequestBody>) -> Option<Request<RequestBody>> {
-    if !request.method().is_idempotent() || !request.body().is_empty() {
-        return None;
-    }
-    let mut copy = Request::new(RequestBody::empty());
-    copy.method_mut().clone_from(request.method());
-    copy.uri_mut().clone_from(request.uri());
-    copy.headers_mut().clone_from(request.headers());
-    *copy.version_mut() = request.version();
-    Some(copy)
 }
 
 impl Shared {

@@ -6,6 +6,7 @@ use http::{Method, Request};
 use http_body::Body;
 
 use crate::gateway::body::RequestBody;
+use crate::gateway::upstream::is_idempotent;
 
 /// What a head takes, as a rule.
 const HEAD_USUAL: usize = 1 << 10;
@@ -70,9 +71,7 @@ impl Outbound {
 
     /// Whether it may be sent twice: its method is idempotent, and it has no body.
     pub(super) fn is_repeatable(&self) -> bool {
-        let idempotent =
-            [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE, Method::PUT, Method::DELETE];
-        self.coding == Coding::None && idempotent.contains(&self.method)
+        self.coding == Coding::None && is_idempotent(&self.method)
     }
 }
 
