@@ -101,7 +101,10 @@ fn show(running: &Running, out: &mut dyn Write) -> io::Result<()> {
             writeln!(out)?;
         }
     }
-    writeln!(out, "\nNow you, in another terminal: `bob` has a budget of his own, and /status has no limit.\n")?;
+    writeln!(
+        out,
+        "\nNow you, in another terminal: `bob` has a budget of his own, and /status has no limit.\n"
+    )?;
     writeln!(out, "    {curl}")?;
     writeln!(out, "    curl -i http://{address}/hello -H 'X-API-Key: bob'")?;
     writeln!(out, "    curl -i http://{address}/status\n")?;

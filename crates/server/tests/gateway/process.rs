@@ -197,7 +197,8 @@ pub(crate) fn read_one(stream: &mut TcpStream) -> String {
         all.extend_from_slice(&byte);
     }
     let head = String::from_utf8_lossy(&all).into_owned();
-    let length = crate::support::field(&head, "content-length").map_or(0, |length| length.parse().expect("it is a number"));
+    let length = crate::support::field(&head, "content-length")
+        .map_or(0, |length| length.parse().expect("it is a number"));
     let mut body = vec![0; length];
     stream.read_exact(&mut body).expect("the body comes whole");
     head + &String::from_utf8_lossy(&body)
