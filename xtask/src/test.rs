@@ -24,7 +24,11 @@ impl Step {
 
 /// Every step, in order. Each returns how many tests passed in it.
 pub(crate) const STEPS: &[Step] = &[
-    Step { name: "install", what: "git, rustfmt, clippy and prometheus, if they are missing; the crates", run: install },
+    Step {
+        name: "install",
+        what: "git, rustfmt, clippy, prometheus and grpcio, if they are missing; the crates",
+        run: install,
+    },
     Step { name: "format", what: "cargo fmt --check, both workspaces", run: format },
     Step { name: "lint", what: "cargo clippy, no warnings, both workspaces", run: lint },
     Step { name: "test", what: "unit, law, model, mutant and tidy tests", run: test },
@@ -58,6 +62,8 @@ fn install() -> Result<u64, String> {
         ("git --version", "apt-get install --yes git"),
         ("cargo fmt --version", "rustup component add rustfmt"),
         ("cargo clippy --version", "rustup component add clippy"),
+        // A real gRPC client and server, for the gateway's tests.
+        ("python3 -m pip show --quiet grpcio", "python3 -m pip install --quiet grpcio"),
         // The gateway's metrics are scraped by a real one, and checked with the promtool that comes with it.
         ("prometheus --version", "apt-get install --yes --no-install-recommends prometheus"),
     ];

@@ -20,7 +20,8 @@ fn main() -> ExitCode {
     };
     // One of the two may be a terminal, and the other a file.
     let mut out = AutoStream::new(io::stdout().lock(), choice(cli.color, &io::stdout()));
-    let mut err = AutoStream::new(io::stderr().lock(), choice(cli.color, &io::stderr()));
+    // Nobody holds this one: a gateway's log goes there too, from a thread of its own.
+    let mut err = AutoStream::new(io::stderr(), choice(cli.color, &io::stderr()));
     commands::run(&cli.command, wall_clock(), &environment(), &mut out, &mut err).into()
 }
 

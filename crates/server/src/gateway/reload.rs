@@ -118,10 +118,11 @@ impl Reloader {
                 self.compare().await;
             }
             tokio::select! {
-                Some(()) = events.recv() => {
-                    settle(&mut events).await;
-                    self.compare().await;
-                }
+                Some(()) = events.recv() => tokio::select! {
+                    () = settle(&mut events) => self.compare().await,
+                    // Whoever asks does not wait.
+                    Some(()) = asked.recv() => self.reload().await,
+                },
                 Some(()) = asked.recv() => self.reload().await,
                 () = tick(&mut poll) => self.compare().await,
             }

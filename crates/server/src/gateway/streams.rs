@@ -14,7 +14,7 @@ use hyper::rt::Executor;
 use super::watch::Watch;
 
 thread_local! {
-    /// The watch of the exchange that has begun in the task that is being polled.
+    /// The watch of the exchange that has begun last. hyper asks for an exchange and then runs its stream, at once.
     static BEGUN: RefCell<Option<Arc<Watch>>> = const { RefCell::new(None) };
 }
 
@@ -32,15 +32,12 @@ where
     F: Future<Output = ()> + Send + 'static,
 {
     fn execute(&self, stream: F) {
+        let watch = BEGUN.take();
         tokio::spawn(async move {
             let mut stream = pin!(stream);
-            let mut watch = None;
             poll_fn(|cx| {
                 if stream.as_mut().poll(cx).is_ready() {
                     return Poll::Ready(());
-                }
-                if watch.is_none() {
-                    watch = BEGUN.take();
                 }
                 // To drop it is to reset it.
                 watch.as_ref().map_or(Poll::Pending, |watch| watch.poll_cut(cx))

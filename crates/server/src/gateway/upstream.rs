@@ -137,7 +137,7 @@ impl Upstream {
         watch: &Watch,
         effort: &mut Effort,
     ) -> Result<Answered, UpstreamError> {
-        let mut request = request;
+        let mut request = http2::rewritten(request, self.connector.is_tls())?;
         for attempt in 0.. {
             let copy = repeatable(&request).filter(|_| attempt == 0);
             let mut sender = self.http2.sender(&self.connector, effort).await?;

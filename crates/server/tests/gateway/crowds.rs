@@ -100,8 +100,11 @@ fn a_program_with_few_descriptors_takes_no_more_than_it_can_serve() {
 #[test]
 fn a_thousand_idle_connections_take_little_and_others_are_served() {
     const CONNECTIONS: u64 = 1_000;
+    /// Half of it is hyper's two buffers. What it is exactly is for `cargo xtask bench gateway` to say.
+    const IDLE_BYTES_MAX: u64 = 20 << 10;
     let upstream = Recorder::new(small);
-    let process = Process::new(POLICY, upstream.address, &[]);
+    let patient = [("TIMEOUTS_HEADER", "10m"), ("TIMEOUTS_IDLE", "10m")];
+    let process = Process::new(POLICY, upstream.address, &patient);
     for _ in 0..50 {
         assert_eq!(status(&process.get("/free")), 200);
     }
@@ -110,7 +113,7 @@ fn a_thousand_idle_connections_take_little_and_others_are_served() {
     held.iter_mut().for_each(|stream| assert_eq!(ask(stream), 200));
     let bytes = (process.kilobytes("VmRSS").saturating_sub(before)) * 1_024 / CONNECTIONS;
     println!("{bytes} resident bytes for each of {CONNECTIONS} idle connections");
-    assert!(bytes <= 12 << 10, "{bytes} resident bytes a connection");
+    assert!(bytes <= IDLE_BYTES_MAX, "{bytes} resident bytes a connection");
     assert_eq!(process.metric("tollgate_connections_open"), CONNECTIONS);
     for _ in 0..50 {
         assert_eq!(status(&process.get("/free")), 200);

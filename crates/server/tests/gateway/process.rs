@@ -1,4 +1,5 @@
 //! The real program in a process of its own: for signals, exit codes, and what the system counts of it. No test is in here.
+#![expect(clippy::panic, reason = "a test that cannot go on says why")]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -18,6 +19,8 @@ pub(crate) struct Process {
     pub(crate) address: SocketAddr,
     pub(crate) operations: SocketAddr,
     pub(crate) folder: PathBuf,
+    /// The log is in a folder of its own: that of the policy is watched.
+    log: PathBuf,
 }
 
 impl Process {
@@ -55,8 +58,9 @@ impl Process {
         for (name, value) in settings {
             command.env(format!("TOLLGATE_{name}"), value);
         }
-        let log = std::fs::File::create(folder.join("log")).expect("a temporary folder can be written");
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
+        let log = crate::support::folder().join("log");
+        let file = std::fs::File::create(&log).expect("a temporary folder can be written");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(file);
         let mut child = command.spawn().expect("it runs");
         let out = child.stdout.take().expect("it has an output");
         let (mut address, mut operations) = (None, None);
@@ -69,9 +73,9 @@ impl Process {
         }
         let (Some(address), Some(operations)) = (address, operations) else {
             let _ = child.kill();
-            panic!("it did not start: {}", std::fs::read_to_string(folder.join("log")).unwrap_or_default());
+            panic!("it did not start: {}", std::fs::read_to_string(log).unwrap_or_default());
         };
-        let process = Self { child, address, operations, folder };
+        let process = Self { child, address, operations, folder, log };
         // It answers there when signals are caught, and not before.
         assert_eq!(status(&process.operator("/readyz")), 200);
         process
@@ -81,7 +85,8 @@ impl Process {
     pub(crate) fn operator(&self, path: &str) -> String {
         let mut stream = TcpStream::connect(self.operations).expect("it listens");
         stream.set_read_timeout(Some(PATIENCE)).expect("a socket has timeouts");
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: a\r\n\r\n").expect("it takes bytes");
+        let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
+        stream.write_all(request.as_bytes()).expect("it takes bytes");
         read_to_end(&mut stream)
     }
 
@@ -113,8 +118,8 @@ impl Process {
     /// A request and its response.
     pub(crate) fn get(&self, target: &str) -> String {
         let mut stream = self.connect();
-        write!(stream, "GET {target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-            .expect("it takes bytes");
+        let request = format!("GET {target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).expect("it takes bytes");
         read_to_end(&mut stream)
     }
 
@@ -140,9 +145,15 @@ impl Process {
         number.and_then(|number| number.trim().parse().ok()).expect("the system says it")
     }
 
+    /// How it is, for a test that has failed.
+    pub(crate) fn told(&self) -> String {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()));
+        format!("{stat:?}\n{}", self.log())
+    }
+
     /// What it has written to its log.
     pub(crate) fn log(&self) -> String {
-        std::fs::read_to_string(self.folder.join("log")).expect("it has a log")
+        std::fs::read_to_string(&self.log).expect("it has a log")
     }
 
     /// Waits for its end.
@@ -166,7 +177,9 @@ impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        let _ = std::fs::remove_dir_all(&self.folder);
+        for folder in [Some(&*self.folder), self.log.parent()].into_iter().flatten() {
+            let _ = std::fs::remove_dir_all(folder);
+        }
     }
 }
 
@@ -184,7 +197,8 @@ pub(crate) fn read_one(stream: &mut TcpStream) -> String {
         all.extend_from_slice(&byte);
     }
     let head = String::from_utf8_lossy(&all).into_owned();
-    let length = crate::support::field(&head, "content-length").map_or(0, |length| length.parse().unwrap());
+    let length = crate::support::field(&head, "content-length")
+        .map_or(0, |length| length.parse().expect("it is a number"));
     let mut body = vec![0; length];
     stream.read_exact(&mut body).expect("the body comes whole");
     head + &String::from_utf8_lossy(&body)

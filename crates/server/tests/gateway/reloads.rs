@@ -1,4 +1,5 @@
 //! Policies that change under load: not one request fails, and none is wrongly limited. The real program, by files and signals.
+#![expect(clippy::panic, reason = "a test that cannot go on says why")]
 
 use std::fs;
 use std::io::Write;
@@ -56,7 +57,8 @@ fn load(process: &Process, done: &AtomicBool, granted: &AtomicU32) -> u32 {
     let mut rounds = 0;
     while !done.load(Ordering::Relaxed) || rounds < EXACT {
         for path in ["/exact", "/roomy", "/changing", "/free"] {
-            write!(stream, "GET {path} HTTP/1.1\r\nHost: a\r\n\r\n").expect("it takes bytes");
+            let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
+            stream.write_all(request.as_bytes()).expect("it takes bytes");
             let response = read_one(&mut stream);
             match (path, status(&response)) {
                 ("/exact", 200) => drop(granted.fetch_add(1, Ordering::Relaxed)),
@@ -86,7 +88,10 @@ fn a_hundred_reloads_under_load_lose_nothing_and_limit_nobody_wrongly() {
             process.wait(GENERATION, |now| now > before);
         }
         done.store(true, Ordering::Relaxed);
-        clients.into_iter().map(|client| client.join().expect("no request fails")).sum()
+        clients
+            .into_iter()
+            .map(|client| client.join().unwrap_or_else(|_| panic!("a request failed: {}", process.told())))
+            .sum()
     });
     println!("{rounds} rounds of requests during {RELOADS} reloads");
     assert_eq!(granted.into_inner(), EXACT, "the limit kept its state");

@@ -2,6 +2,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use http::header::HOST;
+use http::uri::{Authority, Scheme};
+use http::{Request, Uri, Version};
 use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 
@@ -15,6 +18,28 @@ const PING_SECONDS: u64 = 20;
 const STREAM_WINDOW: u32 = 256 << 10;
 /// The same for all responses together. It is never reached: else a few clients that take nothing would stop all others.
 const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
+
+/// Writes a request as HTTP/2 has it: with the scheme, and the host in its target and not in a field. Which protocol it is
+/// may turn out as late as in the handshake.
+///
+/// # Errors
+/// When that cannot be written.
+pub(crate) fn rewritten(
+    mut request: Request<RequestBody>,
+    tls: bool,
+) -> Result<Request<RequestBody>, UpstreamError> {
+    const CANNOT: UpstreamError = UpstreamError::Client;
+    if request.version() == Version::HTTP_2 {
+        return Ok(request);
+    }
+    let host = request.headers_mut().remove(HOST).ok_or(CANNOT)?;
+    let mut uri = std::mem::take(request.uri_mut()).into_parts();
+    uri.scheme = Some(if tls { Scheme::HTTPS } else { Scheme::HTTP });
+    uri.authority = Some(Authority::try_from(host.as_bytes()).map_err(|_| CANNOT)?);
+    *request.uri_mut() = Uri::from_parts(uri).map_err(|_| CANNOT)?;
+    *request.version_mut() = Version::HTTP_2;
+    Ok(request)
+}
 
 /// The connection, if there is one.
 #[derive(Debug, Default)]
