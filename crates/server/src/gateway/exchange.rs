@@ -53,6 +53,7 @@ struct Rest {
 
 /// A request that is being answered. Most refusals are ready at once, and nothing is allocated for waiting.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a response in a box would be an allocation for every refusal")]
 pub(crate) enum Exchange {
     /// It is answered.
     Ready(Option<Response<ResponseBody>>),

@@ -104,7 +104,7 @@ impl Stream {
                 (self.from, self.to) = (0, room.filled().len());
                 Poll::Ready(Ok(()))
             }
-            other => other,
+            other @ (Poll::Pending | Poll::Ready(Err(_))) => other,
         }
     }
 

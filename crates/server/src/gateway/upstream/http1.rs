@@ -40,7 +40,7 @@ pub(crate) struct Link {
 pub(crate) struct LinkBody {
     link: Option<Box<Link>>,
     /// What is left of the request, where the response came before its end.
-    sending: Sending,
+    sending: Option<Box<Sending>>,
     upstream: Arc<Upstream>,
 }
 
@@ -66,6 +66,7 @@ impl Link {
         let got = poll_fn(|cx| self.poll_response(&mut sending, cx)).await;
         match got {
             Ok(head) => {
+                let sending = (!sending.is_done()).then(|| Box::new(sending));
                 let body = LinkBody { link: Some(self), sending, upstream: Arc::clone(upstream) };
                 Ok(Response::from_parts(head, body))
             }
@@ -84,7 +85,7 @@ impl Link {
         // An upstream may answer before it has read all, and close: what it said counts before what could not be sent.
         let sent = match sending.poll(&mut self.wire, cx) {
             Poll::Ready(Err(UpstreamError::Client)) => return Poll::Ready(Err(UpstreamError::Client)),
-            sent => sent,
+            sent @ (Poll::Pending | Poll::Ready(_)) => sent,
         };
         match (self.receiving.poll_head(&mut self.wire, cx), sent) {
             (Poll::Pending, Poll::Ready(Err(error))) | (Poll::Ready(Err(_)), Poll::Ready(Err(error))) => {
@@ -114,7 +115,9 @@ impl Body for LinkBody {
         let this = &mut *self;
         let Some(link) = &mut this.link else { return Poll::Ready(None) };
         // What is left of the request goes on beside it. If it fails, the connection is not used again, and that is all.
-        let _ = this.sending.poll(&mut link.wire, cx);
+        if let Some(sending) = &mut this.sending {
+            let _ = sending.poll(&mut link.wire, cx);
+        }
         link.receiving.poll_body(&mut link.wire, cx)
     }
 
@@ -135,7 +138,7 @@ impl Drop for LinkBody {
     /// would have it so. Any other is closed: what is left of the response would be taken for the next one's.
     fn drop(&mut self) {
         let Some(mut link) = self.link.take() else { return };
-        if self.sending.is_done() && link.receiving.is_reusable() {
+        if self.sending.as_ref().is_none_or(|sending| sending.is_done()) && link.receiving.is_reusable() {
             link.receiving.rest();
             self.upstream.give_back(link);
         }
