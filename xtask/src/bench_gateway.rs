@@ -18,8 +18,8 @@ pub(crate) enum Kind {
     Noise,
 }
 
-/// Our command, as `cargo run --release` would build it.
-const TOLLGATE: &str = "bench/target/release/tollgate";
+/// Our command, as it is shipped.
+const TOLLGATE: &str = "bench/target/dist/tollgate";
 const PROGRAM: &str = "bench/target/release/gateway";
 
 /// Measures and shows, and writes if it is in full.
@@ -38,7 +38,7 @@ pub(crate) fn run(kind: Kind) -> Result<(), String> {
         "cargo build --release --locked --manifest-path bench/Cargo.toml --target-dir bench/target -p gateway",
     ))?;
     if kind != Kind::Noise {
-        captured(command("cargo build --release --locked --target-dir bench/target -p tollgate-server"))?;
+        captured(command("cargo build --profile dist --locked --target-dir bench/target -p tollgate-server"))?;
     }
     let length = if kind == Kind::Quick { "quick" } else { "full" };
     let tollgate = root().join(TOLLGATE);

@@ -20,7 +20,7 @@ Exit codes:
 
 /// The command line.
 #[derive(Clone, PartialEq, Eq, Debug, Parser)]
-#[command(name = "tollgate", version, about = "Rate limits as reviewed documents", after_help = EXIT_CODES)]
+#[command(name = "tollgate", version, about = "Rate limits as reviewed documents, and a gateway that enforces them", after_help = EXIT_CODES)]
 #[command(disable_help_subcommand = true, arg_required_else_help = true)]
 pub struct Cli {
     /// When to use colour: if a stream is a terminal and NO_COLOR is not set, or always, or never
@@ -88,10 +88,22 @@ pub enum Command {
     Man(ManArgs),
 }
 
+const DEMO_EXAMPLES: &str = "\
+Examples:
+  tollgate demo                           on 127.0.0.1:8080, until Ctrl-C
+  tollgate demo --listen 127.0.0.1:3000
+  tollgate demo < /dev/null               shows the requests, and ends
+
+Exit codes:
+  0  shown, and stopped
+  1  it ended badly
+  2  called wrongly, or it cannot listen";
+
 /// Arguments of `demo`.
 #[derive(Clone, PartialEq, Eq, Debug, Args)]
+#[command(after_help = DEMO_EXAMPLES)]
 pub struct DemoArgs {
-    /// Where the gateway listens; if somebody else does there, on another port
+    /// Where it listens; on another port if that one is taken
     #[arg(long, value_name = "ADDRESS", default_value_t = crate::settings::LISTEN)]
     pub listen: SocketAddr,
 }
