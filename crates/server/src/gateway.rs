@@ -1,7 +1,7 @@
 //! The gateway: a reverse proxy that asks a policy before it passes a request on. What is limited is the policy's to say.
 //!
-//! Each worker is a thread with its own runtime, connections and pool ([`worker`]); a connection ([`connection`]) has
-//! exchanges ([`exchange`]), and an exchange is asked about, forwarded ([`upstream`]) and answered.
+//! Each worker is a thread with its own runtime, connections and pool (`worker`); a connection (`connection`) has
+//! exchanges (`exchange`), and an exchange is asked about, forwarded (`upstream`) and answered.
 
 mod accept;
 mod account;
