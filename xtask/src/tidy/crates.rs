@@ -17,6 +17,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("tollgate-storm", &["tollgate"], &[]),
     ("tollgate", LIMITER, &["aes", "cmac", "http", "siphasher", "tollgate-proof"]),
     ("tollgate-policy", POLICY, &["jsonschema"]),
+    ("tollgate-redis", REDIS, &[]),
     ("tollgate-server", SERVER, &["http-body-util", "rcgen"]),
     ("tollgate-tower", TOWER, &["http-body-util", "sfv", "tokio", "tower"]),
 ];
@@ -54,6 +55,9 @@ const POLICY: &[&str] = &[
     "smallvec",
     "tollgate-core",
 ];
+
+/// What the shared store is reached with.
+const REDIS: &[&str] = &["redis", "siphasher", "smallvec", "tokio", "tollgate-core"];
 
 /// What the command is built on.
 const SERVER: &[&str] = &[

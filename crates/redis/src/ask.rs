@@ -1,0 +1,35 @@
+//! What is asked of the store: the verbs of the front door, on keys as they are called in Redis. Not how it is answered.
+
+use tollgate_core::{Limit, Mode, Receipt};
+
+use crate::Name;
+
+/// One charge against one key of one limit.
+#[derive(Clone, Copy, Debug)]
+pub struct Hit<'a> {
+    /// The limit's numbers.
+    pub limit: &'a Limit,
+    /// Where the state lives.
+    pub name: &'a Name,
+    /// What it asks for.
+    pub cost: u64,
+    /// Whether a refusal counts.
+    pub mode: Mode,
+}
+
+/// A question to the store. Each is answered by one script call, at one instant of the server's clock.
+#[derive(Clone, Copy, Debug)]
+pub enum Ask<'a> {
+    /// Charges all enforced hits and each shadow hit that fits, or nothing: [`tollgate_core::decide_batch`].
+    Charge(&'a [Hit<'a>]),
+    /// What `Charge` would say, with the numbers of the uncharged keys; changes nothing.
+    Peek(&'a [Hit<'a>]),
+    /// Charges as much as fits: [`tollgate_core::decide_up_to`].
+    UpTo(Hit<'a>),
+    /// Charges a cost that is known only afterwards: [`tollgate_core::settle`].
+    Settle(Hit<'a>),
+    /// Gives back so much of a receipt's charge: [`tollgate_core::refund_part`]. The hit's own cost means nothing.
+    Refund(Hit<'a>, &'a Receipt, u64),
+    /// Forgets a key.
+    Reset(&'a Name),
+}

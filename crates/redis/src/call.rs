@@ -1,0 +1,27 @@
+//! A script call as data: what goes to the server, before anything is sent. It opens no connection.
+
+use smallvec::SmallVec;
+
+use crate::Name;
+
+/// A script and the digest by which a server knows it.
+#[derive(Debug)]
+pub struct Script {
+    /// The text, for `SCRIPT LOAD` and `EVAL`.
+    pub text: String,
+    /// The SHA-1 of the text, in lower-case hexadecimal digits, for `EVALSHA`.
+    pub digest: String,
+}
+
+/// One `EVALSHA`: the script, its `KEYS` and its `ARGV`.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Which script.
+    pub script: &'static Script,
+    /// `KEYS`: each name once, in the order of the first hit on it.
+    pub names: SmallVec<[Name; 4]>,
+    /// `ARGV`, each argument's bytes.
+    pub arguments: SmallVec<[SmallVec<[u8; 24]>; 12]>,
+    /// Whether the script may change something: then it is never sent again once it may have reached the server.
+    pub writes: bool,
+}
