@@ -69,7 +69,7 @@ impl Inner {
     }
 
     /// Charges one hit on a key that is not where it is looked for first, or not so plain.
-    fn charge_further(&self, hit: &Hit<'_>, id: u64, now: Micros) -> Verdict {
+    pub(crate) fn charge_further(&self, hit: &Hit<'_>, id: u64, now: Micros) -> Verdict {
         match self.memory.charge(hit.limit, id, hit.cost, (&self.clock, now)) {
             Ok(Charged::Word(narrow, raw)) if hit.mode == Mode::Enforced => {
                 Verdict::of_weighed(narrow, raw, now)

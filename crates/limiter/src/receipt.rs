@@ -1,13 +1,13 @@
 //! Proof of a verdict's charges, without which nothing is given back. What is given back is the core's to say.
 
 use smallvec::SmallVec;
-use tollgate_core::Micros;
+use tollgate_core::{Limit, Micros};
 
 use crate::error::HitError;
 use crate::limit::{Hit, NamedLimit};
 use crate::limiter::{Inner, Limiter};
 use crate::store::memory::Ask;
-use crate::verdict::Verdict;
+use crate::verdict::{Answer, Verdict};
 
 /// Proof of what one verdict charged: see [`Limiter::charge_for_receipt`]. It cannot be copied, and a refund takes it.
 ///
@@ -16,7 +16,7 @@ use crate::verdict::Verdict;
 #[derive(Debug)]
 #[must_use = "without it nothing can be given back"]
 pub struct Receipt {
-    pub(crate) parts: SmallVec<[Part; 2]>,
+    pub(crate) parts: SmallVec<[Part; 1]>,
 }
 
 /// The charge of one hit.
@@ -81,28 +81,35 @@ impl Limiter {
 
 impl Inner {
     /// Charges, and writes down what was charged.
+    #[inline]
     pub(crate) fn charge_for_receipt(
         &self,
         hits: &[Hit<'_>],
     ) -> Result<(Verdict, Option<Receipt>, Micros), HitError> {
-        let before = self.clock.now();
-        let ahead = self.memory.calendar_ahead(&self.clock, before);
-        let (verdict, at) = self.charge(hits)?;
+        // The numbers of windows that follow the calendar hold only as long as it is not set right.
+        let calendar = hits.iter().any(|hit| matches!(hit.limit.limit, Limit::FixedWindow(_)));
+        let ahead = |at| if calendar { self.memory.calendar_ahead(&self.clock, at) } else { 0 };
+        let before = if calendar { ahead(self.clock.now()) } else { 0 };
         let mut parts = SmallVec::new();
-        let same_calendar = ahead == self.memory.calendar_ahead(&self.clock, at);
-        let answered = hits.iter().zip(&verdict.answers).enumerate();
-        for (place, (hit, answer)) in answered.filter(|_| verdict.granted() && same_calendar) {
-            let limit = hit.limit.limit.with_calendar_ahead(ahead);
-            let decision = answer.decision();
-            let nothing = tollgate_core::Receipt { at: decision.at, cost: 0, limit };
-            // A guess of nothing can still be committed with something.
-            let charge = decision.receipt(&limit).or(hit.estimated.then_some(nothing));
-            let Some(charge) = charge.filter(|_| !answer.shared()) else { continue };
-            let limit = NamedLimit(hit.limit.clone());
-            parts.push(Part { limit, id: self.id_of(hit)?, charge, estimated: hit.estimated, hit: place });
+        if let [hit] = hits {
+            let id = self.id_of(hit)?;
+            let now = self.clock.now();
+            let verdict = match self.listener {
+                None => self.charge_at(hit, (id, self.memory.spot(id)), now),
+                Some(_) => self.charge_further(hit, id, now),
+            };
+            if verdict.granted() && before == ahead(now) {
+                parts.extend(part((0, hit), id, verdict.answers.first(), before));
+            }
+            return Ok((verdict, (!parts.is_empty()).then_some(Receipt { parts }), now));
         }
-        let receipt = (!parts.is_empty()).then_some(Receipt { parts });
-        Ok((verdict, receipt, at))
+        let (verdict, at) = self.charge(hits)?;
+        if verdict.granted() && before == ahead(at) {
+            for (place, (hit, answer)) in hits.iter().zip(&verdict.answers).enumerate() {
+                parts.extend(part((place, hit), self.id_of(hit)?, Some(answer), before));
+            }
+        }
+        Ok((verdict, (!parts.is_empty()).then_some(Receipt { parts }), at))
     }
 
     /// Gives a part of a charge back, unless its receipt is void.
@@ -113,4 +120,14 @@ impl Inner {
             let _ = self.memory.act(&part.limit.0, part.id, ask, (&self.clock, now));
         }
     }
+}
+
+/// What is written down of one hit's charge; `None` if there is nothing to give back.
+fn part((place, hit): (usize, &Hit<'_>), id: u64, answer: Option<&Answer>, ahead: i64) -> Option<Part> {
+    let answer = answer.filter(|answer| !answer.shared())?;
+    let (limit, decision) = (hit.limit.limit.with_calendar_ahead(ahead), answer.decision());
+    let nothing = tollgate_core::Receipt { at: decision.at, cost: 0, limit };
+    // A guess of nothing can still be committed with something.
+    let charge = decision.receipt(&limit).or(hit.estimated.then_some(nothing))?;
+    Some(Part { limit: NamedLimit(hit.limit.clone()), id, charge, estimated: hit.estimated, hit: place })
 }

@@ -62,6 +62,11 @@ pub fn canonical<'a>(raw: &'a [u8], buffer: &'a mut Vec<u8>) -> Result<Host<'a>,
         [name @ .., b'.'] => name,
         _ => name,
     };
+    if (is_plain(name) || is_address(name))
+        && let Ok(name) = str::from_utf8(name)
+    {
+        return Ok(Host { name, port });
+    }
     check_name(name)?;
     let name = if name.iter().any(u8::is_ascii_uppercase) {
         buffer.clear();
@@ -96,8 +101,10 @@ fn read_port(digits: &[u8]) -> Result<Option<u16>, HostError> {
         return Ok(None);
     }
     let plain = digits.len() <= 5 && digits.iter().all(u8::is_ascii_digit);
-    let port = str::from_utf8(digits).ok().filter(|_| plain).and_then(|digits| digits.parse().ok());
-    port.filter(|port| *port != 0).map(Some).ok_or(HostError::BadPort)
+    let digits = if plain { digits } else { &[] };
+    let value = digits.iter().fold(0_u32, |value, digit| value * 10 + u32::from(digit & 0x0f));
+    let port = u16::try_from(value).ok().filter(|port| *port != 0);
+    port.map(Some).ok_or(HostError::BadPort)
 }
 
 fn ipv6<'a>(literal: &[u8], buffer: &'a mut Vec<u8>) -> Result<&'a str, HostError> {
@@ -132,6 +139,40 @@ fn check_name(name: &[u8]) -> Result<(), HostError> {
         return Err(HostError::BadAddress);
     }
     Ok(())
+}
+
+/// Whether a name needs no second look: letters in lower case, digits and dots, in labels that are not too long, and the last
+/// begins with a letter, so that nobody takes it for an address. Most hosts are so.
+fn is_plain(name: &[u8]) -> bool {
+    let (mut start, mut at) = (0, 0);
+    for byte in name {
+        match byte {
+            b'a'..=b'z' | b'0'..=b'9' | b'-' => {}
+            b'.' if (1..=LABEL_MAX).contains(&(at - start)) => start = at + 1,
+            _ => return false,
+        }
+        at += 1;
+    }
+    let last = name.get(start).is_some_and(u8::is_ascii_lowercase);
+    last && at - start <= LABEL_MAX && name.len() <= NAME_MAX
+}
+
+/// Whether it is an IPv4 address as everybody writes it: four numbers up to 255, without zeros before them.
+fn is_address(name: &[u8]) -> bool {
+    if !name.first().is_some_and(u8::is_ascii_digit) || name.len() > "255.255.255.255".len() {
+        return false;
+    }
+    let (mut numbers, mut digits, mut value) = (1, 0, 0_u32);
+    for byte in name {
+        match byte {
+            b'0'..=b'9' if value <= 255 && (digits == 0 || value > 0) => {
+                (digits, value) = (1, value * 10 + u32::from(byte & 0x0f))
+            }
+            b'.' if digits > 0 && value <= 255 => (numbers, digits, value) = (numbers + 1, 0, 0),
+            _ => return false,
+        }
+    }
+    numbers == 4 && digits > 0 && value <= 255
 }
 
 /// What some reader takes for a number: digits, or `0x` and hexadecimal digits.

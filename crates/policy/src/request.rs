@@ -35,7 +35,29 @@ pub struct Request<'a> {
 #[derive(Debug, Default)]
 pub struct Scratch {
     path: String,
-    host: Vec<u8>,
+    host: HostSeen,
+}
+
+/// The last host that was read, as it came and in its one form: mostly the next is the same.
+#[derive(Debug, Default)]
+struct HostSeen {
+    raw: Vec<u8>,
+    name: String,
+    buffer: Vec<u8>,
+}
+
+impl HostSeen {
+    fn canonical(&mut self, raw: &[u8]) -> Result<&str, HostError> {
+        if self.raw != raw || raw.is_empty() {
+            // Nothing is remembered of one that is wrong.
+            self.raw.clear();
+            let name = host::canonical(raw, &mut self.buffer)?.name;
+            self.name.clear();
+            self.name.push_str(name);
+            self.raw.extend_from_slice(raw);
+        }
+        Ok(&self.name)
+    }
 }
 
 /// What a policy knows of a request.
@@ -166,7 +188,7 @@ impl Policy {
         }
         let host = match first {
             None => "",
-            Some(raw) => host::canonical(raw, host).map_err(BadRequest::Host)?.name,
+            Some(raw) => host.canonical(raw).map_err(BadRequest::Host)?,
         };
         let proxies = &self.settings.trusted_proxies;
         Ok(Facts {

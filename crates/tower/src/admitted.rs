@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use http::{HeaderMap, StatusCode};
+use smallvec::SmallVec;
 use tollgate::Receipt;
 use tollgate_core::{Micros, Mode};
 
@@ -32,9 +33,9 @@ pub struct Admitted(Arc<Inner>);
 
 struct Inner {
     front: Front,
-    entries: Vec<Entry>,
+    entries: SmallVec<[Entry; 2]>,
     degraded: bool,
-    tier: Option<String>,
+    tier: Option<Box<str>>,
     settling: Settling,
     receipt: Mutex<Option<Receipt>>,
 }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, Response, StatusCode};
-use tollgate::{Kind, Retry, Verdict};
+use tollgate::Retry;
 use tollgate_policy::Matched;
 
 use crate::fields::Fields;
@@ -16,10 +16,10 @@ use crate::later::Later;
 )]
 #[must_use = "a request that was answered must not pass"]
 pub enum Asked {
-    /// It may pass.
+    /// It may pass. What its limits said is in the [room](crate::Room::verdict).
     Pass(Pass),
     /// It is answered here, and does not pass.
-    Answered(Answer),
+    Answered(Box<Answer>),
 }
 
 /// A request that may pass, and what is to be done about it.
@@ -27,28 +27,15 @@ pub enum Asked {
 pub struct Pass {
     /// What the request means.
     pub matched: Matched,
-    /// What its limits say; the answers are in the order of the charges. `None` if no limit meets it.
-    pub verdict: Option<Verdict>,
     /// What the response has to carry.
     pub fields: Fields,
     /// The normalised path, if the request's own is another one: this is what was matched, and has to be forwarded.
     pub path: Option<String>,
     /// What is to be done with the response, if anything.
     pub later: Option<Later>,
-}
-
-impl Pass {
     /// Whether it was let through without its limits' word: the store could not tell, or had no room for a key, so that a cell
     /// was charged which new keys have in common.
-    #[must_use]
-    pub fn degraded(&self) -> bool {
-        self.verdict.as_ref().is_some_and(degraded)
-    }
-}
-
-/// Whether a verdict is not exactly the key's own.
-pub(crate) fn degraded(verdict: &Verdict) -> bool {
-    matches!(verdict.kind(), Kind::Unavailable(_)) || verdict.shared()
+    pub degraded: bool,
 }
 
 /// A whole answer to a request that does not pass. Its body is a problem (RFC 9457).
@@ -64,8 +51,6 @@ pub struct Answer {
     pub kind: AnswerKind,
     /// What the request means, if its limits were asked.
     pub matched: Option<Matched>,
-    /// What the limits said, if they were asked.
-    pub verdict: Option<Verdict>,
     /// The limit that refused, by number: of several, the one that has to wait longest.
     pub refused_by: Option<u32>,
     /// How long the client has to wait, exactly: `Retry-After` is this in whole seconds, with the jitter.

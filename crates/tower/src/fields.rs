@@ -84,6 +84,8 @@ impl Fields {
     /// Writes them beside what the upstream sent. Its members of lists are kept, after ours; of two sets of three the one
     /// with less remaining stands, whole.
     pub fn write(self, headers: &mut HeaderMap) {
+        // At once, and not in steps.
+        headers.reserve(8);
         if let Some((policy, state)) = self.draft {
             draft::write(headers, policy, state);
         }

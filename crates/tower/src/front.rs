@@ -5,12 +5,13 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use http::request::Parts;
-use tollgate::{Limiter, Receipt};
+use smallvec::SmallVec;
+use tollgate::{Limiter, Receipt, Verdict};
 use tollgate_core::{Decision, Mode};
 
-use crate::asked::{Answer, Asked};
+use crate::asked::Answer;
 use crate::fields::Fields;
-use crate::guard::Guard;
+use crate::guard::{Decided, Guard};
 use crate::head::{Head, Room};
 use crate::later::Settling;
 use crate::rules::Rules;
@@ -48,14 +49,14 @@ impl From<Rules> for Front {
 #[derive(Debug, Default)]
 pub(crate) struct Admission {
     /// What each limit said, in the order of the charges.
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: SmallVec<[Entry; 2]>,
     pub(crate) fields: Fields,
     /// The path to go on with, if it is another one.
     pub(crate) path: Option<String>,
     pub(crate) receipt: Option<Receipt>,
     pub(crate) settling: Settling,
     pub(crate) degraded: bool,
-    pub(crate) tier: Option<String>,
+    pub(crate) tier: Option<Box<str>>,
 }
 
 /// What one limit said.
@@ -107,22 +108,17 @@ impl Front {
 fn admission(guard: &Guard, parts: &Parts, peer: IpAddr, room: &mut Room) -> Result<Admission, Box<Answer>> {
     let Parts { method, uri, headers, .. } = parts;
     let head = Head { method, uri, headers, peer, body_operations: None };
-    let (asked, receipt) = guard.ask_for_receipt(&head, room, |_| true);
-    let pass = match asked {
-        Asked::Pass(pass) => pass,
-        Asked::Answered(answer) => return Err(Box::new(answer)),
-    };
-    let degraded = pass.degraded();
-    let charges = room.hits().charges().iter();
-    let answers = pass.verdict.iter().flat_map(|verdict| verdict.answers());
+    // A handler may want to settle any charge.
+    let Decided { fields, path, receipt, degraded, .. } = guard.decide(&head, room, |_| true)?;
+    let charges = room.hits.charges().iter();
+    let answers = room.verdict.iter().flat_map(Verdict::answers);
     let entries = charges.zip(answers).map(|(charge, answer)| Entry {
         card: charge.variant,
         decision: answer.decision(),
         mode: answer.mode(),
     });
     let entries = entries.collect();
-    let (receipt, settling) =
-        receipt.map_or((None, Settling::default()), |(receipt, settling)| (Some(receipt), settling));
-    let tier = room.hits().tier().map(Into::into);
-    Ok(Admission { entries, fields: pass.fields, path: pass.path, receipt, settling, degraded, tier })
+    let settling = if receipt.is_some() { guard.settling(&room.hits) } else { Settling::default() };
+    let tier = room.hits.tier().map(Into::into);
+    Ok(Admission { entries, fields, path, receipt, settling, degraded, tier })
 }

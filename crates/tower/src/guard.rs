@@ -1,10 +1,11 @@
 //! A policy in force, with what its clients are told: a request's head in, a pass or an answer out. No sockets, no bodies.
 
 use http::{HeaderName, Method};
-use tollgate::{Gate, Kind, NotAsked, Passage, Receipt, Verdict};
+use smallvec::SmallVec;
+use tollgate::{Gate, Kind, NotAsked, Receipt, Verdict};
 use tollgate_core::{Micros, Mode};
 use tollgate_policy::model::{Cost, Identity, PolicyLimit, StoreFails};
-use tollgate_policy::{Budget, Charge, Facts, Hits, Matched, Policy, Whose};
+use tollgate_policy::{BadRequest, Budget, Charge, Facts, Hits, Matched, Policy, Whose};
 
 use crate::answers::Answers;
 use crate::asked::{Answer, Asked, Pass};
@@ -61,6 +62,15 @@ pub struct Guard {
     counts_bodies: bool,
     /// Every method that an operation names, at most [`METHODS_MAX`].
     methods: Vec<Method>,
+}
+
+/// What came of asking about a request that may pass, beside the verdict.
+pub(crate) struct Decided {
+    pub(crate) matched: Matched,
+    pub(crate) fields: Fields,
+    pub(crate) path: Option<String>,
+    pub(crate) receipt: Option<Receipt>,
+    pub(crate) degraded: bool,
 }
 
 impl Guard {
@@ -122,63 +132,60 @@ impl Guard {
     /// Decides a request, and charges it.
     pub fn ask(&self, head: &Head<'_>, room: &mut Room) -> Asked {
         let settles = |charge: &Charge| charge.whose == Whose::Claimed || self.reported(charge).is_some();
-        let (mut asked, receipt) =
-            self.ask_for_receipt(head, room, |charges| self.settles && charges.iter().any(settles));
-        if let (Asked::Pass(pass), Some((receipt, settling))) = (&mut asked, receipt) {
-            pass.later = Some(Later { limiter: self.gate.limiter().clone(), receipt, settling });
-        }
-        asked
+        let wanted = |charges: &[Charge]| self.settles && charges.iter().any(settles);
+        let Decided { matched, fields, path, receipt, degraded } = match self.decide(head, room, wanted) {
+            Ok(decided) => decided,
+            Err(answer) => return Asked::Answered(answer),
+        };
+        let later = receipt.map(|receipt| Later {
+            limiter: self.gate.limiter().clone(),
+            receipt,
+            settling: self.settling(&room.hits),
+        });
+        Asked::Pass(Pass { matched, fields, path, later, degraded })
     }
 
-    /// As [`ask`](Self::ask), with a receipt beside the pass, if one is wanted, and what a response does with it.
-    pub(crate) fn ask_for_receipt(
+    /// Decides a request, and charges it; with a receipt, if one is wanted. The verdict is left in the room: it is large, and
+    /// few look at it.
+    pub(crate) fn decide(
         &self,
         head: &Head<'_>,
         room: &mut Room,
         wanted: impl FnOnce(&[Charge]) -> bool,
-    ) -> (Asked, Option<(Receipt, Settling)>) {
+    ) -> Result<Decided, Box<Answer>> {
         let now = self.gate.limiter().now();
-        let Room { target, scratch, hits } = room;
-        let facts = match head.facts(self.gate.policy(), now, (target, scratch)) {
-            Ok(facts) => facts,
-            Err(bad) => return (Asked::Answered(problem::bad_request(&bad.to_string())), None),
-        };
-        let checked = self.gate.check_for_receipt(&facts, hits, wanted);
-        let (Passage { matched, verdict }, receipt) = match checked {
-            Ok(checked) => checked,
-            Err(NotAsked::BadRequest(bad)) => {
-                return (Asked::Answered(problem::bad_request(&bad.to_string())), None);
-            }
-            Err(NotAsked::Hit(error)) => {
-                return (Asked::Answered(problem::internal(&error.to_string())), None);
-            }
-        };
+        let Room { target, scratch, hits, verdict } = room;
+        *verdict = None;
+        let bad = |bad: &BadRequest| Box::new(problem::bad_request(&bad.to_string()));
+        let facts = head.facts(self.gate.policy(), now, (target, scratch)).map_err(|error| bad(&error))?;
+        let (passage, receipt) =
+            self.gate.check_for_receipt(&facts, hits, wanted).map_err(|error| match error {
+                NotAsked::BadRequest(error) => bad(&error),
+                NotAsked::Hit(error) => Box::new(problem::internal(&error.to_string())),
+            })?;
+        let matched = passage.matched;
         if let Matched::Nothing { other_methods } = matched {
-            return (Asked::Answered(self.nothing(&facts, other_methods)), None);
+            return Err(Box::new(self.nothing(&facts, other_methods)));
         }
-        let fields = match &verdict {
-            None => Fields::default(),
-            Some(verdict) if verdict.granted() => Fields::of(self.lines(verdict, hits), &self.answers, now),
-            Some(verdict) => match self.refused(verdict, hits, now) {
-                Some(answer) => {
-                    let (matched, verdict) = (Some(matched), Some(verdict.clone()));
-                    return (Asked::Answered(Answer { matched, verdict, ..answer }), None);
-                }
-                None => Fields::default(),
-            },
-        };
-        let path = head.other_path(&facts);
-        let pass = Pass { matched, verdict, fields, path, later: None };
-        let receipt = receipt.map(|receipt| (receipt, self.settling(hits)));
-        (Asked::Pass(pass), receipt)
+        *verdict = passage.verdict;
+        let (mut fields, mut degraded) = (Fields::default(), false);
+        if let Some(verdict) = verdict {
+            let lines: SmallVec<[Line<'_>; 2]> = self.lines(verdict, hits).collect();
+            degraded = verdict.shared();
+            if verdict.granted() {
+                fields = Fields::of(lines.iter().copied(), &self.answers, now);
+            } else if let Some(mut answer) = self.refused(verdict, &lines, hits, now) {
+                answer.matched = Some(matched);
+                return Err(answer);
+            } else {
+                degraded = true;
+            }
+        }
+        Ok(Decided { matched, fields, path: head.other_path(&facts), receipt, degraded })
     }
 
     /// What each limit says.
-    pub(crate) fn lines<'a>(
-        &'a self,
-        verdict: &'a Verdict,
-        hits: &'a Hits,
-    ) -> impl Iterator<Item = Line<'a>> + Clone {
+    fn lines<'a>(&'a self, verdict: &'a Verdict, hits: &'a Hits) -> impl Iterator<Item = Line<'a>> {
         hits.charges().iter().zip(verdict.answers()).filter_map(|(charge, answer)| {
             let card = self.cards.get(charge.variant as usize)?.as_ref()?;
             Some(Line { card, decision: answer.decision(), mode: answer.mode(), key: hits.key(charge) })
@@ -186,16 +193,23 @@ impl Guard {
     }
 
     /// What is answered to a request that was not granted; `None` if it may pass all the same.
-    fn refused(&self, verdict: &Verdict, hits: &Hits, now: Micros) -> Option<Answer> {
-        let limit = |id: u32| self.gate.policy().limits().get(id as usize);
+    fn refused(
+        &self,
+        verdict: &Verdict,
+        lines: &[Line<'_>],
+        hits: &Hits,
+        now: Micros,
+    ) -> Option<Box<Answer>> {
         if let Kind::Unavailable(_) = verdict.kind() {
+            let limit = |id: u32| self.gate.policy().limits().get(id as usize);
             let mut enforced = hits.charges().iter().filter(|charge| charge.mode == Mode::Enforced);
             let allows = |id| limit(id).is_some_and(|limit| limit.when_store_fails == StoreFails::Allow);
-            return (!enforced.all(|charge| allows(charge.limit))).then(refusal::unavailable);
+            return (!enforced.all(|charge| allows(charge.limit))).then(|| Box::new(refusal::unavailable()));
         }
-        let answer = refusal::refused(self.lines(verdict, hits), &self.answers, now)?;
+        let mut answer = refusal::refused(lines, &self.answers, now)?;
         let refused_by = verdict.refused_by().and_then(|place| hits.charges().get(place));
-        Some(Answer { refused_by: refused_by.map(|charge| charge.limit), ..answer })
+        answer.refused_by = refused_by.map(|charge| charge.limit);
+        Some(answer)
     }
 
     /// What is answered to a request that no operation is meant by.
@@ -217,7 +231,7 @@ impl Guard {
     }
 
     /// What the response will do with what was charged.
-    fn settling(&self, hits: &Hits) -> Settling {
+    pub(crate) fn settling(&self, hits: &Hits) -> Settling {
         let mut settling = Settling::default();
         for (place, charge) in hits.charges().iter().enumerate() {
             if charge.whose == Whose::Claimed {

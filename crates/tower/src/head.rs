@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use http::{HeaderMap, Method, Uri};
+use tollgate::Verdict;
 use tollgate_policy::{BadRequest, Facts, Hits, Policy, Request, Scratch};
 
 use tollgate_core::Micros;
@@ -28,6 +29,7 @@ pub struct Room {
     pub(crate) target: String,
     pub(crate) scratch: Scratch,
     pub(crate) hits: Hits,
+    pub(crate) verdict: Option<Verdict>,
 }
 
 impl Room {
@@ -35,6 +37,12 @@ impl Room {
     #[must_use]
     pub const fn hits(&self) -> &Hits {
         &self.hits
+    }
+
+    /// What the limits said to the last request; the answers are in the order of its charges. `None` if no limit met it.
+    #[must_use]
+    pub const fn verdict(&self) -> Option<&Verdict> {
+        self.verdict.as_ref()
     }
 }
 

@@ -27,6 +27,7 @@ const fn is_escaped(char: char) -> bool {
 }
 
 /// Writes `"name":` with what separates it from the member before.
+#[inline(always)]
 pub(crate) fn member(out: &mut Vec<u8>, name: &str) {
     if !matches!(out.last(), None | Some(b'{' | b'[')) {
         out.push(b',');
@@ -45,6 +46,7 @@ pub(crate) fn text(out: &mut Vec<u8>, name: &str, value: &str) {
 }
 
 /// Writes a member that is a text which needs no escapes, or has them.
+#[inline]
 pub(crate) fn plain(out: &mut Vec<u8>, name: &str, value: &str) {
     member(out, name);
     out.push(b'"');
@@ -53,6 +55,7 @@ pub(crate) fn plain(out: &mut Vec<u8>, name: &str, value: &str) {
 }
 
 /// Writes a member that is a number.
+#[inline]
 pub(crate) fn number(out: &mut Vec<u8>, name: &str, value: u64) {
     member(out, name);
     digits(out, value);

@@ -33,16 +33,7 @@ pub fn answer(status: StatusCode, title: &str, detail: &str) -> Answer {
     let mut headers = HeaderMap::with_capacity(4);
     common(&mut headers);
     let kind = AnswerKind::of(status);
-    Answer {
-        status,
-        headers,
-        body: Bytes::from(body),
-        kind,
-        matched: None,
-        verdict: None,
-        refused_by: None,
-        retry: None,
-    }
+    Answer { status, headers, body: Bytes::from(body), kind, matched: None, refused_by: None, retry: None }
 }
 
 /// The request is wrong.

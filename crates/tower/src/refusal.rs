@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue, StatusCode};
+use smallvec::SmallVec;
 use tollgate_core::{Micros, Mode, Retry};
 
 use crate::answers::Answers;
@@ -29,14 +30,10 @@ const REDUCED_CAPACITY_TITLE: &str =
 /// It is 429, with the wait in whole seconds, rounded up, so that whoever obeys is granted. A cost that is larger than a limit
 /// ever allows is 422: a client that meets 429 waits and comes again, for ever, and a request that has to be changed is what
 /// 422 is for. It is not 413, because what is too large need not be the body.
-pub fn refused<'a>(
-    lines: impl Iterator<Item = Line<'a>> + Clone,
-    answers: &Answers,
-    now: Micros,
-) -> Option<Answer> {
-    let enforced = lines.clone().filter(|line| line.mode == Mode::Enforced);
+pub fn refused(lines: &[Line<'_>], answers: &Answers, now: Micros) -> Option<Box<Answer>> {
+    let enforced = lines.iter().filter(|line| line.mode == Mode::Enforced);
     let refusing = enforced.filter_map(|line| Some((line.card, line.decision.retry()?)));
-    let (mut longest, mut violated) = (None, Vec::new());
+    let (mut longest, mut violated) = (None, SmallVec::<[_; 4]>::new());
     for (card, retry) in refusing {
         if longest.is_none_or(|(_, longest)| retry > longest) {
             longest = Some((card, retry));
@@ -53,7 +50,7 @@ pub fn refused<'a>(
     };
     let mut headers = HeaderMap::with_capacity(10);
     headers.extend(seconds.map(|seconds| (RETRY_AFTER, sf::value(seconds))));
-    Fields::of(lines.clone(), answers, now).write(&mut headers);
+    Fields::of(lines.iter().copied(), answers, now).write(&mut headers);
     problem::common(&mut headers);
     let (status, kind, start) = match retry {
         Retry::After(_) => (StatusCode::TOO_MANY_REQUESTS, AnswerKind::Refused, REFUSED),
@@ -62,19 +59,18 @@ pub fn refused<'a>(
     let mut body = Vec::with_capacity(512);
     body.extend_from_slice(start.as_bytes());
     detail(&mut body, card, seconds);
-    rest(&mut body, &violated, seconds, lines.filter(Line::is_shown));
+    rest(&mut body, &violated, seconds, lines.iter().copied().filter(Line::is_shown));
     body.push(b'}');
     let body = Bytes::from(body);
-    Some(Answer {
+    Some(Box::new(Answer {
         status,
         headers,
         body,
         kind,
         matched: None,
-        verdict: None,
         refused_by: None,
         retry: Some(retry),
-    })
+    }))
 }
 
 /// The sentence: which limit, how long, and what its author has to say.
@@ -156,5 +152,5 @@ pub(crate) fn unavailable() -> Answer {
     json::number(&mut body, "retry_after", 1);
     body.push(b'}');
     let body = Bytes::from(body);
-    Answer { status, headers, body, kind, matched: None, verdict: None, refused_by: None, retry: None }
+    Answer { status, headers, body, kind, matched: None, refused_by: None, retry: None }
 }

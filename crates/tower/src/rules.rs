@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use http::request::Parts;
+use smallvec::SmallVec;
 use tollgate::{HITS_MAX, Hit, Kind, Limiter, NamedLimit, Verdict};
 use tollgate_core::Mode;
 use tollgate_policy::address::{Client, Prefixes};
@@ -147,7 +148,9 @@ impl Rules {
 
     /// Charges a request.
     pub(crate) fn ask(&self, parts: &Parts, peer: Option<IpAddr>) -> Result<Admission, Box<Answer>> {
-        let (mut keys, mut ends, mut settling) = (Vec::new(), Vec::new(), Settling::default());
+        let mut keys = Vec::with_capacity(64);
+        let mut ends: SmallVec<[usize; 4]> = SmallVec::new();
+        let mut settling = Settling::default();
         for (place, armed) in self.rules.iter().enumerate() {
             if self.key(&armed.rule, parts, peer, &mut keys)? {
                 settling.claimed |= only(place);
@@ -155,7 +158,7 @@ impl Rules {
             ends.push(keys.len());
         }
         let mut start = 0;
-        let mut hits: Vec<Hit<'_>> = Vec::with_capacity(self.rules.len());
+        let mut hits: SmallVec<[Hit<'_>; 2]> = SmallVec::new();
         for (armed, end) in self.rules.iter().zip(&ends) {
             let cost = match &armed.rule.cost {
                 Cost::Fixed(cost) => *cost,
@@ -171,15 +174,17 @@ impl Rules {
         let charged = self.limiter.charge_for_receipt(&hits);
         let (verdict, receipt) = charged.map_err(|error| Box::new(problem::internal(&error.to_string())))?;
         let now = self.limiter.now();
-        let lines = || self.lines(&verdict, &keys, &ends);
         if let Kind::Unavailable(_) = verdict.kind() {
-            return Err(Box::new(Answer { verdict: Some(verdict), ..refusal::unavailable() }));
+            return Err(Box::new(refusal::unavailable()));
         }
-        if let Some(answer) = refusal::refused(lines(), &self.answers, now) {
-            let refused_by = verdict.refused_by().and_then(|place| u32::try_from(place).ok());
-            return Err(Box::new(Answer { refused_by, verdict: Some(verdict), ..answer }));
+        let lines: SmallVec<[Line<'_>; 2]> = self.lines(&verdict, &keys, &ends).collect();
+        if !verdict.granted()
+            && let Some(mut answer) = refusal::refused(&lines, &self.answers, now)
+        {
+            answer.refused_by = verdict.refused_by().and_then(|place| u32::try_from(place).ok());
+            return Err(answer);
         }
-        let fields = Fields::of(lines(), &self.answers, now);
+        let fields = Fields::of(lines.iter().copied(), &self.answers, now);
         let entries = (0..).zip(verdict.answers());
         let entries =
             entries.map(|(card, answer)| Entry { card, decision: answer.decision(), mode: answer.mode() });
@@ -200,7 +205,7 @@ impl Rules {
         verdict: &'a Verdict,
         keys: &'a [u8],
         ends: &'a [usize],
-    ) -> impl Iterator<Item = Line<'a>> + Clone {
+    ) -> impl Iterator<Item = Line<'a>> {
         let starts = std::iter::once(&0).chain(ends);
         let spans = starts.zip(ends).map(|(start, end)| keys.get(*start..*end).unwrap_or(&[]));
         self.rules.iter().zip(verdict.answers()).zip(spans).map(|((armed, answer), key)| Line {

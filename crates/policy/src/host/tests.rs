@@ -202,3 +202,60 @@ fn what_is_not_a_pattern_is_refused_with_what_to_write() {
         assert!(message.contains(expected), "{text:?}: {message}");
     }
 }
+
+#[test]
+fn the_quick_look_agrees_with_the_thorough_one() {
+    let long = "a".repeat(LABEL_MAX + 1);
+    let names = [
+        "a",
+        "api.example.org",
+        "a-b.c",
+        "a..b",
+        ".a",
+        "a.",
+        "1",
+        "a.1",
+        "1.a",
+        "0x1f",
+        "a.0x1",
+        "127.0.0.1",
+        "-",
+        "a_b",
+        "A",
+        "a.b.",
+        "xn--e1a",
+        "",
+        ".",
+        "a.-",
+        "é",
+        &long,
+        &format!("b.{long}"),
+        &format!("{long}.b"),
+    ];
+    for name in names {
+        let quick = is_plain(name.as_bytes());
+        assert!(!quick || check_name(name.as_bytes()).is_ok(), "{name}");
+    }
+    let addresses = [
+        ("127.0.0.1", true),
+        ("0.0.0.0", true),
+        ("255.255.255.255", true),
+        ("256.0.0.1", false),
+        ("1.2.3", false),
+        ("1.2.3.4.5", false),
+        ("01.2.3.4", false),
+        ("1.2.3.00", false),
+        ("1..2.3", false),
+        ("1.2.3.", false),
+        ("1.2.3.4a", false),
+        ("999999999999999", false),
+    ];
+    for (name, is) in addresses {
+        assert_eq!(is_address(name.as_bytes()), is, "{name}");
+        assert_eq!(name.parse::<Ipv4Addr>().is_ok(), is, "{name}, by the standard library");
+    }
+    assert!(
+        is_plain(b"api.example.org") && !is_plain(b"127.0.0.1"),
+        "the quick look is taken, and not for addresses"
+    );
+}

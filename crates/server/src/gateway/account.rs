@@ -19,13 +19,9 @@ use super::worker::Worker;
 
 impl Worker {
     /// A request was asked about.
-    pub(crate) fn decided(&self, live: &InForce, room: &Room, asked: &Asked, since: &Stopwatch) {
+    pub(crate) fn decided(&self, live: &InForce, room: &Room, since: &Stopwatch) {
         self.metrics.decision.record(since.nanos());
-        let verdict = match asked {
-            Asked::Pass(pass) => pass.verdict.as_ref(),
-            Asked::Answered(answer) => answer.verdict.as_ref(),
-        };
-        let Some(verdict) = verdict else { return };
+        let Some(verdict) = room.verdict() else { return };
         let charges = room.hits().charges();
         if let Kind::Unavailable(_) = verdict.kind() {
             let meters = charges.iter().filter_map(|charge| live.meters.get(charge.limit as usize));

@@ -126,13 +126,13 @@ impl Came {
         let client = running.client();
         let pass = ROOM.with_borrow_mut(|room| {
             let asked = live.guard.ask(&asked(parts, client, body_operations), room);
-            client.worker.decided(live, room, &asked, running.since());
+            client.worker.decided(live, room, running.since());
             client.worker.note(live, &parts.headers, &asked, noted);
             match asked {
                 Asked::Pass(pass) => Ok(pass),
                 Asked::Answered(answer) => {
                     client.worker.refused(live, &answer, parts, running);
-                    Err(Stopped::Answer(Box::new(answer)))
+                    Err(Stopped::Answer(answer))
                 }
             }
         })?;

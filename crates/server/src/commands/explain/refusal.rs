@@ -56,8 +56,8 @@ pub(super) fn refusal(hits: &[Fresh], now: Micros) -> Option<Refusal> {
         Retry::After(wait) => Some(wait.secs_rounded_up()),
         Retry::Never => None,
     };
-    let lines = decided.iter().map(|(hit, decision)| hit.line(*decision));
-    let answer = tollgate_tower::refused(lines, &ANSWERS, now)?;
+    let lines: Vec<_> = decided.iter().map(|(hit, decision)| hit.line(*decision)).collect();
+    let answer = tollgate_tower::refused(&lines, &ANSWERS, now)?;
     let status = answer.status.as_u16();
     let (fields, body) = (fields(&answer), body(&answer));
     Some(Refusal { granted, limit: limit.into(), retry_after, status, fields, body })
