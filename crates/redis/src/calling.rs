@@ -46,7 +46,11 @@ impl Ask<'_> {
             }
             Self::Charge(hits) => batch(Driver::Batch, clock, hits),
             Self::Peek(hits) => batch(Driver::Peek, clock, hits),
-            Self::UpTo(hit) => verb(clock, hit, (UP_TO, hit.cost.min(hit.limit.capacity())), None),
+            Self::UpTo(hit) => {
+                // Not less than 1, if more is asked: nothing is refused of nothing.
+                let most = hit.limit.capacity().max(1);
+                verb(clock, hit, (UP_TO, hit.cost.min(most)), None)
+            }
             Self::Settle(hit) => {
                 let most = hit.limit.capacity().saturating_mul(2);
                 verb(clock, hit, (SETTLE, hit.cost.min(most)), None)
