@@ -13,6 +13,9 @@ pub struct Script {
     pub digest: String,
 }
 
+/// An argument's bytes. A limit without shadow hits fits in its place.
+pub type Argument = SmallVec<[u8; 40]>;
+
 /// One `EVALSHA`: the script, its `KEYS` and its `ARGV`.
 #[derive(Clone, Debug)]
 pub struct Call {
@@ -21,7 +24,7 @@ pub struct Call {
     /// `KEYS`: each name once, in the order of the first hit on it.
     pub names: SmallVec<[Name; 4]>,
     /// `ARGV`, each argument's bytes.
-    pub arguments: SmallVec<[SmallVec<[u8; 24]>; 12]>,
+    pub arguments: SmallVec<[Argument; 4]>,
     /// Whether the script may change something: then it is never sent again once it may have reached the server.
     pub writes: bool,
 }

@@ -5,10 +5,16 @@
 
 mod ask;
 mod call;
+mod calling;
 mod error;
 mod name;
+mod reply;
+mod script;
+pub mod state;
+mod targets;
 
 pub use ask::{Ask, Hit};
-pub use call::{Call, Script};
+pub use call::{Argument, Call, Script};
 pub use error::StoreError;
 pub use name::{LAYOUT, Name, Naming};
+pub use reply::Reply;

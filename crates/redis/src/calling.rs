@@ -1,0 +1,205 @@
+//! What is sent for a question: a script, keys and arguments. How the answer is read is `reply.rs`.
+//!
+//! Numbers go as seven bytes each. Every number of a limit is below 2^53; a cost may be any number, and is sent as the
+//! smallest one that is answered alike.
+
+use smallvec::{SmallVec, smallvec};
+use tollgate_core::{Algorithm, Limit, Micros, Mode, Quota, Receipt, Window};
+
+use crate::call::Argument;
+use crate::script::{Clock, Driver, Kinds, script};
+use crate::state::{numbered, tag};
+use crate::targets::Targets;
+use crate::{Ask, Call, Hit, Name};
+
+/// What the scripts call the verbs.
+const UP_TO: u8 = 1;
+const SETTLE: u8 = 2;
+const REFUND: u8 = 3;
+
+/// After a limit: a shadow hit's cost, or one that is asked about only.
+const SHADOW: u8 = 1;
+const ASKED: u8 = 2;
+
+impl Ask<'_> {
+    /// The call that asks it, at the server's time.
+    #[must_use]
+    pub fn call(&self) -> Call {
+        self.call_by(Clock::Server)
+    }
+
+    /// The call that asks it at an instant that the caller says: for tests.
+    #[cfg(feature = "given-time")]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn call_at(&self, now: Micros) -> Call {
+        let mut call = self.call_by(Clock::Given);
+        call.arguments.push(number(now.get().min(Micros::INSTANT_MAX.get())));
+        call
+    }
+
+    fn call_by(&self, clock: Clock) -> Call {
+        match self {
+            Self::Charge([hit]) if *hit.limit != Limit::Unlimited => {
+                let arguments = smallvec![limit(hit.limit, asked(hit))];
+                one(Driver::Charge, clock, hit, arguments)
+            }
+            Self::Charge(hits) => batch(Driver::Batch, clock, hits),
+            Self::Peek(hits) => batch(Driver::Peek, clock, hits),
+            Self::UpTo(hit) => {
+                // Not less than 1, if more is asked: nothing is refused of nothing.
+                let most = hit.limit.capacity().max(1);
+                verb(clock, hit, (UP_TO, hit.cost.min(most)), None)
+            }
+            Self::Settle(hit) => {
+                let most = hit.limit.capacity().saturating_mul(2);
+                verb(clock, hit, (SETTLE, hit.cost.min(most)), None)
+            }
+            // A receipt is void under other numbers: the key is only looked at.
+            Self::Refund(hit, receipt, _) if receipt.limit != *hit.limit => {
+                batch(Driver::Peek, clock, &[Hit { cost: 0, ..*hit }])
+            }
+            Self::Refund(hit, receipt, part) => {
+                let receipt = credible(receipt);
+                verb(clock, hit, (REFUND, 0), Some((&receipt, (*part).min(receipt.cost))))
+            }
+            Self::Reset(name) => Call {
+                script: script(Driver::Reset, Kinds::default(), clock),
+                names: smallvec![**name],
+                arguments: SmallVec::new(),
+                writes: true,
+            },
+        }
+    }
+}
+
+/// A receipt as it is believed: no charge was ever larger than twice a capacity.
+pub(crate) fn credible(receipt: &Receipt) -> Receipt {
+    let most = receipt.limit.capacity().saturating_mul(2);
+    Receipt { at: receipt.at, cost: receipt.cost.min(most), limit: receipt.limit }
+}
+
+/// A cost as it is sent: one that is larger than the capacity never fits, however large it is.
+fn asked(hit: &Hit<'_>) -> u64 {
+    hit.cost.min(hit.limit.capacity().saturating_add(1))
+}
+
+fn one(driver: Driver, clock: Clock, hit: &Hit<'_>, arguments: SmallVec<[Argument; 4]>) -> Call {
+    Call {
+        script: script(driver, Kinds::of([hit.limit]), clock),
+        names: smallvec![*hit.name],
+        arguments,
+        writes: true,
+    }
+}
+
+fn verb(clock: Clock, hit: &Hit<'_>, (verb, cost): (u8, u64), refund: Option<(&Receipt, u64)>) -> Call {
+    if *hit.limit == Limit::Unlimited {
+        return batch(Driver::Peek, clock, &[*hit]);
+    }
+    let (at, charged, part) =
+        refund.map_or((0, 0, 0), |(receipt, part)| (receipt.at.get().min(BELOW), receipt.cost, part));
+    let mut words = Argument::new();
+    words.push(verb);
+    [at, charged, part].into_iter().for_each(|number| numbered(&mut words, number));
+    one(Driver::Verbs, clock, hit, smallvec![limit(hit.limit, cost), words])
+}
+
+/// An instant that no state has: all of them are earlier.
+const BELOW: u64 = (1 << 53) - 1;
+
+fn batch(driver: Driver, clock: Clock, hits: &[Hit<'_>]) -> Call {
+    let targets = Targets::of(hits);
+    let mut names: SmallVec<[Name; 4]> = SmallVec::new();
+    let mut arguments: SmallVec<[Argument; 4]> = SmallVec::new();
+    for (place, target) in targets.iter().enumerate() {
+        let Some(name) = target.name else { continue };
+        names.push(*name);
+        arguments.push(hits_on(target.limit, hits.iter().filter(|hit| targets.place_of(hit) == Some(place))));
+    }
+    let kinds = Kinds::of(targets.iter().map(|target| target.limit));
+    Call { script: script(driver, kinds, clock), names, arguments, writes: driver == Driver::Batch }
+}
+
+/// A limit, what all enforced hits on it take, and what else is asked of it.
+fn hits_on<'a>(on: &Limit, hits: impl Iterator<Item = &'a Hit<'a>>) -> Argument {
+    let (mut sum, mut further) = (0_u64, Argument::new());
+    let never = on.capacity().saturating_add(1);
+    // Where a list is waited for must be told for each hit on it; all else is told by the state.
+    let is_list = matches!(on, Limit::SlidingWindowBuckets(_) | Limit::SlidingWindowLog(_));
+    for hit in hits {
+        let (what, cost) = match hit.mode {
+            Mode::Shadow => (SHADOW, hit.cost),
+            Mode::Enforced => {
+                sum = sum.saturating_add(hit.cost);
+                (ASKED, sum)
+            }
+        };
+        if what == SHADOW || is_list {
+            further.push(what);
+            numbered(&mut further, cost.min(never));
+        }
+    }
+    let mut argument = limit(on, sum.min(never));
+    argument.extend_from_slice(&further);
+    argument
+}
+
+fn number(number: u64) -> Argument {
+    let mut argument = Argument::new();
+    numbered(&mut argument, number);
+    argument
+}
+
+/// A limit and a cost as a script reads them.
+fn limit(limit: &Limit, cost: u64) -> Argument {
+    let mut argument = Argument::new();
+    let Some(algorithm) = limit.algorithm() else { return argument };
+    argument.push(tag(algorithm));
+    numbered(&mut argument, cost);
+    numbered(&mut argument, limit.capacity());
+    match limit {
+        Limit::Unlimited => {}
+        Limit::TokenBucket(quota) | Limit::LeakyBucket(quota) | Limit::Gcra(quota) => {
+            rate(&mut argument, quota);
+        }
+        Limit::FixedWindow(rule) => window(&mut argument, rule.window()),
+        Limit::SlidingWindow(rule) => numbered(&mut argument, rule.window().get()),
+        Limit::SlidingWindowBuckets(rule) => {
+            let bucket = rule.window().get().div_ceil(u64::from(rule.buckets().max(1)));
+            list(&mut argument, rule.window(), bucket, rule.buckets().saturating_add(1));
+        }
+        Limit::SlidingWindowLog(rule) => list(&mut argument, rule.window(), 1, u32::MAX),
+    }
+    debug_assert!(algorithm != Algorithm::TokenBucket || argument.len() == 29, "as `debt.lua` reads it");
+    argument
+}
+
+fn rate(argument: &mut Argument, quota: &Quota) {
+    numbered(argument, quota.count());
+    // Larger only with a burst of 0, under which nothing fits in any period.
+    numbered(argument, quota.period().min(Micros::INSTANT_MAX.get()));
+}
+
+/// A fixed window: 0 and its length, or which calendar's and how far its midnight lies before that of UTC.
+fn window(argument: &mut Argument, window: Window) {
+    let (calendar, span) = match window {
+        Window::Every(length) => (0, length.get()),
+        Window::Day(offset) => (1, minutes(offset.minutes())),
+        Window::Week(offset) => (2, minutes(offset.minutes())),
+        Window::Month(offset) => (3, minutes(offset.minutes())),
+    };
+    argument.push(calendar);
+    numbered(argument, span);
+}
+
+/// Minutes from 18 hours after UTC, so that there are no negative ones.
+fn minutes(offset: i32) -> u64 {
+    u64::try_from(i64::from(offset).saturating_add(18 * 60)).unwrap_or(0)
+}
+
+fn list(argument: &mut Argument, window: Micros, bucket: u64, entries_max: u32) {
+    numbered(argument, window.get());
+    numbered(argument, bucket);
+    argument.extend_from_slice(&entries_max.to_be_bytes());
+}

@@ -1,0 +1,225 @@
+//! What a script answers, as the core's decisions. Connections and their errors are elsewhere.
+//!
+//! A script says when it decided, whether it granted, and the state as it was before. The core decides the same question on
+//! that state, and so all that is reported comes from one place; and if the two do not agree, that is an error.
+
+use redis::Value;
+use smallvec::SmallVec;
+use tollgate_core::{
+    Batch, Change, Decision, Hit as CoreHit, Limit, Micros, State, Target, decide, decide_batch, decide_up_to,
+    refund_part, settle,
+};
+
+use crate::calling::credible;
+use crate::state::{number, told};
+use crate::targets::Targets;
+use crate::{Ask, Hit, Name, StoreError};
+
+/// The answer to an [`Ask`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reply {
+    /// To all but a reset.
+    Decided {
+        /// Whether all enforced hits fit (for a peek: would fit).
+        granted: bool,
+        /// One for each hit, in their order. For a peek, with the numbers of the uncharged keys.
+        decisions: SmallVec<[Decision; 2]>,
+    },
+    /// To a reset.
+    Reset {
+        /// Whether there was something to forget.
+        was_there: bool,
+    },
+}
+
+impl Reply {
+    /// Reads what the server answered to the call of a question.
+    ///
+    /// # Errors
+    /// When a key holds something that is not ours, or when the answer is not what the core says: then there is no decision,
+    /// though the script may have charged.
+    pub fn read(ask: &Ask<'_>, value: &Value) -> Result<Self, StoreError> {
+        let bytes = match value {
+            Value::BulkString(bytes) => bytes.as_slice(),
+            Value::Int(place) => return Err(foreign(ask, *place)),
+            other => return Err(StoreError::Disagrees(format!("it is not a string but {other:?}"))),
+        };
+        Answer::read(ask, bytes).ok_or_else(|| StoreError::Disagrees("it is cut short".into()))?
+    }
+}
+
+fn foreign(ask: &Ask<'_>, place: i64) -> StoreError {
+    let names = ask.names();
+    let place = usize::try_from(place.saturating_neg().saturating_sub(1)).unwrap_or(usize::MAX);
+    match names.get(place) {
+        Some(name) => StoreError::Foreign(format!(
+            "`{name}` was not written by this version of Tollgate. If nothing else uses that name, delete it: \
+             its budget begins afresh. If something does, give Tollgate a database of its own"
+        )),
+        None => StoreError::Disagrees(format!("there is no key {place}")),
+    }
+}
+
+impl<'a> Ask<'a> {
+    /// The keys, in the order in which they are sent.
+    fn names(&self) -> SmallVec<[&'a Name; 4]> {
+        match self {
+            Self::Charge(hits) | Self::Peek(hits) => {
+                Targets::of(hits).iter().filter_map(|target| target.name).collect()
+            }
+            Self::UpTo(hit) | Self::Settle(hit) | Self::Refund(hit, ..) => [hit.name].into_iter().collect(),
+            Self::Reset(name) => [*name].into_iter().collect(),
+        }
+    }
+}
+
+/// The head of an answer, and what comes after it.
+struct Answer<'b> {
+    now: Micros,
+    granted: bool,
+    rest: &'b [u8],
+}
+
+type Read = Result<Reply, StoreError>;
+
+impl<'b> Answer<'b> {
+    /// `None` if it is shorter than it must be.
+    fn read(ask: &Ask<'_>, mut bytes: &'b [u8]) -> Option<Read> {
+        let head = number::<7>(&mut bytes)?;
+        let answer = Answer { now: Micros::new(head >> 1), granted: head & 1 == 1, rest: bytes };
+        match ask {
+            Ask::Charge([hit]) if *hit.limit != Limit::Unlimited => Some(answer.charge(hit)),
+            Ask::Charge(hits) => answer.batch(hits, true),
+            Ask::Peek(hits) => answer.batch(hits, false),
+            Ask::UpTo(hit) | Ask::Settle(hit) if *hit.limit == Limit::Unlimited => answer.unlimited(ask, hit),
+            Ask::Refund(hit, ..) if *hit.limit == Limit::Unlimited => answer.unlimited(ask, hit),
+            Ask::Refund(hit, receipt, _) if receipt.limit != *hit.limit => {
+                answer.batch(&[Hit { cost: 0, ..*hit }], false)
+            }
+            Ask::UpTo(hit) | Ask::Settle(hit) | Ask::Refund(hit, ..) => answer.verb(ask, hit),
+            Ask::Reset(_) => Some(Ok(Reply::Reset { was_there: answer.granted })),
+        }
+    }
+
+    /// One hit on one key.
+    fn charge(&self, hit: &Hit<'_>) -> Read {
+        let state = state_of(self.rest)?;
+        let (_, decision) = decide(hit.limit, state.as_ref(), self.now, hit.cost);
+        agree(decision.granted() == self.granted, hit.limit, &decision)?;
+        let granted = hit.mode == tollgate_core::Mode::Shadow || decision.granted();
+        Ok(Reply::Decided { granted, decisions: [decision].into_iter().collect() })
+    }
+
+    fn unlimited(&self, ask: &Ask<'_>, hit: &Hit<'_>) -> Option<Read> {
+        let (_, decision) = asked(ask, hit, None, self.now)?;
+        Some(Ok(Reply::Decided { granted: true, decisions: [decision].into_iter().collect() }))
+    }
+
+    fn verb(mut self, ask: &Ask<'_>, hit: &Hit<'_>) -> Option<Read> {
+        let charged = number::<7>(&mut self.rest)?;
+        let state = match state_of(self.rest) {
+            Ok(state) => state,
+            Err(error) => return Some(Err(error)),
+        };
+        let (change, decision) = asked(ask, hit, state.as_ref(), self.now)?;
+        let is_alike = match ask {
+            Ask::Refund(..) => self.granted == (change != Change::Keep),
+            _ => self.granted == decision.granted() && charged == decision.charged,
+        };
+        let read = agree(is_alike, hit.limit, &decision);
+        let granted = decision.granted();
+        Some(read.map(|()| Reply::Decided { granted, decisions: [decision].into_iter().collect() }))
+    }
+
+    fn batch(mut self, hits: &[Hit<'_>], charges: bool) -> Option<Read> {
+        let targets = Targets::of(hits);
+        let mut states: SmallVec<[Option<State>; 4]> = SmallVec::new();
+        let mut taken: SmallVec<[u64; 4]> = SmallVec::new();
+        for target in targets.iter() {
+            let (mut length, mut amount) = (0, 0);
+            if target.name.is_some() {
+                length = usize::try_from(number::<2>(&mut self.rest)?).ok()?;
+                amount = number::<7>(&mut self.rest)?;
+            }
+            let (told, rest) = self.rest.split_at_checked(length)?;
+            self.rest = rest;
+            match state_of(told) {
+                Ok(state) => states.push(state),
+                Err(error) => return Some(Err(error)),
+            }
+            taken.push(amount);
+        }
+        let standing: SmallVec<[Target<'_>; 4]> = targets
+            .iter()
+            .zip(&states)
+            .map(|(target, state)| Target { limit: target.limit, state: state.as_ref() })
+            .collect();
+        let place = |hit: &Hit<'_>| targets.place_of(hit).unwrap_or(usize::MAX);
+        let core: SmallVec<[CoreHit; 4]> =
+            hits.iter().map(|hit| CoreHit { target: place(hit), cost: hit.cost, mode: hit.mode }).collect();
+        let batch = decide_batch(&standing, &core, self.now);
+        if let Err(error) = self.check(&batch, &core, &taken, &standing) {
+            return Some(Err(error));
+        }
+        let uncharged = |(hit, decision): (&CoreHit, &Decision)| {
+            let target = standing.get(hit.target)?;
+            let (_, stands) = decide(target.limit, target.state, self.now, 0);
+            Some(Decision { outcome: decision.outcome, ..stands })
+        };
+        let decisions = if charges {
+            batch.decisions.into()
+        } else {
+            core.iter().zip(&batch.decisions).filter_map(uncharged).collect()
+        };
+        Some(Ok(Reply::Decided { granted: batch.granted, decisions }))
+    }
+
+    /// Whether the script charged what the core would have.
+    fn check(
+        &self,
+        batch: &Batch,
+        hits: &[CoreHit],
+        taken: &[u64],
+        targets: &[Target<'_>],
+    ) -> Result<(), StoreError> {
+        let charged = |place: usize| {
+            let on = hits.iter().zip(&batch.decisions).filter(|(hit, _)| hit.target == place);
+            on.fold(0, |sum: u64, (_, decision)| sum.saturating_add(decision.charged))
+        };
+        let mut is_alike = batch.granted == self.granted;
+        for (place, target) in targets.iter().enumerate() {
+            let is_counted = self.granted && *target.limit != Limit::Unlimited;
+            is_alike &= !is_counted || taken.get(place) == Some(&charged(place));
+        }
+        if is_alike {
+            return Ok(());
+        }
+        Err(StoreError::Disagrees(format!("of {} hits at {}, the core says {batch:?}", hits.len(), self.now)))
+    }
+}
+
+/// A verb of one key, as the core answers it.
+fn asked(ask: &Ask<'_>, hit: &Hit<'_>, state: Option<&State>, now: Micros) -> Option<(Change, Decision)> {
+    match ask {
+        Ask::UpTo(_) => Some(decide_up_to(hit.limit, state, now, hit.cost)),
+        Ask::Settle(_) => Some(settle(hit.limit, state, now, hit.cost)),
+        Ask::Refund(_, receipt, part) => Some(refund_part(hit.limit, state, now, &credible(receipt), *part)),
+        Ask::Charge(_) | Ask::Peek(_) | Ask::Reset(_) => None,
+    }
+}
+
+/// What a script tells of a state. A key that is not there is told in no bytes.
+fn state_of(bytes: &[u8]) -> Result<Option<State>, StoreError> {
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    let not_ours = || StoreError::Disagrees(format!("it tells of a state of {} bytes", bytes.len()));
+    told(bytes).map(Some).ok_or_else(not_ours)
+}
+
+fn agree(is_alike: bool, limit: &Limit, decision: &Decision) -> Result<(), StoreError> {
+    if is_alike {
+        return Ok(());
+    }
+    Err(StoreError::Disagrees(format!("under {limit}, the core says {decision:?}")))
+}

@@ -1,0 +1,27 @@
+-- One hit on one key: the shortest way. Several hits are `batch.lua`, other verbs `verbs.lua`.
+
+---- main
+local index, key, argument = 1, KEYS[1], ARGV[1]
+local tag, cost, capacity, rest, state, at, room, after, lasts, told
+--> numbers
+--> limit
+--> read
+--> standing
+local most = capacity
+--> room
+if cost > room then
+  if cost <= capacity then
+    local asked = cost
+    --> asked
+  end
+  --> told
+  return pack('>I7c0', now * 2, told)
+end
+--> told
+if cost > 0 then
+  local amount = cost
+  --> charged
+  --> change
+  --> write
+end
+return pack('>I7c0', now * 2 + 1, told)

@@ -1,0 +1,210 @@
+-- What was granted when, as a list: the twin of `list.rs`, for the log and the conservative buckets. Not a history.
+--
+-- A state is a string of 12 bytes (what it is, how many of its entries are gone, the running total before the first that is
+-- not) and an entry of 14 bytes for each bucket: when it was last charged, and the running total through it. Totals go round
+-- at 2^53; only their differences mean something, and those are below 2^53. A list that fits in one read is written anew by
+-- each charge, without what has expired. A longer one is changed in place, and written anew when half of it is gone.
+
+---- numbers
+local window, bucket, entries_max
+local length, slots, gone, before, newest, through, expired, used, total, merges, added, found, waits
+
+---- limit
+tag, cost, capacity, window, bucket, entries_max, rest = unpack('>BI7I7I7I7I4', argument)
+
+---- read
+-- The first 146 entries: mostly, that is all.
+state = pcall('GETRANGE', key, '0', '2055')
+
+---- searching
+-- An entry's time, and the running total through it.
+local function entry(position)
+  local place = 12 + position * 14
+  if place + 14 <= #state then return unpack('>I7I7', state, place + 1) end
+  return unpack('>I7I7', call('GETRANGE', key, format('%.0f', place), format('%.0f', place + 13)))
+end
+-- The first entry, at or after `from`, for which it holds; it holds for all after that one. It looks ahead in doubling steps
+-- and then bisects, so an answer near `from` is found at once.
+local function first(from, holds)
+  if from >= slots or holds(entry(from)) then return from end
+  local low, step = from + 1, 1
+  local high
+  while not high do
+    local probe = low + step - 1
+    if probe >= slots then
+      high = slots
+    elseif holds(entry(probe)) then
+      high = probe
+    else
+      low, step = probe + 1, step * 2
+    end
+  end
+  while low < high do
+    local middle = (low + high - (low + high) % 2) / 2
+    if holds(entry(middle)) then high = middle else low = middle + 1 end
+  end
+  return low
+end
+
+---- standing
+at, slots, gone, before, newest, through, expired, used, total = now, 0, 0, 0, false, 0, 0, 0, 0
+length, waits = 0, false
+if state and (#state < 26 or #state % 14 ~= 12 or byte(state) ~= tag) then
+  --> other
+elseif state then
+  local _
+  _, gone, before = unpack('>BI4I7', state)
+  length = #state
+  if length == 2056 then
+    length = call('STRLEN', key)
+    newest, through = unpack('>I7I7', call('GETRANGE', key, '-14', '-1'))
+  else
+    newest, through = unpack('>I7I7', state, length - 13)
+  end
+  slots = (length - 12) / 14
+  if length % 14 ~= 12 or gone >= slots or before >= BEYOND then return -index end
+  if newest > INSTANT_MAX or through >= BEYOND then return -index end
+  total, expired = before, gone
+  if newest - now > window then
+    -- More than a window ahead: none of it counts, and all of it goes with the next charge.
+    expired = slots
+  else
+    if newest > now then at = newest end
+    local place = 12 + gone * 14
+    local oldest
+    if place + 14 <= #state then
+      oldest = unpack('>I7', state, place + 1)
+    else
+      oldest = unpack('>I7', call('GETRANGE', key, format('%.0f', place), format('%.0f', place + 6)))
+    end
+    if oldest + window <= at then
+      --> searching
+      expired = first(gone + 1, function(time) return time + window > at end)
+      _, total = entry(expired - 1)
+    end
+    used = through - total
+    if used < 0 then used = used + BEYOND end
+    if expired == slots then newest = false end
+  end
+end
+
+---- room
+room = most - used
+if room < 0 then room = 0 end
+
+---- asked
+-- A cost that does not fit now: the entry with which enough expires is told, so that the wait can be told.
+if expired < slots then
+  --> searching
+  local excess = used - (capacity - asked)
+  local position = first(expired, function(_, sum)
+    sum = sum - total
+    if sum < 0 then sum = sum + BEYOND end
+    return sum >= excess
+  end)
+  if position < slots then
+    waits = waits or {}
+    waits[#waits + 1] = position
+  end
+end
+
+---- told
+-- The list in short: how many entries count, and as many of them as matter for the answer, each with all that came before it.
+if not state or (expired == slots and not newest) then
+  told = ''
+elseif not waits then
+  told = pack('>BI4I7I7', tag, slots - expired, newest, used)
+else
+  --> searching
+  table.sort(waits)
+  told = pack('>BI4', tag, slots - expired)
+  local last, summed = -1, 0
+  for _, position in ipairs(waits) do
+    if position > last and position < slots - 1 then
+      local time, sum = entry(position)
+      sum = sum - total
+      if sum < 0 then sum = sum + BEYOND end
+      told = told .. pack('>I7I7', time, sum - summed)
+      last, summed = position, sum
+    end
+  end
+  told = told .. pack('>I7I7', newest, used - summed)
+end
+
+---- charged
+-- Charges of one bucket merge, and so do those beyond the number of entries that there may be.
+local counts = expired < slots and newest
+merges = counts and (slots - expired >= entries_max or newest - fmod(newest, bucket) == at - fmod(at, bucket))
+used = used + amount
+added = through - (BEYOND - amount)
+if added < 0 then added = through + amount end
+
+---- refunded
+if expired < slots then
+  --> searching
+  local since = receipt_at - fmod(receipt_at, bucket)
+  -- The newest entry of that bucket: after a change of the limit's numbers there may be older ones.
+  found = first(expired, function(time) return time - fmod(time, bucket) > since end) - 1
+  if found >= expired then
+    waits = {found}
+    if found > expired then waits = {found - 1, found} end
+    local time = entry(found)
+    changed = time - fmod(time, bucket) == since
+  end
+end
+
+---- returned
+-- Takes from that entry, and from every total after it: a refund is dearer than a decision.
+--> searching
+local _, sum = entry(found)
+local earlier = total
+if found > expired then
+  _, earlier = entry(found - 1)
+end
+local weighs = sum - earlier
+if weighs < 0 then weighs = weighs + BEYOND end
+local back = part
+if back > weighs then back = weighs end
+local all = state
+if length > #state then all = call('GET', key) end
+local pieces = {pack('>BI4I7', tag, 0, total), sub(all, 13 + expired * 14, 12 + found * 14)}
+for position = found, slots - 1 do
+  local time, sum = unpack('>I7I7', all, 13 + position * 14)
+  sum = sum - back
+  if sum < 0 then sum = sum + BEYOND end
+  if position > found or back < weighs then
+    pieces[#pieces + 1] = pack('>I7I7', time, sum)
+    lasts = time
+  elseif found > expired then
+    lasts = entry(found - 1)
+  end
+end
+after = used > back and table.concat(pieces)
+if after then lasts = lasts + window - now end
+
+---- change
+lasts = at + window - now
+if not (expired < slots) or not state then
+  after = pack('>BI4I7I7I7', tag, 0, 0, at, amount)
+elseif length == #state then
+  after = pack('>BI4I7', tag, 0, total)
+    .. sub(state, 13 + expired * 14, merges and -15 or -1) .. pack('>I7I7', at, added)
+else
+  after = nil
+end
+
+---- write
+if after then
+  call('SET', key, after, 'PX', format('%.0f', lasts / 1000 + SLACK))
+elseif after == false then
+  call('DEL', key)
+elseif expired * 2 > slots then
+  local kept = call('GETRANGE', key, format('%.0f', 12 + expired * 14), merges and '-15' or '-1')
+  after = pack('>BI4I7', tag, 0, total) .. kept .. pack('>I7I7', at, added)
+  call('SET', key, after, 'PX', format('%.0f', lasts / 1000 + SLACK))
+else
+  local place = merges and length - 14 or length
+  call('SETRANGE', key, format('%.0f', place), pack('>I7I7', at, added))
+  if expired > gone then call('SETRANGE', key, '0', pack('>BI4I7', tag, expired, total)) end
+  call('PEXPIRE', key, format('%.0f', lasts / 1000 + SLACK))
+end

@@ -1,0 +1,41 @@
+//! The hits of a batch as the core wants them: keys that are met several times are one target. It decides nothing.
+
+use smallvec::SmallVec;
+use tollgate_core::Limit;
+
+use crate::{Hit, Name};
+
+/// One key under one limit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target<'a> {
+    pub(crate) limit: &'a Limit,
+    /// `None` if it keeps no state.
+    pub(crate) name: Option<&'a Name>,
+}
+
+/// The targets of some hits, in the order of the first hit on each. Two hits on one name are on one target, under the limit of the first.
+#[derive(Debug)]
+pub(crate) struct Targets<'a>(SmallVec<[Target<'a>; 4]>);
+
+impl<'a> Targets<'a> {
+    pub(crate) fn of(hits: &[Hit<'a>]) -> Self {
+        let mut targets = Self(SmallVec::new());
+        for hit in hits {
+            if targets.place_of(hit).is_none() {
+                let name = (*hit.limit != Limit::Unlimited).then_some(hit.name);
+                targets.0.push(Target { limit: hit.limit, name });
+            }
+        }
+        targets
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Target<'a>> {
+        self.0.iter()
+    }
+
+    /// Which target a hit is on. All that keep no state are one.
+    pub(crate) fn place_of(&self, hit: &Hit<'_>) -> Option<usize> {
+        let name = (*hit.limit != Limit::Unlimited).then_some(hit.name);
+        self.0.iter().position(|target| target.name == name)
+    }
+}

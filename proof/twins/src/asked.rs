@@ -1,0 +1,75 @@
+//! A question that owns what it asks about, so that a whole trace can be made before any of it is sent. Not an answer.
+
+use tollgate_core::{Limit, Micros, Mode, Receipt};
+use tollgate_redis::{Ask, Hit, Name};
+
+/// A hit on one of a scene's keys.
+#[derive(Clone, Copy, Debug)]
+pub struct Owned {
+    /// Which key.
+    pub key: usize,
+    /// What it is called.
+    pub name: Name,
+    /// Its limit.
+    pub limit: Limit,
+    /// What is asked.
+    pub cost: u64,
+    /// Whether a refusal counts.
+    pub mode: Mode,
+}
+
+/// The question.
+#[derive(Clone, Debug)]
+pub enum Asked {
+    /// See [`Ask::Charge`].
+    Charge(Vec<Owned>),
+    /// See [`Ask::Peek`].
+    Peek(Vec<Owned>),
+    /// See [`Ask::UpTo`].
+    UpTo(Owned),
+    /// See [`Ask::Settle`].
+    Settle(Owned),
+    /// See [`Ask::Refund`]: when it was charged, how much, under which limit; and how much of it.
+    Refund(Owned, (Micros, u64, Limit), u64),
+    /// See [`Ask::Reset`].
+    Reset(usize, Name),
+}
+
+impl Owned {
+    /// The same, borrowed.
+    #[must_use]
+    pub const fn hit(&self) -> Hit<'_> {
+        Hit { limit: &self.limit, name: &self.name, cost: self.cost, mode: self.mode }
+    }
+}
+
+impl Asked {
+    /// Hands it on as the store's question.
+    pub fn with<T>(&self, then: impl FnOnce(&Ask<'_>) -> T) -> T {
+
+        match self {
+            Self::Charge(hits) => then(&Ask::Charge(&hits.iter().map(Owned::hit).collect::<Vec<_>>())),
+            Self::Peek(hits) => then(&Ask::Peek(&hits.iter().map(Owned::hit).collect::<Vec<_>>())),
+            Self::UpTo(hit) => then(&Ask::UpTo(hit.hit())),
+            Self::Settle(hit) => then(&Ask::Settle(hit.hit())),
+            Self::Refund(hit, (at, cost, limit), part) => {
+                let receipt = Receipt { at: *at, cost: *cost, limit: *limit };
+                then(&Ask::Refund(hit.hit(), &receipt, *part))
+            }
+            Self::Reset(_, name) => then(&Ask::Reset(name)),
+        }
+    }
+
+    /// The keys it is about, each once.
+    #[must_use]
+    pub fn keys(&self) -> Vec<(usize, Name)> {
+        let mut keys: Vec<(usize, Name)> = match self {
+            Self::Charge(hits) | Self::Peek(hits) => hits.iter().map(|hit| (hit.key, hit.name)).collect(),
+            Self::UpTo(hit) | Self::Settle(hit) | Self::Refund(hit, ..) => vec![(hit.key, hit.name)],
+            Self::Reset(key, name) => vec![(*key, *name)],
+        };
+        keys.sort_by_key(|key| key.0);
+        keys.dedup_by_key(|key| key.0);
+        keys
+    }
+}

@@ -1,0 +1,9 @@
+//! The scripts of the shared store against the core, on real servers: the same decisions and the same states. Not shipped.
+
+pub mod asked;
+pub mod compare;
+pub mod mutants;
+pub mod scene;
+pub mod server;
+pub mod wire;
+pub mod world;

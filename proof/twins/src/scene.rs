@@ -1,0 +1,220 @@
+//! Random questions about a few keys, with what the core says to each. It sends nothing.
+
+use tollgate_core::{Decision, Limit, Micros, Mode, Retry, State, peek};
+use tollgate_proof::engine::{Answer, Core, Engine, Wait};
+use tollgate_proof::random::Random;
+use tollgate_proof::spec::{Algorithm, Calendar, Spec};
+use tollgate_proof::trace::{Clock, cost};
+use tollgate_redis::{Name, Naming, Reply};
+
+use crate::asked::{Asked, Owned};
+use crate::world::{World, plain};
+
+/// One question, and what the core says.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// When it is asked.
+    pub now: Micros,
+    /// What is asked.
+    pub asked: Asked,
+    /// What the core answers.
+    pub reply: Reply,
+    /// Where each key that was asked about stands afterwards, and for how many milliseconds it is kept if this wrote it.
+    pub keys: Vec<(Name, Option<State>, Option<u64>)>,
+}
+
+/// A key of a scene.
+#[derive(Clone, Copy, Debug)]
+struct Key {
+    name: Name,
+    spec: Spec,
+    limit: Limit,
+}
+
+/// A scene in the making.
+struct Scene<'r> {
+    random: &'r mut Random,
+    keys: Vec<Key>,
+    world: World,
+    /// What was charged: the key, when, how much, under which limit.
+    charges: Vec<(usize, Micros, u64, Limit)>,
+    last: Option<Answer>,
+}
+
+/// A random scene. Its names are its own.
+#[must_use]
+pub fn scene(number: u64, random: &mut Random, only: Option<Algorithm>) -> Vec<Step> {
+    let is_long = random.one_in(100);
+    let naming = Naming::new([7; 16]);
+    let count = if is_long { 1 } else { random.within(1, 4) };
+    let keys: Vec<_> = (0..count)
+        .map(|key| {
+            let spec = if is_long { long(random) } else { Spec::random(algorithm(only, random), random) };
+            Key {
+                name: naming.name(&key.to_string(), &number.to_be_bytes()),
+                spec,
+                limit: limit(&spec, random),
+            }
+        })
+        .collect();
+    let mut clock = Clock::start(&keys[0].spec, random);
+    let changes = random.one_in(3) && !is_long;
+    let length = if is_long { random.within(200, 700) } else { random.within(4, 40) };
+    let world = World::new(keys.len());
+    let mut scene = Scene { random, keys, world, charges: Vec::new(), last: None };
+    let mut steps = Vec::new();
+    let mut now = clock.now();
+    for _ in 0..length {
+        if changes && scene.random.one_in(6) {
+            scene.change(only);
+        }
+        let key = scene.any_key();
+        if is_long && !scene.random.one_in(50) {
+            now = now.saturating_add(scene.random.below(4));
+        } else {
+            now = clock.step(&scene.keys[key].spec, scene.last.as_ref(), scene.random);
+        }
+        steps.push(scene.step(Micros::new(now)));
+    }
+    steps
+}
+
+fn algorithm(only: Option<Algorithm>, random: &mut Random) -> Algorithm {
+    only.unwrap_or_else(|| random.pick(&Algorithm::ALL))
+}
+
+/// A limit whose list grows beyond what a script reads at once.
+fn long(random: &mut Random) -> Spec {
+    let is_log = random.one_in(2);
+    Spec {
+        algorithm: if is_log { Algorithm::SlidingWindowLog } else { Algorithm::SlidingWindowBuckets },
+        limit: random.within(150, 800),
+        count: 1,
+        window: random.within(300, 1_200),
+        buckets: if is_log { 1 } else { random.pick(&[150, 200, 300]) },
+        calendar: Calendar::None,
+    }
+}
+
+fn limit(spec: &Spec, random: &mut Random) -> Limit {
+    if random.one_in(24) {
+        return Limit::Unlimited;
+    }
+    Core::limit(spec).unwrap_or(Limit::Unlimited)
+}
+
+impl Scene<'_> {
+    fn any_key(&mut self) -> usize {
+        usize::try_from(self.random.below(self.keys.len() as u64)).unwrap_or(0)
+    }
+
+    /// Changes a limit's numbers, or its algorithm.
+    fn change(&mut self, only: Option<Algorithm>) {
+        let key = self.any_key();
+        let spec = self.keys[key].spec;
+        let spec = if self.random.one_in(4) {
+            Spec::random(algorithm(only, self.random), self.random)
+        } else {
+            spec.changed(self.random)
+        };
+        let limit = limit(&spec, self.random);
+        self.keys[key] = Key { spec, limit, ..self.keys[key] };
+    }
+
+    fn hit(&mut self, key: usize) -> Owned {
+        let Key { name, spec, limit } = self.keys[key];
+        let cost = cost(&spec, self.last.as_ref(), self.random);
+        let mode = if self.random.one_in(4) { Mode::Shadow } else { Mode::Enforced };
+        Owned { key, name, limit, cost, mode }
+    }
+
+    fn hits(&mut self) -> Vec<Owned> {
+        let count = self.random.within(1, 5);
+        (0..count)
+            .map(|_| {
+                let key = self.any_key();
+                self.hit(key)
+            })
+            .collect()
+    }
+
+    fn ask(&mut self) -> Asked {
+        let key = self.any_key();
+        match self.random.below(20) {
+            0 => Asked::Peek(self.hits()),
+            1 => Asked::UpTo(self.hit(key)),
+            2 => Asked::Settle(self.hit(key)),
+            3..=5 if !self.charges.is_empty() => self.refund(),
+            6 if self.random.one_in(4) => Asked::Reset(key, self.keys[key].name),
+            7..=11 => Asked::Charge(self.hits()),
+            _ => Asked::Charge(vec![self.hit(key)]),
+        }
+    }
+
+    fn refund(&mut self) -> Asked {
+        let chosen = usize::try_from(self.random.below(self.charges.len() as u64)).unwrap_or(0);
+        let (key, at, cost, charged_under) = self.charges.swap_remove(chosen);
+        let Key { name, limit, .. } = self.keys[key];
+        let hit = Owned { key, name, limit, cost: 0, mode: Mode::Enforced };
+        let part = match self.random.below(6) {
+            0 => self.random.below(cost.saturating_add(1)),
+            1 => self.random.pick(&[0, 1, u64::MAX]),
+            _ => cost,
+        };
+        // At times a receipt that nobody gave: for more, or of another instant.
+        let cost = if self.random.one_in(16) { self.random.pick(&[0, 1, u64::MAX]) } else { cost };
+        let at = if self.random.one_in(16) { Micros::new(self.random.any()) } else { at };
+        Asked::Refund(hit, (at, cost.min(limit.capacity().saturating_mul(2)), charged_under), part)
+    }
+
+    fn step(&mut self, now: Micros) -> Step {
+        let asked = self.ask();
+        let before = self.world.clone();
+        let reply = self.world.answer(&asked, now);
+        self.note(&asked, &reply, now);
+        let keys = asked.keys().into_iter().map(|(key, name)| {
+            let state = self.world.keys[key].clone();
+            let is_new = state != before.keys[key];
+            let lasts = state.as_ref().filter(|_| is_new).map(|state| {
+                let stands = peek(&self.keys[key].limit, Some(state), now, 0).reset_after;
+                // A window that nothing is left of may still remember where it began.
+                if let State::FixedWindow(count) = state { count.end.saturating_sub(now) } else { stands }
+            });
+            (name, state.map(plain), lasts.map(|lasts| lasts.get() / 1_000))
+        });
+        let keys = keys.collect();
+        Step { now, asked, reply, keys }
+    }
+
+    /// Remembers what can be refunded, and what the next instant and cost are chosen by.
+    fn note(&mut self, asked: &Asked, reply: &Reply, now: Micros) {
+        let Reply::Decided { decisions, .. } = reply else { return };
+        let hits = match asked {
+            Asked::Charge(hits) => hits.as_slice(),
+            Asked::UpTo(hit) | Asked::Settle(hit) => std::slice::from_ref(hit),
+            Asked::Peek(_) | Asked::Refund(..) | Asked::Reset(..) => &[],
+        };
+        for (hit, decision) in hits.iter().zip(decisions) {
+            if decision.charged > 0 && hit.limit != Limit::Unlimited {
+                self.charges.push((hit.key, decision.at, decision.charged, hit.limit));
+            }
+        }
+        self.last = decisions.first().map(|decision| answer(decision, now));
+    }
+}
+
+fn answer(decision: &Decision, now: Micros) -> Answer {
+    Answer {
+        granted: decision.granted(),
+        charged: decision.charged,
+        limit: decision.limit,
+        remaining: decision.remaining,
+        retry: match decision.retry() {
+            None => Wait::None,
+            Some(Retry::After(wait)) => Wait::After(wait.get()),
+            Some(Retry::Never) => Wait::Never,
+        },
+        reset: decision.reset_after.get(),
+        at: decision.at.max(now).get(),
+    }
+}
