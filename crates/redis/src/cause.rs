@@ -171,8 +171,11 @@ impl Cause {
     /// The cause of an error line, without its `-`.
     ///
     /// Redis 6.2 wraps an error that a script meets, `ERR Error running script (…): @user_script:1: -OOM …`: then the word
-    /// inside counts.
+    /// inside counts. What a script may not do is said in words of its own: [`FORBIDDEN`].
     pub(crate) fn of_line(line: &str) -> Self {
+        if FORBIDDEN.iter().any(|words| line.contains(words)) {
+            return Self::NoPerm;
+        }
         let word = line.split(' ').next().unwrap_or_default();
         let found = of_word(word).unwrap_or(Self::Other);
         if found != Self::Other || !line.starts_with("ERR Error running script") {
@@ -186,6 +189,9 @@ impl Cause {
         ROWS.get(self as usize).unwrap_or(&OTHER)
     }
 }
+
+/// What servers say, after `ERR`, when a script does what its user may not.
+const FORBIDDEN: [&str; 2] = ["The user executing the script can't", "ACL failure in script"];
 
 static OTHER: Row = row(Cause::Other, "other", "ERR", Alive, false);
 
@@ -223,6 +229,10 @@ mod tests {
             (
                 "ERR Error running script (call to f_8cd0): @user_script:1: -READONLY You can't write",
                 Cause::ReadOnly,
+            ),
+            (
+                "ERR The user executing the script can't run this command or subcommand script: 8cd0",
+                Cause::NoPerm,
             ),
             ("ERR user_script:1: attempt to compare nil with number", Cause::Other),
             ("ERR the key's name is -OOM", Cause::Other),
