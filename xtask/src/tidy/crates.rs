@@ -17,7 +17,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("tollgate-storm", &["tollgate"], &[]),
     ("tollgate", LIMITER, &["aes", "cmac", "http", "siphasher", "tollgate-proof"]),
     ("tollgate-policy", POLICY, &["jsonschema"]),
-    ("tollgate-redis", REDIS, &[]),
+    ("tollgate-redis", REDIS, &["rcgen"]),
     ("tollgate-server", SERVER, &["http-body-util", "rcgen"]),
     ("tollgate-tower", TOWER, &["http-body-util", "sfv", "tokio", "tower"]),
 ];
@@ -57,7 +57,16 @@ const POLICY: &[&str] = &[
 ];
 
 /// What the shared store is reached with.
-const REDIS: &[&str] = &["redis", "siphasher", "smallvec", "tokio", "tollgate-core"];
+const REDIS: &[&str] = &[
+    "redis",
+    "rustls",
+    "rustls-native-certs",
+    "siphasher",
+    "smallvec",
+    "tokio",
+    "tokio-rustls",
+    "tollgate-core",
+];
 
 /// What the command is built on.
 const SERVER: &[&str] = &[

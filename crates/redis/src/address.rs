@@ -1,0 +1,216 @@
+//! Where the store is, and as whom we come: an address as operators write it. Nothing is resolved or opened here.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use redis::{ConnectionAddr, IntoConnectionInfo, parse_redis_url};
+
+/// The address of one Redis or Valkey server.
+///
+/// - `redis://host`, `redis://host:6379/2`, `redis://user:password@host`, `redis://:password@[::1]:6379`
+/// - `rediss://…`: the same with TLS
+/// - `unix:///run/redis.sock`, and after a `?`, joined by `&`: `db=2`, `user=…`, `pass=…`
+///
+/// `valkey://` and `valkeys://` are read as `redis://` and `rediss://`. The port is 6379 and the database 0 if they are left
+/// out. What is not a letter or a digit in a user or password may have to be written as `%` and two digits. Neither `Debug`
+/// nor `Display` nor an error shows the password.
+///
+/// ```
+/// use tollgate_redis::Address;
+///
+/// let address: Address = "redis://gate:s%40cret@[::1]:6380/2".parse()?;
+/// assert_eq!(address.to_string(), "redis://gate:***@[::1]:6380/2");
+/// let wrong = "redis://localhost/two".parse::<Address>().unwrap_err();
+/// assert_eq!(wrong.to_string(), "the address of the store has no number for a database after the host: write `/0`, or nothing");
+/// # Ok::<(), tollgate_redis::AddressError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Address {
+    place: Place,
+    user: Option<String>,
+    password: Option<String>,
+    database: u32,
+}
+
+/// Where to connect to.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// A host and its port, with TLS or without.
+    Tcp { host: String, port: u16, tls: bool },
+    /// A socket in the file system.
+    Unix(PathBuf),
+}
+
+/// What is wrong with an address. It shows nothing of the address: with a sign out of place, any part may be the password.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum AddressError {
+    /// It does not begin as one of ours.
+    Scheme,
+    /// It does not read as a URL.
+    Unreadable,
+    /// It names no host.
+    Host,
+    /// The port is zero.
+    Port,
+    /// What follows the host is no number.
+    Database,
+    /// It has a `?` or `#` where none belongs, or something unknown behind it.
+    Extra,
+    /// It names a user without a password.
+    UserAlone,
+    /// The user or the password is not UTF-8.
+    NotUtf8,
+    /// There is no path to a socket.
+    Path,
+}
+
+impl Address {
+    pub(crate) const fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// The user and the password, if there is a password.
+    pub(crate) fn credentials(&self) -> Option<(Option<&str>, &str)> {
+        Some((self.user.as_deref(), self.password.as_deref()?))
+    }
+
+    pub(crate) const fn database(&self) -> u32 {
+        self.database
+    }
+}
+
+impl FromStr for Address {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        let (scheme, _) = text.split_once("://").ok_or(AddressError::Scheme)?;
+        let (tls, unix) = match scheme {
+            "redis" | "valkey" => (false, false),
+            "rediss" | "valkeys" => (true, false),
+            "unix" => (false, true),
+            _ => return Err(AddressError::Scheme),
+        };
+        let mut url = parse_redis_url(text).ok_or(AddressError::Unreadable)?;
+        // The client library ignores what it does not know. What was written must mean something.
+        let known =
+            |(name, _): (std::borrow::Cow<'_, str>, _)| unix && ["db", "user", "pass"].contains(&&*name);
+        if url.fragment().is_some() || (!unix && url.query().is_some()) || !url.query_pairs().all(known) {
+            return Err(AddressError::Extra);
+        }
+        if unix {
+            let names: Vec<_> = url.query_pairs().map(|(name, _)| name.into_owned()).collect();
+            if names.iter().enumerate().any(|(at, name)| names.iter().skip(at + 1).any(|other| other == name))
+            {
+                return Err(AddressError::Extra);
+            }
+            if !url.username().is_empty() || url.password().is_some() || url.port().is_some() {
+                return Err(AddressError::Path);
+            }
+        } else {
+            check_tcp(&url_parts(url.host_str(), url.port(), url.path()))?;
+            // TLS is ours: the client library would read the system's certificates anew for each connection.
+            url.set_scheme("redis").map_err(|()| AddressError::Scheme)?;
+        }
+        let info = url.into_connection_info().map_err(|_| failed(unix))?;
+        let settings = info.redis_settings();
+        let database = u32::try_from(settings.db()).map_err(|_| AddressError::Database)?;
+        let word = |word: Option<&str>| word.filter(|word| !word.is_empty()).map(str::to_owned);
+        let (user, password) = (word(settings.username()), word(settings.password()));
+        if user.is_some() && password.is_none() {
+            return Err(AddressError::UserAlone);
+        }
+        let place = match info.addr() {
+            ConnectionAddr::Tcp(host, port) => Place::Tcp { host: host.clone(), port: *port, tls },
+            ConnectionAddr::Unix(path) => Place::Unix(path.clone()),
+            ConnectionAddr::TcpTls { .. } | _ => return Err(AddressError::Unreadable),
+        };
+        Ok(Self { place, user, password, database })
+    }
+}
+
+/// The parts of a URL that are checked here.
+struct Parts<'a> {
+    host: &'a str,
+    port: Option<u16>,
+    path: &'a str,
+}
+
+fn url_parts<'a>(host: Option<&'a str>, port: Option<u16>, path: &'a str) -> Parts<'a> {
+    Parts { host: host.unwrap_or_default(), port, path }
+}
+
+fn check_tcp(parts: &Parts<'_>) -> Result<(), AddressError> {
+    if parts.host.is_empty() || ["0.0.0.0", "[::]"].contains(&parts.host) {
+        return Err(AddressError::Host);
+    }
+    if parts.port == Some(0) {
+        return Err(AddressError::Port);
+    }
+    let database = parts.path.strip_prefix('/').unwrap_or(parts.path);
+    if !database.is_empty() && (!database.bytes().all(|byte| byte.is_ascii_digit()) || database.len() > 9) {
+        return Err(AddressError::Database);
+    }
+    Ok(())
+}
+
+/// What is still left for the client library to find.
+const fn failed(unix: bool) -> AddressError {
+    if unix { AddressError::Path } else { AddressError::NotUtf8 }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let user = self.user.as_deref().unwrap_or_default();
+        let secret = if self.password.is_some() { format!("{user}:***@") } else { String::new() };
+        match &self.place {
+            Place::Tcp { host, port, tls } => {
+                let scheme = if *tls { "rediss" } else { "redis" };
+                let (open, close) = if host.contains(':') { ("[", "]") } else { ("", "") };
+                write!(f, "{scheme}://{secret}{open}{host}{close}:{port}/{}", self.database)
+            }
+            Place::Unix(path) => write!(f, "unix://{secret}{}?db={}", path.display(), self.database),
+        }
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Address({self})")
+    }
+}
+
+impl fmt::Display for AddressError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Scheme => {
+                "the address of the store does not begin with `redis://`, `rediss://` or `unix://`: write one of them"
+            }
+            Self::Unreadable => {
+                "the address of the store does not read as a URL: write `redis://user:password@host:6379/0`, with `%` \
+                 and two digits for signs like `@`, `/`, `?` and `#` in the password"
+            }
+            Self::Host => "the address of the store names no host that one could connect to: write it after `://`",
+            Self::Port => "the address of the store has port 0: write the port of the server, or leave it out for 6379",
+            Self::Database => {
+                "the address of the store has no number for a database after the host: write `/0`, or nothing"
+            }
+            Self::Extra => {
+                "the address of the store has a `?` or `#` with something unknown behind it: only `unix://` takes `?`, \
+                 with `db`, `user` and `pass`, each once; in a password write `%3F` and `%23`"
+            }
+            Self::UserAlone => "the address of the store names a user without a password: write `user:password@`",
+            Self::NotUtf8 => "the user or the password in the address of the store is not UTF-8",
+            Self::Path => {
+                "the address of the store has no path to a socket, or no number after `db=`: write \
+                 `unix:///run/redis.sock?db=0`"
+            }
+        })
+    }
+}
+
+impl std::error::Error for AddressError {}
+
+#[cfg(test)]
+mod tests;

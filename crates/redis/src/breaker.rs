@@ -1,0 +1,146 @@
+//! The breaker: when the server is asked, when it is not, and who tries it first. A state machine without clock and I/O.
+
+use std::time::Duration;
+
+use crate::Settings;
+use crate::backoff::Backoff;
+
+/// Where a breaker stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Standing {
+    /// Every call goes to the server.
+    Closed,
+    /// No call does, until the next probe is due.
+    Open,
+    /// One call does; its end decides.
+    Probing,
+}
+
+/// Stops asking a server that fails, and finds out by one call at a time when it serves again.
+///
+/// Closed: it opens after so many failures in a row within a span. Any answer in between starts the count anew. Open: every
+/// call is refused until a wait with jitter is over; then the next call that may probe is let through alone. If it
+/// succeeds the breaker closes, and otherwise it waits again, twice as long up to a bound.
+///
+/// Instants are durations since any common start. One that lies before an earlier one is harmless: spans are then zero.
+#[derive(Debug)]
+pub(crate) struct Breaker {
+    failures_max: u32,
+    span: Duration,
+    backoff: Backoff,
+    state: State,
+    /// How many probes there have been: the last one's number. An end that comes with another number is not believed.
+    probes: u64,
+}
+
+#[derive(Debug)]
+enum State {
+    /// So many failures in a row, the first of them then.
+    Closed { failures: u32, first: Duration },
+    /// The next probe is due then.
+    Open { due: Duration },
+    /// The last probe is out.
+    Probing,
+}
+
+/// What a call may do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Admission {
+    /// Go. Its end is told by [`Breaker::succeeded`] or [`Breaker::failed`].
+    Pass,
+    /// Go alone. Its end must be told by [`Breaker::probed`], with this number.
+    Probe(u64),
+    /// Do not go.
+    Refuse,
+}
+
+impl Breaker {
+    pub(crate) const fn new(settings: &Settings, seed: u64) -> Self {
+        Self {
+            failures_max: settings.breaker_failures,
+            span: settings.breaker_span,
+            backoff: Backoff::new(settings.backoff_min, settings.backoff_max, seed),
+            state: State::Closed { failures: 0, first: Duration::ZERO },
+            probes: 0,
+        }
+    }
+
+    /// Whether a call may go. A call that only reads must not probe: a server that takes no writes would pass.
+    pub(crate) fn admit(&mut self, now: Duration, may_probe: bool) -> Admission {
+        match self.state {
+            State::Closed { .. } => Admission::Pass,
+            State::Open { due } if may_probe && due <= now => {
+                self.state = State::Probing;
+                self.probes += 1;
+                Admission::Probe(self.probes)
+            }
+            State::Open { .. } | State::Probing => Admission::Refuse,
+        }
+    }
+
+    /// A call that passed was answered. What was sent before the breaker opened does not close it.
+    pub(crate) const fn succeeded(&mut self) {
+        if let State::Closed { failures, .. } = &mut self.state {
+            *failures = 0;
+        }
+    }
+
+    /// A call that passed failed, in a way that is the server's fault.
+    pub(crate) fn failed(&mut self, now: Duration) {
+        let State::Closed { failures, first } = &mut self.state else { return };
+        if *failures == 0 || now.saturating_sub(*first) > self.span {
+            (*failures, *first) = (0, now);
+        }
+        *failures += 1;
+        if *failures >= self.failures_max {
+            self.backoff.reset();
+            self.open(now);
+        }
+    }
+
+    /// A probe ended, well or not. One that was given up ended badly.
+    pub(crate) fn probed(&mut self, probe: u64, well: bool, now: Duration) {
+        match self.state {
+            State::Probing if probe == self.probes && well => {
+                self.state = State::Closed { failures: 0, first: now };
+            }
+            State::Probing if probe == self.probes => self.open(now),
+            State::Probing | State::Closed { .. } | State::Open { .. } => {}
+        }
+    }
+
+    /// There is a new connection, and the server has spoken on it: a probe is due now.
+    pub(crate) fn reachable(&mut self, now: Duration) {
+        if let State::Open { due } = &mut self.state {
+            *due = now.min(*due);
+        }
+    }
+
+    /// When the next probe is due, if the breaker is open and none is out.
+    pub(crate) const fn due(&self) -> Option<Duration> {
+        match self.state {
+            State::Open { due } => Some(due),
+            State::Closed { .. } | State::Probing => None,
+        }
+    }
+
+    pub(crate) const fn standing(&self) -> Standing {
+        match self.state {
+            State::Closed { .. } => Standing::Closed,
+            State::Open { .. } => Standing::Open,
+            State::Probing => Standing::Probing,
+        }
+    }
+
+    /// Whether it is closed and counts no failure: then neither asking it nor telling it of a success changes anything.
+    pub(crate) const fn is_clean(&self) -> bool {
+        matches!(self.state, State::Closed { failures: 0, .. })
+    }
+
+    fn open(&mut self, now: Duration) {
+        self.state = State::Open { due: now.saturating_add(self.backoff.next()) };
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,179 @@
+//! The breaker, step by step and over seeds: never two probes, never open for ever. No clock and no server.
+
+use super::*;
+
+const MS: Duration = Duration::from_millis(1);
+
+fn settings() -> Settings {
+    Settings {
+        breaker_failures: 3,
+        breaker_span: 100 * MS,
+        backoff_min: 10 * MS,
+        backoff_max: 80 * MS,
+        ..Settings::default()
+    }
+}
+
+fn opened(now: Duration) -> Breaker {
+    let mut breaker = Breaker::new(&settings(), 7);
+    (0..3).for_each(|_| breaker.failed(now));
+    assert_eq!(breaker.standing(), Standing::Open);
+    breaker
+}
+
+#[test]
+fn it_opens_after_failures_in_a_row_and_not_before() {
+    let mut breaker = Breaker::new(&settings(), 1);
+    breaker.failed(MS);
+    breaker.failed(2 * MS);
+    breaker.succeeded();
+    breaker.failed(3 * MS);
+    breaker.failed(4 * MS);
+    assert_eq!(breaker.admit(4 * MS, true), Admission::Pass);
+    breaker.failed(5 * MS);
+    assert_eq!(breaker.admit(5 * MS, true), Admission::Refuse);
+}
+
+#[test]
+fn failures_that_are_far_apart_do_not_open_it() {
+    let mut breaker = Breaker::new(&settings(), 1);
+    for at in 0..100 {
+        breaker.failed(at * 60 * MS);
+    }
+    assert_eq!(breaker.standing(), Standing::Closed);
+}
+
+#[test]
+fn one_probe_goes_when_it_is_due_and_only_one() {
+    let mut breaker = opened(MS);
+    let due = breaker.due().unwrap();
+    assert!(due >= 6 * MS && due <= 11 * MS, "{due:?}");
+    assert_eq!(breaker.admit(due - Duration::from_micros(1), true), Admission::Refuse);
+    assert_eq!(breaker.admit(due, false), Admission::Refuse, "a call that reads does not probe");
+    let Admission::Probe(probe) = breaker.admit(due, true) else { panic!("a probe") };
+    assert_eq!(breaker.admit(due + 1000 * MS, true), Admission::Refuse);
+    breaker.probed(probe, true, due + MS);
+    assert_eq!(breaker.admit(due + MS, false), Admission::Pass);
+}
+
+#[test]
+fn a_probe_that_fails_waits_longer_and_a_new_connection_makes_it_due() {
+    let mut breaker = opened(MS);
+    let mut now = MS;
+    for _ in 0..10 {
+        now = breaker.due().unwrap();
+        let Admission::Probe(probe) = breaker.admit(now, true) else { panic!("a probe") };
+        breaker.probed(probe, false, now);
+    }
+    let wait = breaker.due().unwrap() - now;
+    assert!(wait >= 40 * MS && wait <= 80 * MS, "{wait:?}");
+    breaker.reachable(now + MS);
+    assert!(matches!(breaker.admit(now + MS, true), Admission::Probe(_)));
+}
+
+#[test]
+fn late_ends_change_nothing() {
+    let mut breaker = opened(MS);
+    breaker.succeeded();
+    breaker.probed(0, true, 2 * MS);
+    assert_eq!(breaker.standing(), Standing::Open);
+    let now = breaker.due().unwrap();
+    let Admission::Probe(probe) = breaker.admit(now, true) else { panic!("a probe") };
+    breaker.probed(probe - 1, true, now);
+    breaker.failed(now);
+    breaker.succeeded();
+    assert_eq!(breaker.standing(), Standing::Probing);
+    breaker.probed(probe, true, now);
+    breaker.probed(probe, false, now);
+    assert_eq!(breaker.standing(), Standing::Closed);
+}
+
+/// A draw from a seed, for the walks below.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
+
+/// A thousand random steps: calls come and end in any order, some probes are given up, connections come.
+fn walk(seed: u64) {
+    let mut draw = Draw(seed);
+    let mut breaker = Breaker::new(&settings(), seed);
+    let (mut now, mut passing, mut probe) = (Duration::ZERO, 0_u32, None);
+    for _ in 0..1000 {
+        now += Duration::from_micros(draw.below(5000));
+        match draw.below(6) {
+            0 | 1 => match breaker.admit(now, draw.below(4) > 0) {
+                Admission::Pass => passing += 1,
+                Admission::Probe(number) => {
+                    assert_eq!(probe.replace(number), None, "two probes at once, seed {seed}");
+                }
+                Admission::Refuse => assert_ne!(breaker.standing(), Standing::Closed, "seed {seed}"),
+            },
+            2 if passing > 0 => {
+                passing -= 1;
+                breaker.succeeded();
+            }
+            3 if passing > 0 => {
+                passing -= 1;
+                breaker.failed(now);
+            }
+            4 => {
+                if let Some(number) = probe.take() {
+                    breaker.probed(number, draw.below(2) == 0, now);
+                }
+            }
+            _ => breaker.reachable(now),
+        }
+        assert_eq!(probe.is_some(), breaker.standing() == Standing::Probing, "seed {seed}");
+        if let Some(due) = breaker.due() {
+            assert!(
+                due <= now + settings().backoff_max,
+                "a probe is due within the longest wait, seed {seed}"
+            );
+        }
+    }
+    recovers(breaker, probe, now);
+}
+
+/// Whatever has happened: once the server serves again, the breaker closes within one longest wait.
+fn recovers(mut breaker: Breaker, probe: Option<u64>, now: Duration) {
+    if let Some(number) = probe {
+        breaker.probed(number, false, now);
+    }
+    let later = now + settings().backoff_max;
+    if let Admission::Probe(number) = breaker.admit(later, true) {
+        breaker.probed(number, true, later);
+    }
+    assert_eq!(breaker.admit(later, true), Admission::Pass);
+}
+
+#[test]
+fn over_ten_thousand_seeds_there_are_never_two_probes_and_it_always_recovers() {
+    (0..10_000).for_each(walk);
+}
+
+/// Every order in which two threads can take their steps, each step being one visit under the lock.
+#[test]
+fn in_every_interleaving_of_two_callers_one_probes_and_the_other_is_refused() {
+    let due = opened(MS).due().unwrap();
+    for order in 0..16_u32 {
+        let mut breaker = opened(MS);
+        let mut out = [None, None];
+        let mut probes = 0;
+        for step in 0..4 {
+            let who = usize::from(order & (1 << step) != 0);
+            match out[who] {
+                None => out[who] = Some(breaker.admit(due, true)),
+                Some(Admission::Probe(number)) => breaker.probed(number, false, due),
+                Some(Admission::Pass | Admission::Refuse) => {}
+            }
+            probes =
+                probes.max(out.iter().flatten().filter(|one| matches!(one, Admission::Probe(_))).count());
+        }
+        assert!(probes <= 1, "order {order:04b}");
+    }
+}

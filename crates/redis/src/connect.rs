@@ -1,0 +1,245 @@
+//! A new connection to the server: name, socket, TLS, password, database, first word. Nothing is asked of it here.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::net::{TcpStream, UnixStream, lookup_host};
+use tokio_rustls::TlsConnector;
+
+use crate::address::Place;
+use crate::resp::{self, Frame};
+use crate::{Address, Cause, LinkError, Roots};
+
+/// Makes connections to one address.
+pub(crate) struct Connector {
+    address: Address,
+    tls: Option<(TlsConnector, ServerName<'static>)>,
+}
+
+/// Why there is no connection, or none any more.
+#[derive(Clone, Debug)]
+pub(crate) struct Failed {
+    pub(crate) cause: Cause,
+    pub(crate) message: String,
+}
+
+/// A connection, as bytes in both directions.
+pub(crate) struct Stream(Pin<Box<dyn Bytes>>);
+
+trait Bytes: AsyncRead + AsyncWrite + Send {}
+impl<T: AsyncRead + AsyncWrite + Send> Bytes for T {}
+
+impl Connector {
+    /// # Errors
+    /// When there is no certificate to trust, or the host is no name that a certificate could have.
+    pub(crate) fn new(address: Address, roots: &Roots) -> Result<Self, String> {
+        let tls = match address.place() {
+            Place::Tcp { host, tls: true, .. } => Some(tls(host, roots)?),
+            Place::Tcp { .. } | Place::Unix(_) => None,
+        };
+        Ok(Self { address, tls })
+    }
+
+    /// A connection on which the server has said its first word.
+    pub(crate) async fn connect(&self) -> Result<Stream, Failed> {
+        let mut stream = match self.address.place() {
+            Place::Unix(path) => {
+                let stream = UnixStream::connect(path).await.map_err(|error| Failed::of(&error))?;
+                Stream(Box::pin(stream))
+            }
+            Place::Tcp { host, port, .. } => {
+                let tcp = tcp(host, *port).await?;
+                match &self.tls {
+                    None => Stream(Box::pin(tcp)),
+                    Some((connector, name)) => {
+                        let tls = connector.connect(name.clone(), tcp).await;
+                        Stream(Box::pin(tls.map_err(|error| Failed::tls(&error))?))
+                    }
+                }
+            }
+        };
+        self.greet(&mut stream).await?;
+        Ok(stream)
+    }
+
+    /// Says who we are and which database we want, and waits for the answers.
+    ///
+    /// `PING` comes last, so that a server that is frozen, loads or wants a password shows it before a caller pays for it. A
+    /// user who may not `PING` is welcome all the same.
+    async fn greet(&self, stream: &mut Stream) -> Result<(), Failed> {
+        let mut bytes = Vec::new();
+        let mut required = 0;
+        if let Some((user, password)) = self.address.credentials() {
+            let words: Vec<_> = ["AUTH"].into_iter().chain(user).chain([password]).collect();
+            bytes.extend_from_slice(&resp::command(&words));
+            required += 1;
+        }
+        if self.address.database() != 0 {
+            bytes.extend_from_slice(&resp::command(&["SELECT", &self.address.database().to_string()]));
+            required += 1;
+        }
+        bytes.extend_from_slice(&resp::command(&["PING"]));
+        stream.write_all(&bytes).await.map_err(|error| Failed::of(&error))?;
+        stream.flush().await.map_err(|error| Failed::of(&error))?;
+        let mut input = Vec::new();
+        for at in 0..=required {
+            if let Frame::Error(line) = answer(stream, &mut input).await? {
+                let cause = Cause::of_line(&line);
+                if at < required || cause.reconnects() || cause == Cause::Busy {
+                    return Err(Failed::new(cause, &line));
+                }
+            }
+        }
+        if input.is_empty() { Ok(()) } else { Err(Failed::new(Cause::Garbled, "answers to nothing")) }
+    }
+}
+
+/// The next frame.
+async fn answer(stream: &mut Stream, input: &mut Vec<u8>) -> Result<Frame, Failed> {
+    loop {
+        match resp::frame(input) {
+            Ok(Some((frame, length))) => {
+                input.drain(..length);
+                return Ok(frame);
+            }
+            Ok(None) => {}
+            Err(garbled) => return Err(Failed::new(Cause::Garbled, garbled.0)),
+        }
+        if stream.read_buf(input).await.map_err(|error| Failed::of(&error))? == 0 {
+            return Err(Failed::new(Cause::Closed, "the server closed a new connection"));
+        }
+    }
+}
+
+/// The first address of the host that answers. The name is looked up each time: it may lead elsewhere by now.
+async fn tcp(host: &str, port: u16) -> Result<TcpStream, Failed> {
+    let dns = |error: io::Error| Failed::new(Cause::Dns, &error.to_string());
+    let mut failed = Failed::new(Cause::Dns, "the host has no address");
+    for address in lookup_host((host, port)).await.map_err(dns)? {
+        match TcpStream::connect(address).await {
+            Ok(stream) => {
+                // Small calls are not to wait for the acknowledgement of the ones before.
+                stream.set_nodelay(true).map_err(|error| Failed::of(&error))?;
+                return Ok(stream);
+            }
+            Err(error) => failed = Failed::of(&error),
+        }
+    }
+    Err(failed)
+}
+
+/// TLS by ring, named here: no provider is installed for the process.
+fn tls(host: &str, roots: &Roots) -> Result<(TlsConnector, ServerName<'static>), String> {
+    let mut store = RootCertStore::empty();
+    match roots {
+        Roots::System => {
+            let (_, _) = store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        }
+        Roots::Pem(text) => {
+            for certificate in CertificateDer::pem_slice_iter(text) {
+                let certificate = certificate.map_err(|error| {
+                    format!("the certificates to trust the store by are not in PEM: {error}")
+                })?;
+                let added = store.add(certificate);
+                added
+                    .map_err(|error| format!("a certificate to trust the store by is not valid: {error}"))?;
+            }
+        }
+    }
+    if store.is_empty() {
+        return Err(
+            "there is no certificate to trust the store by: install the system's, or name a file".into()
+        );
+    }
+    let name = ServerName::try_from(host.to_owned());
+    let name =
+        name.map_err(|_| "the host in the address of the store is no name that a certificate could have")?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = config.map_err(|error| error.to_string())?;
+    let config = config.with_root_certificates(store).with_no_client_auth();
+    Ok((TlsConnector::from(Arc::new(config)), name))
+}
+
+impl Failed {
+    pub(crate) fn new(cause: Cause, message: &str) -> Self {
+        Self { cause, message: message.to_owned() }
+    }
+
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the system has more kinds of errors than we have names"
+    )]
+    pub(crate) fn of(error: &io::Error) -> Self {
+        use io::ErrorKind as Kind;
+        // A socket's file that is not there is a server that is not there.
+        let cause = match error.kind() {
+            Kind::ConnectionRefused | Kind::NotFound => Cause::Refused,
+            Kind::ConnectionReset
+            | Kind::ConnectionAborted
+            | Kind::BrokenPipe
+            | Kind::NotConnected
+            | Kind::UnexpectedEof
+            | Kind::WriteZero => Cause::Closed,
+            Kind::TimedOut | Kind::HostUnreachable | Kind::NetworkUnreachable => Cause::ConnectTimeout,
+            _ => Cause::Io,
+        };
+        Self::new(cause, &error.to_string())
+    }
+
+    /// A handshake that failed: by TLS, or because the connection did.
+    fn tls(error: &io::Error) -> Self {
+        let rustls = error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>());
+        if rustls { Self::new(Cause::Tls, &error.to_string()) } else { Self::of(error) }
+    }
+
+    pub(crate) fn unreachable(&self) -> LinkError {
+        LinkError::unreachable(self.cause, &self.message)
+    }
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for Failed {}
+
+impl fmt::Debug for Connector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Connector({})", self.address)
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.0.as_mut().poll_read(cx, buf)
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.0.as_mut().poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.0.as_mut().poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.0.as_mut().poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,112 @@
+//! Keeps one connection: makes it, runs it, and makes it anew when it ends. Calls are not known here.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+
+use crate::backoff::Backoff;
+use crate::connect::Failed;
+use crate::driver::Driver;
+use crate::pipe::Pipe;
+use crate::shared::Shared;
+use crate::{Cause, LinkError};
+
+/// One connection's place. What is in it changes; whoever waits for it is told.
+#[derive(Debug)]
+pub(crate) struct Lane(watch::Sender<State>);
+
+#[derive(Clone, Debug)]
+pub(crate) enum State {
+    /// The first try is under way: calls wait for it, within their budgets.
+    Connecting,
+    /// Calls go here.
+    Up(Arc<Pipe>),
+    /// The last try failed: calls end at once.
+    Down(LinkError),
+}
+
+impl Lane {
+    pub(crate) fn new() -> Self {
+        Self(watch::Sender::new(State::Connecting))
+    }
+
+    pub(crate) fn state(&self) -> State {
+        self.0.borrow().clone()
+    }
+
+    /// Waits until there is a connection, or none for a reason.
+    pub(crate) async fn settled(&self) {
+        // The sender is ours, so it is not gone.
+        let _: Result<_, watch::error::RecvError> =
+            self.0.subscribe().wait_for(State::is_settled).await.map(drop);
+    }
+
+    pub(crate) fn set(&self, state: State) {
+        self.0.send_replace(state);
+    }
+
+    /// Leaves a connection, if it is still the one in this lane.
+    pub(crate) fn leave(&self, pipe: &Arc<Pipe>, state: State) {
+        self.0.send_if_modified(|current| {
+            let same = matches!(current, State::Up(current) if Arc::ptr_eq(current, pipe));
+            if same {
+                *current = state;
+            }
+            same
+        });
+    }
+}
+
+impl State {
+    fn is_settled(&self) -> bool {
+        match self {
+            Self::Connecting => false,
+            Self::Up(pipe) => pipe.is_open(),
+            Self::Down(_) => true,
+        }
+    }
+}
+
+/// Runs until it is aborted. One connection at a time, and one try at a time.
+pub(crate) async fn keep(shared: Arc<Shared>, at: usize) {
+    let settings = &shared.settings;
+    let mut backoff = Backoff::new(settings.backoff_min, settings.backoff_max, seed());
+    let Some(lane) = shared.lanes.get(at) else { return };
+    loop {
+        let tried = timeout(settings.connect_timeout, shared.connector.connect()).await;
+        let tried =
+            tried.unwrap_or_else(|_| Err(Failed::new(Cause::ConnectTimeout, "the server took too long")));
+        shared.counts.tried(tried.as_ref().err().map(|failed| failed.cause));
+        let mut wait = backoff.next();
+        match tried {
+            Err(failed) => lane.set(State::Down(failed.unreachable())),
+            Ok(stream) => {
+                let pipe = Arc::new(Pipe::new());
+                let driver = Driver::new(Arc::clone(&pipe), stream, settings.stall_timeout);
+                lane.set(State::Up(Arc::clone(&pipe)));
+                shared.moved();
+                shared.breaker.reachable();
+                let failed = driver.await;
+                if pipe.is_proved() {
+                    // It served until now. Calls wait for the next one, which is tried nearly at once: not quite, since
+                    // everybody else has lost theirs too.
+                    backoff.reset();
+                    wait = backoff.next() / 2;
+                    backoff.reset();
+                    lane.leave(&pipe, State::Connecting);
+                } else {
+                    lane.leave(&pipe, State::Down(failed.unreachable()));
+                }
+            }
+        }
+        shared.moved();
+        sleep(wait).await;
+    }
+}
+
+/// Another one each time, so that no two processes wait alike.
+pub(crate) fn seed() -> u64 {
+    RandomState::new().build_hasher().finish()
+}

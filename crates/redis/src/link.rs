@@ -1,0 +1,169 @@
+//! The link to one server: calls go in, answers or named errors come out, within a budget. What a call means is not known.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::Duration;
+
+use redis::Value;
+use smallvec::{SmallVec, smallvec};
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use crate::breaker::Breaker;
+use crate::connect::Connector;
+use crate::health::Counts;
+use crate::lane::{Lane, State, keep, seed};
+use crate::shared::Shared;
+use crate::shared_breaker::SharedBreaker;
+use crate::{Address, Call, Health, LinkError, Naming, Script, Settings};
+
+/// A link to one Redis or Valkey server. Cheap to clone; clones share everything, and any thread may use them.
+///
+/// It opens at once, whether or not there is a server, and connects in the background: calls in the meantime end in
+/// [`LinkError::Unreachable`], or wait for the very first try within their budget. A lost connection is made anew, after
+/// waits that grow, with the host's name looked up each time. When the last clone is dropped, the connections are closed.
+///
+/// - A call takes at most [`Settings::budget`], by the timers of its caller's runtime (which count in milliseconds).
+/// - At most [`Settings::in_flight_max`] calls are in flight; one more ends at once. So memory is bounded whatever happens.
+/// - A call that [`writes`](Call::writes) is sent at most once. If it ends in an error,
+///   [`LinkError::may_have_run`] says whether the server may have done what was asked; "no" is certain.
+/// - A server that does not know a script gets its text within the same call: it has run nothing, so nothing is doubled.
+/// - When the server fails [`Settings::breaker_failures`] times in a row, calls end at once in [`LinkError::Open`], until one
+///   call at a time finds it serving again. If there are no calls, the link asks by itself: it sets a key of its own for a
+///   moment, since a server that takes no writes does not serve.
+///
+/// A user of the server needs the rights to `EVALSHA`, `EVAL` and `SET` on keys that begin with [`LAYOUT`](crate::LAYOUT),
+/// what the scripts call, and `SELECT` if the address names a database. `AUTH` needs no right; `PING` is sent with every
+/// new connection and may be refused.
+#[derive(Clone)]
+pub struct Link(Arc<Owner>);
+
+/// Stops the tasks when the last link goes.
+struct Owner {
+    shared: Arc<Shared>,
+    tasks: Vec<AbortHandle>,
+}
+
+/// Why a link was not opened.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// There is no runtime to connect in.
+    NoRuntime,
+    /// A setting is out of range: a sentence that names it and its range.
+    Setting(String),
+    /// There is no certificate to trust, or no name to ask it for: a sentence.
+    Tls(String),
+}
+
+/// A write that is worth nothing: the call that the link makes by itself when it wants to know whether the server serves.
+static PROBE: LazyLock<Script> = LazyLock::new(|| Script {
+    text: "return redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])".into(),
+    digest: "5d19e25827e8556e84feacc3b801c72f593d6b21".into(),
+});
+
+/// How long a due probe is left to callers, whose calls are the better question, before the link asks by itself.
+const PATIENCE: Duration = Duration::from_millis(10);
+
+impl Link {
+    /// Opens a link. It must be called within a tokio runtime that has its timers and its I/O enabled: connections live in it.
+    ///
+    /// # Errors
+    /// When there is no runtime, a setting is out of range, or TLS has nothing to go by. Never because of the server.
+    pub fn open(address: Address, settings: Settings) -> Result<Self, OpenError> {
+        let runtime = Handle::try_current().map_err(|_| OpenError::NoRuntime)?;
+        settings.check().map_err(OpenError::Setting)?;
+        let connector = Connector::new(address, &settings.roots).map_err(OpenError::Tls)?;
+        let shared = Arc::new(Shared {
+            connector,
+            lanes: (0..settings.connections).map(|_| Lane::new()).collect(),
+            breaker: SharedBreaker::new(Breaker::new(&settings, seed())),
+            counts: Counts::new(),
+            permits: Arc::new(Semaphore::new(settings.in_flight_max)),
+            turn: AtomicUsize::new(0),
+            up: Mutex::new((false, Instant::now())),
+            settings,
+        });
+        let keep = |at| runtime.spawn(keep(Arc::clone(&shared), at)).abort_handle();
+        let mut tasks: Vec<_> = (0..shared.lanes.len()).map(keep).collect();
+        tasks.push(runtime.spawn(probe(Arc::clone(&shared))).abort_handle());
+        Ok(Self(Arc::new(Owner { shared, tasks })))
+    }
+
+    /// Carries one call to the server and its answer back.
+    ///
+    /// # Errors
+    /// When there is no answer within the budget, by name: see [`LinkError`].
+    pub async fn call(&self, call: &Call) -> Result<Value, LinkError> {
+        self.0.shared.call(call).await
+    }
+
+    /// How the link is doing.
+    #[must_use]
+    pub fn health(&self) -> Health {
+        let shared = &self.0.shared;
+        let (up, since) = *shared.up.lock().unwrap_or_else(PoisonError::into_inner);
+        let trouble = shared.lanes.iter().find_map(|lane| match lane.state() {
+            State::Down(error) => Some(error),
+            State::Up(_) | State::Connecting => None,
+        });
+        let (answered, failed) = shared.counts.calls();
+        let (connections, connections_failed) = shared.counts.connections();
+        Health {
+            up,
+            since: since.elapsed(),
+            trouble: trouble.filter(|_| !up),
+            breaker: shared.breaker.standing(),
+            in_flight: shared.settings.in_flight_max.saturating_sub(shared.permits.available_permits()),
+            answered,
+            failed,
+            connections,
+            connections_failed,
+        }
+    }
+}
+
+/// Asks the server when nobody else does, so that an open breaker closes without traffic too.
+async fn probe(shared: Arc<Shared>) {
+    let call = Call {
+        script: &PROBE,
+        names: smallvec![Naming::new([0; 16]).name("probe", b"")],
+        arguments: smallvec![SmallVec::from_slice(b"1000")],
+        writes: true,
+    };
+    loop {
+        shared.breaker.overdue(PATIENCE).await;
+        // How it ends is told to the breaker and counted on the way.
+        drop(shared.call(&call).await);
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(AbortHandle::abort);
+    }
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link").field("to", &self.0.shared.connector).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoRuntime => f.write_str(
+                "a link to the store was opened outside a tokio runtime: open it within one, with timers and I/O enabled",
+            ),
+            Self::Setting(sentence) => write!(f, "a setting of the link to the store is out of range: {sentence}"),
+            Self::Tls(sentence) => f.write_str(sentence),
+        }
+    }
+}
+
+impl Error for OpenError {}

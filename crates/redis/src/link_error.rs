@@ -1,0 +1,157 @@
+//! What a caller is told when a call got no answer: in sentences, and by a name. Never a refusal, and never a grant.
+
+use std::fmt;
+
+use crate::Cause;
+
+/// How many bytes of a server's own message are kept. What is longer is cut.
+pub const MESSAGE_BYTES_MAX: usize = 200;
+
+/// Why a call got no answer.
+///
+/// `sent` says whether the server may have done what was asked. `false` is certain: nothing happened.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum LinkError {
+    /// The server has failed lately and is not asked again yet. Nothing was sent.
+    Open,
+    /// As many calls are in flight as [`Settings::in_flight_max`](crate::Settings::in_flight_max) allows. Nothing was sent.
+    TooManyInFlight,
+    /// The budget was used up.
+    Timeout {
+        /// Whether the server may have done what was asked.
+        sent: bool,
+    },
+    /// There is no connection. Nothing was sent.
+    Unreachable {
+        /// Why there is none.
+        cause: Cause,
+        /// The system's or the server's own words, cut at [`MESSAGE_BYTES_MAX`].
+        message: Box<str>,
+    },
+    /// The connection ended while the call was on its way.
+    Lost {
+        /// Why it ended.
+        cause: Cause,
+        /// Whether the server may have done what was asked.
+        sent: bool,
+    },
+    /// The server answered with an error.
+    Server {
+        /// Which.
+        cause: Cause,
+        /// Its own words, cut at [`MESSAGE_BYTES_MAX`].
+        message: Box<str>,
+    },
+}
+
+impl LinkError {
+    /// Its cause, one of a fixed set.
+    #[must_use]
+    pub const fn cause(&self) -> Cause {
+        match self {
+            Self::Open => Cause::Open,
+            Self::TooManyInFlight => Cause::TooManyInFlight,
+            Self::Timeout { sent: true } => Cause::Timeout,
+            Self::Timeout { sent: false } => Cause::TimeoutUnsent,
+            Self::Unreachable { cause, .. } | Self::Lost { cause, .. } | Self::Server { cause, .. } => *cause,
+        }
+    }
+
+    /// Its name, for metrics and logs.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.cause().name()
+    }
+
+    /// Whether the server may have done what was asked. A script that fails may have written before it failed.
+    #[must_use]
+    pub const fn may_have_run(&self) -> bool {
+        match self {
+            Self::Open | Self::TooManyInFlight | Self::Unreachable { .. } => false,
+            Self::Timeout { sent } | Self::Lost { sent, .. } => *sent,
+            Self::Server { .. } => true,
+        }
+    }
+
+    pub(crate) fn server(line: &str) -> Self {
+        Self::Server { cause: Cause::of_line(line), message: cut(line) }
+    }
+
+    pub(crate) fn unreachable(cause: Cause, message: &str) -> Self {
+        Self::Unreachable { cause, message: cut(message) }
+    }
+}
+
+/// The beginning of a message, in whole characters and without control characters: it may end up in a log.
+fn cut(message: &str) -> Box<str> {
+    let mut kept = String::with_capacity(message.len().min(MESSAGE_BYTES_MAX));
+    for char in message.chars().map(|char| if char.is_control() { ' ' } else { char }) {
+        if kept.len() + char.len_utf8() > MESSAGE_BYTES_MAX {
+            break;
+        }
+        kept.push(char);
+    }
+    kept.into_boxed_str()
+}
+
+impl fmt::Display for LinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open => f.write_str("the store has failed lately and is not asked again yet"),
+            Self::TooManyInFlight => f.write_str("as many calls to the store are in flight as may be"),
+            Self::Timeout { sent: true } => {
+                f.write_str("the store did not answer in time, and may have done what was asked")
+            }
+            Self::Timeout { sent: false } => {
+                f.write_str("the store could not be asked in time; nothing was sent")
+            }
+            Self::Unreachable { cause, message } => {
+                write!(f, "there is no connection to the store ({}): {message}", cause.name())
+            }
+            Self::Lost { cause, sent: true } => write!(
+                f,
+                "the connection to the store ended ({}) before it answered; it may have done what was asked",
+                cause.name()
+            ),
+            Self::Lost { cause, sent: false } => {
+                write!(f, "the connection to the store ended ({}) before the call was sent", cause.name())
+            }
+            Self::Server { message, .. } => write!(f, "the store answered with an error: {message}"),
+        }
+    }
+}
+
+impl std::error::Error for LinkError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_message_is_cut_between_two_characters_and_loses_its_control_characters() {
+        let LinkError::Server { message, .. } = LinkError::server(&format!("ERR \u{1b}{}", "é".repeat(300)))
+        else {
+            panic!("a server's error");
+        };
+        assert!(message.len() <= MESSAGE_BYTES_MAX && message.starts_with("ERR  é"), "{message}");
+    }
+
+    #[test]
+    fn only_what_was_certainly_not_sent_says_so() {
+        let unsent = [
+            LinkError::Open,
+            LinkError::TooManyInFlight,
+            LinkError::Timeout { sent: false },
+            LinkError::unreachable(Cause::Refused, "refused"),
+            LinkError::Lost { cause: Cause::Closed, sent: false },
+        ];
+        assert!(unsent.iter().all(|error| !error.may_have_run()));
+        let sent = [
+            LinkError::Timeout { sent: true },
+            LinkError::Lost { cause: Cause::Closed, sent: true },
+            LinkError::server("ERR no"),
+        ];
+        assert!(sent.iter().all(LinkError::may_have_run));
+    }
+}

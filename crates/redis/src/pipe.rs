@@ -1,0 +1,248 @@
+//! Calls that wait to be written on one connection, and who waits for their answers. The bytes are moved elsewhere.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use crate::resp::{Form, Frame, pack};
+use crate::{Call, Cause, Script};
+
+/// One connection as callers see it: a queue of calls that are not yet written.
+///
+/// A call is in the queue until the driver takes it to write it; from then on it may have reached the server. Both sides
+/// decide under one lock, so a caller that gives up knows for certain on which side of that line its call was.
+#[derive(Debug)]
+pub(crate) struct Pipe {
+    queue: Mutex<Queue>,
+    /// Whether it takes calls, to be seen without the lock. Only a hint: the queue decides.
+    open: AtomicBool,
+    /// Whether the server has answered a call on this connection. One that never did is followed by a longer wait.
+    proved: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Queue {
+    /// No more than may be in flight: each slot holds a permit.
+    slots: VecDeque<Slot>,
+    /// The number of the first slot.
+    first: u64,
+    closed: bool,
+    /// Who moves the bytes, if it sleeps until there are calls.
+    waker: Option<Waker>,
+    /// For each script, the last call that brought its text.
+    texts: Vec<(&'static Script, u64)>,
+}
+
+/// How a call's end goes to its caller, and its permit with it.
+type Sender = oneshot::Sender<(Ended, OwnedSemaphorePermit)>;
+
+/// A place in the queue. It keeps its permit until the queue has moved past it, so that the queue stays bounded.
+#[derive(Debug)]
+struct Slot {
+    permit: OwnedSemaphorePermit,
+    /// None if the caller has gone.
+    call: Option<(Vec<u8>, Sender)>,
+}
+
+/// A call that is not yet written.
+#[derive(Debug)]
+pub(crate) struct Queued {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) output: Output,
+}
+
+/// Whom to tell how a call ended. As long as it exists the call is in flight.
+#[derive(Debug)]
+pub(crate) struct Output {
+    sender: Sender,
+    permit: OwnedSemaphorePermit,
+}
+
+/// How a call ended, as far as a connection knows.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// The server said this.
+    Said(Frame),
+    /// The connection ended first. `sent`: the server may have got all of the call.
+    Lost { cause: Cause, sent: bool },
+}
+
+/// A call on its way, as its caller holds it. Dropped, the call is given up: if it is not written yet it never will be.
+#[derive(Debug)]
+pub(crate) struct Waiting<'a> {
+    pipe: &'a Pipe,
+    number: u64,
+    receiver: oneshot::Receiver<(Ended, OwnedSemaphorePermit)>,
+    over: bool,
+}
+
+/// The pipe takes no more calls; here is the permit back.
+#[derive(Debug)]
+pub(crate) struct Closed(pub(crate) OwnedSemaphorePermit);
+
+impl Pipe {
+    pub(crate) fn new() -> Self {
+        let queue = Queue { slots: VecDeque::new(), first: 0, closed: false, waker: None, texts: Vec::new() };
+        Self { queue: Mutex::new(queue), open: AtomicBool::new(true), proved: AtomicBool::new(false) }
+    }
+
+    /// Puts a call into the queue.
+    pub(crate) fn send(
+        &self,
+        call: &Call,
+        form: Form,
+        permit: OwnedSemaphorePermit,
+    ) -> Result<Waiting<'_>, Closed> {
+        let bytes = pack(call, form);
+        let mut queue = self.lock();
+        if queue.closed {
+            return Err(Closed(permit));
+        }
+        let number = queue.first + queue.slots.len() as u64;
+        if form == Form::Text {
+            queue.texts.retain(|(script, _)| script.digest != call.script.digest);
+            queue.texts.push((call.script, number));
+        }
+        let (sender, receiver) = oneshot::channel();
+        queue.slots.push_back(Slot { permit, call: Some((bytes, sender)) });
+        let waker = queue.waker.take();
+        drop(queue);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        Ok(Waiting { pipe: self, number, receiver, over: false })
+    }
+
+    /// How a call whose digest was unknown is to be sent again.
+    ///
+    /// If somebody brought the text after it, the digest will be known by the time it arrives. So a thousand calls that meet
+    /// a server without scripts bring the text once and not a thousand times.
+    pub(crate) fn cure(&self, call: &Call, number: u64) -> Form {
+        let queue = self.lock();
+        let brought = queue.texts.iter().find(|(script, _)| script.digest == call.script.digest);
+        if brought.is_some_and(|(_, text)| *text > number) { Form::Digest } else { Form::Text }
+    }
+
+    /// Takes no more calls. Those that are not written are told so; the others may still be answered.
+    pub(crate) fn close(&self, cause: Cause) {
+        let (slots, waker) = {
+            let mut queue = self.lock();
+            queue.closed = true;
+            self.open.store(false, Ordering::Release);
+            queue.first += queue.slots.len() as u64;
+            (std::mem::take(&mut queue.slots), queue.waker.take())
+        };
+        for slot in slots {
+            if let Some(queued) = Queued::of(slot) {
+                queued.output.end(Ended::Lost { cause, sent: false });
+            }
+        }
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.open.load(Ordering::Acquire)
+    }
+
+    /// Whether a call waits to be written.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.lock().slots.is_empty()
+    }
+
+    /// The next call to write. If there is none, `waker` is woken when there is.
+    pub(crate) fn take(&self, waker: &Waker) -> Option<Queued> {
+        let mut queue = self.lock();
+        while let Some(slot) = queue.slots.pop_front() {
+            queue.first += 1;
+            if let Some(queued) = Queued::of(slot) {
+                return Some(queued);
+            }
+        }
+        match &mut queue.waker {
+            Some(known) => known.clone_from(waker),
+            none => *none = Some(waker.clone()),
+        }
+        None
+    }
+
+    /// Takes a call back. Returns whether it was still there, and so was never written.
+    fn take_back(&self, number: u64) -> bool {
+        let mut queue = self.lock();
+        let Some(place) = number.checked_sub(queue.first) else { return false };
+        let Some(slot) = usize::try_from(place).ok().and_then(|place| queue.slots.get_mut(place)) else {
+            return false;
+        };
+        slot.call = None;
+        while queue.slots.front().is_some_and(|slot| slot.call.is_none()) {
+            queue.slots.pop_front();
+            queue.first += 1;
+        }
+        true
+    }
+
+    /// The server has answered a call.
+    pub(crate) fn prove(&self) {
+        // Looked at first, so that the line is not written to for every answer.
+        if !self.is_proved() {
+            self.proved.store(true, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn is_proved(&self) -> bool {
+        self.proved.load(Ordering::Relaxed)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Queued {
+    fn of(slot: Slot) -> Option<Self> {
+        let (bytes, sender) = slot.call?;
+        Some(Self { bytes, output: Output { sender, permit: slot.permit } })
+    }
+}
+
+impl Output {
+    /// Tells the caller and gives it its permit back. If it has gone, the permit is free.
+    pub(crate) fn end(self, ended: Ended) {
+        drop(self.sender.send((ended, self.permit)));
+    }
+}
+
+impl Waiting<'_> {
+    /// The number of the call on its pipe.
+    pub(crate) const fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// How the call ends, with its permit. None if nobody was left to say so.
+    pub(crate) async fn ended(&mut self) -> Option<(Ended, OwnedSemaphorePermit)> {
+        let ended = (&mut self.receiver).await.ok();
+        self.over = true;
+        ended
+    }
+
+    /// Gives the call up. Returns whether it may have been sent.
+    pub(crate) fn give_up(mut self) -> bool {
+        self.over = true;
+        !self.pipe.take_back(self.number)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if !self.over {
+            self.pipe.take_back(self.number);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! The queue of one connection: what a caller that gives up knows, and that nothing grows. No bytes are moved.
+
+use std::sync::{Arc, LazyLock};
+use std::task::Waker;
+
+use smallvec::SmallVec;
+use tokio::sync::Semaphore;
+
+use super::*;
+
+static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script {
+    text: "return 1".into(),
+    digest: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db".into(),
+});
+
+fn call() -> Call {
+    Call { script: &SCRIPT, names: SmallVec::new(), arguments: SmallVec::new(), writes: true }
+}
+
+fn permit(permits: &Arc<Semaphore>) -> OwnedSemaphorePermit {
+    Arc::clone(permits).try_acquire_owned().expect("a permit is free")
+}
+
+#[test]
+fn a_caller_that_gives_up_knows_whether_its_call_was_taken() {
+    let (pipe, permits) = (Pipe::new(), Arc::new(Semaphore::new(8)));
+    let [first, second] = [(); 2].map(|()| pipe.send(&call(), Form::Digest, permit(&permits)).unwrap());
+    assert!(pipe.take(Waker::noop()).is_some());
+    assert!(first.give_up(), "it was taken");
+    assert!(!second.give_up(), "it was not");
+    assert!(pipe.take(Waker::noop()).is_none(), "what was given up is never written");
+    assert_eq!(permits.available_permits(), 8);
+}
+
+#[test]
+fn a_caller_that_is_dropped_takes_its_call_along() {
+    let (pipe, permits) = (Pipe::new(), Arc::new(Semaphore::new(8)));
+    drop(pipe.send(&call(), Form::Digest, permit(&permits)).unwrap());
+    assert!(pipe.take(Waker::noop()).is_none());
+    assert_eq!(permits.available_permits(), 8);
+}
+
+#[test]
+fn slots_of_callers_that_have_gone_count_until_the_queue_has_moved_past_them() {
+    let (pipe, permits) = (Pipe::new(), Arc::new(Semaphore::new(3)));
+    let [first, second, third] =
+        [(); 3].map(|()| pipe.send(&call(), Form::Digest, permit(&permits)).unwrap());
+    drop(second);
+    drop(third);
+    assert_eq!(permits.available_permits(), 0, "the slots are still there");
+    drop(first);
+    assert_eq!(permits.available_permits(), 3);
+    assert!(!pipe.is_waiting());
+}
+
+#[test]
+fn closing_tells_those_that_were_not_written_and_takes_no_more() {
+    let (pipe, permits) = (Pipe::new(), Arc::new(Semaphore::new(8)));
+    let [mut taken, mut queued] =
+        [(); 2].map(|()| pipe.send(&call(), Form::Digest, permit(&permits)).unwrap());
+    let output = pipe.take(Waker::noop()).unwrap().output;
+    pipe.close(Cause::Closed);
+    assert!(matches!(queued.receiver.try_recv(), Ok((Ended::Lost { cause: Cause::Closed, sent: false }, _))));
+    assert!(taken.receiver.try_recv().is_err(), "what was written may still be answered");
+    output.end(Ended::Said(Frame::Error("ERR".into())));
+    assert!(matches!(taken.receiver.try_recv(), Ok((Ended::Said(_), _))));
+    assert!(pipe.send(&call(), Form::Digest, permit(&permits)).is_err());
+}
+
+#[test]
+fn a_text_is_brought_once_for_all_that_were_sent_before_it() {
+    let (pipe, permits) = (Pipe::new(), Arc::new(Semaphore::new(8)));
+    let [first, second] = [(); 2].map(|()| pipe.send(&call(), Form::Digest, permit(&permits)).unwrap());
+    assert_eq!(pipe.cure(&call(), first.number()), Form::Text);
+    let text = pipe.send(&call(), Form::Text, permit(&permits)).unwrap();
+    assert_eq!(pipe.cure(&call(), second.number()), Form::Digest, "the text is on its way");
+    let late = pipe.send(&call(), Form::Digest, permit(&permits)).unwrap();
+    assert_eq!(pipe.cure(&call(), late.number()), Form::Text, "it was forgotten again");
+    drop(text);
+}

@@ -1,0 +1,199 @@
+//! The server's protocol, RESP2: a call becomes bytes, and bytes become a frame. Nothing is read or written here.
+//!
+//! Frames are read here and not by the client library because its parser has no bound on what it waits for, and because
+//! a frame is read millions of times a minute.
+
+use redis::{Value, parse_redis_value};
+
+use crate::Call;
+
+/// The longest frame that is waited for. A server that says more than that in one answer is not talking to us: the
+/// connection is closed.
+pub(crate) const FRAME_BYTES_MAX: usize = 1 << 20;
+
+/// How deep arrays may be nested. A frame that is deeper closes the connection.
+const DEPTH_MAX: u32 = 8;
+
+/// How the script is named.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Form {
+    /// By its digest: `EVALSHA`.
+    Digest,
+    /// By its whole text: `EVAL`, which also makes the digest known.
+    Text,
+}
+
+/// What a server says at a time.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Frame {
+    /// An answer.
+    Value(Value),
+    /// An error, without its `-`.
+    Error(String),
+}
+
+/// The bytes are not the protocol, or beyond a bound.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Garbled(pub(crate) &'static str);
+
+/// The bytes of a call.
+pub(crate) fn pack(call: &Call, form: Form) -> Vec<u8> {
+    let (verb, script) = match form {
+        Form::Digest => ("EVALSHA", &call.script.digest),
+        Form::Text => ("EVAL", &call.script.text),
+    };
+    let arguments: usize = call.arguments.iter().map(|argument| argument.len() + 12).sum();
+    let mut bytes = Vec::with_capacity(48 + script.len() + 40 * call.names.len() + arguments);
+    head(&mut bytes, b'*', 3 + call.names.len() + call.arguments.len());
+    bulk(&mut bytes, verb.as_bytes());
+    bulk(&mut bytes, script.as_bytes());
+    bulk(&mut bytes, call.names.len().to_string().as_bytes());
+    call.names.iter().for_each(|name| bulk(&mut bytes, name.as_bytes()));
+    call.arguments.iter().for_each(|argument| bulk(&mut bytes, argument));
+    bytes
+}
+
+/// The bytes of any command.
+pub(crate) fn command(words: &[&str]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    head(&mut bytes, b'*', words.len());
+    words.iter().for_each(|word| bulk(&mut bytes, word.as_bytes()));
+    bytes
+}
+
+fn bulk(bytes: &mut Vec<u8>, word: &[u8]) {
+    head(bytes, b'$', word.len());
+    bytes.extend_from_slice(word);
+    bytes.extend_from_slice(b"\r\n");
+}
+
+/// A sign, a number in decimal digits, and the end of the line.
+fn head(bytes: &mut Vec<u8>, sign: u8, mut number: usize) {
+    const DIGITS: &[u8; 10] = b"0123456789";
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        if let (Some(place), Some(digit)) = (digits.get_mut(at), DIGITS.get(number % 10)) {
+            *place = *digit;
+        }
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    bytes.push(sign);
+    bytes.extend_from_slice(digits.get(at..).unwrap_or_default());
+    bytes.extend_from_slice(b"\r\n");
+}
+
+/// The first frame of the bytes and how many bytes it has; none if it is not all there yet.
+pub(crate) fn frame(bytes: &[u8]) -> Result<Option<(Frame, usize)>, Garbled> {
+    let mut reader = Reader { bytes, at: 0 };
+    match reader.frame(0) {
+        Ok(frame) => Ok(Some((frame, reader.at))),
+        Err(Stop::Incomplete) if bytes.len() > FRAME_BYTES_MAX => {
+            Err(Garbled("an answer of over a mebibyte"))
+        }
+        Err(Stop::Incomplete) => Ok(None),
+        Err(Stop::Garbled(garbled)) => Err(garbled),
+    }
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+enum Stop {
+    Incomplete,
+    Garbled(Garbled),
+}
+
+impl From<Garbled> for Stop {
+    fn from(garbled: Garbled) -> Self {
+        Self::Garbled(garbled)
+    }
+}
+
+impl<'a> Reader<'a> {
+    fn frame(&mut self, depth: u32) -> Result<Frame, Stop> {
+        let start = self.at;
+        let line = self.line()?;
+        let (sign, rest) = line.split_first().ok_or(Garbled("an empty line"))?;
+        let value = match sign {
+            b'+' if rest == b"OK" => Value::Okay,
+            b'+' => Value::SimpleString(text(rest)),
+            b':' => Value::Int(number(rest)?),
+            b'$' => self.bulk(number(rest)?)?,
+            b'*' => self.array(number(rest)?, depth)?,
+            b'-' if depth == 0 => return Ok(Frame::Error(text(rest))),
+            // An error within an answer has a type that only the client library can make.
+            b'-' => {
+                let line = self.bytes.get(start..self.at).unwrap_or_default();
+                parse_redis_value(line).map_err(|_| Garbled("an error within an answer"))?
+            }
+            _ => return Err(Garbled("an unknown sign").into()),
+        };
+        Ok(Frame::Value(value))
+    }
+
+    /// The line that begins here, without its end.
+    fn line(&mut self) -> Result<&'a [u8], Stop> {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let length = rest.iter().position(|byte| *byte == b'\n').ok_or(Stop::Incomplete)?;
+        self.at += length + 1;
+        let line = rest.get(..length).unwrap_or_default();
+        Ok(line.strip_suffix(b"\r").ok_or(Garbled("a line without its end"))?)
+    }
+
+    fn bulk(&mut self, length: i64) -> Result<Value, Stop> {
+        if length == -1 {
+            return Ok(Value::Nil);
+        }
+        let length = usize::try_from(length).map_err(|_| Garbled("a negative length"))?;
+        if length > FRAME_BYTES_MAX {
+            return Err(Garbled("a string of over a mebibyte").into());
+        }
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let (string, rest) = rest.split_at_checked(length).ok_or(Stop::Incomplete)?;
+        let end = rest.get(..2).ok_or(Stop::Incomplete)?;
+        if end != b"\r\n" {
+            return Err(Garbled("a string that is longer than it says").into());
+        }
+        self.at += length + 2;
+        Ok(Value::BulkString(string.to_vec()))
+    }
+
+    fn array(&mut self, length: i64, depth: u32) -> Result<Value, Stop> {
+        if length == -1 {
+            return Ok(Value::Nil);
+        }
+        let length = usize::try_from(length).map_err(|_| Garbled("a negative length"))?;
+        if length > FRAME_BYTES_MAX || depth >= DEPTH_MAX {
+            return Err(Garbled("an array that is too long or too deep").into());
+        }
+        // What is announced is not believed: room is made for what can be there. The shortest value has four bytes.
+        let room = self.bytes.len().saturating_sub(self.at) / 4;
+        let mut values = Vec::with_capacity(length.min(room));
+        for _ in 0..length {
+            match self.frame(depth + 1)? {
+                Frame::Value(value) => values.push(value),
+                Frame::Error(_) => return Err(Garbled("an error within an answer").into()),
+            }
+        }
+        Ok(Value::Array(values))
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn number(bytes: &[u8]) -> Result<i64, Garbled> {
+    let digits = str::from_utf8(bytes).map_err(|_| Garbled("a number that is none"))?;
+    digits.parse().map_err(|_| Garbled("a number that is none"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! Frames: cut at every byte, compared with the client library's parser, and beyond every bound. No server.
+
+use smallvec::SmallVec;
+
+use super::*;
+use crate::{Naming, Script};
+
+/// Answers of every kind, one after the other.
+const FRAMES: &[&[u8]] = &[
+    b"+OK\r\n",
+    b"+PONG\r\n",
+    b":0\r\n",
+    b":-9007199254740993\r\n",
+    b"$-1\r\n",
+    b"$0\r\n\r\n",
+    b"$6\r\na\r\nb\n\xff\r\n",
+    b"*-1\r\n",
+    b"*0\r\n",
+    b"*3\r\n:1\r\n$2\r\nhi\r\n*2\r\n+OK\r\n$-1\r\n",
+    b"*2\r\n-ERR inside\r\n:2\r\n",
+];
+
+#[test]
+fn a_frame_reads_as_the_client_library_reads_it() {
+    for bytes in FRAMES {
+        let expected = parse_redis_value(bytes).unwrap();
+        assert_eq!(frame(bytes), Ok(Some((Frame::Value(expected), bytes.len()))), "{}", text(bytes));
+    }
+}
+
+#[test]
+fn a_frame_that_is_cut_anywhere_is_waited_for() {
+    for bytes in FRAMES.iter().copied().chain([b"-OOM command not allowed\r\n".as_slice()]) {
+        for length in 0..bytes.len() {
+            assert_eq!(frame(&bytes[..length]), Ok(None), "{} cut at {length}", text(bytes));
+        }
+        let followed = [bytes, b":7\r\n"].concat();
+        assert_eq!(frame(&followed).unwrap().unwrap().1, bytes.len());
+    }
+}
+
+#[test]
+fn what_is_not_the_protocol_is_refused_at_once() {
+    let deep = [b"*1\r\n".repeat(9), b":1\r\n".to_vec()].concat();
+    let table: [&[u8]; 12] = [
+        b"\r\n",
+        b"HTTP/1.1 400 Bad Request\r\n",
+        b":1\n",
+        b":one\r\n",
+        b":9223372036854775808\r\n",
+        b"$-2\r\n",
+        b"$1048577\r\n",
+        b"$2\r\nabc\r\n",
+        b"*-2\r\n",
+        b"*1048577\r\n",
+        b"%1\r\n+a\r\n:1\r\n",
+        &deep,
+    ];
+    for bytes in table {
+        assert!(frame(bytes).is_err(), "{}", text(bytes));
+    }
+}
+
+#[test]
+fn an_array_that_announces_more_than_it_has_takes_no_memory() {
+    assert_eq!(frame(b"*1048576\r\n:1\r\n"), Ok(None));
+}
+
+#[test]
+fn an_answer_over_the_bound_is_not_waited_for() {
+    let line = [b"+".to_vec(), vec![b'x'; FRAME_BYTES_MAX + 1]].concat();
+    assert!(frame(&line).is_err());
+}
+
+#[test]
+fn an_error_keeps_its_words() {
+    let read = frame(b"-NOSCRIPT No matching script. Please use EVAL.\r\n").unwrap().unwrap().0;
+    assert_eq!(read, Frame::Error("NOSCRIPT No matching script. Please use EVAL.".into()));
+}
+
+#[test]
+fn a_call_is_packed_as_the_client_library_packs_it() {
+    let script = Box::leak(Box::new(Script {
+        text: "return 1".into(),
+        digest: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db".into(),
+    }));
+    let name = Naming::new([1; 16]).name("per day", b"ada");
+    let arguments: SmallVec<[crate::Argument; 4]> =
+        [b"17".as_slice(), b"", b"\r\n\xff"].map(SmallVec::from_slice).into_iter().collect();
+    let call = Call { script, names: SmallVec::from_slice(&[name, name]), arguments, writes: true };
+    for (form, verb, word) in [(Form::Digest, "EVALSHA", &script.digest), (Form::Text, "EVAL", &script.text)]
+    {
+        let mut expected = redis::cmd(verb);
+        expected.arg(word).arg(2).arg(name.as_bytes()).arg(name.as_bytes());
+        call.arguments.iter().for_each(|argument| {
+            expected.arg(argument.as_slice());
+        });
+        assert_eq!(pack(&call, form), expected.get_packed_command());
+    }
+    assert_eq!(command(&["AUTH", "é", ""]), redis::cmd("AUTH").arg("é").arg("").get_packed_command());
+}

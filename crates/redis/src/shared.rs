@@ -1,0 +1,176 @@
+//! What all clones of a link share, and how one call is carried over it. Opening and closing it is not done here.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use redis::Value;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout_at};
+
+use crate::cause::Sign;
+use crate::connect::Connector;
+use crate::health::Counts;
+use crate::lane::{Lane, State};
+use crate::pipe::{Ended, Pipe};
+use crate::resp::{Form, Frame};
+use crate::shared_breaker::SharedBreaker;
+use crate::{Call, Cause, LinkError, Settings};
+
+/// How often a call that was certainly not sent is tried on another connection, within its budget.
+const TRIES_MAX: usize = 3;
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) settings: Settings,
+    pub(crate) connector: Connector,
+    pub(crate) lanes: Vec<Lane>,
+    pub(crate) breaker: SharedBreaker,
+    pub(crate) counts: Counts,
+    /// One for each call that may be in flight.
+    pub(crate) permits: Arc<Semaphore>,
+    /// Which lane the next call tries first.
+    pub(crate) turn: AtomicUsize,
+    /// Whether any lane is up, and since when that is so.
+    pub(crate) up: Mutex<(bool, Instant)>,
+}
+
+impl Shared {
+    /// Carries a call, within its budget.
+    pub(crate) async fn call(&self, call: &Call) -> Result<Value, LinkError> {
+        let deadline = Instant::now() + self.settings.budget;
+        let result = match self.breaker.admit(call.writes) {
+            None => Err(LinkError::Open),
+            Some(admitted) => {
+                let result = self.carry(call, deadline).await;
+                admitted.tell(sign(&result));
+                result
+            }
+        };
+        self.counts.ended(result.as_ref().err().map(LinkError::cause));
+        result
+    }
+
+    /// Tries connections until the call has ended, or may not be tried again.
+    async fn carry(&self, call: &Call, deadline: Instant) -> Result<Value, LinkError> {
+        let permits = Arc::clone(&self.permits);
+        let mut permit = permits.try_acquire_owned().map_err(|_| LinkError::TooManyInFlight)?;
+        for tries in 1.. {
+            let (lane, pipe) = match self.ready() {
+                Ok(Some(ready)) => ready,
+                Err(error) => return Err(error),
+                Ok(None) => match timeout_at(deadline, self.settled()).await {
+                    Ok(settled) => settled?,
+                    Err(_) => return Err(LinkError::Timeout { sent: false }),
+                },
+            };
+            let error = match self.once(&pipe, call, permit, deadline).await {
+                Ok(value) => return Ok(value),
+                Err((LinkError::Lost { sent, .. }, Some(back)))
+                    if tries < TRIES_MAX && (!sent || !call.writes) =>
+                {
+                    permit = back;
+                    continue;
+                }
+                Err((error, _)) => error,
+            };
+            if matches!(error, LinkError::Server { .. }) && error.cause().reconnects() {
+                self.retire(lane, &pipe, &error);
+            }
+            return Err(error);
+        }
+        Err(LinkError::Timeout { sent: false })
+    }
+
+    /// Sends a call over one connection; if the server does not know the script, once or twice more. That is not a second
+    /// decision: a server that does not know the script has run nothing.
+    async fn once(
+        &self,
+        pipe: &Pipe,
+        call: &Call,
+        mut permit: OwnedSemaphorePermit,
+        deadline: Instant,
+    ) -> Result<Value, (LinkError, Option<OwnedSemaphorePermit>)> {
+        let (mut form, mut cured) = (Form::Digest, false);
+        loop {
+            let mut waiting = match pipe.send(call, form, permit) {
+                Ok(waiting) => waiting,
+                Err(closed) => {
+                    return Err((LinkError::Lost { cause: Cause::Closed, sent: false }, Some(closed.0)));
+                }
+            };
+            let Ok(ended) = timeout_at(deadline, waiting.ended()).await else {
+                return Err((LinkError::Timeout { sent: waiting.give_up() }, None));
+            };
+            // Nobody is left to say how it ended: the runtime that moved the bytes has been stopped.
+            let lost = LinkError::Lost { cause: Cause::Closed, sent: true };
+            let Some((ended, back)) = ended else { return Err((lost, None)) };
+            match ended {
+                Ended::Said(Frame::Value(value)) => {
+                    pipe.prove();
+                    return Ok(value);
+                }
+                Ended::Said(Frame::Error(line)) => {
+                    let error = LinkError::server(&line);
+                    if error.cause() != Cause::NoScript || form == Form::Text {
+                        return Err((error, Some(back)));
+                    }
+                    form = if cured { Form::Text } else { pipe.cure(call, waiting.number()) };
+                    (cured, permit) = (true, back);
+                }
+                Ended::Lost { cause, sent } => return Err((LinkError::Lost { cause, sent }, Some(back))),
+            }
+        }
+    }
+
+    /// A connection, if there is one; none if one may come soon; an error if there is none for a reason.
+    fn ready(&self) -> Result<Option<(&Lane, Arc<Pipe>)>, LinkError> {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let (mut down, mut soon) = (None, false);
+        for at in 0..self.lanes.len() {
+            let Some(lane) = self.lanes.get(turn.wrapping_add(at) % self.lanes.len()) else { continue };
+            match lane.state() {
+                State::Up(pipe) if pipe.is_open() => return Ok(Some((lane, pipe))),
+                State::Up(_) | State::Connecting => soon = true,
+                State::Down(error) => down = Some(error),
+            }
+        }
+        down.filter(|_| !soon).map_or(Ok(None), Err)
+    }
+
+    /// Waits for a connection, or for a reason why there is none.
+    async fn settled(&self) -> Result<(&Lane, Arc<Pipe>), LinkError> {
+        loop {
+            if let Some(ready) = self.ready()? {
+                return Ok(ready);
+            }
+            for lane in &self.lanes {
+                lane.settled().await;
+            }
+        }
+    }
+
+    /// Gives a connection up for a new one. What was already sent on it may still be answered.
+    fn retire(&self, lane: &Lane, pipe: &Arc<Pipe>, error: &LinkError) {
+        lane.leave(pipe, State::Down(LinkError::unreachable(error.cause(), &error.to_string())));
+        pipe.close(error.cause());
+        self.moved();
+    }
+
+    /// A lane has changed.
+    pub(crate) fn moved(&self) {
+        let up = self.lanes.iter().any(|lane| matches!(lane.state(), State::Up(_)));
+        let mut known = self.up.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.0 != up {
+            *known = (up, Instant::now());
+        }
+    }
+}
+
+/// What the end of a call says about the server.
+fn sign(result: &Result<Value, LinkError>) -> Sign {
+    match result {
+        Ok(_) => Sign::Alive,
+        Err(LinkError::Unreachable { .. } | LinkError::Lost { .. }) => Sign::Silent,
+        Err(error) => error.cause().sign(),
+    }
+}

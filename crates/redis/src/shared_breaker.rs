@@ -1,0 +1,167 @@
+//! The breaker as all callers share it: a lock on the slow path, one load on the fast one. What opens it is not known here.
+//!
+//! The machine is changed under its lock only, so two callers can never both become the probe: that is decided in one
+//! visit. The flag in front is a copy of "closed, and no failure counted", made under the lock. Read late it is harmless.
+//! A call that still sees it after the breaker has opened passes as if it had come a moment earlier. A success that still
+//! sees it after the first failure is not told, as if it had come before that failure.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::breaker::{Admission, Breaker, Standing};
+use crate::cause::Sign;
+
+#[derive(Debug)]
+pub(crate) struct SharedBreaker {
+    breaker: Mutex<Breaker>,
+    clean: AtomicBool,
+    /// Told each time when the breaker is left open: somebody has to probe even if no call comes.
+    opened: Notify,
+    started: Instant,
+}
+
+/// A call that may go. How it ended must be told; a probe that is dropped without a word has ended badly.
+#[derive(Debug)]
+pub(crate) struct Admitted<'a> {
+    shared: &'a SharedBreaker,
+    probe: Option<u64>,
+}
+
+impl SharedBreaker {
+    pub(crate) fn new(breaker: Breaker) -> Self {
+        Self {
+            clean: AtomicBool::new(breaker.is_clean()),
+            breaker: Mutex::new(breaker),
+            opened: Notify::new(),
+            started: Instant::now(),
+        }
+    }
+
+    /// Whether a call may go now.
+    pub(crate) fn admit(&self, may_probe: bool) -> Option<Admitted<'_>> {
+        if self.clean.load(Ordering::Acquire) {
+            return Some(Admitted { shared: self, probe: None });
+        }
+        match self.visit(|breaker, now| breaker.admit(now, may_probe)) {
+            Admission::Pass => Some(Admitted { shared: self, probe: None }),
+            Admission::Probe(number) => Some(Admitted { shared: self, probe: Some(number) }),
+            Admission::Refuse => None,
+        }
+    }
+
+    /// There is a new connection: see [`Breaker::reachable`].
+    pub(crate) fn reachable(&self) {
+        self.visit(Breaker::reachable);
+    }
+
+    pub(crate) fn standing(&self) -> Standing {
+        self.visit(|breaker, _| breaker.standing())
+    }
+
+    /// Waits until the breaker is open and its next probe has been due for a while, so that a caller could have gone first.
+    pub(crate) async fn overdue(&self, patience: Duration) {
+        loop {
+            match self.visit(|breaker, now| breaker.due().map(|due| (due, now))) {
+                None => self.opened.notified().await,
+                Some((due, now)) if due + patience <= now => return,
+                Some((due, _)) => tokio::time::sleep_until(self.started + due + patience).await,
+            }
+        }
+    }
+
+    fn visit<R>(&self, visit: impl FnOnce(&mut Breaker, Duration) -> R) -> R {
+        let mut breaker = self.breaker.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = visit(&mut breaker, self.started.elapsed());
+        self.clean.store(breaker.is_clean(), Ordering::Release);
+        if breaker.due().is_some() {
+            self.opened.notify_one();
+        }
+        result
+    }
+}
+
+impl Admitted<'_> {
+    /// Tells what the call's end says about the server.
+    pub(crate) fn tell(mut self, sign: Sign) {
+        match self.probe.take() {
+            Some(number) => {
+                self.shared.visit(|breaker, now| breaker.probed(number, sign == Sign::Alive, now))
+            }
+            None => match sign {
+                Sign::Alive if self.shared.clean.load(Ordering::Acquire) => {}
+                Sign::Alive => self.shared.visit(|breaker, _| breaker.succeeded()),
+                Sign::Failing => self.shared.visit(Breaker::failed),
+                Sign::Silent => {}
+            },
+        }
+    }
+}
+
+impl Drop for Admitted<'_> {
+    fn drop(&mut self) {
+        if let Some(number) = self.probe.take() {
+            self.shared.visit(|breaker, now| breaker.probed(number, false, now));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Settings;
+
+    fn opened() -> SharedBreaker {
+        let settings = Settings {
+            breaker_failures: 1,
+            backoff_min: Duration::from_millis(1),
+            backoff_max: Duration::from_millis(1),
+            ..Settings::default()
+        };
+        let shared = SharedBreaker::new(Breaker::new(&settings, 3));
+        shared.admit(true).unwrap().tell(Sign::Failing);
+        assert_eq!(shared.standing(), Standing::Open);
+        shared
+    }
+
+    fn runtime() -> tokio::runtime::Runtime {
+        tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap()
+    }
+
+    #[test]
+    fn a_probe_whose_caller_goes_away_is_followed_by_another() {
+        let (shared, runtime) = (opened(), runtime());
+        for _ in 0..3 {
+            runtime.block_on(shared.overdue(Duration::ZERO));
+            let probe = shared.admit(true).expect("a probe is due");
+            assert!(shared.admit(true).is_none(), "two probes at once");
+            drop(probe);
+        }
+        runtime.block_on(shared.overdue(Duration::ZERO));
+        shared.admit(true).unwrap().tell(Sign::Alive);
+        assert!(shared.admit(false).is_some());
+    }
+
+    #[test]
+    fn of_many_threads_one_probes() {
+        let (shared, runtime) = (opened(), runtime());
+        for _ in 0..50 {
+            runtime.block_on(shared.overdue(Duration::ZERO));
+            let (start, stop) = (std::sync::Barrier::new(4), std::sync::Barrier::new(4));
+            let probe = || {
+                start.wait();
+                let admitted = shared.admit(true);
+                stop.wait();
+                usize::from(admitted.is_some())
+            };
+            let probes: usize = std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..4).map(|_| scope.spawn(probe)).collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+            });
+            assert_eq!(probes, 1);
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Every way to a server: unix socket, IPv4, IPv6, TLS, user and password, database; and starting before the server does.
+
+use std::fs;
+use std::time::Duration;
+
+use rcgen::{CertificateParams, CertifiedIssuer, Issuer, KeyPair};
+use tollgate_redis::{Address, Cause, Link, LinkError, OpenError, Roots, Settings};
+
+use crate::load::{count, counted};
+use crate::server::{Server, free_port};
+use crate::{run, until};
+
+/// A budget that no busy machine exceeds: these tests are not about time.
+fn patient() -> Settings {
+    Settings { budget: Duration::from_secs(10), ..Settings::default() }
+}
+
+fn number(value: redis::Value) -> i64 {
+    redis::from_redis_value(value).expect("a number")
+}
+
+/// The link to an address, once it is up or in trouble.
+async fn open(address: &str, settings: Settings) -> Link {
+    let link = Link::open(address.parse::<Address>().expect("an address"), settings).expect("a link");
+    until("the link has tried", || link.health().up || link.health().trouble.is_some()).await;
+    link
+}
+
+#[test]
+fn a_call_is_answered_over_a_unix_socket() {
+    run(async {
+        let server = Server::started(&[]).await;
+        let link = Link::open(server.address(), patient()).unwrap();
+        for expected in 1..=3 {
+            assert_eq!(number(link.call(&count("a")).await.unwrap()), expected);
+        }
+        let health = link.health();
+        assert!(
+            health.up && health.answered == 3 && health.in_flight == 0 && health.connections == 1,
+            "{health:?}"
+        );
+    });
+}
+
+#[test]
+fn ipv4_ipv6_and_a_database_are_reached() {
+    run(async {
+        let port = free_port("::1").to_string();
+        let server = Server::started(&["--port", &port, "--bind", "127.0.0.1", "::1"]).await;
+        for (host, database) in [("127.0.0.1", 0), ("[::1]", 0), ("localhost", 3)] {
+            let link = open(&format!("redis://{host}:{port}/{database}"), patient()).await;
+            assert!(link.call(&count(host)).await.is_ok(), "{host}: {:?}", link.health());
+        }
+        assert!(server.info("db3").starts_with("keys=1"), "the third database was selected");
+        let link = open(&format!("redis://127.0.0.1:{port}/99"), patient()).await;
+        assert!(matches!(
+            link.call(&count("x")).await,
+            Err(LinkError::Unreachable { cause: Cause::Other, .. })
+        ));
+    });
+}
+
+/// The rights that the link itself needs, and no others. What scripts call comes on top: here `INCRBY`.
+const RIGHTS: &str = "on >p@ss/word resetkeys ~tg1:* resetchannels -@all +eval +evalsha +set +incrby";
+
+#[test]
+fn a_user_with_the_least_rights_is_enough() {
+    run(async {
+        let server = Server::started(&[]).await;
+        server.tell(&format!("ACL SETUSER gate {RIGHTS}"));
+        let address = format!("unix://{}?user=gate&pass=p%40ss%2Fword", server.socket().display());
+        let link = open(&address, patient()).await;
+        assert_eq!(number(link.call(&count("a")).await.unwrap()), 1);
+        server.tell("SCRIPT FLUSH");
+        assert_eq!(number(link.call(&count("a")).await.unwrap()), 2);
+    });
+}
+
+#[test]
+fn a_right_that_is_missing_is_named_and_does_not_open_the_breaker() {
+    run(async {
+        let server = Server::started(&[]).await;
+        server.tell("ACL SETUSER gate on >pw ~tg1:* -@all +eval +evalsha +set");
+        let link = open(&format!("unix://{}?user=gate&pass=pw", server.socket().display()), patient()).await;
+        for _ in 0..20 {
+            let Err(LinkError::Server { cause, .. }) = link.call(&count("a")).await else {
+                panic!("an error")
+            };
+            assert_eq!(cause, Cause::NoPerm);
+        }
+        server.tell("ACL SETUSER gate +incrby");
+        assert!(link.call(&count("a")).await.is_ok());
+    });
+}
+
+#[test]
+fn a_link_starts_without_a_server_and_finds_it_when_it_comes() {
+    run(async {
+        let mut server = Server::new(&[]);
+        let link = Link::open(server.address(), patient()).unwrap();
+        until("calls end at once", || link.health().trouble.is_some()).await;
+        let error = link.call(&count("a")).await.unwrap_err();
+        assert!(matches!(error, LinkError::Unreachable { cause: Cause::Refused, .. }), "{error:?}");
+        assert!(error.to_string().starts_with("there is no connection to the store (refused): "), "{error}");
+        server.start().await;
+        until("the link is up", || link.health().up).await;
+        assert!(link.call(&count("a")).await.is_ok());
+        assert_eq!(counted(&server, "a"), 1);
+    });
+}
+
+#[test]
+fn a_host_without_an_address_is_named() {
+    run(async {
+        let link = open("redis://nobody.invalid", patient()).await;
+        let error = link.call(&count("a")).await.unwrap_err();
+        assert_eq!((error.cause(), error.may_have_run()), (Cause::Dns, false));
+    });
+}
+
+#[test]
+fn a_link_outside_a_runtime_says_so() {
+    let opened = Link::open("redis://localhost".parse().unwrap(), Settings::default());
+    assert_eq!(opened.map(drop), Err(OpenError::NoRuntime));
+}
+
+#[test]
+fn a_setting_out_of_range_is_named() {
+    run(async {
+        let settings = Settings { connections: 0, ..Settings::default() };
+        let error = Link::open("redis://localhost".parse().unwrap(), settings).map(drop).unwrap_err();
+        let sentence =
+            "a setting of the link to the store is out of range: `connections` is 0: it can be from 1 to 16";
+        assert_eq!(error.to_string(), sentence);
+    });
+}
+
+/// A server with TLS for this name, and the certificate of its issuer.
+async fn with_tls(name: &str) -> (Server, u16, Vec<u8>) {
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let issuer: CertifiedIssuer<'_, KeyPair> = CertifiedIssuer::self_signed(params, key).unwrap();
+    let (certificate, key) = signed(name, &issuer);
+    let port = free_port("127.0.0.1");
+    let mut server = Server::new(&[]);
+    let file = |file: &str, text: &str| {
+        let path = server.directory().join(file);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let arguments = [
+        ["--tls-port".into(), port.to_string()],
+        ["--tls-cert-file".into(), file("cert", &certificate)],
+        ["--tls-key-file".into(), file("key", &key)],
+        ["--tls-ca-cert-file".into(), file("ca", &issuer.pem())],
+        ["--tls-auth-clients".into(), "no".into()],
+    ];
+    server.add(arguments.concat());
+    server.start().await;
+    (server, port, issuer.pem().into_bytes())
+}
+
+fn signed(name: &str, issuer: &Issuer<'_, KeyPair>) -> (String, String) {
+    let key = KeyPair::generate().unwrap();
+    let certificate = CertificateParams::new(vec![name.to_owned()]).unwrap().signed_by(&key, issuer).unwrap();
+    (certificate.pem(), key.serialize_pem())
+}
+
+#[test]
+fn tls_is_spoken_and_only_a_certificate_that_fits_is_believed() {
+    run(async {
+        let (_server, port, ca) = with_tls("localhost").await;
+        let trusting = |pem: &[u8]| Settings { roots: Roots::Pem(pem.to_vec()), ..patient() };
+        let link = open(&format!("rediss://localhost:{port}"), trusting(&ca)).await;
+        for expected in 1..=100 {
+            assert_eq!(number(link.call(&count("a")).await.unwrap()), expected);
+        }
+        let (_other, _, stranger) = with_tls("localhost").await;
+        for (host, pem, what) in [("127.0.0.1", &ca, "a name"), ("localhost", &stranger, "an issuer")] {
+            let link = open(&format!("rediss://{host}:{port}"), trusting(pem)).await;
+            let error = link.call(&count("a")).await.unwrap_err();
+            assert_eq!(error.cause(), Cause::Tls, "{what} that does not fit: {error}");
+        }
+        let link = open(&format!("redis://localhost:{port}"), patient()).await;
+        assert!(link.call(&count("a")).await.is_err(), "without TLS nobody answers");
+    });
+}
+
+#[test]
+fn certificates_that_cannot_be_read_are_refused_when_the_link_is_opened() {
+    run(async {
+        for pem in [b"".as_slice(), b"-----BEGIN CERTIFICATE-----\n!!\n-----END CERTIFICATE-----\n"] {
+            let settings = Settings { roots: Roots::Pem(pem.to_vec()), ..patient() };
+            let opened = Link::open("rediss://localhost".parse().unwrap(), settings);
+            assert!(matches!(opened, Err(OpenError::Tls(_))));
+        }
+    });
+}

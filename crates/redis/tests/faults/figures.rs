@@ -1,0 +1,156 @@
+//! What a fault did to a running load, in numbers: one row of a table. Which fault it was is not known here.
+
+use std::fmt;
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tollgate_redis::{Link, Settings};
+
+use crate::load::{Load, Sample, counted, wrong};
+use crate::server::Server;
+
+/// A server, a link to it, and callers: where faults are played.
+pub(crate) struct Stage {
+    pub(crate) server: Server,
+    pub(crate) link: Link,
+    pub(crate) load: Load,
+    settings: Settings,
+    noise: Noise,
+    resident_before: u64,
+}
+
+/// The figures of one fault.
+#[derive(Debug)]
+pub(crate) struct Figures {
+    pub(crate) name: &'static str,
+    /// Calls that were made during the fault, and how many of them were answered.
+    pub(crate) calls: usize,
+    pub(crate) answered: usize,
+    /// Their latencies.
+    pub(crate) p99: Duration,
+    pub(crate) worst: Duration,
+    /// Of the whole run.
+    pub(crate) wrong: u64,
+    /// From the beginning of the fault to the first call that failed; then, to the first that failed at once.
+    pub(crate) first_failure: Option<Duration>,
+    pub(crate) detected: Option<Duration>,
+    /// From the end of the fault to the first answer.
+    pub(crate) recovered: Option<Duration>,
+    /// Resident memory of this process, in KiB.
+    pub(crate) resident_before: u64,
+    pub(crate) resident_after: u64,
+    /// How long this process was kept from running, at worst: no latency can be judged closer than that.
+    pub(crate) noise: Duration,
+    pub(crate) samples: Vec<Sample>,
+}
+
+/// A call that takes less ended at once.
+const AT_ONCE: Duration = Duration::from_millis(2);
+
+impl Stage {
+    /// A stage on which everything goes well.
+    pub(crate) async fn set(server: Server, settings: Settings, callers: usize) -> Self {
+        let link = Link::open(server.address(), settings.clone()).expect("a link");
+        let load = Load::start(&link, callers, "load");
+        load.answered(500).await;
+        Self { server, link, load, settings, noise: Noise::start(), resident_before: resident() }
+    }
+
+    /// Stops the load, given when the fault began and ended, and works the figures out.
+    pub(crate) async fn figures(self, name: &'static str, began: Instant, ended: Instant) -> Figures {
+        self.load.answered(500).await;
+        let samples = self.load.stop().await;
+        let during: Vec<_> =
+            samples.iter().filter(|sample| sample.at >= began && sample.at < ended).collect();
+        let mut took: Vec<_> = during.iter().map(|sample| sample.took).collect();
+        took.sort_unstable();
+        let since = |sample: &&Sample| (sample.at + sample.took).saturating_duration_since(began);
+        let failures =
+            || samples.iter().filter(|sample| sample.at + sample.took >= began && sample.end.is_err());
+        let after = |sample: &&&Sample| sample.at + sample.took >= ended && sample.end.is_ok();
+        Figures {
+            name,
+            calls: during.len(),
+            answered: during.iter().filter(|sample| sample.end.is_ok()).count(),
+            p99: took.get(took.len() * 99 / 100).copied().unwrap_or_default(),
+            worst: took.last().copied().unwrap_or_default(),
+            wrong: wrong(&samples, counted(&self.server, "load")),
+            first_failure: failures().map(|sample| since(&sample)).min(),
+            detected: failures().filter(|sample| sample.took < AT_ONCE).map(|sample| since(&sample)).min(),
+            recovered: samples
+                .iter()
+                .filter(|sample| after(&sample))
+                .map(|sample| sample.at + sample.took)
+                .min()
+                .map(|at| at - ended),
+            resident_before: self.resident_before,
+            resident_after: resident(),
+            noise: self.noise.stop(),
+            samples,
+        }
+    }
+
+    pub(crate) const fn budget(&self) -> Duration {
+        self.settings.budget
+    }
+}
+
+impl fmt::Display for Figures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, calls, answered, p99, worst, wrong, noise, .. } = self;
+        write!(
+            f,
+            "{name}: {calls} calls, {answered} answered, p99 {p99:.1?}, worst {worst:.1?}, wrong {wrong}, first failure \
+             {:.1?}, detected {:.1?}, recovered {:.1?}, resident {} -> {} KiB, noise {noise:.1?}",
+            self.first_failure.unwrap_or_default(),
+            self.detected.unwrap_or_default(),
+            self.recovered.unwrap_or_default(),
+            self.resident_before,
+            self.resident_after,
+        )
+    }
+}
+
+/// Resident memory of this process, in KiB.
+pub(crate) fn resident() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").expect("a process has a status");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("resident memory");
+    line.trim().trim_end_matches(" kB").parse().expect("a number")
+}
+
+/// A thread of its own that wants to run every millisecond, and notes how late it was at worst.
+pub(crate) struct Noise {
+    stop: Arc<AtomicBool>,
+    worst: Arc<AtomicU64>,
+    thread: JoinHandle<()>,
+}
+
+impl Noise {
+    pub(crate) fn start() -> Self {
+        let (stop, worst) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let (stopped, late) = (Arc::clone(&stop), Arc::clone(&worst));
+        let thread = std::thread::spawn(move || {
+            crate::run(async {
+                let mut last = Instant::now();
+                while !stopped.load(Ordering::Relaxed) {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                    let gap = u64::try_from(last.elapsed().as_micros()).unwrap_or(u64::MAX);
+                    late.fetch_max(gap, Ordering::Relaxed);
+                    last = Instant::now();
+                }
+            });
+        });
+        Self { stop, worst, thread }
+    }
+
+    /// How long it was kept from running, at worst.
+    pub(crate) fn stop(self) -> Duration {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().expect("it ends");
+        Duration::from_micros(self.worst.load(Ordering::Relaxed))
+    }
+}

@@ -1,0 +1,110 @@
+//! A proxy between link and server that counts bytes: it cuts, delays or swallows. It knows nothing of the protocol.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::task::JoinHandle;
+use tollgate_redis::Address;
+
+/// What is done to the next connection.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Rule {
+    /// So many bytes go to the server; then both sides are closed.
+    pub(crate) to_server: Option<usize>,
+    /// So many bytes come back; then both sides are closed.
+    pub(crate) to_client: Option<usize>,
+    /// So many bytes come back, and the rest is swallowed.
+    pub(crate) swallow_after: Option<usize>,
+    /// Each piece that comes back is so late.
+    pub(crate) delay: Duration,
+}
+
+/// A proxy in front of a server's socket. Dropped, it closes.
+pub(crate) struct Proxy {
+    socket: PathBuf,
+    rules: Arc<Mutex<Vec<Rule>>>,
+    task: JoinHandle<()>,
+}
+
+impl Proxy {
+    /// A proxy that passes everything on, but for what rules say.
+    pub(crate) fn start(server: &Path) -> Self {
+        let socket = server.with_file_name("proxy");
+        let listener = UnixListener::bind(&socket).expect("a socket");
+        let rules: Arc<Mutex<Vec<Rule>>> = Arc::default();
+        let (server, next) = (server.to_owned(), Arc::clone(&rules));
+        let task = tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let rule = next.lock().unwrap().pop().unwrap_or_default();
+                if let Ok(server) = UnixStream::connect(&server).await {
+                    tokio::spawn(pass(client, server, rule));
+                }
+            }
+        });
+        Self { socket, rules, task }
+    }
+
+    /// The rule for the next connection. Those after it are passed on.
+    pub(crate) fn next(&self, rule: Rule) {
+        self.rules.lock().unwrap().push(rule);
+    }
+
+    pub(crate) fn address(&self) -> Address {
+        format!("unix://{}", self.socket.display()).parse().expect("an address")
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn pass(client: UnixStream, server: UnixStream, rule: Rule) {
+    let (client_in, client_out) = client.into_split();
+    let (server_in, server_out) = server.into_split();
+    let there = tokio::spawn(copy(client_in, server_out, rule.to_server, None, Duration::ZERO));
+    let back = tokio::spawn(copy(server_in, client_out, rule.to_client, rule.swallow_after, rule.delay));
+    // Whichever ends first takes the other with it: the connection is cut.
+    let ends = [there.abort_handle(), back.abort_handle()];
+    let (there, back) = (tokio::spawn(stop_after(there, ends.clone())), tokio::spawn(stop_after(back, ends)));
+    drop((there.await, back.await));
+}
+
+async fn stop_after(task: JoinHandle<()>, others: [tokio::task::AbortHandle; 2]) {
+    drop(task.await);
+    others.iter().for_each(tokio::task::AbortHandle::abort);
+}
+
+/// Copies so many bytes, or all; from some point on it swallows them.
+async fn copy(
+    mut from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+    cut: Option<usize>,
+    swallow: Option<usize>,
+    delay: Duration,
+) {
+    let (mut buffer, mut copied) = ([0; 4096], 0);
+    loop {
+        if cut.is_some_and(|cut| copied >= cut) {
+            return;
+        }
+        let Ok(count @ 1..) = from.read(&mut buffer).await else { return };
+        let keep = [cut, swallow]
+            .into_iter()
+            .flatten()
+            .map(|bound| bound - copied.min(bound))
+            .min()
+            .unwrap_or(count);
+        if delay > Duration::ZERO {
+            tokio::time::sleep(delay).await;
+        }
+        if to.write_all(&buffer[..count.min(keep)]).await.is_err() {
+            return;
+        }
+        copied += count;
+    }
+}
