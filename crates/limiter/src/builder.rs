@@ -28,11 +28,21 @@ pub struct Builder {
     vouched: bool,
     listener: Option<Listener>,
     reservations_max: usize,
+    #[cfg(feature = "redis")]
+    store: Option<(tollgate_redis::Store, tollgate_redis::Naming)>,
 }
 
 impl Default for Builder {
     fn default() -> Self {
-        Self { budget: BUDGET, clock: None, vouched: false, listener: None, reservations_max: RESERVATIONS }
+        Self {
+            budget: BUDGET,
+            clock: None,
+            vouched: false,
+            listener: None,
+            reservations_max: RESERVATIONS,
+            #[cfg(feature = "redis")]
+            store: None,
+        }
     }
 }
 
@@ -71,6 +81,14 @@ impl Builder {
     #[must_use]
     pub fn reservations_max(self, reservations: usize) -> Self {
         Self { reservations_max: reservations, ..self }
+    }
+
+    /// Counts in a store that several processes share, under names that are made with their common secret. Time is then the
+    /// store's own.
+    #[cfg(feature = "redis")]
+    #[must_use]
+    pub fn store(self, store: tollgate_redis::Store, naming: tollgate_redis::Naming) -> Self {
+        Self { store: Some((store, naming)), ..self }
     }
 
     /// The limiter, empty.
@@ -118,6 +136,8 @@ impl Builder {
             names: Mutex::new(HashMap::new()),
             limits: AtomicU32::new(0),
             book: Mutex::new(Book::new(self.reservations_max)),
+            #[cfg(feature = "redis")]
+            shared: self.store.map(|(store, naming)| crate::shared::Shared::new(store, naming)),
         })))
     }
 }

@@ -10,8 +10,8 @@ use crate::limiter::{HITS_MAX, Inner, KEY_BYTES_MAX};
 use crate::store::memory::batch::{Answered, Charge};
 use crate::store::memory::map::Spot;
 use crate::store::memory::words::{PLAIN_HITS_MAX, Plain, Weighed};
-use crate::store::memory::{Charged, Given, NoRoom, Weight};
-use crate::verdict::{Answer, Kind, Unavailable, Verdict};
+use crate::store::memory::{Ask, Charged, Given, NoRoom, Weight};
+use crate::verdict::{Answer, Kind, Source, Unavailable, Verdict};
 
 impl Inner {
     /// Checks a hit: its limit is ours, its key not too long.
@@ -142,6 +142,21 @@ impl Inner {
         Some((self.memory.charge_words(&plain, now)?, now))
     }
 
+    /// Charges as much of one hit's cost as fits.
+    pub(crate) fn charged_up_to(&self, hit: &Hit<'_>) -> Result<Verdict, HitError> {
+        let id = self.id_of(hit)?;
+        let now = self.clock.now();
+        let given = self.memory.act(hit.limit, id, Ask::UpTo(hit.cost), (&self.clock, now));
+        Ok(verdict_of(hit.mode, given))
+    }
+
+    /// Says what a charge would, with the numbers of the uncharged keys.
+    pub(crate) fn peeked(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
+        let charges = self.charges(hits)?;
+        let now = self.clock.now();
+        Ok(verdict_of_all(hits, self.memory.peek_all(&charges, (&self.clock, now))))
+    }
+
     /// The hits as the store sees them.
     pub(crate) fn charges<'a>(&self, hits: &[Hit<'a>]) -> Result<SmallVec<[Charge<'a>; 4]>, HitError> {
         if hits.len() > HITS_MAX {
@@ -168,13 +183,18 @@ impl Inner {
     }
 }
 
+/// By what the store in memory decides.
+const fn source(common: bool) -> Source {
+    if common { Source::Common } else { Source::Own }
+}
+
 /// The verdict on one hit.
 #[inline]
 pub(crate) fn verdict_of(mode: Mode, given: Result<Given, NoRoom>) -> Verdict {
     let mut answers = SmallVec::new();
     let kind = match given {
         Ok(Given { decision, shared, .. }) => {
-            answers.push(Answer::new(decision, mode, shared));
+            answers.push(Answer::new(decision, mode, source(shared)));
             let granted = decision.granted() || mode == Mode::Shadow;
             if granted { Kind::Granted } else { Kind::Refused }
         }
@@ -187,7 +207,7 @@ pub(crate) fn verdict_of_all(hits: &[Hit<'_>], answered: Result<Answered, NoRoom
     match answered {
         Ok(answered) => {
             let answer =
-                |(hit, given): (&Hit<'_>, Given)| Answer::new(given.decision, hit.mode, given.shared);
+                |(hit, given): (&Hit<'_>, Given)| Answer::new(given.decision, hit.mode, source(given.shared));
             let answers = hits.iter().zip(answered.given).map(answer).collect();
             Verdict { kind: if answered.granted { Kind::Granted } else { Kind::Refused }, answers }
         }

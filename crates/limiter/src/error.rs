@@ -27,6 +27,11 @@ pub enum HitError {
         /// The name.
         limit: String,
     },
+    /// The shared store gave no answer, and there is no rule for this question: see [`Limiter::inspect`](crate::Limiter::inspect).
+    Store {
+        /// Why.
+        why: String,
+    },
 }
 
 impl fmt::Display for HitError {
@@ -49,6 +54,7 @@ impl fmt::Display for HitError {
                 f,
                 "two hits are on the same key of `{limit}` with different numbers: charge it once, with the numbers that hold"
             ),
+            Self::Store { why } => write!(f, "the shared store cannot tell: {why}"),
         }
     }
 }

@@ -7,7 +7,11 @@ use smallvec::SmallVec;
 use tollgate_core::{Limit, Mode};
 use tollgate_policy::{BadRequest, Charge, Directory, Facts, Hits, Matched, Policy, Variant};
 
+#[cfg(feature = "redis")]
+use crate::StoreFails;
 use crate::{Hit, HitError, Limiter, NamedLimit, Receipt, Verdict};
+#[cfg(feature = "redis")]
+use tollgate_policy::model::{self, Scope};
 
 /// A policy in force on a limiter.
 ///
@@ -67,6 +71,9 @@ impl Passage {
     }
 }
 
+/// What was charged: the verdict, and a receipt if one was wanted.
+pub type Charged = (Option<Verdict>, Option<Receipt>);
+
 /// Why a gate was not asked: the request is wrong, and nothing was charged.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NotAsked {
@@ -122,45 +129,74 @@ impl Gate {
     /// When the request is wrong. Then nothing was charged.
     pub fn check(&self, facts: &Facts<'_>, hits: &mut Hits) -> Result<Passage, NotAsked> {
         let matched = self.meet(facts, hits)?;
-        let charges = self.charges(hits);
-        if charges.is_empty() {
-            return Ok(Passage { matched, verdict: None });
-        }
-        let verdict = self.limiter.charge(&charges).map_err(NotAsked::Hit)?;
-        Ok(Passage { matched, verdict: Some(verdict) })
+        let (verdict, _) = self.charge(hits, |_| false)?;
+        Ok(Passage { matched, verdict })
     }
 
-    /// As [`check`](Self::check), with a receipt by which what was charged can be given back or settled: a hit's place on it
-    /// is its place in [`Hits::charges`]. `None` if nothing was charged, or if `wanted` does not want one for these charges: it
-    /// takes longer.
+    /// As [`check`](Self::check), for callers in asynchronous code.
     ///
     /// # Errors
     /// As [`check`](Self::check).
-    pub fn check_for_receipt(
-        &self,
-        facts: &Facts<'_>,
-        hits: &mut Hits,
-        wanted: impl FnOnce(&[Charge]) -> bool,
-    ) -> Result<(Passage, Option<Receipt>), NotAsked> {
+    pub async fn check_async(&self, facts: &Facts<'_>, hits: &mut Hits) -> Result<Passage, NotAsked> {
         let matched = self.meet(facts, hits)?;
+        let (verdict, _) = self.charge_async(hits, |_| false).await?;
+        Ok(Passage { matched, verdict })
+    }
+
+    /// What a request means, and, in `hits`, what it is to be charged. Nothing is charged yet.
+    ///
+    /// # Errors
+    /// When the request is wrong.
+    pub fn meet(&self, facts: &Facts<'_>, hits: &mut Hits) -> Result<Matched, NotAsked> {
+        let matched = self.policy.matched(facts);
+        self.policy.hits(facts, matched, self.directory(), hits).map_err(NotAsked::BadRequest)?;
+        Ok(matched)
+    }
+
+    /// Charges what a request [meets](Self::meet). The verdict is `None` if no limit meets it. The receipt, by which charges can
+    /// be given back or settled, is `None` if nothing was charged, or if `wanted` does not want one for these charges: it takes
+    /// longer. A hit's place on it is its place in [`Hits::charges`].
+    ///
+    /// # Errors
+    /// When the hits are wrong. Then nothing was charged.
+    pub fn charge(&self, hits: &Hits, wanted: impl FnOnce(&[Charge]) -> bool) -> Result<Charged, NotAsked> {
         let charges = self.charges(hits);
         if charges.is_empty() {
-            return Ok((Passage { matched, verdict: None }, None));
+            return Ok((None, None));
         }
         let charged = if wanted(hits.charges()) {
             self.limiter.charge_for_receipt(&charges)
         } else {
             self.limiter.charge(&charges).map(|verdict| (verdict, None))
         };
-        let (verdict, receipt) = charged.map_err(NotAsked::Hit)?;
-        Ok((Passage { matched, verdict: Some(verdict) }, receipt))
+        charged.map(|(verdict, receipt)| (Some(verdict), receipt)).map_err(NotAsked::Hit)
     }
 
-    /// What a request means, and what it is to be charged.
-    fn meet(&self, facts: &Facts<'_>, hits: &mut Hits) -> Result<Matched, NotAsked> {
-        let matched = self.policy.matched(facts);
-        self.policy.hits(facts, matched, self.directory(), hits).map_err(NotAsked::BadRequest)?;
-        Ok(matched)
+    /// As [`charge`](Self::charge), for callers in asynchronous code.
+    ///
+    /// # Errors
+    /// As [`charge`](Self::charge).
+    pub async fn charge_async(
+        &self,
+        hits: &Hits,
+        wanted: impl FnOnce(&[Charge]) -> bool,
+    ) -> Result<Charged, NotAsked> {
+        let charges = self.charges(hits);
+        if charges.is_empty() {
+            return Ok((None, None));
+        }
+        let charged = if wanted(hits.charges()) {
+            self.limiter.charge_for_receipt_async(&charges).await
+        } else {
+            self.limiter.charge_async(&charges).await.map(|verdict| (verdict, None))
+        };
+        charged.map(|(verdict, receipt)| (Some(verdict), receipt)).map_err(NotAsked::Hit)
+    }
+
+    /// Whether some of its limits are counted in a shared store, so that to ask it takes a while: ask it asynchronously.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        self.limits.iter().flatten().any(NamedLimit::is_shared)
     }
 
     /// The policy's hits as the limiter's.
@@ -176,9 +212,18 @@ impl Gate {
 
 /// The limiter's limit for a set of numbers. Keys of wider budgets say so themselves, and are nobody's own.
 fn named(limiter: &Limiter, policy: &Policy, variant: &Variant) -> Option<NamedLimit> {
-    let limit = variant.numbers.limit().filter(|limit| *limit != Limit::Unlimited)?;
-    let name = &policy.limits().get(variant.limit as usize)?.name;
-    Some(limiter.limit(name, limit))
+    let numbers = variant.numbers.limit().filter(|limit| *limit != Limit::Unlimited)?;
+    let limit = policy.limits().get(variant.limit as usize)?;
+    #[cfg(feature = "redis")]
+    if limit.scope != Scope::Local {
+        let fails = match limit.when_store_fails {
+            model::StoreFails::Allow => StoreFails::Allow,
+            model::StoreFails::Deny => StoreFails::Deny,
+            model::StoreFails::Local { share, of } => StoreFails::Local { share, of },
+        };
+        return Some(limiter.shared_limit(&limit.name, numbers, fails));
+    }
+    Some(limiter.local_limit(&limit.name, numbers))
 }
 
 impl fmt::Debug for Gate {

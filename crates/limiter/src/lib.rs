@@ -3,6 +3,7 @@
 #![doc = include_str!("docs/front.md")]
 #![warn(clippy::expect_used)]
 
+mod asynchronous;
 mod builder;
 mod charging;
 mod clock;
@@ -18,6 +19,10 @@ mod receipt;
 #[cfg(feature = "policy")]
 mod rehearsal;
 mod reservation;
+#[cfg(feature = "redis")]
+mod share;
+#[cfg(feature = "redis")]
+mod shared;
 mod snapshot;
 mod store;
 mod sync;
@@ -28,8 +33,10 @@ pub use clock::{Clock, ManualClock};
 pub use error::{BuildError, HitError};
 pub use event::{Event, Verb};
 #[cfg(feature = "policy")]
-pub use gate::{Gate, NotAsked, Passage};
+pub use gate::{Charged, Gate, NotAsked, Passage};
 pub use key::Key;
+#[cfg(feature = "redis")]
+pub use limit::StoreFails;
 pub use limit::{Hit, NamedLimit};
 pub use limiter::{HITS_MAX, KEY_BYTES_MAX, Limiter, Standing, Stats};
 pub use receipt::Receipt;
@@ -40,7 +47,7 @@ pub use snapshot::{RestoreError, SaveError};
 pub use tollgate_core::{
     Algorithm, Decision, Limit, LimitError, Micros, Mode, Outcome, Quota, Retry, UtcOffset, Window,
 };
-pub use verdict::{Answer, Kind, Unavailable, Verdict};
+pub use verdict::{Answer, Kind, Source, Unavailable, Verdict};
 
 /// The README's snippets, so that they are compiled and run with the documentation's.
 #[cfg(doctest)]

@@ -33,6 +33,36 @@ pub(crate) struct Registered {
     pub(crate) narrow: Option<Narrow>,
     /// Shared by all limits of the name: receipts of charges before this instant are void.
     pub(crate) void: Arc<AtomicU64>,
+    /// If it is counted in the shared store.
+    #[cfg(feature = "redis")]
+    pub(crate) far: Option<Far>,
+}
+
+/// What belongs to a limit that is counted in the shared store.
+#[cfg(feature = "redis")]
+#[derive(Debug)]
+pub(crate) struct Far {
+    pub(crate) fails: StoreFails,
+    /// This process's share of it, counted here while the store gives no decision. Only under [`StoreFails::Local`].
+    pub(crate) share: Option<Arc<Registered>>,
+}
+
+/// What a limit says while the shared store gives no decision.
+#[cfg(feature = "redis")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StoreFails {
+    /// Lets everybody go on, and counts nothing.
+    Allow,
+    /// Lets nobody go on: the verdict is [unavailable](crate::Kind::Unavailable).
+    Deny,
+    /// Counts in this process alone, with a share of the numbers, rounded down: so the shares of all processes together are
+    /// never more than the limit. A share that is less than one denies.
+    Local {
+        /// The share's numerator.
+        share: u32,
+        /// Its denominator.
+        of: u32,
+    },
 }
 
 impl Registered {
@@ -63,6 +93,16 @@ impl NamedLimit {
     #[must_use]
     pub fn limit(&self) -> Limit {
         self.0.limit
+    }
+
+    /// Whether it is counted in a store that several processes share.
+    #[must_use]
+    #[cfg_attr(not(feature = "redis"), expect(clippy::unused_self, reason = "without stores there is none"))]
+    pub fn is_shared(&self) -> bool {
+        #[cfg(feature = "redis")]
+        return self.0.far.is_some();
+        #[cfg(not(feature = "redis"))]
+        false
     }
 
     /// A hit of cost 1 on a key, to be [charged](crate::Limiter::charge). A key is any bytes, up to

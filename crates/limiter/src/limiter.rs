@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tollgate_core::{Decision, Limit, Micros};
 
 use crate::builder::Builder;
-use crate::charging::{verdict_of, verdict_of_all};
 use crate::clock::Clock;
 use crate::error::{BuildError, HitError};
 use crate::event::{Listener, Verb};
@@ -73,6 +72,8 @@ pub(crate) struct Inner {
     pub(crate) names: Mutex<HashMap<Arc<str>, Name>>,
     pub(crate) limits: AtomicU32,
     pub(crate) book: Mutex<Book>,
+    #[cfg(feature = "redis")]
+    pub(crate) shared: Option<crate::shared::Shared>,
 }
 
 /// What all limits of one name have in common.
@@ -98,6 +99,36 @@ pub struct Standing {
     pub decision: Decision,
 }
 
+impl Inner {
+    /// Writes a limit down under its name, to be counted here.
+    pub(crate) fn registered(&self, name: &str, limit: Limit) -> Registered {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let space = names.len() as u64;
+        let entry = names.entry(name.into());
+        let shared_name = entry.key().clone();
+        let known = entry.or_insert_with(|| Name { space, ..Name::default() });
+        // Number 0 is a cell's that has not been charged under any.
+        let next = || self.limits.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        let number = match known.numbers.get(&limit) {
+            Some(number) => *number,
+            None if known.numbers.len() < NUMBERS_MAX => *known.numbers.entry(limit).or_insert_with(next),
+            None => next(),
+        };
+        Registered {
+            limiter: self.number,
+            number,
+            name: shared_name,
+            limit,
+            space: known.space,
+            hash: self.hashing.of_name(known.space),
+            narrow: self.memory.rates.narrow(&limit),
+            void: Arc::clone(&known.void),
+            #[cfg(feature = "redis")]
+            far: None,
+        }
+    }
+}
+
 impl Limiter {
     /// A limiter with a budget of 256 MiB and the system's monotonic clock.
     ///
@@ -114,30 +145,22 @@ impl Limiter {
     }
 
     /// A limit with a name. Its keys are those of all limits with this name: see [`NamedLimit`].
+    ///
+    /// With a [store](Builder::store) it is counted there, and in this process alone while the store gives no decision: see
+    /// [`shared_limit`](Self::shared_limit) and [`local_limit`](Self::local_limit).
     #[must_use]
     pub fn limit(&self, name: &str, limit: Limit) -> NamedLimit {
-        let mut names = self.0.names.lock().unwrap_or_else(PoisonError::into_inner);
-        let space = names.len() as u64;
-        let entry = names.entry(name.into());
-        let shared_name = entry.key().clone();
-        let known = entry.or_insert_with(|| Name { space, ..Name::default() });
-        // Number 0 is a cell's that has not been charged under any.
-        let next = || self.0.limits.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-        let number = match known.numbers.get(&limit) {
-            Some(number) => *number,
-            None if known.numbers.len() < NUMBERS_MAX => *known.numbers.entry(limit).or_insert_with(next),
-            None => next(),
-        };
-        NamedLimit(Arc::new(Registered {
-            limiter: self.0.number,
-            number,
-            name: shared_name,
-            limit,
-            space: known.space,
-            hash: self.0.hashing.of_name(known.space),
-            narrow: self.0.memory.rates.narrow(&limit),
-            void: Arc::clone(&known.void),
-        }))
+        #[cfg(feature = "redis")]
+        if self.0.shared.is_some() {
+            return self.shared_limit(name, limit, crate::StoreFails::Local { share: 1, of: 1 });
+        }
+        self.local_limit(name, limit)
+    }
+
+    /// A limit that is counted in this process, whether or not there is a store.
+    #[must_use]
+    pub fn local_limit(&self, name: &str, limit: Limit) -> NamedLimit {
+        NamedLimit(Arc::new(self.0.registered(name, limit)))
     }
 
     /// Charges hits at one instant: if every enforced one fits, all of them, and each shadow hit that fits; otherwise none.
@@ -146,19 +169,14 @@ impl Limiter {
     /// When the question is wrong: see [`HitError`]. Then nothing was charged.
     #[inline(always)]
     pub fn charge(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
+        #[cfg(feature = "redis")]
+        if let Some(shared) = self.0.far(hits) {
+            return shared.charge_blocking(&self.0, hits).map(|(verdict, _)| verdict);
+        }
         if let [hit] = hits {
             return self.0.charge_one(hit);
         }
         self.0.charge_and_tell(hits)
-    }
-
-    /// As [`charge`](Self::charge), for callers in asynchronous code. The store in memory answers at once: it never yields.
-    ///
-    /// # Errors
-    /// As [`charge`](Self::charge).
-    #[expect(clippy::unused_async, reason = "the same meaning for stores that do not answer at once")]
-    pub async fn charge_async(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
-        self.charge(hits)
     }
 
     /// As [`charge`](Self::charge), with a receipt by which it can be [refunded](Self::refund); `None` if nothing was
@@ -167,6 +185,10 @@ impl Limiter {
     /// # Errors
     /// As [`charge`](Self::charge).
     pub fn charge_for_receipt(&self, hits: &[Hit<'_>]) -> Result<(Verdict, Option<Receipt>), HitError> {
+        #[cfg(feature = "redis")]
+        if let Some(shared) = self.0.far(hits) {
+            return shared.charge_blocking(&self.0, hits);
+        }
         let (verdict, receipt, at) = self.0.charge_for_receipt(hits)?;
         self.0.tell(Verb::Charge, hits, &verdict, at);
         Ok((verdict, receipt))
@@ -178,11 +200,12 @@ impl Limiter {
     /// # Errors
     /// As [`charge`](Self::charge).
     pub fn charge_up_to(&self, hit: &Hit<'_>) -> Result<Verdict, HitError> {
-        let id = self.0.id_of(hit)?;
-        let now = self.0.clock.now();
-        let given = self.0.memory.act(hit.limit, id, Ask::UpTo(hit.cost), (&self.0.clock, now));
-        let verdict = verdict_of(hit.mode, given);
-        self.0.tell(Verb::Charge, std::slice::from_ref(hit), &verdict, now);
+        #[cfg(feature = "redis")]
+        if let Some(shared) = self.0.far(std::slice::from_ref(hit)) {
+            return shared.blocking(shared.charge_up_to(&self.0, hit));
+        }
+        let verdict = self.0.charged_up_to(hit)?;
+        self.0.tell(Verb::Charge, std::slice::from_ref(hit), &verdict, self.0.clock.now());
         Ok(verdict)
     }
 
@@ -199,6 +222,13 @@ impl Limiter {
     ) -> Result<(), HitError> {
         for hit in hits {
             self.0.check(hit)?;
+        }
+        #[cfg(feature = "redis")]
+        if self.0.far(hits).is_some() {
+            for (position, hit) in hits.iter().enumerate() {
+                each(position, self.charge(&[*hit])?);
+            }
+            return Ok(());
         }
         let now = self.0.clock.now();
         let (all, mut spots) = (hits, [(0, Spot::default()); PIPELINE]);
@@ -224,10 +254,12 @@ impl Limiter {
     /// # Errors
     /// As [`charge`](Self::charge).
     pub fn peek(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
-        let charges = self.0.charges(hits)?;
-        let now = self.0.clock.now();
-        let verdict = verdict_of_all(hits, self.0.memory.peek_all(&charges, (&self.0.clock, now)));
-        self.0.tell(Verb::Peek, hits, &verdict, now);
+        #[cfg(feature = "redis")]
+        if let Some(shared) = self.0.far(hits) {
+            return shared.blocking(shared.peek(&self.0, hits));
+        }
+        let verdict = self.0.peeked(hits)?;
+        self.0.tell(Verb::Peek, hits, &verdict, self.0.clock.now());
         Ok(verdict)
     }
 
@@ -235,17 +267,21 @@ impl Limiter {
     /// Receipts of earlier charges under that name become void.
     ///
     /// # Errors
-    /// When the key is too long, or the limit another limiter's.
+    /// When the key is too long, the limit another limiter's, or the shared store cannot tell.
     pub fn reset(&self, limit: &NamedLimit, key: &(impl AsRef<[u8]> + ?Sized)) -> Result<bool, HitError> {
         let hit = limit.hit(key);
         let id = self.0.id_of(&hit)?;
+        #[cfg(feature = "redis")]
+        if let Some(shared) = self.0.far(&[hit]) {
+            return shared.store().block_on(shared.reset(&hit)).unwrap_or(Err(crate::shared::blocked()));
+        }
         Ok(self.0.memory.reset(hit.limit, id, &self.0.clock))
     }
 
     /// How a key stands, without charging it.
     ///
     /// # Errors
-    /// When the key is too long, or the limit another limiter's.
+    /// When the key is too long, the limit another limiter's, or the shared store cannot tell.
     pub fn inspect(
         &self,
         limit: &NamedLimit,
@@ -253,6 +289,10 @@ impl Limiter {
     ) -> Result<Standing, HitError> {
         let hit = limit.hit(key).cost(0);
         let id = self.0.id_of(&hit)?;
+        #[cfg(feature = "redis")]
+        if let Some(shared) = self.0.far(&[hit]) {
+            return shared.store().block_on(shared.inspect(&hit)).unwrap_or(Err(crate::shared::blocked()));
+        }
         let now = self.0.clock.now();
         let given = self.0.memory.act(hit.limit, id, Ask::Peek(0), (&self.0.clock, now));
         let unknown = tollgate_core::peek(&limit.limit(), None, now, 0);

@@ -23,12 +23,22 @@ pub struct Receipt {
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) limit: NamedLimit,
-    pub(crate) id: u64,
+    pub(crate) place: Place,
     pub(crate) charge: tollgate_core::Receipt,
     /// Whether its cost was a guess.
     pub(crate) estimated: bool,
     /// Which of the hits it was, in their order.
     pub(crate) hit: usize,
+}
+
+/// Where it was charged.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place {
+    /// In this process, under this number.
+    Here(u64),
+    /// In the shared store, under this name.
+    #[cfg(feature = "redis")]
+    Store(tollgate_redis::Name),
 }
 
 impl Receipt {
@@ -46,19 +56,38 @@ impl Receipt {
     }
 }
 
+/// What is done to a charge afterwards.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Adjust {
+    /// So much of it is given back.
+    Back(u64),
+    /// So much is charged on top, whether it fits or not.
+    More(u64),
+}
+
+impl Part {
+    /// What gives all of it back.
+    pub(crate) const fn all(&self) -> Adjust {
+        Adjust::Back(self.charge.cost)
+    }
+
+    /// What brings it to its actual cost.
+    pub(crate) const fn to(&self, actual: u64) -> Adjust {
+        match actual.checked_sub(self.charge.cost) {
+            Some(more) => Adjust::More(more),
+            None => Adjust::Back(self.charge.cost.saturating_sub(actual)),
+        }
+    }
+}
+
 impl Limiter {
     /// Gives back what the receipt's charges still weigh: never more, possibly less.
     ///
     /// # Errors
     /// When the receipt is another limiter's.
     pub fn refund(&self, receipt: Receipt) -> Result<(), HitError> {
-        if let Some(part) = receipt.parts.iter().find(|part| part.limit.0.limiter != self.0.number) {
-            return Err(HitError::ForeignLimit { limit: part.limit.name().to_string() });
-        }
-        let now = self.0.clock.now();
-        for part in &receipt.parts {
-            self.0.give_back(part, part.charge.cost, now);
-        }
+        self.0.is_ours(&receipt)?;
+        self.0.give_all_back(Some(receipt));
         Ok(())
     }
 
@@ -68,13 +97,9 @@ impl Limiter {
     /// # Errors
     /// When the receipt is another limiter's.
     pub fn settle(&self, receipt: Receipt, actual: u64) -> Result<(), HitError> {
-        if let Some(part) = receipt.parts.iter().find(|part| part.limit.0.limiter != self.0.number) {
-            return Err(HitError::ForeignLimit { limit: part.limit.name().to_string() });
-        }
+        self.0.is_ours(&receipt)?;
         let now = self.0.clock.now();
-        for part in &receipt.parts {
-            self.0.settle_part(part, actual, now);
-        }
+        receipt.parts.iter().for_each(|part| self.0.adjust(part, part.to(actual), now));
         Ok(())
     }
 }
@@ -112,22 +137,53 @@ impl Inner {
         Ok((verdict, (!parts.is_empty()).then_some(Receipt { parts }), at))
     }
 
-    /// Gives a part of a charge back, unless its receipt is void.
-    pub(crate) fn give_back(&self, part: &Part, amount: u64, now: Micros) {
-        if !part.limit.0.is_void(part.charge.at) {
-            let ask = Ask::Refund(&part.charge, amount);
-            // If there is no room for the key, there is nothing to give back.
-            let _ = self.memory.act(&part.limit.0, part.id, ask, (&self.clock, now));
+    /// Whether a receipt is of this limiter.
+    pub(crate) fn is_ours(&self, receipt: &Receipt) -> Result<(), HitError> {
+        match receipt.parts.iter().find(|part| part.limit.0.limiter != self.number) {
+            None => Ok(()),
+            Some(part) => Err(HitError::ForeignLimit { limit: part.limit.name().to_string() }),
         }
+    }
+
+    /// Gives all of a receipt back.
+    pub(crate) fn give_all_back(&self, receipt: Option<Receipt>) {
+        let now = self.clock.now();
+        let parts = receipt.iter().flat_map(|receipt| &receipt.parts);
+        parts.for_each(|part| self.adjust(part, part.all(), now));
+    }
+
+    /// Changes a charge afterwards. Nothing is given back by a receipt that is void.
+    pub(crate) fn adjust(&self, part: &Part, adjust: Adjust, now: Micros) {
+        let id = match part.place {
+            Place::Here(id) => id,
+            #[cfg(feature = "redis")]
+            Place::Store(name) => {
+                if let Some(shared) = self.shared() {
+                    // If the store gives no decision, what was charged stays charged.
+                    let _ = shared.store().block_on(shared.adjust(part, &name, adjust));
+                }
+                return;
+            }
+        };
+        let ask = match adjust {
+            Adjust::Back(0) | Adjust::More(0) => return,
+            Adjust::Back(_) if part.limit.0.is_void(part.charge.at) => return,
+            Adjust::Back(amount) => Ask::Refund(&part.charge, amount),
+            Adjust::More(cost) => Ask::Settle(cost),
+        };
+        // If there is no room for the key, there is nothing to give back, and nobody to charge.
+        let _ = self.memory.act(&part.limit.0, id, ask, (&self.clock, now));
     }
 }
 
 /// What is written down of one hit's charge; `None` if there is nothing to give back.
-fn part((place, hit): (usize, &Hit<'_>), id: u64, answer: Option<&Answer>, ahead: i64) -> Option<Part> {
+fn part((at, hit): (usize, &Hit<'_>), id: u64, answer: Option<&Answer>, ahead: i64) -> Option<Part> {
     let answer = answer.filter(|answer| !answer.shared())?;
     let (limit, decision) = (hit.limit.limit.with_calendar_ahead(ahead), answer.decision());
     let nothing = tollgate_core::Receipt { at: decision.at, cost: 0, limit };
     // A guess of nothing can still be committed with something.
     let charge = decision.receipt(&limit).or(hit.estimated.then_some(nothing))?;
-    Some(Part { limit: NamedLimit(hit.limit.clone()), id, charge, estimated: hit.estimated, hit: place })
+    let place = Place::Here(id);
+    let limit = NamedLimit(hit.limit.clone());
+    Some(Part { limit, place, charge, estimated: hit.estimated, hit: at })
 }

@@ -16,7 +16,6 @@ use crate::event::Verb;
 use crate::limit::Hit;
 use crate::limiter::{Inner, Limiter};
 use crate::receipt::{Part, Receipt};
-use crate::store::memory::Ask;
 use crate::verdict::{Kind, Unavailable, Verdict};
 
 /// The name of a reservation: 128 random bits, which nobody can guess. It is written as 32 hexadecimal digits.
@@ -141,39 +140,20 @@ impl Limiter {
         hits: &[Hit<'_>],
         within: Duration,
     ) -> Result<(Verdict, Option<ReservationId>), HitError> {
-        // Made before anything is charged.
-        let mut random = [0; 16];
-        let made = getrandom::fill(&mut random).map(|()| ReservationId(u128::from_le_bytes(random)));
-        let mut book = self.0.book.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = self.0.clock.now();
-        book.forget_expired(now);
-        let id = match made {
-            Err(_) => Err(Unavailable::NoRandomness),
-            Ok(_) if book.is_full() => Err(Unavailable::TooManyReservations),
-            Ok(id) => Ok(id),
-        };
-        let id = match id {
+        let id = match self.0.open_reservation() {
             Ok(id) => id,
-            Err(why) => {
-                drop(book);
-                // A wrong question is wrong all the same.
-                self.0.charges(hits)?;
-                let verdict = Verdict { kind: Kind::Unavailable(why), answers: SmallVec::new() };
-                self.0.tell(Verb::Reserve, hits, &verdict, now);
-                return Ok((verdict, None));
-            }
+            Err(why) => return self.0.not_reserved(hits, why),
         };
-        let (verdict, receipt, at) = self.0.charge_for_receipt(hits)?;
-        let reserved = verdict.granted().then_some(id);
-        if let Some(id) = reserved {
-            let expires = at.saturating_add(Micros::from_duration(within));
-            book.entries.insert(id, Entry { expires, state: State::Open(receipt) });
-            book.open += 1;
-            book.expiries.push(Reverse((expires, id.0)));
+        #[cfg(feature = "redis")]
+        if let Some(shared) = self.0.far(hits) {
+            let charged = shared.charge_blocking(&self.0, hits);
+            return self.0.reserved(id, charged, within);
         }
-        drop(book);
-        self.0.tell(Verb::Reserve, hits, &verdict, at);
-        Ok((verdict, reserved))
+        let charged = self.0.charge_for_receipt(hits);
+        if let Ok((verdict, _, at)) = &charged {
+            self.0.tell(Verb::Reserve, hits, verdict, *at);
+        }
+        self.0.reserved(id, charged.map(|(verdict, receipt, _)| (verdict, receipt)), within)
     }
 
     /// Ends a reservation with its actual cost: of each hit whose cost was a guess, what was charged too much is given back,
@@ -184,21 +164,12 @@ impl Limiter {
     /// # Errors
     /// When it has expired, or was cancelled.
     pub fn commit(&self, id: ReservationId, actual: u64) -> Result<Ended, ReservationError> {
-        let mut book = self.0.book.lock().unwrap_or_else(PoisonError::into_inner);
+        let (ended, receipt) = self.0.end(id, Ended::Committed(actual))?;
         let now = self.0.clock.now();
-        let state = book.get(id, now)?;
-        match state {
-            State::Ended(Ended::Committed(first)) => return Ok(Ended::Committed(*first)),
-            State::Ended(Ended::Cancelled) => return Err(ReservationError::Ended(Ended::Cancelled)),
-            State::Open(receipt) => {
-                if let Some(receipt) = receipt.take() {
-                    self.0.settle(&receipt, actual, now);
-                }
-            }
+        for part in guessed(receipt.as_ref()) {
+            self.0.adjust(part, part.to(actual), now);
         }
-        *state = State::Ended(Ended::Committed(actual));
-        book.open -= 1;
-        Ok(Ended::Committed(actual))
+        Ok(ended)
     }
 
     /// Ends a reservation for which no work was done: all that it still weighs is given back.
@@ -208,42 +179,83 @@ impl Limiter {
     /// # Errors
     /// When it has expired, or was committed.
     pub fn cancel(&self, id: ReservationId) -> Result<Ended, ReservationError> {
-        let mut book = self.0.book.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = self.0.clock.now();
-        let state = book.get(id, now)?;
-        match state {
-            State::Ended(Ended::Cancelled) => return Ok(Ended::Cancelled),
-            State::Ended(ended @ Ended::Committed(_)) => return Err(ReservationError::Ended(*ended)),
-            State::Open(receipt) => {
-                for part in receipt.take().iter().flat_map(|receipt| &receipt.parts) {
-                    self.0.give_back(part, part.charge.cost, now);
-                }
-            }
-        }
-        *state = State::Ended(Ended::Cancelled);
-        book.open -= 1;
-        Ok(Ended::Cancelled)
+        let (ended, receipt) = self.0.end(id, Ended::Cancelled)?;
+        self.0.give_all_back(receipt);
+        Ok(ended)
     }
 }
 
+/// The charges of a reservation that were guesses.
+pub(crate) fn guessed(receipt: Option<&Receipt>) -> impl Iterator<Item = &Part> {
+    receipt.into_iter().flat_map(|receipt| &receipt.parts).filter(|part| part.estimated)
+}
+
 impl Inner {
-    /// Brings the charges that were guesses to the actual cost.
-    fn settle(&self, receipt: &Receipt, actual: u64, now: Micros) {
-        for part in receipt.parts.iter().filter(|part| part.estimated) {
-            self.settle_part(part, actual, now);
+    /// Makes room for a reservation, before anything is charged.
+    pub(crate) fn open_reservation(&self) -> Result<ReservationId, Unavailable> {
+        let mut random = [0; 16];
+        getrandom::fill(&mut random).map_err(|_| Unavailable::NoRandomness)?;
+        let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+        book.forget_expired(self.clock.now());
+        if book.is_full() {
+            return Err(Unavailable::TooManyReservations);
+        }
+        book.open += 1;
+        Ok(ReservationId(u128::from_le_bytes(random)))
+    }
+
+    /// What is said when no reservation can be made.
+    pub(crate) fn not_reserved(
+        &self,
+        hits: &[Hit<'_>],
+        why: Unavailable,
+    ) -> Result<(Verdict, Option<ReservationId>), HitError> {
+        // A wrong question is wrong all the same.
+        self.charges(hits)?;
+        let verdict = Verdict { kind: Kind::Unavailable(why), answers: SmallVec::new() };
+        self.tell(Verb::Reserve, hits, &verdict, self.clock.now());
+        Ok((verdict, None))
+    }
+
+    /// Writes a reservation down, if it was granted, and else gives its room back.
+    pub(crate) fn reserved(
+        &self,
+        id: ReservationId,
+        charged: Result<(Verdict, Option<Receipt>), HitError>,
+        within: Duration,
+    ) -> Result<(Verdict, Option<ReservationId>), HitError> {
+        let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+        match charged {
+            Ok((verdict, receipt)) if verdict.granted() => {
+                let expires = self.clock.now().saturating_add(Micros::from_duration(within));
+                book.entries.insert(id, Entry { expires, state: State::Open(receipt) });
+                book.expiries.push(Reverse((expires, id.0)));
+                Ok((verdict, Some(id)))
+            }
+            other => {
+                book.open -= 1;
+                other.map(|(verdict, _)| (verdict, None))
+            }
         }
     }
 
-    /// Brings one charge to the actual cost.
-    pub(crate) fn settle_part(&self, part: &Part, actual: u64, now: Micros) {
-        let reserved = part.charge.cost;
-        if actual < reserved {
-            self.give_back(part, reserved - actual, now);
-        } else if actual > reserved {
-            // If there is no room for the key at all, there is nobody to charge.
-            let ask = Ask::Settle(actual - reserved);
-            let _ = self.memory.act(&part.limit.0, part.id, ask, (&self.clock, now));
-        }
+    /// Ends a reservation, and gives its receipt to whoever ends it first.
+    pub(crate) fn end(
+        &self,
+        id: ReservationId,
+        as_this: Ended,
+    ) -> Result<(Ended, Option<Receipt>), ReservationError> {
+        let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = book.get(id, self.clock.now())?;
+        let receipt = match (&mut *state, as_this) {
+            (State::Open(receipt), _) => receipt.take(),
+            (State::Ended(first @ Ended::Committed(_)), Ended::Committed(_))
+            | (State::Ended(first @ Ended::Cancelled), Ended::Cancelled) => return Ok((*first, None)),
+            (State::Ended(first), _) => return Err(ReservationError::Ended(*first)),
+        };
+        *state = State::Ended(as_this);
+        book.open -= 1;
+        Ok((as_this, receipt))
     }
 }
 

@@ -35,6 +35,8 @@ pub enum Unavailable {
     TooManyReservations,
     /// The system gives no random bytes, without which a reservation's name could be guessed.
     NoRandomness,
+    /// The shared store gives no decision, and a limit says to deny then. This is why, by a name of a fixed set.
+    Store(&'static str),
 }
 
 /// What one limit says to its hit.
@@ -42,7 +44,22 @@ pub enum Unavailable {
 pub struct Answer {
     said: Said,
     mode: Mode,
-    shared: bool,
+    source: Source,
+}
+
+/// By what a hit was decided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// By the key's own state.
+    Own,
+    /// By a cell that new keys have in common, because there was no room for the key: it may be refused for what others
+    /// have spent, and is never granted more than its own limit.
+    Common,
+    /// By this process alone, with its share of the limit, because the shared store gave no decision.
+    Share,
+    /// By nothing: the shared store gave no decision, and the limit says to allow then. Nothing was charged, and its numbers are
+    /// those of a key never seen.
+    Nothing,
 }
 
 /// A decision, or what it takes to work out its numbers: most callers want to know only whether it was granted.
@@ -53,8 +70,8 @@ enum Said {
 }
 
 impl Answer {
-    pub(crate) const fn new(decision: Decision, mode: Mode, shared: bool) -> Self {
-        Self { said: Said::Decided(decision), mode, shared }
+    pub(crate) const fn new(decision: Decision, mode: Mode, source: Source) -> Self {
+        Self { said: Said::Decided(decision), mode, source }
     }
 
     /// The decision: outcome, remaining, reset.
@@ -86,7 +103,13 @@ impl Answer {
     /// for what others have spent, and is never granted more than its own limit.
     #[must_use]
     pub const fn shared(&self) -> bool {
-        self.shared
+        matches!(self.source, Source::Common)
+    }
+
+    /// By what it was decided.
+    #[must_use]
+    pub const fn source(&self) -> Source {
+        self.source
     }
 }
 
@@ -96,7 +119,11 @@ impl Verdict {
     pub(crate) fn of_weighed(narrow: &Narrow, raw: Raw, now: Micros) -> Self {
         let kind = if raw.granted { Kind::Granted } else { Kind::Refused };
         let mut answers = SmallVec::new();
-        answers.push(Answer { said: Said::Weighed(*narrow, raw, now), mode: Mode::Enforced, shared: false });
+        answers.push(Answer {
+            said: Said::Weighed(*narrow, raw, now),
+            mode: Mode::Enforced,
+            source: Source::Own,
+        });
         Self { kind, answers }
     }
 
@@ -107,7 +134,7 @@ impl Verdict {
         let narrows = hits.iter().filter_map(|hit| hit.limit.narrow.as_ref());
         for (narrow, raw) in narrows.zip(&weighed.raws) {
             let said = Said::Weighed(*narrow, *raw, now);
-            answers.push(Answer { said, mode: Mode::Enforced, shared: false });
+            answers.push(Answer { said, mode: Mode::Enforced, source: Source::Own });
         }
         Self { kind: if weighed.granted { Kind::Granted } else { Kind::Refused }, answers }
     }
@@ -157,6 +184,13 @@ impl Verdict {
     /// Whether some hit was decided by a cell that new keys have in common, because the store is full.
     #[must_use]
     pub fn shared(&self) -> bool {
-        self.answers.iter().any(|answer| answer.shared)
+        self.answers.iter().any(Answer::shared)
+    }
+
+    /// Whether some hit was decided by something else than its key's own state, or cannot be decided: see [`Source`].
+    #[must_use]
+    pub fn degraded(&self) -> bool {
+        matches!(self.kind, Kind::Unavailable(_))
+            || self.answers.iter().any(|answer| answer.source != Source::Own)
     }
 }

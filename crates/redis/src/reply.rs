@@ -6,8 +6,8 @@
 use redis::Value;
 use smallvec::SmallVec;
 use tollgate_core::{
-    Batch, Change, Decision, Hit as CoreHit, Limit, Micros, State, Target, decide, decide_batch, decide_up_to,
-    refund_part, settle,
+    Batch, Change, Decision, Hit as CoreHit, Limit, Micros, State, Target, decide, decide_batch,
+    decide_up_to, refund_part, settle,
 };
 
 use crate::calling::credible;

@@ -2,7 +2,7 @@
 
 use http::{HeaderName, Method};
 use smallvec::SmallVec;
-use tollgate::{Gate, Kind, NotAsked, Receipt, Verdict};
+use tollgate::{Charged, Gate, Kind, NotAsked, Receipt, Source, Verdict};
 use tollgate_core::{Micros, Mode};
 use tollgate_policy::model::{Cost, Identity, PolicyLimit, StoreFails};
 use tollgate_policy::{BadRequest, Budget, Charge, Facts, Hits, Matched, Policy, Whose};
@@ -133,7 +133,20 @@ impl Guard {
     pub fn ask(&self, head: &Head<'_>, room: &mut Room) -> Asked {
         let settles = |charge: &Charge| charge.whose == Whose::Claimed || self.reported(charge).is_some();
         let wanted = |charges: &[Charge]| self.settles && charges.iter().any(settles);
-        let Decided { matched, fields, path, receipt, degraded } = match self.decide(head, room, wanted) {
+        let decided = self.decide(head, room, wanted);
+        self.asked(decided, room)
+    }
+
+    /// As [`ask`](Self::ask), where some limits are counted in a shared store: see [`Gate::waits`].
+    pub async fn ask_async(&self, head: &Head<'_>, room: &mut Room) -> Asked {
+        let settles = |charge: &Charge| charge.whose == Whose::Claimed || self.reported(charge).is_some();
+        let wanted = |charges: &[Charge]| self.settles && charges.iter().any(settles);
+        let decided = self.decide_async(head, room, wanted).await;
+        self.asked(decided, room)
+    }
+
+    fn asked(&self, decided: Result<Decided, Box<Answer>>, room: &Room) -> Asked {
+        let Decided { matched, fields, path, receipt, degraded } = match decided {
             Ok(decided) => decided,
             Err(answer) => return Asked::Answered(answer),
         };
@@ -156,38 +169,65 @@ impl Guard {
         let now = self.gate.limiter().now();
         let Room { target, scratch, hits, verdict } = room;
         *verdict = None;
-        let bad = |bad: &BadRequest| Box::new(problem::bad_request(&bad.to_string()));
         let facts = head.facts(self.gate.policy(), now, (target, scratch)).map_err(|error| bad(&error))?;
-        let (passage, receipt) =
-            self.gate.check_for_receipt(&facts, hits, wanted).map_err(|error| match error {
-                NotAsked::BadRequest(error) => bad(&error),
-                NotAsked::Hit(error) => Box::new(problem::internal(&error.to_string())),
-            })?;
-        let matched = passage.matched;
-        if let Matched::Nothing { other_methods } = matched {
-            return Err(Box::new(self.nothing(&facts, other_methods)));
+        let matched = self.meet(&facts, hits)?;
+        let charged = self.gate.charge(hits, wanted).map_err(|error| wrong(&error))?;
+        self.decided((head, &facts), (matched, charged), (hits, verdict))
+    }
+
+    /// As [`decide`](Self::decide), where to ask takes a while.
+    pub(crate) async fn decide_async(
+        &self,
+        head: &Head<'_>,
+        room: &mut Room,
+        wanted: impl FnOnce(&[Charge]) -> bool,
+    ) -> Result<Decided, Box<Answer>> {
+        let now = self.gate.limiter().now();
+        let Room { target, scratch, hits, verdict } = room;
+        *verdict = None;
+        let facts = head.facts(self.gate.policy(), now, (target, scratch)).map_err(|error| bad(&error))?;
+        let matched = self.meet(&facts, hits)?;
+        let charged = self.gate.charge_async(hits, wanted).await.map_err(|error| wrong(&error))?;
+        self.decided((head, &facts), (matched, charged), (hits, verdict))
+    }
+
+    fn meet(&self, facts: &Facts<'_>, hits: &mut Hits) -> Result<Matched, Box<Answer>> {
+        match self.gate.meet(facts, hits) {
+            Ok(Matched::Nothing { other_methods }) => Err(Box::new(self.nothing(facts, other_methods))),
+            Ok(matched) => Ok(matched),
+            Err(error) => Err(wrong(&error)),
         }
-        *verdict = passage.verdict;
+    }
+
+    /// What comes of a charge.
+    #[inline]
+    fn decided(
+        &self,
+        (head, facts): (&Head<'_>, &Facts<'_>),
+        (matched, (said, receipt)): (Matched, Charged),
+        (hits, verdict): (&Hits, &mut Option<Verdict>),
+    ) -> Result<Decided, Box<Answer>> {
+        *verdict = said;
         let (mut fields, mut degraded) = (Fields::default(), false);
         if let Some(verdict) = verdict {
             let lines: SmallVec<[Line<'_>; 2]> = self.lines(verdict, hits).collect();
-            degraded = verdict.shared();
+            degraded = verdict.degraded();
             if verdict.granted() {
-                fields = Fields::of(lines.iter().copied(), &self.answers, now);
-            } else if let Some(mut answer) = self.refused(verdict, &lines, hits, now) {
+                fields = Fields::of(lines.iter().copied(), &self.answers, facts.now);
+            } else if let Some(mut answer) = self.refused(verdict, &lines, hits, facts.now) {
                 answer.matched = Some(matched);
                 return Err(answer);
-            } else {
-                degraded = true;
             }
         }
-        Ok(Decided { matched, fields, path: head.other_path(&facts), receipt, degraded })
+        Ok(Decided { matched, fields, path: head.other_path(facts), receipt, degraded })
     }
 
     /// What each limit says.
     fn lines<'a>(&'a self, verdict: &'a Verdict, hits: &'a Hits) -> impl Iterator<Item = Line<'a>> {
         hits.charges().iter().zip(verdict.answers()).filter_map(|(charge, answer)| {
-            let card = self.cards.get(charge.variant as usize)?.as_ref()?;
+            // What nothing decided has no numbers to tell.
+            let known = answer.source() != Source::Nothing;
+            let card = self.cards.get(charge.variant as usize)?.as_ref().filter(|_| known)?;
             Some(Line { card, decision: answer.decision(), mode: answer.mode(), key: hits.key(charge) })
         })
     }
@@ -253,6 +293,17 @@ impl Guard {
             }
         }
         settling
+    }
+}
+
+fn bad(error: &BadRequest) -> Box<Answer> {
+    Box::new(problem::bad_request(&error.to_string()))
+}
+
+fn wrong(error: &NotAsked) -> Box<Answer> {
+    match error {
+        NotAsked::BadRequest(error) => bad(error),
+        NotAsked::Hit(error) => Box::new(problem::internal(&error.to_string())),
     }
 }
 

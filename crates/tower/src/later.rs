@@ -65,14 +65,14 @@ impl Later {
         if status == StatusCode::UNAUTHORIZED && settling.claimed != 0 {
             let (claimed, rest) = receipt.part(|place| holds(settling.claimed, place));
             // Of this limiter, so that it cannot be another's.
-            let _ = limiter.refund(claimed);
+            let _ = limiter.settle_soon(claimed, None);
             receipt = rest;
         }
         for reported in &settling.reported {
             let Found::One(text) = header::find(headers, &reported.header) else { continue };
             let Some(actual) = whole(text) else { continue };
             let (its, rest) = receipt.part(|place| holds(reported.charges, place));
-            let _ = limiter.settle(its, actual.min(reported.max));
+            let _ = limiter.settle_soon(its, Some(actual.min(reported.max)));
             receipt = rest;
         }
     }

@@ -188,7 +188,7 @@ impl Rules {
         let entries = (0..).zip(verdict.answers());
         let entries =
             entries.map(|(card, answer)| Entry { card, decision: answer.decision(), mode: answer.mode() });
-        let degraded = verdict.shared();
+        let degraded = verdict.degraded();
         Ok(Admission {
             entries: entries.collect(),
             fields,

@@ -50,8 +50,9 @@ pub fn run(
     let mut tally = Tally::default();
     let mut number = 0;
     while tally.decisions < decisions {
-        let scenes: Vec<_> =
-            (number..number + AT_ONCE).map(|number| scene(number, &mut Random::case(seed, number), only)).collect();
+        let scenes: Vec<_> = (number..number + AT_ONCE)
+            .map(|number| scene(number, &mut Random::case(seed, number), only))
+            .collect();
         for step in scenes.iter().flatten() {
             send(&mut wire, step)?;
         }
@@ -88,11 +89,7 @@ fn send(wire: &mut Wire, step: &Step) -> Result<(), String> {
 }
 
 /// Compares one step's answers.
-fn judge(
-    step: &Step,
-    answers: &mut impl Iterator<Item = Answered>,
-    tally: &mut Tally,
-) -> Result<(), String> {
+fn judge(step: &Step, answers: &mut impl Iterator<Item = Answered>, tally: &mut Tally) -> Result<(), String> {
     let mut next = || answers.next().unwrap_or_else(|| Err("no answer".into()));
     let value = next()?;
     let reply = step.asked.with(|ask| Reply::read(ask, &value)).map_err(|error| error.to_string())?;
@@ -111,7 +108,8 @@ fn judge(
     }
     tally.decisions += 1;
     tally.refused += u64::from(matches!(reply, Reply::Decided { granted: false, .. }));
-    tally.batches += u64::from(matches!(&step.asked, Asked::Charge(hits) | Asked::Peek(hits) if hits.len() > 1));
+    tally.batches +=
+        u64::from(matches!(&step.asked, Asked::Charge(hits) | Asked::Peek(hits) if hits.len() > 1));
     tally.refunds += u64::from(matches!(step.asked, Asked::Refund(..)));
     Ok(())
 }

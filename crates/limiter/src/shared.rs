@@ -1,0 +1,368 @@
+//! Budgets in a store that several processes share: which hits go there, and what is said when it gives no decision.
+//!
+//! A request may meet limits of both kinds. Those of this process are charged first, because that is quick; if the store then
+//! refuses, they are given back. So a request is charged whole or not at all, as everywhere; for the time of one call others
+//! may see what is given back in the end as spent.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use tollgate_core::{Decision, Limit, Micros, Mode, peek};
+use tollgate_redis::{Ask, Health, Hit as FarHit, Name, Naming, Reply, Store, StoreError};
+
+use crate::error::HitError;
+use crate::event::Verb;
+use crate::limit::{Far, Hit, NamedLimit, Registered, StoreFails};
+use crate::limiter::{HITS_MAX, Inner, Limiter, Standing};
+use crate::receipt::{Adjust, Part, Place, Receipt};
+use crate::share::share;
+use crate::verdict::{Answer, Kind, Source, Unavailable, Verdict};
+
+/// The store, and how keys are called in it.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    store: Store,
+    naming: Naming,
+}
+
+type Charged = Result<(Verdict, Option<Receipt>), HitError>;
+
+/// What blocked threads are told when the store's runtime does not run: see [`Store::block_on`].
+const BLOCKED: &str = "blocked";
+
+impl Limiter {
+    /// A limit that is counted in the [store](crate::Builder::store), and what it says while that gives no decision. Without a
+    /// store it is counted in this process.
+    #[must_use]
+    pub fn shared_limit(&self, name: &str, limit: Limit, fails: StoreFails) -> NamedLimit {
+        let mut registered = self.0.registered(name, limit);
+        if self.0.shared.is_some() && limit != Limit::Unlimited {
+            let numbers = match fails {
+                StoreFails::Local { share: part, of } => Some(share(&limit, part, of)),
+                StoreFails::Allow | StoreFails::Deny => None,
+            };
+            let share = numbers.map(|numbers| Arc::new(self.0.registered(name, numbers)));
+            registered.far = Some(Far { fails, share });
+        }
+        NamedLimit(Arc::new(registered))
+    }
+
+    /// How the link to the store is doing; `None` if there is none.
+    #[must_use]
+    pub fn store_health(&self) -> Option<Health> {
+        self.0.shared.as_ref().map(|shared| shared.store.health())
+    }
+}
+
+impl Inner {
+    /// The store, if some of these hits are counted there.
+    #[inline]
+    pub(crate) fn far(&self, hits: &[Hit<'_>]) -> Option<&Shared> {
+        self.shared.as_ref().filter(|_| hits.iter().any(|hit| hit.limit.far.is_some()))
+    }
+
+    /// The store, if there is one, for what was charged there.
+    pub(crate) const fn shared(&self) -> Option<&Shared> {
+        self.shared.as_ref()
+    }
+}
+
+/// The hits of a request, with their names in the store.
+struct Hits<'a> {
+    all: &'a [Hit<'a>],
+    /// One for each hit; `None` if it is counted here.
+    names: SmallVec<[Option<Name>; 4]>,
+}
+
+impl<'a> Hits<'a> {
+    fn near(&self) -> SmallVec<[Hit<'a>; 4]> {
+        self.all.iter().filter(|hit| hit.limit.far.is_none()).copied().collect()
+    }
+
+    fn far(&self) -> SmallVec<[FarHit<'_>; 4]> {
+        let far = self.all.iter().zip(&self.names).filter_map(|(hit, name)| {
+            Some(FarHit { limit: &hit.limit.limit, name: name.as_ref()?, cost: hit.cost, mode: hit.mode })
+        });
+        far.collect()
+    }
+
+    /// Answers of two places, in the order of the hits.
+    fn merged(&self, near: &[Answer], far: &[Answer]) -> SmallVec<[Answer; 4]> {
+        let (mut near, mut far) = (near.iter(), far.iter());
+        let one = |name: &Option<Name>| if name.is_some() { far.next() } else { near.next() };
+        self.names.iter().filter_map(one).copied().collect()
+    }
+}
+
+impl Shared {
+    pub(crate) const fn new(store: Store, naming: Naming) -> Self {
+        Self { store, naming }
+    }
+
+    /// Charges hits of which some are counted in the store, and tells.
+    pub(crate) async fn charge(&self, inner: &Inner, hits: &[Hit<'_>]) -> Charged {
+        let (verdict, receipt) = self.charged(inner, hits).await?;
+        inner.tell(Verb::Charge, hits, &verdict, inner.clock.now());
+        Ok((verdict, receipt))
+    }
+
+    /// As [`charge`](Self::charge), on a thread that may be blocked.
+    pub(crate) fn charge_blocking(&self, inner: &Inner, hits: &[Hit<'_>]) -> Charged {
+        match self.store.block_on(self.charge(inner, hits)) {
+            Some(charged) => charged,
+            None => self.alone(inner, &self.hits(inner, hits)?, BLOCKED),
+        }
+    }
+
+    /// Says what a charge would, and charges nothing.
+    pub(crate) async fn peek(&self, inner: &Inner, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
+        let hits = self.hits(inner, hits)?;
+        let near = inner.peeked(&hits.near())?;
+        let verdict = match self.store.ask(&Ask::Peek(&hits.far())).await {
+            Ok(Reply::Decided { granted, decisions }) => {
+                let far = self.answers(&hits, &decisions, Source::Own);
+                let kind = if granted { near.kind } else { Kind::Refused };
+                Verdict { kind, answers: hits.merged(&near.answers, &far) }
+            }
+            Ok(Reply::Reset { .. }) => unavailable("disagrees"),
+            Err(error) => unavailable(error.name()),
+        };
+        inner.tell(Verb::Peek, hits.all, &verdict, inner.clock.now());
+        Ok(verdict)
+    }
+
+    /// Charges as much of one hit's cost as fits.
+    pub(crate) async fn charge_up_to(&self, inner: &Inner, hit: &Hit<'_>) -> Result<Verdict, HitError> {
+        inner.check(hit)?;
+        let name = self.name(hit);
+        let asked = FarHit { limit: &hit.limit.limit, name: &name, cost: hit.cost, mode: hit.mode };
+        let verdict = match self.store.ask(&Ask::UpTo(asked)).await {
+            Ok(Reply::Decided { decisions, .. }) => {
+                let answer = decisions.first().map(|decision| Answer::new(*decision, hit.mode, Source::Own));
+                let granted = hit.mode == Mode::Shadow || answer.is_some_and(|answer| answer.granted());
+                let kind = if granted { Kind::Granted } else { Kind::Refused };
+                Verdict { kind, answers: answer.into_iter().collect() }
+            }
+            Ok(Reply::Reset { .. }) => unavailable("disagrees"),
+            Err(error) => match hit.limit.far.as_ref().and_then(|far| far.share.clone()) {
+                None => self.alone(inner, &self.hits(inner, &[*hit])?, error.name())?.0,
+                Some(share) => {
+                    let local = Hit { limit: &share, ..*hit };
+                    let mut verdict = inner.charged_up_to(&local)?;
+                    let as_share = |answer: &Answer| Answer::new(answer.decision(), hit.mode, Source::Share);
+                    verdict.answers.iter_mut().for_each(|answer| *answer = as_share(answer));
+                    verdict
+                }
+            },
+        };
+        inner.tell(Verb::Charge, std::slice::from_ref(hit), &verdict, inner.clock.now());
+        Ok(verdict)
+    }
+
+    /// Forgets a key.
+    pub(crate) async fn reset(&self, hit: &Hit<'_>) -> Result<bool, HitError> {
+        match self.store.ask(&Ask::Reset(&self.name(hit))).await {
+            Ok(Reply::Reset { was_there }) => Ok(was_there),
+            Ok(Reply::Decided { .. }) => Err(HitError::Store { why: "it answers another question".into() }),
+            Err(error) => Err(HitError::Store { why: error.to_string() }),
+        }
+    }
+
+    /// How a key stands.
+    pub(crate) async fn inspect(&self, hit: &Hit<'_>) -> Result<Standing, HitError> {
+        let name = self.name(hit);
+        let asked = FarHit { limit: &hit.limit.limit, name: &name, cost: 0, mode: hit.mode };
+        let said = self.store.ask(&Ask::Peek(&[asked])).await;
+        let said = said.map_err(|error| HitError::Store { why: error.to_string() })?;
+        let Reply::Decided { decisions, .. } = said else {
+            return Err(HitError::Store { why: "it answers another question".into() });
+        };
+        let decision = decisions.first().copied();
+        let decision = decision.ok_or_else(|| HitError::Store { why: "it answers nothing".into() })?;
+        Ok(Standing { known: decision.reset_after > Micros::ZERO, shared: false, decision })
+    }
+
+    /// Blocks a thread for a verdict.
+    pub(crate) fn blocking(
+        &self,
+        asking: impl Future<Output = Result<Verdict, HitError>>,
+    ) -> Result<Verdict, HitError> {
+        self.store.block_on(asking).unwrap_or_else(|| Ok(unavailable(BLOCKED)))
+    }
+
+    /// Checks hits, and finds their names.
+    fn hits<'a>(&self, inner: &Inner, all: &'a [Hit<'a>]) -> Result<Hits<'a>, HitError> {
+        if all.len() > HITS_MAX {
+            return Err(HitError::TooManyHits { hits: all.len() });
+        }
+        for (place, hit) in all.iter().enumerate() {
+            inner.check(hit)?;
+            let clashes = |other: &Hit<'_>| {
+                other.limit.space == hit.limit.space
+                    && other.key == hit.key
+                    && other.limit.limit != hit.limit.limit
+            };
+            if all.iter().take(place).any(clashes) {
+                return Err(HitError::SameKeyTwice { limit: hit.limit.name.to_string() });
+            }
+        }
+        let name = |hit: &Hit<'_>| hit.limit.far.as_ref().map(|_| self.naming.name(&hit.limit.name, hit.key));
+        Ok(Hits { all, names: all.iter().map(name).collect() })
+    }
+
+    async fn charged(&self, inner: &Inner, hits: &[Hit<'_>]) -> Charged {
+        let hits = self.hits(inner, hits)?;
+        let near = hits.near();
+        let (here, receipt, _) = if near.is_empty() {
+            (granted(), None, Micros::ZERO)
+        } else {
+            inner.charge_for_receipt(&near)?
+        };
+        if !here.granted() {
+            // What the store would say is for the numbers only.
+            let said = self.store.ask(&Ask::Peek(&hits.far())).await;
+            let far = match &said {
+                Ok(Reply::Decided { decisions, .. }) => self.answers(&hits, decisions, Source::Own),
+                Ok(Reply::Reset { .. }) | Err(_) => self.nothing(&hits, inner.clock.now()),
+            };
+            let answers =
+                if here.answers.is_empty() { here.answers } else { hits.merged(&here.answers, &far) };
+            return Ok((Verdict { kind: here.kind, answers }, None));
+        }
+        match self.store.ask(&Ask::Charge(&hits.far())).await {
+            Ok(Reply::Decided { granted: true, decisions }) => {
+                let far = self.answers(&hits, &decisions, Source::Own);
+                let answers = hits.merged(&here.answers, &far);
+                let receipt = written(&hits, receipt, &answers);
+                Ok((Verdict { kind: Kind::Granted, answers }, receipt))
+            }
+            Ok(Reply::Decided { granted: false, decisions }) => {
+                inner.give_all_back(receipt);
+                let here = inner.peeked(&near)?;
+                let far = self.answers(&hits, &decisions, Source::Own);
+                Ok((Verdict { kind: Kind::Refused, answers: hits.merged(&here.answers, &far) }, None))
+            }
+            Ok(Reply::Reset { .. }) => {
+                inner.give_all_back(receipt);
+                self.alone(inner, &hits, "disagrees")
+            }
+            Err(error) => {
+                inner.give_all_back(receipt);
+                self.alone(inner, &hits, error.name())
+            }
+        }
+    }
+
+    /// The store's decisions as answers.
+    fn answers(&self, hits: &Hits<'_>, decisions: &[Decision], source: Source) -> SmallVec<[Answer; 4]> {
+        let far = hits.all.iter().filter(|hit| hit.limit.far.is_some());
+        far.zip(decisions).map(|(hit, decision)| Answer::new(*decision, hit.mode, source)).collect()
+    }
+
+    /// What is said where nothing is known: the numbers of keys never seen.
+    fn nothing(&self, hits: &Hits<'_>, now: Micros) -> SmallVec<[Answer; 4]> {
+        let far = hits.all.iter().filter(|hit| hit.limit.far.is_some());
+        far.map(|hit| nothing(hit, now)).collect()
+    }
+
+    /// What is said while the store gives no decision: each limit's own rule. Nothing is charged anywhere yet.
+    fn alone(&self, inner: &Inner, hits: &Hits<'_>, why: &'static str) -> Charged {
+        let denies = |hit: &Hit<'_>| {
+            hit.mode == Mode::Enforced
+                && hit.limit.far.as_ref().is_some_and(|far| far.fails == StoreFails::Deny)
+        };
+        if hits.all.iter().any(denies) {
+            return Ok((unavailable(why), None));
+        }
+        // Where each hit is counted instead; `None` if nowhere.
+        let instead = |hit: &Hit<'_>| -> Option<Arc<Registered>> {
+            match &hit.limit.far {
+                None => Some(Arc::clone(hit.limit)),
+                Some(far) => far.share.clone(),
+            }
+        };
+        let limits: SmallVec<[Option<Arc<Registered>>; 4]> = hits.all.iter().map(instead).collect();
+        let counted = hits.all.iter().zip(&limits);
+        let counted: SmallVec<[Hit<'_>; 4]> =
+            counted.filter_map(|(hit, limit)| Some(Hit { limit: limit.as_ref()?, ..*hit })).collect();
+        let now = inner.clock.now();
+        let (here, receipt, _) =
+            if counted.is_empty() { (granted(), None, now) } else { inner.charge_for_receipt(&counted)? };
+        if let Kind::Unavailable(_) = here.kind {
+            return Ok((here, None));
+        }
+        let mut said = here.answers.iter();
+        let answers = hits.all.iter().zip(&limits).filter_map(|(hit, limit)| {
+            let answer = if limit.is_some() { *said.next()? } else { nothing(hit, now) };
+            let share = hit.limit.far.is_some() && limit.is_some();
+            Some(if share { Answer::new(answer.decision(), hit.mode, Source::Share) } else { answer })
+        });
+        Ok((Verdict { kind: here.kind, answers: answers.collect() }, receipt))
+    }
+
+    /// Changes a charge in the store afterwards. If it gives no decision, what was charged stays charged.
+    pub(crate) async fn adjust(&self, part: &Part, name: &Name, adjust: Adjust) -> Result<(), StoreError> {
+        let hit = |cost| FarHit { limit: &part.charge.limit, name, cost, mode: Mode::Enforced };
+        match adjust {
+            Adjust::Back(0) | Adjust::More(0) => return Ok(()),
+            Adjust::Back(_) if part.limit.0.is_void(part.charge.at) => return Ok(()),
+            Adjust::Back(amount) => self.store.ask(&Ask::Refund(hit(0), &part.charge, amount)).await?,
+            Adjust::More(cost) => self.store.ask(&Ask::Settle(hit(cost))).await?,
+        };
+        Ok(())
+    }
+
+    pub(crate) const fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub(crate) fn name(&self, hit: &Hit<'_>) -> Name {
+        self.naming.name(&hit.limit.name, hit.key)
+    }
+}
+
+/// What is wrong when a thread was blocked in vain.
+pub(crate) fn blocked() -> HitError {
+    let why = "the runtime in which the store was opened does not run while this thread is blocked: ask with the \
+               asynchronous verb";
+    HitError::Store { why: why.into() }
+}
+
+fn granted() -> Verdict {
+    Verdict { kind: Kind::Granted, answers: SmallVec::new() }
+}
+
+fn unavailable(why: &'static str) -> Verdict {
+    Verdict { kind: Kind::Unavailable(Unavailable::Store(why)), answers: SmallVec::new() }
+}
+
+/// An answer by nothing.
+fn nothing(hit: &Hit<'_>, now: Micros) -> Answer {
+    Answer::new(peek(&hit.limit.limit, None, now, 0), hit.mode, Source::Nothing)
+}
+
+/// What was charged, here and in the store, on one receipt.
+fn written(hits: &Hits<'_>, near: Option<Receipt>, answers: &[Answer]) -> Option<Receipt> {
+    let mut parts: SmallVec<[Part; 1]> = SmallVec::new();
+    let mut near = near.into_iter().flat_map(|receipt| receipt.parts).peekable();
+    let mut near_place = 0;
+    for (place, ((hit, name), answer)) in hits.all.iter().zip(&hits.names).zip(answers).enumerate() {
+        let Some(name) = name else {
+            parts.extend(near.next_if(|part| part.hit == near_place).map(|part| Part { hit: place, ..part }));
+            near_place += 1;
+            continue;
+        };
+        let (limit, decision) = (hit.limit.limit, answer.decision());
+        let nothing = tollgate_core::Receipt { at: decision.at, cost: 0, limit };
+        // A guess of nothing can still be committed with something.
+        let charge = decision.receipt(&limit).or(hit.estimated.then_some(nothing));
+        parts.extend(charge.map(|charge| Part {
+            limit: NamedLimit(Arc::clone(hit.limit)),
+            place: Place::Store(*name),
+            charge,
+            estimated: hit.estimated,
+            hit: place,
+        }));
+    }
+    (!parts.is_empty()).then_some(Receipt { parts })
+}
