@@ -108,6 +108,26 @@ impl Server {
     }
 }
 
+impl Server {
+    /// Its socket.
+    #[must_use]
+    pub fn socket(&self) -> PathBuf {
+        self.folder.join("socket")
+    }
+
+    /// Sends its process a signal: `STOP` freezes it, `CONT` lets it go on, `KILL` ends it.
+    ///
+    /// # Errors
+    /// When the signal cannot be sent.
+    pub fn signal(&self, name: &str) -> Result<(), String> {
+        let status = Command::new("kill").args([format!("-{name}"), self.child.id().to_string()]).status();
+        match status {
+            Ok(status) if status.success() => Ok(()),
+            other => Err(format!("the server cannot be sent {name}: {other:?}")),
+        }
+    }
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
         // It may be gone already; then there is nothing to do.

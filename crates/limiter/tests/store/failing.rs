@@ -1,0 +1,81 @@
+//! Without the server: each limit's own rule, at once, and back to the store by itself. Nothing is granted by an error.
+
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Builder;
+use tollgate::{Kind, Limiter, Source, StoreFails, Unavailable};
+use tollgate_redis::{Naming, Settings, Store};
+
+use crate::support::{World, many};
+
+const HALF: StoreFails = StoreFails::Local { share: 1, of: 2 };
+
+#[test]
+fn a_frozen_server_leaves_each_limit_to_its_rule_and_takes_over_again() {
+    let world = World::new();
+    let limiter = world.limiter_within(Duration::from_millis(250));
+    let [shared, allowed, denied] = [("shared", HALF), ("allowed", StoreFails::Allow), ("denied", StoreFails::Deny)]
+        .map(|(name, fails)| limiter.shared_limit(name, many(6), fails));
+    assert_eq!(until_own(&limiter, &shared).remaining(), Some(5));
+    world.server.signal("STOP").unwrap();
+    let granted = (0..8).filter(|_| {
+        let verdict = limiter.charge(&[shared.hit("k")]).unwrap();
+        assert!(verdict.degraded() && verdict.answers()[0].source() == Source::Share);
+        verdict.granted()
+    });
+    assert_eq!(granted.count(), 3, "half of six, whatever was spent in the store");
+    let verdict = limiter.charge(&[allowed.hit("k")]).unwrap();
+    assert!(verdict.granted() && verdict.answers()[0].source() == Source::Nothing);
+    let verdict = limiter.charge(&[denied.hit("k")]).unwrap();
+    assert!(matches!(verdict.kind(), Kind::Unavailable(Unavailable::Store(_))), "{verdict:?}");
+    let verdict = limiter.charge(&[allowed.hit("k"), denied.hit("k"), shared.hit("other")]).unwrap();
+    assert!(matches!(verdict.kind(), Kind::Unavailable(_)), "one that denies is enough");
+    let verdict = limiter.charge(&[allowed.hit("k"), denied.hit("k").shadow(), shared.hit("other")]).unwrap();
+    assert!(verdict.granted(), "what only counts denies nobody");
+    world.server.signal("CONT").unwrap();
+    // A call that was on its way when the server stood still may have been charged: at most so many.
+    let left = until_own(&limiter, &shared).remaining();
+    assert!(left.is_some_and(|left| left <= 4), "{left:?}");
+}
+
+#[test]
+fn a_limiter_starts_without_a_server() {
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let _entered = runtime.enter();
+    let address = "unix:///nonexistent/tollgate.socket".parse().unwrap();
+    let store = Store::open(address, Settings::default()).unwrap();
+    let limiter = Limiter::builder().store(store, Naming::new([7; 16])).build().unwrap();
+    let limit = limiter.limit("l", many(2));
+    let granted = (0..4).filter(|_| limiter.charge(&[limit.hit("k")]).unwrap().granted());
+    assert_eq!(granted.count(), 2, "the whole limit, for this process alone");
+    assert!(limiter.inspect(&limit, "k").is_err() && limiter.reset(&limit, "k").is_err());
+    assert!(limiter.store_health().is_some_and(|health| !health.up));
+}
+
+#[test]
+fn a_thread_that_blocks_its_own_runtime_gets_an_answer_all_the_same() {
+    let world = World::new();
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let address = format!("unix://{}", world.server.socket().display()).parse().unwrap();
+        let settings = Settings { budget: Duration::from_millis(20), ..Settings::default() };
+        let store = Store::open(address, settings).unwrap();
+        let limiter = Limiter::builder().store(store, Naming::new([7; 16])).build().unwrap();
+        let limit = limiter.limit("l", many(2));
+        let verdict = limiter.charge(&[limit.hit("k")]).unwrap();
+        assert!(verdict.granted() && verdict.degraded(), "{verdict:?}");
+    });
+}
+
+/// Charges until the store itself decides.
+fn until_own(limiter: &Limiter, limit: &tollgate::NamedLimit) -> tollgate::Verdict {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let verdict = limiter.charge(&[limit.hit("fresh key")]).unwrap();
+        if verdict.answers().first().is_some_and(|answer| answer.source() == Source::Own) {
+            return verdict;
+        }
+        assert!(Instant::now() < deadline, "the store has not come back: {verdict:?}");
+        std::thread::yield_now();
+    }
+}

@@ -1,0 +1,9 @@
+//! The front door with a shared store, on a real Redis: every verb, both kinds of limits, and what holds without the server.
+//!
+//! That decisions are the core's to the microsecond is proved by `proof/twins`; here limits hardly refill, so that the
+//! server's clock makes no difference.
+
+mod failing;
+mod mixed;
+mod support;
+mod verbs;

@@ -1,0 +1,128 @@
+//! Every verb through the store: what one process does, another one sees.
+
+use std::time::Duration;
+
+use tollgate::{Ended, Limit, Micros, ReservationError, Retry, Source, Window};
+
+use crate::support::{World, many};
+
+#[test]
+fn two_processes_spend_one_budget() {
+    let world = World::new();
+    let (one, other) = (world.limiter(), world.limiter());
+    let limits = [
+        many(10),
+        Limit::leaky_bucket(10, 1, Micros::DAY).unwrap(),
+        Limit::gcra(10, 1, Micros::DAY).unwrap(),
+        Limit::fixed_window(10, Window::Every(Limit::WINDOW_MAX)).unwrap(),
+        Limit::sliding_window(10, Limit::WINDOW_MAX).unwrap(),
+        Limit::sliding_window_buckets(10, Limit::WINDOW_MAX, 8).unwrap(),
+        Limit::sliding_window_log(10, Limit::WINDOW_MAX).unwrap(),
+    ];
+    for (number, limit) in limits.into_iter().enumerate() {
+        let name = format!("limit {number}");
+        let (mine, theirs) = (one.limit(&name, limit), other.limit(&name, limit));
+        let granted = (0..15).filter(|turn| {
+            let verdict = if turn % 2 == 0 {
+                one.charge(&[mine.hit("ada")]).unwrap()
+            } else {
+                world.runtime.block_on(other.charge_async(&[theirs.hit("ada")])).unwrap()
+            };
+            assert_eq!(verdict.answers()[0].source(), Source::Own, "{limit}");
+            verdict.granted()
+        });
+        assert_eq!(granted.count(), 10, "{limit}");
+        assert_eq!(other.peek(&[theirs.hit("grace")]).unwrap().remaining(), Some(10), "{limit}: another key");
+    }
+}
+
+#[test]
+fn a_batch_is_charged_whole_or_not_at_all_and_shadow_hits_only_count() {
+    let world = World::new();
+    let limiter = world.limiter();
+    let [wide, narrow, watched] = [("wide", 10), ("narrow", 2), ("watched", 1)]
+        .map(|(name, burst)| limiter.limit(name, many(burst)));
+    let ask = |cost| limiter.charge(&[wide.hit("k"), narrow.hit("k").cost(cost), watched.hit("k").shadow()]);
+    let verdict = ask(2).unwrap();
+    assert!(verdict.granted() && verdict.answers()[2].granted());
+    let verdict = ask(1).unwrap();
+    assert!(!verdict.granted() && verdict.refused_by() == Some(1));
+    assert_eq!(verdict.answers()[0].decision().remaining, 9, "the wide one has not paid for it");
+    let verdict = ask(3).unwrap();
+    assert_eq!(verdict.retry(), Some(Retry::Never));
+    let verdict = ask(0).unwrap();
+    assert!(verdict.granted() && !verdict.answers()[2].granted(), "only counted");
+}
+
+#[test]
+fn what_was_charged_can_be_given_back_or_settled_from_the_receipt() {
+    let world = World::new();
+    let (limiter, other) = (world.limiter(), world.limiter());
+    let limit = limiter.limit("tokens", many(100));
+    let left = || other.inspect(&other.limit("tokens", many(100)), "k").unwrap().decision.remaining;
+    let charge = |cost| limiter.charge_for_receipt(&[limit.hit("k").cost(cost)]).unwrap().1.expect("a receipt");
+    limiter.refund(charge(30)).unwrap();
+    assert_eq!(left(), 100);
+    limiter.settle(charge(30), 10).unwrap();
+    assert_eq!(left(), 90);
+    world.runtime.block_on(limiter.settle_async(charge(10), 25)).unwrap();
+    assert_eq!(left(), 65);
+    world.runtime.block_on(limiter.refund_async(charge(5))).unwrap();
+    assert_eq!(left(), 65);
+}
+
+#[test]
+fn a_reservation_is_committed_once_or_cancelled() {
+    let world = World::new();
+    let limiter = world.limiter();
+    let limit = limiter.limit("tokens", many(100));
+    let left = || limiter.inspect(&limit, "k").unwrap().decision.remaining;
+    let reserve = || limiter.reserve(&[limit.hit("k").estimate(40)], Duration::from_secs(600)).unwrap();
+    let (verdict, id) = reserve();
+    assert!(verdict.granted() && left() == 60);
+    assert_eq!(limiter.commit(id.unwrap(), 15), Ok(Ended::Committed(15)));
+    assert_eq!(limiter.commit(id.unwrap(), 99), Ok(Ended::Committed(15)), "once more changes nothing");
+    assert_eq!(left(), 85);
+    let (_, id) = world
+        .runtime
+        .block_on(limiter.reserve_async(&[limit.hit("k").estimate(40)], Duration::from_secs(600)))
+        .unwrap();
+    assert_eq!(world.runtime.block_on(limiter.cancel_async(id.unwrap())), Ok(Ended::Cancelled));
+    assert_eq!(limiter.commit(id.unwrap(), 1), Err(ReservationError::Ended(Ended::Cancelled)));
+    assert_eq!(left(), 85);
+    let (verdict, id) =
+        limiter.reserve(&[limit.hit("k").estimate(86)], Duration::from_secs(600)).unwrap();
+    assert!(!verdict.granted() && id.is_none());
+}
+
+#[test]
+fn a_part_is_granted_a_key_is_looked_at_and_forgotten() {
+    let world = World::new();
+    let limiter = world.limiter();
+    let limit = limiter.limit("parts", many(10));
+    assert!(!limiter.inspect(&limit, "k").unwrap().known);
+    let verdict = limiter.charge_up_to(&limit.hit("k").cost(7)).unwrap();
+    assert_eq!(verdict.answers()[0].decision().charged, 7);
+    let verdict = world.runtime.block_on(limiter.charge_up_to_async(&limit.hit("k").cost(7))).unwrap();
+    assert_eq!(verdict.answers()[0].decision().charged, 3);
+    assert!(!limiter.charge_up_to(&limit.hit("k")).unwrap().granted());
+    assert!(limiter.inspect(&limit, "k").unwrap().known);
+    assert!(limiter.reset(&limit, "k").unwrap());
+    assert!(!world.runtime.block_on(limiter.reset_async(&limit, "k")).unwrap(), "there is nothing any more");
+    assert_eq!(world.runtime.block_on(limiter.inspect_async(&limit, "k")).unwrap().decision.remaining, 10);
+}
+
+#[test]
+fn a_wrong_question_is_an_error_and_changes_nothing() {
+    let world = World::new();
+    let (limiter, other) = (world.limiter(), world.limiter());
+    let limit = limiter.limit("l", many(10));
+    let long = vec![0; tollgate::KEY_BYTES_MAX + 1];
+    let (same, foreign) = (limiter.limit("l", many(11)), other.limit("l", many(10)));
+    let many_hits = vec![limit.hit("k"); tollgate::HITS_MAX + 1];
+    assert!(limiter.charge(&[limit.hit(&long)]).is_err());
+    assert!(limiter.charge(&[limit.hit("k"), same.hit("k")]).is_err());
+    assert!(limiter.charge(&[foreign.hit("k")]).is_err());
+    assert!(limiter.charge(&many_hits).is_err());
+    assert_eq!(limiter.inspect(&limit, "k").unwrap().decision.remaining, 10);
+}
