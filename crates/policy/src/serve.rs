@@ -92,6 +92,7 @@ impl Setting {
             | Kind::File
             | Kind::Address
             | Kind::Origin
+            | Kind::Store
             | Kind::List(..) => None,
         }
     }

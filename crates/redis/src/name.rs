@@ -3,6 +3,7 @@
 use std::fmt;
 use std::hash::Hasher;
 
+use sha2::{Digest, Sha256};
 use siphasher::sip128::{Hasher128, SipHasher13};
 
 /// The layout of what is stored. Another layout has another number, so that two versions on one server never read each
@@ -32,6 +33,20 @@ impl Naming {
     #[must_use]
     pub const fn new(secret: [u8; 16]) -> Self {
         Self { secret }
+    }
+
+    /// Names under a secret of any length: whoever does not know it cannot tell whose budget a name is.
+    #[must_use]
+    pub fn of_secret(secret: &[u8]) -> Self {
+        let mut own = [0; 16];
+        own.iter_mut().zip(Sha256::digest(secret)).for_each(|(place, byte)| *place = byte);
+        Self::new(own)
+    }
+
+    /// Names that anybody can make who knows a key: for those who share a store and no secret.
+    #[must_use]
+    pub const fn without_secret() -> Self {
+        Self::new(*b"tollgate's names")
     }
 
     /// The name of a limit's key. Both are any bytes.

@@ -2,12 +2,14 @@
 
 mod banner;
 mod descriptors;
+mod store;
 
 use std::future::pending;
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
+use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tollgate::{BuildError, Clock, Gate, Limiter};
@@ -43,6 +45,8 @@ pub struct Running {
     operations_at: Option<TcpListener>,
     reloader: Reloader,
     stop: Sender<bool>,
+    /// Where connections to the shared store live, if there is one.
+    store: Option<Runtime>,
 }
 
 /// Starts a gateway. It answers requests when this returns.
@@ -55,8 +59,13 @@ pub fn start(mut settings: Settings, log: impl Write + Send + 'static) -> Result
     let logs = Logs::start(&settings.log, &metrics, clock.clone(), log);
     let logs = Arc::new(logs.map_err(|error| other(format!("no thread for the log: {error}")))?);
     let loaded = reload::load(&settings.policy).map_err(NotStarted::Documents)?;
-    let limiter = Limiter::builder().budget(settings.memory).clock(clock).build();
-    let limiter = limiter.map_err(|error: BuildError| other(error.to_string()))?;
+    let mut builder = Limiter::builder().budget(settings.memory).clock(clock);
+    let opened = store::open(&settings.store).map_err(other)?;
+    if let Some(opened) = &opened {
+        builder = builder.store(opened.store.clone(), opened.naming.clone());
+    }
+    let store = opened.map(|opened| opened.runtime);
+    let limiter = builder.build().map_err(|error: BuildError| other(error.to_string()))?;
     let gate = Gate::new(limiter, loaded.policy, loaded.directory);
     let live = Arc::new(Live::new(InForce::new(gate, settings.answers, &metrics, 1)));
     descriptors::make_room(&mut settings, &logs);
@@ -70,7 +79,7 @@ pub fn start(mut settings: Settings, log: impl Write + Send + 'static) -> Result
     let reloader =
         Reloader::new(&settings, loaded.seen, Arc::clone(&live), Arc::clone(&metrics), Arc::clone(&logs));
     let stop = channel(false).0;
-    Ok(Running { gateway, settings, live, metrics, logs, operations, operations_at, reloader, stop })
+    Ok(Running { gateway, settings, live, metrics, logs, operations, operations_at, reloader, stop, store })
 }
 
 const fn other(why: String) -> NotStarted {
@@ -148,7 +157,7 @@ impl Running {
     }
 
     async fn until_stopped(self) -> Result<(), String> {
-        let Self { gateway, logs, operations, operations_at, reloader, stop, .. } = self;
+        let Self { gateway, live, logs, operations, operations_at, reloader, stop, store, .. } = self;
         let uncaught = |error: io::Error| format!("a signal cannot be caught: {error}");
         let mut signals = Signals::new().map_err(uncaught)?;
         let asked = hang_ups().map_err(uncaught)?;
@@ -157,6 +166,9 @@ impl Running {
             let listener = tokio::net::TcpListener::from_std(listener);
             let listener = listener.map_err(|error| format!("no operations listener: {error}"))?;
             tokio::spawn(operations::run(listener, Arc::clone(&operations), pending()));
+        }
+        if store.is_some() {
+            tokio::spawn(store::tell(Arc::clone(&live), Arc::clone(&logs)));
         }
         let mut stopped = stop.subscribe();
         tokio::select! {
@@ -172,6 +184,9 @@ impl Running {
             ended = waiting => ended.unwrap_or_else(|_| Err("the gateway ended badly".into())),
             () = signals.next() => Err("stopped at once, by a second signal".into()),
         };
+        if let Some(store) = store {
+            store.shutdown_background();
+        }
         logs.within(|| tracing::info!("stopped"));
         logs.finish();
         ended

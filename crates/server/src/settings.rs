@@ -39,6 +39,8 @@ pub struct Settings {
     pub workers: Option<usize>,
     /// What the limits' state may take in memory, in bytes.
     pub memory: usize,
+    /// Where budgets are counted that several processes share.
+    pub store: StoreAt,
     /// What clients are told.
     pub answers: Answers,
     /// How long things may take.
@@ -88,6 +90,44 @@ pub struct Tls {
     pub certificate: String,
     /// The key, in PEM.
     pub key: String,
+}
+
+/// Where budgets are counted that several processes share.
+#[derive(Clone, PartialEq, Eq)]
+pub struct StoreAt {
+    /// Its address; `None`: every limit is counted by this process alone.
+    pub url: Option<String>,
+    /// How long one decision may take.
+    pub budget: Duration,
+    /// The file with the secret that names of keys are made with.
+    pub secret: Option<String>,
+    /// A file with the certificates to trust, in place of the system's.
+    pub ca: Option<String>,
+    /// How many connections there are to it.
+    pub connections: usize,
+    /// How many decisions may be on their way.
+    pub in_flight: usize,
+}
+
+impl std::fmt::Debug for StoreAt {
+    /// Without the address, which may hold a password.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "StoreAt({}, {:?})", if self.url.is_some() { "an address" } else { "memory" }, self.budget)
+    }
+}
+
+impl Default for StoreAt {
+    fn default() -> Self {
+        let link = tollgate_redis::Settings::default();
+        Self {
+            url: None,
+            budget: link.budget,
+            secret: None,
+            ca: None,
+            connections: link.connections,
+            in_flight: link.in_flight_max,
+        }
+    }
 }
 
 /// How long things may take. They are looked at four times a second.
@@ -223,6 +263,7 @@ impl Settings {
             operations: Some(OPERATIONS),
             workers: None,
             memory: MEMORY,
+            store: StoreAt::default(),
             answers: Answers::default(),
             timeouts: Timeouts::default(),
             bounds: Bounds::default(),

@@ -14,8 +14,9 @@ const HALF: StoreFails = StoreFails::Local { share: 1, of: 2 };
 fn a_frozen_server_leaves_each_limit_to_its_rule_and_takes_over_again() {
     let world = World::new();
     let limiter = world.limiter_within(Duration::from_millis(250));
-    let [shared, allowed, denied] = [("shared", HALF), ("allowed", StoreFails::Allow), ("denied", StoreFails::Deny)]
-        .map(|(name, fails)| limiter.shared_limit(name, many(6), fails));
+    let [shared, allowed, denied] =
+        [("shared", HALF), ("allowed", StoreFails::Allow), ("denied", StoreFails::Deny)]
+            .map(|(name, fails)| limiter.shared_limit(name, many(6), fails));
     assert_eq!(until_own(&limiter, &shared).remaining(), Some(5));
     world.server.signal("STOP").unwrap();
     let granted = (0..8).filter(|_| {

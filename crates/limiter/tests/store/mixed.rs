@@ -17,7 +17,10 @@ fn who_is_refused_at_one_place_has_not_paid_at_the_other() {
     };
     let verdict = ask(1, 1);
     assert!(verdict.granted());
-    assert_eq!(verdict.answers().iter().map(|answer| answer.decision().remaining).collect::<Vec<_>>(), [4, 1]);
+    assert_eq!(
+        verdict.answers().iter().map(|answer| answer.decision().remaining).collect::<Vec<_>>(),
+        [4, 1]
+    );
     let verdict = ask(1, 2);
     assert_eq!((verdict.kind(), verdict.refused_by()), (Kind::Refused, Some(1)));
     assert_eq!(verdict.answers()[0].decision().remaining, 4, "given back");
@@ -28,7 +31,10 @@ fn who_is_refused_at_one_place_has_not_paid_at_the_other() {
         .charge_for_receipt(&[far.hit("k"), near.hit("k").cost(2)])
         .map(|(verdict, receipt)| (verdict, receipt.expect("a receipt")))
         .unwrap();
-    assert_eq!(verdict.answers().iter().map(|answer| answer.decision().remaining).collect::<Vec<_>>(), [0, 2]);
+    assert_eq!(
+        verdict.answers().iter().map(|answer| answer.decision().remaining).collect::<Vec<_>>(),
+        [0, 2]
+    );
     let (first, rest) = receipt.part(|place| place == 0);
     limiter.refund(first).unwrap();
     assert_eq!(limiter.peek(&[near.hit("k"), far.hit("k")]).unwrap().remaining(), Some(1));

@@ -40,8 +40,8 @@ fn two_processes_spend_one_budget() {
 fn a_batch_is_charged_whole_or_not_at_all_and_shadow_hits_only_count() {
     let world = World::new();
     let limiter = world.limiter();
-    let [wide, narrow, watched] = [("wide", 10), ("narrow", 2), ("watched", 1)]
-        .map(|(name, burst)| limiter.limit(name, many(burst)));
+    let [wide, narrow, watched] =
+        [("wide", 10), ("narrow", 2), ("watched", 1)].map(|(name, burst)| limiter.limit(name, many(burst)));
     let ask = |cost| limiter.charge(&[wide.hit("k"), narrow.hit("k").cost(cost), watched.hit("k").shadow()]);
     let verdict = ask(2).unwrap();
     assert!(verdict.granted() && verdict.answers()[2].granted());
@@ -60,7 +60,8 @@ fn what_was_charged_can_be_given_back_or_settled_from_the_receipt() {
     let (limiter, other) = (world.limiter(), world.limiter());
     let limit = limiter.limit("tokens", many(100));
     let left = || other.inspect(&other.limit("tokens", many(100)), "k").unwrap().decision.remaining;
-    let charge = |cost| limiter.charge_for_receipt(&[limit.hit("k").cost(cost)]).unwrap().1.expect("a receipt");
+    let charge =
+        |cost| limiter.charge_for_receipt(&[limit.hit("k").cost(cost)]).unwrap().1.expect("a receipt");
     limiter.refund(charge(30)).unwrap();
     assert_eq!(left(), 100);
     limiter.settle(charge(30), 10).unwrap();
@@ -90,8 +91,7 @@ fn a_reservation_is_committed_once_or_cancelled() {
     assert_eq!(world.runtime.block_on(limiter.cancel_async(id.unwrap())), Ok(Ended::Cancelled));
     assert_eq!(limiter.commit(id.unwrap(), 1), Err(ReservationError::Ended(Ended::Cancelled)));
     assert_eq!(left(), 85);
-    let (verdict, id) =
-        limiter.reserve(&[limit.hit("k").estimate(86)], Duration::from_secs(600)).unwrap();
+    let (verdict, id) = limiter.reserve(&[limit.hit("k").estimate(86)], Duration::from_secs(600)).unwrap();
     assert!(!verdict.granted() && id.is_none());
 }
 

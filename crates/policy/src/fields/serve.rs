@@ -40,6 +40,7 @@ pub(crate) const SERVE: &[Field] = &[
         "How many threads serve; `auto` is one for each core.",
     ),
     setting("memory", Kind::Bytes(MEMORY_MIN, MEMORY_MAX), "What the limits' state may take in memory."),
+    field("store", FieldType::Map(STORE), "Where budgets are counted that several processes share."),
     field("answers", FieldType::Map(ANSWERS), "What clients are told."),
     field("timeouts", FieldType::Map(TIMEOUTS), "How long things may take."),
     field("bounds", FieldType::Map(BOUNDS), "How much there may be of things."),
@@ -70,6 +71,31 @@ const TLS: &[Field] = &[
 
 const OPERATIONS: &[Field] =
     &[setting("listen", Kind::Or("none", &Kind::Address), "Where health and metrics are asked for.")];
+
+const STORE: &[Field] = &[
+    setting(
+        "url",
+        Kind::Or("memory", &Kind::Store),
+        "Where it is: `redis://host:port`, `rediss://…` or `unix:///path`; `memory` is this process alone.",
+    ),
+    setting("budget", Kind::Time, "What one decision may take; then `when_store_fails` of each limit holds."),
+    setting(
+        "secret",
+        FILE_OR_NONE,
+        "The file with the secret that keys' names are made with: the same for all who share a store.",
+    ),
+    setting(
+        "ca",
+        Kind::Or("system", &Kind::File),
+        "The file with the certificates to trust, or the system's.",
+    ),
+    setting("connections", Kind::Whole(1, 16), "Connections to it: more than one help where TLS is slow."),
+    setting(
+        "in_flight",
+        Kind::Whole(1, 1_000_000),
+        "Decisions on their way at once; for further ones `when_store_fails` holds at once.",
+    ),
+];
 
 const ANSWERS: &[Field] = &[
     setting(

@@ -21,6 +21,7 @@ pub(super) fn of(kind: Kind) -> Value {
         Kind::File => types::text(FILE_CHARS_MAX),
         Kind::Address => types::pattern(patterns::ADDRESS),
         Kind::Origin => types::pattern(patterns::ORIGIN),
+        Kind::Store => json!({ "type": "string", "pattern": patterns::STORE, "maxLength": FILE_CHARS_MAX }),
         Kind::Or(word, kind) => json!({ "anyOf": [{ "const": word }, of(*kind)] }),
         Kind::List(item, most) => {
             let item = of(*item);

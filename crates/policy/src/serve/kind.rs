@@ -35,6 +35,8 @@ pub(crate) enum Kind {
     Address,
     /// Where a server is: `http://host:port`.
     Origin,
+    /// Where a shared store is: `redis://host:port`, with a password if it has one.
+    Store,
     /// This word, or what follows.
     Or(&'static str, &'static Self),
     /// At least one of these and at most so many; one alone needs no brackets.
@@ -55,7 +57,8 @@ impl Kind {
             | Self::Token
             | Self::File
             | Self::Address
-            | Self::Origin => None,
+            | Self::Origin
+            | Self::Store => None,
         }
     }
 }
@@ -83,6 +86,7 @@ pub(crate) fn parse(kind: Kind, text: &str) -> Result<Value, String> {
         Kind::File => file(text),
         Kind::Address => network::address(text).map(Value::Address),
         Kind::Origin => network::origin(text).map(Value::Origin),
+        Kind::Store => store(text),
         Kind::Or(off, _) if text == off => Ok(Value::Off(off)),
         Kind::Or(off, kind) => parse(*kind, text).map_err(|why| {
             // A word that was meant to switch it off.
@@ -159,4 +163,19 @@ fn file(text: &str) -> Result<Value, String> {
         return Err(format!("has more than {FILE_CHARS_MAX} characters"));
     }
     Ok(Value::Text(text.into()))
+}
+
+/// Only what it begins with, and that it is one line: the rest is read by who connects, and may hold a password, which no
+/// message repeats.
+fn store(text: &str) -> Result<Value, String> {
+    let known = ["redis://", "rediss://", "unix://"].iter().any(|scheme| text.starts_with(scheme));
+    if !known {
+        return Err(
+            "The address of a store begins with `redis://`, `rediss://` or `unix://`, or is `memory`".into(),
+        );
+    }
+    if text.chars().count() > FILE_CHARS_MAX || text.contains(char::is_control) {
+        return Err(format!("The address of a store is one line of at most {FILE_CHARS_MAX} characters"));
+    }
+    Ok(Value::Store(text.into()))
 }

@@ -28,6 +28,8 @@ pub enum Value {
     Address(SocketAddr),
     /// Where a server is.
     Origin(Origin),
+    /// Where a shared store is. Its password is not displayed.
+    Store(String),
     /// The word for "not at all" or "by itself".
     Off(&'static str),
     /// Several, at least one.
@@ -55,6 +57,7 @@ impl fmt::Display for Value {
             Self::Text(text) => quoted(f, text),
             Self::Address(address) => quoted(f, &address.to_string()),
             Self::Origin(origin) => quoted(f, &origin.to_string()),
+            Self::Store(text) => quoted(f, &without_password(text)),
             Self::List(items) => {
                 f.write_str("[")?;
                 for (index, item) in items.iter().enumerate() {
@@ -96,4 +99,32 @@ fn quoted(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
         return f.write_str("\"");
     }
     write!(f, "'{}'", text.replace('\'', "''"))
+}
+
+/// `redis://user:***@host`: what stands between the first colon after the scheme and the last at sign; of a socket, all that is
+/// beside its path.
+fn without_password(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return "***".into() };
+    if let Some((path, _)) = rest.split_once('?') {
+        return format!("{scheme}://{path}?***");
+    }
+    match rest.rsplit_once('@') {
+        None => text.into(),
+        Some((who, place)) => {
+            let user = who.split(':').next().unwrap_or_default();
+            format!("{scheme}://{user}:***@{place}")
+        }
+    }
+}
+
+#[test]
+fn a_password_is_not_displayed() {
+    for (text, shown) in [
+        ("redis://127.0.0.1:6379/2", "redis://127.0.0.1:6379/2"),
+        ("redis://:secret@host", "'redis://:***@host'"),
+        ("rediss://ada:se:cr@et@host:1", "'rediss://ada:***@host:1'"),
+        ("unix:///run/redis.sock?pass=x", "'unix:///run/redis.sock?***'"),
+    ] {
+        assert_eq!(Value::Store(text.into()).to_string(), shown);
+    }
 }

@@ -89,20 +89,31 @@ pub(crate) fn exchange(client: &Arc<Client>, request: Request<Incoming>) -> Exch
     let mut came = Came { parts, id, noted, live, running, upgrade };
     match came.asked_at_once(body) {
         Err(stopped) => Exchange::Ready(Some(came.stopped(stopped))),
-        Ok(Ok((pass, body))) => {
+        Ok(AtOnce::Passes(pass, body)) => {
             let rest = Rest { held: None, body: Some(body) };
             Exchange::Waiting(Waiting(Box::pin(came.pass(pass, rest))))
         }
-        Ok(Err((wanted, body))) => Exchange::Waiting(Waiting(Box::pin(came.hold_and_ask(wanted, body)))),
+        Ok(AtOnce::Waits(body)) => Exchange::Waiting(Waiting(Box::pin(came.wait_and_pass(body)))),
+        Ok(AtOnce::Wants(wanted, body)) => {
+            Exchange::Waiting(Waiting(Box::pin(came.hold_and_ask(wanted, body))))
+        }
     }
 }
 
-/// Passed, or a body that has to be read first.
-type AskedAtOnce = Result<(Pass, Incoming), (BodyWanted, Incoming)>;
+/// What can be said at once of a request that is not answered.
+#[expect(clippy::large_enum_variant, reason = "it is moved once")]
+enum AtOnce {
+    /// It passes.
+    Passes(Pass, Incoming),
+    /// Its limits are counted in a shared store, which takes a while.
+    Waits(Incoming),
+    /// Some of its body has to be read first.
+    Wants(BodyWanted, Incoming),
+}
 
 impl Came {
     /// Asks about a request whose head says all; else says how much of its body is wanted.
-    fn asked_at_once(&mut self, body: Incoming) -> Result<AskedAtOnce, Stopped> {
+    fn asked_at_once(&mut self, body: Incoming) -> Result<AtOnce, Stopped> {
         let client = self.running.client();
         // Over HTTP/1.1 the parser has seen to it.
         if self.parts.headers.len() > client.worker.settings.bounds.header_fields {
@@ -115,28 +126,54 @@ impl Came {
         prepare(&mut self.parts, client, &self.live)?;
         let wanted = |room: &mut Room| self.live.guard.wants_body(&asked(&self.parts, client, None), room);
         match ROOM.with_borrow_mut(wanted) {
-            Some(wanted) => Ok(Err((wanted, body))),
-            None => Ok(Ok((self.ask(None)?, body))),
+            Some(wanted) => Ok(AtOnce::Wants(wanted, body)),
+            None if self.live.waits => Ok(AtOnce::Waits(body)),
+            None => Ok(AtOnce::Passes(self.ask(None)?, body)),
         }
     }
 
     /// Asks, and writes down what came of it.
     fn ask(&mut self, body_operations: Option<u64>) -> Result<Pass, Stopped> {
+        ROOM.with_borrow_mut(|room| {
+            let head = asked(&self.parts, self.running.client(), body_operations);
+            let asked = self.live.guard.ask(&head, room);
+            self.told(asked, room)
+        })
+    }
+
+    /// As [`ask`](Self::ask), where it takes a while.
+    async fn ask_and_wait(&mut self, body_operations: Option<u64>) -> Result<Pass, Stopped> {
+        // Another request may be asked about meanwhile, and makes room of its own.
+        let mut room = ROOM.take();
+        let head = asked(&self.parts, self.running.client(), body_operations);
+        let asked = self.live.guard.ask_async(&head, &mut room).await;
+        let told = self.told(asked, &room);
+        ROOM.set(room);
+        told
+    }
+
+    /// Writes down what came of asking.
+    fn told(&mut self, asked: Asked, room: &Room) -> Result<Pass, Stopped> {
         let Self { parts, live, running, noted, upgrade, .. } = self;
         let client = running.client();
-        let pass = ROOM.with_borrow_mut(|room| {
-            let asked = live.guard.ask(&asked(parts, client, body_operations), room);
-            client.worker.decided(live, room, running.since());
-            client.worker.note(live, &parts.headers, &asked, noted);
-            match asked {
-                Asked::Pass(pass) => Ok(pass),
-                Asked::Answered(answer) => {
-                    client.worker.refused(live, &answer, parts, running);
-                    Err(Stopped::Answer(answer))
-                }
+        client.worker.decided(live, room, running.since());
+        client.worker.note(live, &parts.headers, &asked, noted);
+        match asked {
+            Asked::Pass(_) if *upgrade => Err(unable("this gateway does not speak WebSocket")),
+            Asked::Pass(pass) => Ok(pass),
+            Asked::Answered(answer) => {
+                client.worker.refused(live, &answer, parts, running);
+                Err(Stopped::Answer(answer))
             }
-        })?;
-        if *upgrade { Err(unable("this gateway does not speak WebSocket")) } else { Ok(pass) }
+        }
+    }
+
+    /// Asks a shared store, and goes on.
+    async fn wait_and_pass(mut self, body: Incoming) -> Response<ResponseBody> {
+        match self.ask_and_wait(None).await {
+            Err(stopped) => self.stopped(stopped),
+            Ok(pass) => self.pass(pass, Rest { held: None, body: Some(body) }).await,
+        }
     }
 
     /// Reads what is wanted of the body, asks, and goes on.
@@ -145,7 +182,8 @@ impl Came {
             Ok(held) => held,
             Err(stopped) => return self.stopped(stopped),
         };
-        match self.ask(operations) {
+        let asked = if self.live.waits { self.ask_and_wait(operations).await } else { self.ask(operations) };
+        match asked {
             Err(stopped) => self.stopped(stopped),
             Ok(pass) => {
                 let held = Some(bytes).filter(|bytes| !bytes.is_empty());

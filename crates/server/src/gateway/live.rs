@@ -18,6 +18,8 @@ pub struct InForce {
     pub meters: Vec<LimitMeters>,
     /// Which one it is: 1 is what was loaded at the start.
     pub generation: u64,
+    /// Whether to ask takes a while, because limits are counted in a shared store.
+    pub waits: bool,
 }
 
 impl InForce {
@@ -25,7 +27,8 @@ impl InForce {
     #[must_use]
     pub fn new(gate: Gate, answers: Answers, metrics: &Metrics, generation: u64) -> Self {
         let meters = metrics.limits_of(&gate, generation);
-        Self { guard: Guard::new(gate, answers), meters, generation }
+        let waits = gate.waits();
+        Self { guard: Guard::new(gate, answers), meters, generation, waits }
     }
 }
 

@@ -4,6 +4,7 @@ pub mod counter;
 pub mod latency;
 pub mod limits;
 pub mod page;
+mod shared;
 pub mod worker;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -115,7 +116,8 @@ impl Metrics {
 
     fn write_store(&self, page: &mut Page) {
         let limiter = self.limiter.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some(stats) = limiter.map(|limiter| limiter.stats()) else { return };
+        let Some(limiter) = limiter else { return };
+        let stats = limiter.stats();
         let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         let name = ("store_bytes", Kind::Gauge);
         page.number(name, "What the limits' state takes in memory.", number(stats.bytes));
@@ -124,6 +126,9 @@ impl Metrics {
         page.number(("store_keys", Kind::Gauge), "Keys that have a state.", stats.slots_used);
         let name = ("store_overflowed_total", Kind::Counter);
         page.number(name, "Hits that found no room for their key.", stats.overflowed);
+        if let Some(health) = limiter.store_health() {
+            shared::write(&health, page);
+        }
     }
 }
 

@@ -7,10 +7,11 @@ use crate::cli::ServeArgs;
 
 /// What flags say, in the order of the help.
 pub(super) fn read(args: &ServeArgs, problems: &mut Vec<Problem>) -> Vec<Said> {
-    let all: [(&'static str, &str, &[String]); 3] = [
+    let all: [(&'static str, &str, &[String]); 4] = [
         ("--policy", "policy", args.policy.as_slice()),
         ("--upstream", "upstream.url", args.upstream.as_slice()),
         ("--listen", "listen", &args.listen),
+        ("--store", "store.url", args.store.as_slice()),
     ];
     let settings = Setting::all();
     let mut said = Vec::new();

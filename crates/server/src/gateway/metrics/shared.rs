@@ -1,0 +1,31 @@
+//! How the shared store is doing, on the page: whether it serves, and what became of calls, by a fixed set of causes.
+
+use tollgate_redis::{Health, Standing};
+
+use super::page::{Kind, Page};
+
+/// Writes it.
+pub(super) fn write(health: &Health, page: &mut Page) {
+    let name = ("shared_store_up", Kind::Gauge);
+    page.number(name, "1 if there is a connection to the shared store.", u64::from(health.up));
+    let open = u64::from(health.breaker != Standing::Closed);
+    let name = ("shared_store_breaker_open", Kind::Gauge);
+    page.number(name, "1 while the shared store is not asked, because it failed.", open);
+    let in_flight = u64::try_from(health.in_flight).unwrap_or(u64::MAX);
+    page.number(("shared_store_in_flight", Kind::Gauge), "Calls on their way.", in_flight);
+    let mut calls = page.family(
+        "shared_store_calls_total",
+        Kind::Counter,
+        "Calls to the shared store, by what became of them.",
+    );
+    calls.number(&[("result", "answered")], health.answered);
+    for (cause, count) in &health.failed {
+        calls.number(&[("result", cause.name())], *count);
+    }
+    let about = "Connections to the shared store, by what became of them.";
+    let mut connections = page.family("shared_store_connections_total", Kind::Counter, about);
+    connections.number(&[("result", "made")], health.connections);
+    for (cause, count) in &health.connections_failed {
+        connections.number(&[("result", cause.name())], *count);
+    }
+}
