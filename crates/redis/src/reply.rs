@@ -6,11 +6,11 @@
 use redis::Value;
 use smallvec::SmallVec;
 use tollgate_core::{
-    Batch, Change, Decision, Hit as CoreHit, Limit, Micros, State, Target, decide, decide_batch, decide_up_to,
-    refund_part, settle,
+    Batch, Change, Decision, Hit as CoreHit, Limit, Micros, State, Target, decide, decide_batch,
+    decide_up_to, refund_part, settle,
 };
 
-use crate::calling::credible;
+use crate::calling::{credible, few};
 use crate::state::{number, told};
 use crate::targets::Targets;
 use crate::{Ask, Hit, Name, StoreError};
@@ -89,12 +89,12 @@ impl<'b> Answer<'b> {
         let answer = Answer { now: Micros::new(head >> 1), granted: head & 1 == 1, rest: bytes };
         match ask {
             Ask::Charge([hit]) if *hit.limit != Limit::Unlimited => Some(answer.charge(hit)),
-            Ask::Charge(hits) => answer.batch(hits, true),
-            Ask::Peek(hits) => answer.batch(hits, false),
+            Ask::Charge(hits) => answer.batch(hits, true, few(hits).is_none()),
+            Ask::Peek(hits) => answer.batch(hits, false, true),
             Ask::UpTo(hit) | Ask::Settle(hit) if *hit.limit == Limit::Unlimited => answer.unlimited(ask, hit),
             Ask::Refund(hit, ..) if *hit.limit == Limit::Unlimited => answer.unlimited(ask, hit),
             Ask::Refund(hit, receipt, _) if receipt.limit != *hit.limit => {
-                answer.batch(&[Hit { cost: 0, ..*hit }], false)
+                answer.batch(&[Hit { cost: 0, ..*hit }], false, true)
             }
             Ask::UpTo(hit) | Ask::Settle(hit) | Ask::Refund(hit, ..) => answer.verb(ask, hit),
             Ask::Reset(_) => Some(Ok(Reply::Reset { was_there: answer.granted })),
@@ -131,15 +131,15 @@ impl<'b> Answer<'b> {
         Some(read.map(|()| Reply::Decided { granted, decisions: [decision].into_iter().collect() }))
     }
 
-    fn batch(mut self, hits: &[Hit<'_>], charges: bool) -> Option<Read> {
+    fn batch(mut self, hits: &[Hit<'_>], charges: bool, counts: bool) -> Option<Read> {
         let targets = Targets::of(hits);
         let mut states: SmallVec<[Option<State>; 4]> = SmallVec::new();
-        let mut taken: SmallVec<[u64; 4]> = SmallVec::new();
+        let mut taken: SmallVec<[Option<u64>; 4]> = SmallVec::new();
         for target in targets.iter() {
-            let (mut length, mut amount) = (0, 0);
+            let (mut length, mut amount) = (0, None);
             if target.name.is_some() {
                 length = usize::try_from(number::<2>(&mut self.rest)?).ok()?;
-                amount = number::<7>(&mut self.rest)?;
+                amount = if counts { Some(number::<7>(&mut self.rest)?) } else { None };
             }
             let (told, rest) = self.rest.split_at_checked(length)?;
             self.rest = rest;
@@ -158,7 +158,7 @@ impl<'b> Answer<'b> {
         let core: SmallVec<[CoreHit; 4]> =
             hits.iter().map(|hit| CoreHit { target: place(hit), cost: hit.cost, mode: hit.mode }).collect();
         let batch = decide_batch(&standing, &core, self.now);
-        if let Err(error) = self.check(&batch, &core, &taken, &standing) {
+        if let Err(error) = self.check(&batch, &core, &taken) {
             return Some(Err(error));
         }
         let uncharged = |(hit, decision): (&CoreHit, &Decision)| {
@@ -175,21 +175,14 @@ impl<'b> Answer<'b> {
     }
 
     /// Whether the script charged what the core would have.
-    fn check(
-        &self,
-        batch: &Batch,
-        hits: &[CoreHit],
-        taken: &[u64],
-        targets: &[Target<'_>],
-    ) -> Result<(), StoreError> {
+    fn check(&self, batch: &Batch, hits: &[CoreHit], taken: &[Option<u64>]) -> Result<(), StoreError> {
         let charged = |place: usize| {
             let on = hits.iter().zip(&batch.decisions).filter(|(hit, _)| hit.target == place);
             on.fold(0, |sum: u64, (_, decision)| sum.saturating_add(decision.charged))
         };
         let mut is_alike = batch.granted == self.granted;
-        for (place, target) in targets.iter().enumerate() {
-            let is_counted = self.granted && *target.limit != Limit::Unlimited;
-            is_alike &= !is_counted || taken.get(place) == Some(&charged(place));
+        for (place, taken) in taken.iter().enumerate().filter(|_| self.granted) {
+            is_alike &= taken.is_none_or(|taken| taken == charged(place));
         }
         if is_alike {
             return Ok(());

@@ -1,5 +1,5 @@
--- Several hits: all enforced ones are charged, or none; and then each shadow hit that fits. All is read before anything is
--- written. A single hit is `charge.lua`.
+-- Any hits: all enforced ones are charged, or none; and then each shadow hit that fits. All is read before anything is
+-- written. What most calls ask is answered in a shorter way by `charge.lua` and `few.lua`.
 --
 -- An argument is a key's limit, with the sum of the enforced costs. After it come shadow costs (1, and the cost), in the order
 -- of the hits, and costs that are asked about only (2, and the cost).
@@ -10,7 +10,7 @@ local tag, cost, capacity, rest, state, at, room, after, lasts, told
 --> numbers
 for index, key in ipairs(KEYS) do
   local argument = ARGV[index]
-  tag = byte(argument)
+  tag, rest = byte(argument), 1
   --> limit
   --> read
   --> standing
@@ -62,15 +62,19 @@ if granted then
     if after then
       call('SET', key, after, 'PX', format('%.0f', lasts / 1000 + SLACK))
     elseif amount > 0 then
-      -- A list that is changed in place: where it stands is worked out again.
       local argument = ARGV[index]
-      tag = byte(argument)
-      --> limit
-      --> read
-      --> standing
-      --> charged
-      --> change
-      --> write
+      rest = 1
+      --> again
     end
   end
 end
+
+---- again
+-- A list that is changed in place: where it stands is worked out again.
+tag = byte(argument, rest)
+--> limit
+--> read
+--> standing
+--> charged
+--> change
+--> write

@@ -10,7 +10,7 @@ local window, bucket, entries_max
 local length, slots, gone, before, newest, through, expired, used, total, merges, added, found, waits
 
 ---- limit
-tag, cost, capacity, window, bucket, entries_max, rest = unpack('>BI7I7I7I7I4', argument)
+tag, cost, capacity, window, bucket, entries_max, rest = unpack('>BI7I7I7I7I4', argument, rest)
 
 ---- read
 -- The first 146 entries: mostly, that is all.
