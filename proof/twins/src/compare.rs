@@ -3,7 +3,6 @@
 use redis::Value;
 use tollgate_core::State;
 use tollgate_proof::random::Random;
-use tollgate_proof::spec::Algorithm;
 use tollgate_redis::{Reply, state};
 
 use crate::asked::Asked;
@@ -43,7 +42,6 @@ const AT_ONCE: u64 = 100;
 pub fn run(
     server: &Server,
     (seed, decisions): (u64, u64),
-    only: Option<Algorithm>,
     mutant: Option<Mutant>,
 ) -> Result<Tally, String> {
     let mut wire = Wire::open(server, mutant)?;
@@ -51,7 +49,7 @@ pub fn run(
     let mut number = 0;
     while tally.decisions < decisions {
         let scenes: Vec<_> =
-            (number..number + AT_ONCE).map(|number| scene(number, &mut Random::case(seed, number), only)).collect();
+            (number..number + AT_ONCE).map(|number| scene(number, &mut Random::case(seed, number))).collect();
         for step in scenes.iter().flatten() {
             send(&mut wire, step)?;
         }
@@ -121,11 +119,25 @@ fn stored(value: Value) -> Result<Option<State>, String> {
     match value {
         Value::Nil => Ok(None),
         Value::BulkString(bytes) => match state::stored(&bytes) {
-            Some(state) => Ok(Some(plain(state))),
+            Some(state) => bounded(&state, bytes.len()).map(|()| Some(plain(state))),
             None => Err(format!("the state is not one: {bytes:?}")),
         },
         other => Err(format!("the state is not a string: {other:?}")),
     }
+}
+
+/// A list takes no more than twice its entries, or than what is read at once.
+fn bounded(state: &State, bytes: usize) -> Result<(), String> {
+    let entries = match state {
+        State::SlidingWindowBuckets(list) | State::SlidingWindowLog(list) => list.len(),
+        State::TokenBucket(_)
+        | State::LeakyBucket(_)
+        | State::Gcra(_)
+        | State::FixedWindow(_)
+        | State::SlidingWindow(_) => 0,
+    };
+    let most = 12 + 14 * (2 * entries + 1).max(147);
+    if bytes <= most { Ok(()) } else { Err(format!("{bytes} bytes for {entries} entries")) }
 }
 
 /// A key is kept until its state has drained, and not much longer. A test may be stopped for half an hour.

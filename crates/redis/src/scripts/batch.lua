@@ -26,7 +26,7 @@ for index, key in ipairs(KEYS) do
   while rest < #argument do
     local what, shadow
     what, shadow, rest = unpack('>BI7', argument, rest)
-    if what == 1 and cost <= room and amount + shadow <= room then
+    if what == 1 and amount + shadow <= room then
       amount = amount + shadow
     elseif what == 1 and amount > 0 then
       -- Left out: it waits for a key that has been charged with the rest.
