@@ -46,7 +46,6 @@ impl Owned {
 impl Asked {
     /// Hands it on as the store's question.
     pub fn with<T>(&self, then: impl FnOnce(&Ask<'_>) -> T) -> T {
-
         match self {
             Self::Charge(hits) => then(&Ask::Charge(&hits.iter().map(Owned::hit).collect::<Vec<_>>())),
             Self::Peek(hits) => then(&Ask::Peek(&hits.iter().map(Owned::hit).collect::<Vec<_>>())),

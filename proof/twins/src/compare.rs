@@ -39,11 +39,7 @@ const AT_ONCE: u64 = 100;
 ///
 /// # Errors
 /// With the first difference: the seed, the scene, and everything up to it.
-pub fn run(
-    server: &Server,
-    (seed, decisions): (u64, u64),
-    mutant: Option<Mutant>,
-) -> Result<Tally, String> {
+pub fn run(server: &Server, (seed, decisions): (u64, u64), mutant: Option<Mutant>) -> Result<Tally, String> {
     let mut wire = Wire::open(server, mutant)?;
     let mut tally = Tally::default();
     let mut number = 0;
@@ -86,11 +82,7 @@ fn send(wire: &mut Wire, step: &Step) -> Result<(), String> {
 }
 
 /// Compares one step's answers.
-fn judge(
-    step: &Step,
-    answers: &mut impl Iterator<Item = Answered>,
-    tally: &mut Tally,
-) -> Result<(), String> {
+fn judge(step: &Step, answers: &mut impl Iterator<Item = Answered>, tally: &mut Tally) -> Result<(), String> {
     let mut next = || answers.next().unwrap_or_else(|| Err("no answer".into()));
     let value = next()?;
     let reply = step.asked.with(|ask| Reply::read(ask, &value)).map_err(|error| error.to_string())?;
@@ -98,7 +90,7 @@ fn judge(
         return Err(format!("it answers {reply:#?}"));
     }
     for (_, expected, lasts) in &step.keys {
-        let (found, kept) = (stored(next()?)?, next()?);
+        let (found, kept) = (stored(&next()?)?, next()?);
         if found != *expected {
             return Err(format!("the state is {found:?}"));
         }
@@ -109,21 +101,26 @@ fn judge(
     }
     tally.decisions += 1;
     tally.refused += u64::from(matches!(reply, Reply::Decided { granted: false, .. }));
-    tally.batches += u64::from(matches!(&step.asked, Asked::Charge(hits) | Asked::Peek(hits) if hits.len() > 1));
+    tally.batches +=
+        u64::from(matches!(&step.asked, Asked::Charge(hits) | Asked::Peek(hits) if hits.len() > 1));
     tally.refunds += u64::from(matches!(step.asked, Asked::Refund(..)));
     Ok(())
 }
 
 /// What stands under a key.
-fn stored(value: Value) -> Result<Option<State>, String> {
-    match value {
-        Value::Nil => Ok(None),
-        Value::BulkString(bytes) => match state::stored(&bytes) {
-            Some(state) => bounded(&state, bytes.len()).map(|()| Some(plain(state))),
-            None => Err(format!("the state is not one: {bytes:?}")),
-        },
-        other => Err(format!("the state is not a string: {other:?}")),
+///
+/// # Errors
+/// When it is not a state of ours, or takes more room than it may.
+pub fn stored(value: &Value) -> Result<Option<State>, String> {
+    if *value == Value::Nil {
+        return Ok(None);
     }
+    let Value::BulkString(bytes) = value else {
+        return Err(format!("the state is not a string: {value:?}"));
+    };
+    let state = state::stored(bytes).ok_or_else(|| format!("the state is not one: {bytes:?}"))?;
+    bounded(&state, bytes.len())?;
+    Ok(Some(plain(state)))
 }
 
 /// A list takes no more than twice its entries, or than what is read at once.

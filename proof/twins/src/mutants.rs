@@ -41,7 +41,10 @@ pub const MUTANTS: &[Mutant] = &[
     mutant("local cells = (owed - part_of_cell) / period", "local cells = owed / period"),
     mutant("if drained < debt then owed = debt - drained end", "owed = debt - drained"),
     mutant("if is_more then low = low + 1 end", ""),
-    mutant("local high, low, is_more = scaled(debt, period, units)", "local high, low, is_more = 0, debt * period / units, false"),
+    mutant(
+        "local high, low, is_more = scaled(debt, period, units)",
+        "local high, low, is_more = 0, debt * period / units, false",
+    ),
     mutant("if high > 1 then\nowed = BEYOND", "if high > 1 then\nowed = 0"),
     mutant("low + whole_of_b, left + rest_of_b", "low + whole_of_b, left"),
     mutant("if receipt_at <= at and owed < BEYOND then", "if owed < BEYOND then"),
@@ -54,10 +57,16 @@ pub const MUTANTS: &[Mutant] = &[
     mutant("if first == start then after = false end", "after = false"),
     mutant("start <= receipt_at and receipt_at < finish and back > 0", "start <= receipt_at and back > 0"),
     mutant("divided(day + 3, 7)", "divided(day + 4, 7)"),
-    mutant("elseif first_day_of_month(month + 1) <= day then", "elseif first_day_of_month(month + 1) < day then"),
+    mutant(
+        "elseif first_day_of_month(month + 1) <= day then",
+        "elseif first_day_of_month(month + 1) < day then",
+    ),
     mutant("if left < 0 then left = left + b end", ""),
     // Two counts.
-    mutant("elseif current > 0 and at < finish + window then", "elseif current > 0 and at <= finish + window then"),
+    mutant(
+        "elseif current > 0 and at < finish + window then",
+        "elseif current > 0 and at <= finish + window then",
+    ),
     mutant("if at - now <= length then", "if at - now < length then"),
     mutant("room = room - (weighted - short) / steps", "room = room - weighted / steps"),
     mutant("if short > 0 then room = room - 1 end", ""),

@@ -127,9 +127,15 @@ fn wide(algorithm: Algorithm, random: &mut Random) -> Spec {
             calendar: Calendar::None,
         };
         let is_debt = spec.is_debt();
-        let spec = if is_debt { spec } else { Spec { limit: (1 << 52) - 1 - random.below(9), window: random.within(4, 60), ..spec } };
+        let spec = if is_debt {
+            spec
+        } else {
+            Spec { limit: (1 << 52) - 1 - random.below(9), window: random.within(4, 60), ..spec }
+        };
         let spec = match algorithm {
-            Algorithm::SlidingWindow => Spec { limit: spec.limit % (1 << 32), window: 1 + random.magnitude(1 << 50), ..spec },
+            Algorithm::SlidingWindow => {
+                Spec { limit: spec.limit % (1 << 32), window: 1 + random.magnitude(1 << 50), ..spec }
+            }
             Algorithm::SlidingWindowLog => Spec { limit: spec.limit % (1 << 16), ..spec },
             Algorithm::TokenBucket
             | Algorithm::LeakyBucket

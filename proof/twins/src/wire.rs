@@ -114,8 +114,7 @@ impl Wire {
         let mut load = redis::cmd("SCRIPT");
         load.arg("LOAD").arg(&text);
         // What waits is sent later: a script is loaded by itself.
-        let loaded: String =
-            load.query(&mut self.connection).map_err(|error| format!("{error}\n{text}"))?;
+        let loaded: String = load.query(&mut self.connection).map_err(|error| format!("{error}\n{text}"))?;
         self.digests.insert(script.digest.clone(), loaded.clone());
         Ok(loaded)
     }

@@ -17,7 +17,9 @@ fn every_broken_script_is_noticed() {
         match compare::run(&server, (SEED, DECISIONS), Some(*mutant)) {
             Ok(_) => missed.push(format!("nothing notices {mutant:?}")),
             Err(why) if why.contains("stands in no script") => missed.push(format!("{why}: {mutant:?}")),
-            Err(why) => println!("{:60} {}", mutant.broken.replace('\n', " "), why.lines().next().unwrap_or_default()),
+            Err(why) => {
+                println!("{:60} {}", mutant.broken.replace('\n', " "), why.lines().next().unwrap_or_default())
+            }
         }
     }
     assert!(MUTANTS.len() >= 20);

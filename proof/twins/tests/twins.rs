@@ -9,9 +9,12 @@ const DECISIONS: u64 = 100_000;
 
 fn compared(make: Make) {
     let server = Server::start(make, &[]).unwrap();
-    let tally = compare::run(&server, (SEED, DECISIONS), None).unwrap_or_else(|why| panic!("{}: {why}", make.name()));
+    let tally =
+        compare::run(&server, (SEED, DECISIONS), None).unwrap_or_else(|why| panic!("{}: {why}", make.name()));
     println!("{}: {tally:?}", make.name());
-    assert!(tally.refused > DECISIONS / 10 && tally.batches > DECISIONS / 10 && tally.refunds > DECISIONS / 50);
+    assert!(
+        tally.refused > DECISIONS / 10 && tally.batches > DECISIONS / 10 && tally.refunds > DECISIONS / 50
+    );
     assert!(tally.clock_back > DECISIONS / 100 && tally.states > DECISIONS);
 }
 
