@@ -205,6 +205,8 @@ impl Assembly {
         match (self.driver, name) {
             // A peek is a batch that is not committed.
             (Driver::Peek, "commit") => {}
+            // Where there is but one kind, nobody asks which.
+            (_, "kind") if self.kinds.iter().count() == 1 => {}
             // Only lists are changed in place.
             (_, "again") if !is_list => {}
             (Driver::Few(keys), "each" | "commit") => {

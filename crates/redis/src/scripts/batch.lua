@@ -10,7 +10,8 @@ local tag, cost, capacity, rest, state, at, room, after, lasts, told
 --> numbers
 for index, key in ipairs(KEYS) do
   local argument = ARGV[index]
-  tag, rest = byte(argument), 1
+  rest = 1
+  --> kind
   --> limit
   --> read
   --> standing
@@ -71,10 +72,13 @@ end
 
 ---- again
 -- A list that is changed in place: where it stands is worked out again.
-tag = byte(argument, rest)
+--> kind
 --> limit
 --> read
 --> standing
 --> charged
 --> change
 --> write
+
+---- kind
+tag = byte(argument, rest)

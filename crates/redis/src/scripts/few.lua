@@ -15,8 +15,8 @@ return pack('>I7@(I2c0)', granted and now * 2 + 1 or now * 2@(, #told@, told@))
 local told@, since@, take@, after@, lasts@
 do
   local index, key, told = @, KEYS[@]
-  tag = byte(argument, rest)
   since@ = rest
+  --> kind
   --> limit
   --> read
   --> standing
@@ -50,10 +50,13 @@ end
 
 ---- again
 -- A list that is changed in place: where it stands is worked out again.
-tag = byte(argument, rest)
+--> kind
 --> limit
 --> read
 --> standing
 --> charged
 --> change
 --> write
+
+---- kind
+tag = byte(argument, rest)
