@@ -7,7 +7,7 @@ use smallvec::{SmallVec, smallvec};
 use tollgate_core::{Algorithm, Limit, Micros, Mode, Quota, Receipt, Window};
 
 use crate::call::Argument;
-use crate::script::{Clock, Driver, Kinds, script};
+use crate::script::{Clock, Driver, FEW_MAX, Kinds, script};
 use crate::state::{numbered, tag};
 use crate::targets::Targets;
 use crate::{Ask, Call, Hit, Name};
@@ -44,7 +44,10 @@ impl Ask<'_> {
                 let arguments = smallvec![limit(hit.limit, asked(hit))];
                 one(Driver::Charge, clock, hit, arguments)
             }
-            Self::Charge(hits) => batch(Driver::Batch, clock, hits),
+            Self::Charge(hits) => match few(hits) {
+                Some(targets) => few_keys(clock, hits, &targets),
+                None => batch(Driver::Batch, clock, hits),
+            },
             Self::Peek(hits) => batch(Driver::Peek, clock, hits),
             Self::UpTo(hit) => {
                 // Not less than 1, if more is asked: nothing is refused of nothing.
@@ -105,6 +108,37 @@ fn verb(clock: Clock, hit: &Hit<'_>, (verb, cost): (u8, u64), refund: Option<(&R
     one(Driver::Verbs, clock, hit, smallvec![limit(hit.limit, cost), words])
 }
 
+/// The targets of hits that `few.lua` answers: on two to four keys, enforced, and no list twice.
+pub(crate) fn few<'a>(hits: &[Hit<'a>]) -> Option<Targets<'a>> {
+    let targets = Targets::of(hits);
+    let keys = targets.keys();
+    let is_plain = |hit: &Hit<'_>| {
+        let on = targets.place_of(hit);
+        let is_alone = hits.iter().filter(|other| targets.place_of(other) == on).count() == 1;
+        hit.mode == Mode::Enforced && (is_alone || !is_list(hit.limit))
+    };
+    ((2..=usize::from(FEW_MAX)).contains(&keys) && hits.iter().all(is_plain)).then_some(targets)
+}
+
+fn few_keys(clock: Clock, hits: &[Hit<'_>], targets: &Targets<'_>) -> Call {
+    let mut names: SmallVec<[Name; 4]> = SmallVec::new();
+    let mut argument = Argument::new();
+    for (place, target) in targets.iter().enumerate() {
+        let Some(name) = target.name else { continue };
+        names.push(*name);
+        let on = hits.iter().filter(|hit| targets.place_of(hit) == Some(place));
+        let sum = on.fold(0, |sum: u64, hit| sum.saturating_add(hit.cost));
+        argument.extend_from_slice(&limit(target.limit, sum.min(target.limit.capacity().saturating_add(1))));
+    }
+    let kinds = Kinds::of(targets.iter().map(|target| target.limit));
+    let driver = Driver::Few(u8::try_from(names.len()).unwrap_or(FEW_MAX));
+    Call { script: script(driver, kinds, clock), names, arguments: smallvec![argument], writes: true }
+}
+
+const fn is_list(limit: &Limit) -> bool {
+    matches!(limit, Limit::SlidingWindowBuckets(_) | Limit::SlidingWindowLog(_))
+}
+
 /// An instant that no state has: all of them are earlier.
 const BELOW: u64 = (1 << 53) - 1;
 
@@ -126,7 +160,6 @@ fn hits_on<'a>(on: &Limit, hits: impl Iterator<Item = &'a Hit<'a>>) -> Argument 
     let (mut sum, mut further) = (0_u64, Argument::new());
     let never = on.capacity().saturating_add(1);
     // Where a list is waited for must be told for each hit on it; all else is told by the state.
-    let is_list = matches!(on, Limit::SlidingWindowBuckets(_) | Limit::SlidingWindowLog(_));
     for hit in hits {
         let (what, cost) = match hit.mode {
             Mode::Shadow => (SHADOW, hit.cost),
@@ -135,7 +168,7 @@ fn hits_on<'a>(on: &Limit, hits: impl Iterator<Item = &'a Hit<'a>>) -> Argument 
                 (ASKED, sum)
             }
         };
-        if what == SHADOW || is_list {
+        if what == SHADOW || is_list(on) {
             further.push(what);
             numbered(&mut further, cost.min(never));
         }
@@ -145,6 +178,7 @@ fn hits_on<'a>(on: &Limit, hits: impl Iterator<Item = &'a Hit<'a>>) -> Argument 
     argument
 }
 
+#[cfg(feature = "given-time")]
 fn number(number: u64) -> Argument {
     let mut argument = Argument::new();
     numbered(&mut argument, number);

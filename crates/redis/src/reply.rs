@@ -3,14 +3,17 @@
 //! A script says when it decided, whether it granted, and the state as it was before. The core decides the same question on
 //! that state, and so all that is reported comes from one place; and if the two do not agree, that is an error.
 
+mod batch;
+
 use redis::Value;
 use smallvec::SmallVec;
 use tollgate_core::{
-    Batch, Change, Decision, Hit as CoreHit, Limit, Micros, State, Target, decide, decide_batch,
-    decide_up_to, refund_part, settle,
+    Change, Decision, Limit, Micros, Mode, State, decide, decide_up_to, refund_part, settle,
 };
 
-use crate::calling::credible;
+use batch::Told;
+
+use crate::calling::{credible, few};
 use crate::state::{number, told};
 use crate::targets::Targets;
 use crate::{Ask, Hit, Name, StoreError};
@@ -39,10 +42,11 @@ impl Reply {
     /// When a key holds something that is not ours, or when the answer is not what the core says: then there is no decision,
     /// though the script may have charged.
     pub fn read(ask: &Ask<'_>, value: &Value) -> Result<Self, StoreError> {
-        let bytes = match value {
-            Value::BulkString(bytes) => bytes.as_slice(),
-            Value::Int(place) => return Err(foreign(ask, *place)),
-            other => return Err(StoreError::Disagrees(format!("it is not a string but {other:?}"))),
+        if let Value::Int(place) = value {
+            return Err(foreign(ask, *place));
+        }
+        let Value::BulkString(bytes) = value else {
+            return Err(StoreError::Disagrees(format!("it is not a string but {value:?}")));
         };
         Answer::read(ask, bytes).ok_or_else(|| StoreError::Disagrees("it is cut short".into()))?
     }
@@ -89,12 +93,13 @@ impl<'b> Answer<'b> {
         let answer = Answer { now: Micros::new(head >> 1), granted: head & 1 == 1, rest: bytes };
         match ask {
             Ask::Charge([hit]) if *hit.limit != Limit::Unlimited => Some(answer.charge(hit)),
-            Ask::Charge(hits) => answer.batch(hits, true),
-            Ask::Peek(hits) => answer.batch(hits, false),
+            Ask::Charge(hits) if few(hits).is_some() => answer.batch(hits, Told::Few),
+            Ask::Charge(hits) => answer.batch(hits, Told::Batch),
+            Ask::Peek(hits) => answer.batch(hits, Told::Peek),
             Ask::UpTo(hit) | Ask::Settle(hit) if *hit.limit == Limit::Unlimited => answer.unlimited(ask, hit),
             Ask::Refund(hit, ..) if *hit.limit == Limit::Unlimited => answer.unlimited(ask, hit),
             Ask::Refund(hit, receipt, _) if receipt.limit != *hit.limit => {
-                answer.batch(&[Hit { cost: 0, ..*hit }], false)
+                answer.batch(&[Hit { cost: 0, ..*hit }], Told::Peek)
             }
             Ask::UpTo(hit) | Ask::Settle(hit) | Ask::Refund(hit, ..) => answer.verb(ask, hit),
             Ask::Reset(_) => Some(Ok(Reply::Reset { was_there: answer.granted })),
@@ -106,7 +111,7 @@ impl<'b> Answer<'b> {
         let state = state_of(self.rest)?;
         let (_, decision) = decide(hit.limit, state.as_ref(), self.now, hit.cost);
         agree(decision.granted() == self.granted, hit.limit, &decision)?;
-        let granted = hit.mode == tollgate_core::Mode::Shadow || decision.granted();
+        let granted = hit.mode == Mode::Shadow || decision.granted();
         Ok(Reply::Decided { granted, decisions: [decision].into_iter().collect() })
     }
 
@@ -122,79 +127,14 @@ impl<'b> Answer<'b> {
             Err(error) => return Some(Err(error)),
         };
         let (change, decision) = asked(ask, hit, state.as_ref(), self.now)?;
-        let is_alike = match ask {
-            Ask::Refund(..) => self.granted == (change != Change::Keep),
-            _ => self.granted == decision.granted() && charged == decision.charged,
+        let is_alike = if matches!(ask, Ask::Refund(..)) {
+            self.granted == (change != Change::Keep)
+        } else {
+            self.granted == decision.granted() && charged == decision.charged
         };
         let read = agree(is_alike, hit.limit, &decision);
         let granted = decision.granted();
         Some(read.map(|()| Reply::Decided { granted, decisions: [decision].into_iter().collect() }))
-    }
-
-    fn batch(mut self, hits: &[Hit<'_>], charges: bool) -> Option<Read> {
-        let targets = Targets::of(hits);
-        let mut states: SmallVec<[Option<State>; 4]> = SmallVec::new();
-        let mut taken: SmallVec<[u64; 4]> = SmallVec::new();
-        for target in targets.iter() {
-            let (mut length, mut amount) = (0, 0);
-            if target.name.is_some() {
-                length = usize::try_from(number::<2>(&mut self.rest)?).ok()?;
-                amount = number::<7>(&mut self.rest)?;
-            }
-            let (told, rest) = self.rest.split_at_checked(length)?;
-            self.rest = rest;
-            match state_of(told) {
-                Ok(state) => states.push(state),
-                Err(error) => return Some(Err(error)),
-            }
-            taken.push(amount);
-        }
-        let standing: SmallVec<[Target<'_>; 4]> = targets
-            .iter()
-            .zip(&states)
-            .map(|(target, state)| Target { limit: target.limit, state: state.as_ref() })
-            .collect();
-        let place = |hit: &Hit<'_>| targets.place_of(hit).unwrap_or(usize::MAX);
-        let core: SmallVec<[CoreHit; 4]> =
-            hits.iter().map(|hit| CoreHit { target: place(hit), cost: hit.cost, mode: hit.mode }).collect();
-        let batch = decide_batch(&standing, &core, self.now);
-        if let Err(error) = self.check(&batch, &core, &taken, &standing) {
-            return Some(Err(error));
-        }
-        let uncharged = |(hit, decision): (&CoreHit, &Decision)| {
-            let target = standing.get(hit.target)?;
-            let (_, stands) = decide(target.limit, target.state, self.now, 0);
-            Some(Decision { outcome: decision.outcome, ..stands })
-        };
-        let decisions = if charges {
-            batch.decisions.into()
-        } else {
-            core.iter().zip(&batch.decisions).filter_map(uncharged).collect()
-        };
-        Some(Ok(Reply::Decided { granted: batch.granted, decisions }))
-    }
-
-    /// Whether the script charged what the core would have.
-    fn check(
-        &self,
-        batch: &Batch,
-        hits: &[CoreHit],
-        taken: &[u64],
-        targets: &[Target<'_>],
-    ) -> Result<(), StoreError> {
-        let charged = |place: usize| {
-            let on = hits.iter().zip(&batch.decisions).filter(|(hit, _)| hit.target == place);
-            on.fold(0, |sum: u64, (_, decision)| sum.saturating_add(decision.charged))
-        };
-        let mut is_alike = batch.granted == self.granted;
-        for (place, target) in targets.iter().enumerate() {
-            let is_counted = self.granted && *target.limit != Limit::Unlimited;
-            is_alike &= !is_counted || taken.get(place) == Some(&charged(place));
-        }
-        if is_alike {
-            return Ok(());
-        }
-        Err(StoreError::Disagrees(format!("of {} hits at {}, the core says {batch:?}", hits.len(), self.now)))
     }
 }
 

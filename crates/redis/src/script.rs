@@ -30,7 +30,9 @@ pub(crate) struct Kinds(u8);
 pub(crate) enum Driver {
     /// One hit on one key.
     Charge,
-    /// Several hits, all or none.
+    /// Enforced hits on so many keys, two to four, all or none.
+    Few(u8),
+    /// Any hits, all or none.
     Batch,
     /// What a batch would say.
     Peek,
@@ -50,16 +52,19 @@ pub(crate) enum Clock {
     Given,
 }
 
-/// How many sets of kinds there are, and how many drivers.
+/// How many sets of kinds there are, and how many drivers: `Few` is one for each number of keys.
 const SETS: usize = 16;
-const DRIVERS: usize = 5;
+const DRIVERS: usize = 8;
+
+/// The most keys for which a script is written out. More are asked about in a loop, which takes longer for each.
+pub(crate) const FEW_MAX: u8 = 4;
 
 static SERVER: [OnceLock<Script>; SETS * DRIVERS] = [const { OnceLock::new() }; SETS * DRIVERS];
 static GIVEN: [OnceLock<Script>; SETS * DRIVERS] = [const { OnceLock::new() }; SETS * DRIVERS];
 
 /// The script for a driver and the kinds that the call is about.
 pub(crate) fn script(driver: Driver, kinds: Kinds, clock: Clock) -> &'static Script {
-    let place = driver as usize * SETS + usize::from(kinds.0);
+    let place = driver.place() * SETS + usize::from(kinds.0);
     let scripts = match clock {
         Clock::Server => &SERVER,
         Clock::Given => &GIVEN,
@@ -70,6 +75,23 @@ pub(crate) fn script(driver: Driver, kinds: Kinds, clock: Clock) -> &'static Scr
         let digest = redis::Script::new(&text).get_hash().to_string();
         Script { text, digest }
     })
+}
+
+impl Driver {
+    const fn place(self) -> usize {
+        match self {
+            Self::Charge => 0,
+            Self::Batch => 1,
+            Self::Peek => 2,
+            Self::Verbs => 3,
+            Self::Reset => 4,
+            Self::Few(keys) => match keys {
+                0..=2 => 5,
+                3 => 6,
+                4.. => 7,
+            },
+        }
+    }
 }
 
 impl Kind {
@@ -145,6 +167,7 @@ impl Assembly {
     const fn driver_file(&self) -> &'static str {
         match self.driver {
             Driver::Charge => include_str!("scripts/charge.lua"),
+            Driver::Few(_) => include_str!("scripts/few.lua"),
             Driver::Batch | Driver::Peek => include_str!("scripts/batch.lua"),
             Driver::Verbs => include_str!("scripts/verbs.lua"),
             Driver::Reset => include_str!("scripts/reset.lua"),
@@ -165,10 +188,7 @@ impl Assembly {
 
     fn include(&self, text: &mut String, name: &str, kinds: Kinds) {
         if let Some(lines) = section(self.driver_file(), name) {
-            // A peek is a batch that is not committed.
-            if name != "commit" || self.driver != Driver::Peek {
-                self.add(text, lines, kinds);
-            }
+            self.include_of_driver(text, name, lines);
             return;
         }
         if name == "numbers" {
@@ -178,6 +198,25 @@ impl Assembly {
             return;
         }
         self.choose(text, name, kinds);
+    }
+
+    fn include_of_driver(&self, text: &mut String, name: &str, lines: &str) {
+        let is_list = self.kinds.0 & Kind::List as u8 != 0;
+        match (self.driver, name) {
+            // A peek is a batch that is not committed.
+            (Driver::Peek, "commit") => {}
+            // Where there is but one kind, nobody asks which.
+            (_, "kind") if self.kinds.iter().count() == 1 => {}
+            // Only lists are changed in place.
+            (_, "again") if !is_list => {}
+            (Driver::Few(keys), "each" | "commit") => {
+                for key in 1..=keys {
+                    self.add(text, &lines.replace('@', &key.to_string()), self.kinds);
+                }
+            }
+            (Driver::Few(keys), "main") => self.add(text, &repeated(lines, keys), self.kinds),
+            _ => self.add(text, lines, self.kinds),
+        }
     }
 
     /// A section of the one kind that there is, or of that which a key turns out to have.
@@ -194,6 +233,23 @@ impl Assembly {
             text.push_str("end\n");
         }
     }
+}
+
+/// What stands in `@(…)`, once for each key, with its number for `@`.
+fn repeated(lines: &str, keys: u8) -> String {
+    let mut text = String::new();
+    let mut rest = lines;
+    while let Some((before, pattern, after)) = rest
+        .split_once("@(")
+        .and_then(|(before, after)| Some((before, after.split_once(')')?)))
+        .map(|(before, (pattern, after))| (before, pattern, after))
+    {
+        text.push_str(before);
+        (1..=keys).for_each(|key| text.push_str(&pattern.replace('@', &key.to_string())));
+        rest = after;
+    }
+    text.push_str(rest);
+    text
 }
 
 /// The lines of a section: from the line `---- name` to the next such line.

@@ -33,6 +33,11 @@ impl<'a> Targets<'a> {
         self.0.iter()
     }
 
+    /// How many of them keep a state.
+    pub(crate) fn keys(&self) -> usize {
+        self.0.iter().filter(|target| target.name.is_some()).count()
+    }
+
     /// Which target a hit is on. All that keep no state are one.
     pub(crate) fn place_of(&self, hit: &Hit<'_>) -> Option<usize> {
         let name = (*hit.limit != Limit::Unlimited).then_some(hit.name);

@@ -3,7 +3,6 @@
 use redis::Value;
 use tollgate_core::State;
 use tollgate_proof::random::Random;
-use tollgate_proof::spec::Algorithm;
 use tollgate_redis::{Reply, state};
 
 use crate::asked::Asked;
@@ -40,19 +39,13 @@ const AT_ONCE: u64 = 100;
 ///
 /// # Errors
 /// With the first difference: the seed, the scene, and everything up to it.
-pub fn run(
-    server: &Server,
-    (seed, decisions): (u64, u64),
-    only: Option<Algorithm>,
-    mutant: Option<Mutant>,
-) -> Result<Tally, String> {
+pub fn run(server: &Server, (seed, decisions): (u64, u64), mutant: Option<Mutant>) -> Result<Tally, String> {
     let mut wire = Wire::open(server, mutant)?;
     let mut tally = Tally::default();
     let mut number = 0;
     while tally.decisions < decisions {
-        let scenes: Vec<_> = (number..number + AT_ONCE)
-            .map(|number| scene(number, &mut Random::case(seed, number), only))
-            .collect();
+        let scenes: Vec<_> =
+            (number..number + AT_ONCE).map(|number| scene(number, &mut Random::case(seed, number))).collect();
         for step in scenes.iter().flatten() {
             send(&mut wire, step)?;
         }
@@ -97,7 +90,7 @@ fn judge(step: &Step, answers: &mut impl Iterator<Item = Answered>, tally: &mut 
         return Err(format!("it answers {reply:#?}"));
     }
     for (_, expected, lasts) in &step.keys {
-        let (found, kept) = (stored(next()?)?, next()?);
+        let (found, kept) = (stored(&next()?)?, next()?);
         if found != *expected {
             return Err(format!("the state is {found:?}"));
         }
@@ -115,15 +108,33 @@ fn judge(step: &Step, answers: &mut impl Iterator<Item = Answered>, tally: &mut 
 }
 
 /// What stands under a key.
-fn stored(value: Value) -> Result<Option<State>, String> {
-    match value {
-        Value::Nil => Ok(None),
-        Value::BulkString(bytes) => match state::stored(&bytes) {
-            Some(state) => Ok(Some(plain(state))),
-            None => Err(format!("the state is not one: {bytes:?}")),
-        },
-        other => Err(format!("the state is not a string: {other:?}")),
+///
+/// # Errors
+/// When it is not a state of ours, or takes more room than it may.
+pub fn stored(value: &Value) -> Result<Option<State>, String> {
+    if *value == Value::Nil {
+        return Ok(None);
     }
+    let Value::BulkString(bytes) = value else {
+        return Err(format!("the state is not a string: {value:?}"));
+    };
+    let state = state::stored(bytes).ok_or_else(|| format!("the state is not one: {bytes:?}"))?;
+    bounded(&state, bytes.len())?;
+    Ok(Some(plain(state)))
+}
+
+/// A list takes no more than twice its entries, or than what is read at once.
+fn bounded(state: &State, bytes: usize) -> Result<(), String> {
+    let entries = match state {
+        State::SlidingWindowBuckets(list) | State::SlidingWindowLog(list) => list.len(),
+        State::TokenBucket(_)
+        | State::LeakyBucket(_)
+        | State::Gcra(_)
+        | State::FixedWindow(_)
+        | State::SlidingWindow(_) => 0,
+    };
+    let most = 12 + 14 * (2 * entries + 1).max(147);
+    if bytes <= most { Ok(()) } else { Err(format!("{bytes} bytes for {entries} entries")) }
 }
 
 /// A key is kept until its state has drained, and not much longer. A test may be stopped for half an hour.

@@ -3,8 +3,90 @@
 /// One changed place.
 #[derive(Clone, Copy, Debug)]
 pub struct Mutant {
-    /// The text as it ships.
+    /// The text as it ships, without indentation.
     pub shipped: &'static str,
     /// The same, broken.
     pub broken: &'static str,
 }
+
+const fn mutant(shipped: &'static str, broken: &'static str) -> Mutant {
+    Mutant { shipped, broken }
+}
+
+/// Every mutant.
+pub const MUTANTS: &[Mutant] = &[
+    // Drivers: one hit, a few keys, any hits, other verbs.
+    mutant("if cost > room then\nif cost <= capacity", "if cost >= room then\nif cost <= capacity"),
+    mutant("local asked = cost\n", "local asked = cost + 1\n"),
+    mutant("after2, lasts2 = after, lasts", "after2, lasts2 = after2, lasts"),
+    mutant("if granted then\nif after1 then", "if true then\nif after1 then"),
+    mutant("amount + shadow <= room", "amount + shadow < room"),
+    mutant("asked = amount + shadow", "asked = shadow"),
+    mutant("most = capacity * 2", "most = capacity"),
+    mutant("is_refused = verb == 1 and room == 0", "is_refused = verb == 1"),
+    mutant("if amount > room then\namount = room", "if amount > room then\namount = 0"),
+    mutant("local was_there = call('DEL', KEYS[1])", "local was_there = call('EXISTS', KEYS[1])"),
+    // How states are told apart, written and kept.
+    mutant("(length == 22 and kind >= 17 and kind <= 20)", "(length == 22 and kind >= 17 and kind <= 19)"),
+    mutant("or (length == 25 and kind == 21)", ""),
+    mutant("format('%.0f', lasts / 1000 + SLACK)", "format('%.0f', lasts / 1000000 + SLACK)"),
+    mutant("format('%.0f', lasts / 1000 + SLACK)", "format('%.0f', lasts + SLACK)"),
+    mutant("call('SET', key, after, 'PX', format('%.0f', lasts / 1000 + SLACK))", "call('SET', key, after)"),
+    mutant("call('SET', key, after, 'PX', format('%.0f', lasts / 1000 + SLACK))", ""),
+    mutant("else\ncall('DEL', key)\nend", "end"),
+    // Debts.
+    mutant("counts = written - now <= drain", "counts = written - now < drain"),
+    mutant("if counts then at = written end", ""),
+    mutant("if part_of_cell > 0 then cells = cells + 1 end", ""),
+    mutant("local cells = (owed - part_of_cell) / period", "local cells = owed / period"),
+    mutant("if drained < debt then owed = debt - drained end", "owed = debt - drained"),
+    mutant("if is_more then low = low + 1 end", ""),
+    mutant(
+        "local high, low, is_more = scaled(debt, period, units)",
+        "local high, low, is_more = 0, debt * period / units, false",
+    ),
+    mutant("if high > 1 then\nowed = BEYOND", "if high > 1 then\nowed = 0"),
+    mutant("low + whole_of_b, left + rest_of_b", "low + whole_of_b, left"),
+    mutant("if receipt_at <= at and owed < BEYOND then", "if owed < BEYOND then"),
+    mutant("if weighs > owed then weighs = owed end", ""),
+    mutant("receipt_cost * period - (at - receipt_at) * count", "receipt_cost * period"),
+    // Fixed windows and the calendar.
+    mutant("is_over = at >= finish or at - now > length", "is_over = at > finish or at - now > length"),
+    mutant("is_over = at >= finish or at - now > length", "is_over = at >= finish or at - now >= length"),
+    mutant("if over <= now and over > start then start = over end", ""),
+    mutant("if first == start then after = false end", "after = false"),
+    mutant("start <= receipt_at and receipt_at < finish and back > 0", "start <= receipt_at and back > 0"),
+    mutant("divided(day + 3, 7)", "divided(day + 4, 7)"),
+    mutant(
+        "elseif first_day_of_month(month + 1) <= day then",
+        "elseif first_day_of_month(month + 1) < day then",
+    ),
+    mutant("if left < 0 then left = left + b end", ""),
+    // Two counts.
+    mutant(
+        "elseif current > 0 and at < finish + window then",
+        "elseif current > 0 and at <= finish + window then",
+    ),
+    mutant("if at - now <= length then", "if at - now < length then"),
+    mutant("room = room - (weighted - short) / steps", "room = room - weighted / steps"),
+    mutant("if short > 0 then room = room - 1 end", ""),
+    mutant("elapsed = (elapsed - fmod(elapsed, step)) / step", "elapsed = elapsed / step"),
+    mutant("elseif start - window <= receipt_at and", "elseif start - window < receipt_at and"),
+    mutant("if current > 0 then lasts = lasts + window end", ""),
+    // Lists.
+    mutant("if newest - now > window then", "if newest - now >= window then"),
+    mutant("if newest > now then at = newest end", ""),
+    mutant("return time + window > at end)", "return time + window >= at end)"),
+    mutant("if used < 0 then used = used + BEYOND end", ""),
+    mutant("return sum >= excess", "return sum > excess"),
+    mutant("slots - expired >= entries_max", "slots - expired > entries_max"),
+    mutant("newest - fmod(newest, bucket) == at - fmod(at, bucket)", "newest == at"),
+    mutant("added = through - (BEYOND - amount)\n", "added = -1\n"),
+    mutant("call('SETRANGE', key, '0', pack('>BI4I7', tag, expired, total))", ""),
+    mutant("local place = merges and length - 14 or length", "local place = length"),
+    mutant("elseif expired * 2 > slots then", "elseif false then"),
+    mutant("merges and '-15' or '-1'", "'-1'"),
+    mutant("if length > #state then all = call('GET', key) end", ""),
+    mutant("if position > found or back < weighs then", "if true then"),
+    mutant("after = used > back and table.concat(pieces)", "after = table.concat(pieces)"),
+];

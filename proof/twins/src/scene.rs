@@ -34,6 +34,7 @@ struct Key {
 /// A scene in the making.
 struct Scene<'r> {
     random: &'r mut Random,
+    style: Style,
     keys: Vec<Key>,
     world: World,
     /// What was charged: the key, when, how much, under which limit.
@@ -41,46 +42,112 @@ struct Scene<'r> {
     last: Option<Answer>,
 }
 
+/// What a scene is after.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Style {
+    /// Anything.
+    Any,
+    /// One algorithm, so that numbers change under states that count.
+    Same(Algorithm),
+    /// Numbers at the ends of their range, that change a lot.
+    Wide(Algorithm),
+    /// Lists that are longer than what a script reads at once.
+    Long,
+}
+
+impl Style {
+    fn random(random: &mut Random) -> Self {
+        match random.below(100) {
+            0..=1 => Self::Long,
+            2..=15 => Self::Wide(random.pick(&Algorithm::ALL)),
+            16..=55 => Self::Same(random.pick(&Algorithm::ALL)),
+            _ => Self::Any,
+        }
+    }
+
+    fn spec(self, random: &mut Random) -> Spec {
+        match self {
+            Self::Any => Spec::random(random.pick(&Algorithm::ALL), random),
+            Self::Same(algorithm) => Spec::random(algorithm, random),
+            Self::Wide(algorithm) => wide(algorithm, random),
+            Self::Long => long(random),
+        }
+    }
+}
+
 /// A random scene. Its names are its own.
 #[must_use]
-pub fn scene(number: u64, random: &mut Random, only: Option<Algorithm>) -> Vec<Step> {
-    let is_long = random.one_in(100);
+pub fn scene(number: u64, random: &mut Random) -> Vec<Step> {
+    let style = Style::random(random);
+    let is_long = style == Style::Long;
     let naming = Naming::new([7; 16]);
     let count = if is_long { 1 } else { random.within(1, 4) };
-    let keys: Vec<_> = (0..count)
-        .map(|key| {
-            let spec = if is_long { long(random) } else { Spec::random(algorithm(only, random), random) };
-            Key {
-                name: naming.name(&key.to_string(), &number.to_be_bytes()),
-                spec,
-                limit: limit(&spec, random),
-            }
-        })
-        .collect();
+    let key = |key: u64, random: &mut Random| {
+        let spec = style.spec(random);
+        let limit = limit(&spec, random);
+        Key { name: naming.name(&key.to_string(), &number.to_be_bytes()), spec, limit }
+    };
+    let keys: Vec<_> = (0..count).map(|place| key(place, random)).collect();
     let mut clock = Clock::start(&keys[0].spec, random);
-    let changes = random.one_in(3) && !is_long;
-    let length = if is_long { random.within(200, 700) } else { random.within(4, 40) };
+    let changes = random.one_in(2);
+    // Some clocks only tick, so that much happens in one window.
+    let ticks = if is_long { 2 } else { random.pick(&[0, 0, keys[0].spec.window / 8 + 1]) };
+    let length = if is_long { random.within(400, 1_000) } else { random.within(4, 40) };
     let world = World::new(keys.len());
-    let mut scene = Scene { random, keys, world, charges: Vec::new(), last: None };
+    let mut scene = Scene { random, style, keys, world, charges: Vec::new(), last: None };
     let mut steps = Vec::new();
     let mut now = clock.now();
     for _ in 0..length {
-        if changes && scene.random.one_in(6) {
-            scene.change(only);
+        if changes && scene.random.one_in(if is_long { 150 } else { 6 }) {
+            scene.change();
         }
         let key = scene.any_key();
-        if is_long && !scene.random.one_in(50) {
-            now = now.saturating_add(scene.random.below(4));
+        now = if ticks > 0 && !scene.random.one_in(if is_long { 400 } else { 100 }) {
+            now.saturating_add(scene.random.within(0, ticks))
         } else {
-            now = clock.step(&scene.keys[key].spec, scene.last.as_ref(), scene.random);
-        }
+            clock.step(&scene.keys[key].spec, scene.last.as_ref(), scene.random)
+        };
         steps.push(scene.step(Micros::new(now)));
     }
     steps
 }
 
-fn algorithm(only: Option<Algorithm>, random: &mut Random) -> Algorithm {
-    only.unwrap_or_else(|| random.pick(&Algorithm::ALL))
+/// Numbers at the ends of their range: debts of many units in short periods and of few in long ones, and lists and counts of
+/// huge costs.
+fn wide(algorithm: Algorithm, random: &mut Random) -> Spec {
+    loop {
+        let window = 1 + random.magnitude(1 << 50);
+        let most = (1 << 52) / window + 2;
+        let spec = Spec {
+            algorithm,
+            limit: if random.one_in(2) { most - random.below(4).min(most) } else { random.magnitude(most) },
+            count: 1 + random.magnitude(1 << 20),
+            window,
+            buckets: u32::try_from(random.within(1, 4)).unwrap_or(1),
+            calendar: Calendar::None,
+        };
+        let is_debt = spec.is_debt();
+        let spec = if is_debt {
+            spec
+        } else {
+            Spec { limit: (1 << 52) - 1 - random.below(9), window: random.within(4, 60), ..spec }
+        };
+        let spec = match algorithm {
+            Algorithm::SlidingWindow => {
+                Spec { limit: spec.limit % (1 << 32), window: 1 + random.magnitude(1 << 50), ..spec }
+            }
+            Algorithm::SlidingWindowLog => Spec { limit: spec.limit % (1 << 16), ..spec },
+            Algorithm::TokenBucket
+            | Algorithm::LeakyBucket
+            | Algorithm::Gcra
+            | Algorithm::FixedWindow
+            | Algorithm::SlidingWindowBuckets => spec,
+        }
+        .reduced();
+        if spec.fits() {
+            return spec;
+        }
+    }
 }
 
 /// A limit whose list grows beyond what a script reads at once.
@@ -88,9 +155,9 @@ fn long(random: &mut Random) -> Spec {
     let is_log = random.one_in(2);
     Spec {
         algorithm: if is_log { Algorithm::SlidingWindowLog } else { Algorithm::SlidingWindowBuckets },
-        limit: random.within(150, 800),
+        limit: random.within(400, 3_000),
         count: 1,
-        window: random.within(300, 1_200),
+        window: random.within(230, 500),
         buckets: if is_log { 1 } else { random.pick(&[150, 200, 300]) },
         calendar: Calendar::None,
     }
@@ -108,22 +175,30 @@ impl Scene<'_> {
         usize::try_from(self.random.below(self.keys.len() as u64)).unwrap_or(0)
     }
 
-    /// Changes a limit's numbers, or its algorithm.
-    fn change(&mut self, only: Option<Algorithm>) {
+    /// Changes a limit's numbers, or all of it.
+    fn change(&mut self) {
         let key = self.any_key();
         let spec = self.keys[key].spec;
-        let spec = if self.random.one_in(4) {
-            Spec::random(algorithm(only, self.random), self.random)
-        } else {
-            spec.changed(self.random)
+        let is_new = match self.style {
+            Style::Wide(_) => true,
+            Style::Any | Style::Same(_) => self.random.one_in(4),
+            Style::Long => false,
         };
+        let spec = if is_new { self.style.spec(self.random) } else { spec.changed(self.random) };
         let limit = limit(&spec, self.random);
         self.keys[key] = Key { spec, limit, ..self.keys[key] };
     }
 
     fn hit(&mut self, key: usize) -> Owned {
         let Key { name, spec, limit } = self.keys[key];
-        let cost = cost(&spec, self.last.as_ref(), self.random);
+        let is_small = self.style == Style::Long && !self.random.one_in(100);
+        let cost = match self.style {
+            Style::Wide(_) if self.random.one_in(2) => (spec.limit / self.random.within(1, 4)).max(1),
+            _ if is_small => 1,
+            Style::Any | Style::Same(_) | Style::Wide(_) | Style::Long => {
+                cost(&spec, self.last.as_ref(), self.random)
+            }
+        };
         let mode = if self.random.one_in(4) { Mode::Shadow } else { Mode::Enforced };
         Owned { key, name, limit, cost, mode }
     }
@@ -140,7 +215,10 @@ impl Scene<'_> {
 
     fn ask(&mut self) -> Asked {
         let key = self.any_key();
+        // A long list is not reset, and seldom written anew by a refund.
+        let is_long = self.style == Style::Long;
         match self.random.below(20) {
+            3..=6 if is_long && !self.random.one_in(50) => Asked::Charge(vec![self.hit(key)]),
             0 => Asked::Peek(self.hits()),
             1 => Asked::UpTo(self.hit(key)),
             2 => Asked::Settle(self.hit(key)),

@@ -9,8 +9,8 @@ const DECISIONS: u64 = 100_000;
 
 fn compared(make: Make) {
     let server = Server::start(make, &[]).unwrap();
-    let tally = compare::run(&server, (SEED, DECISIONS), None, None)
-        .unwrap_or_else(|why| panic!("{}: {why}", make.name()));
+    let tally =
+        compare::run(&server, (SEED, DECISIONS), None).unwrap_or_else(|why| panic!("{}: {why}", make.name()));
     println!("{}: {tally:?}", make.name());
     assert!(
         tally.refused > DECISIONS / 10 && tally.batches > DECISIONS / 10 && tally.refunds > DECISIONS / 50

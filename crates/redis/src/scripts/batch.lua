@@ -1,5 +1,5 @@
--- Several hits: all enforced ones are charged, or none; and then each shadow hit that fits. All is read before anything is
--- written. A single hit is `charge.lua`.
+-- Any hits: all enforced ones are charged, or none; and then each shadow hit that fits. All is read before anything is
+-- written. What most calls ask is answered in a shorter way by `charge.lua` and `few.lua`.
 --
 -- An argument is a key's limit, with the sum of the enforced costs. After it come shadow costs (1, and the cost), in the order
 -- of the hits, and costs that are asked about only (2, and the cost).
@@ -10,7 +10,8 @@ local tag, cost, capacity, rest, state, at, room, after, lasts, told
 --> numbers
 for index, key in ipairs(KEYS) do
   local argument = ARGV[index]
-  tag = byte(argument)
+  rest = 1
+  --> kind
   --> limit
   --> read
   --> standing
@@ -26,7 +27,7 @@ for index, key in ipairs(KEYS) do
   while rest < #argument do
     local what, shadow
     what, shadow, rest = unpack('>BI7', argument, rest)
-    if what == 1 and cost <= room and amount + shadow <= room then
+    if what == 1 and amount + shadow <= room then
       amount = amount + shadow
     elseif what == 1 and amount > 0 then
       -- Left out: it waits for a key that has been charged with the rest.
@@ -62,15 +63,22 @@ if granted then
     if after then
       call('SET', key, after, 'PX', format('%.0f', lasts / 1000 + SLACK))
     elseif amount > 0 then
-      -- A list that is changed in place: where it stands is worked out again.
       local argument = ARGV[index]
-      tag = byte(argument)
-      --> limit
-      --> read
-      --> standing
-      --> charged
-      --> change
-      --> write
+      rest = 1
+      --> again
     end
   end
 end
+
+---- again
+-- A list that is changed in place: where it stands is worked out again.
+--> kind
+--> limit
+--> read
+--> standing
+--> charged
+--> change
+--> write
+
+---- kind
+tag = byte(argument, rest)

@@ -1,8 +1,8 @@
 -- One hit on one key: the shortest way. Several hits are `batch.lua`, other verbs `verbs.lua`.
 
 ---- main
-local index, key, argument = 1, KEYS[1], ARGV[1]
-local tag, cost, capacity, rest, state, at, room, after, lasts, told
+local index, key, argument, rest = 1, KEYS[1], ARGV[1], 1
+local tag, cost, capacity, state, at, room, after, lasts, told
 --> numbers
 --> limit
 --> read

@@ -7,7 +7,7 @@
 local count, period, owed
 
 ---- limit
-tag, cost, capacity, count, period, rest = unpack('>BI7I7I7I7', argument)
+tag, cost, capacity, count, period, rest = unpack('>BI7I7I7I7', argument, rest)
 
 ---- standing
 at, owed = now, 0

@@ -6,7 +6,7 @@
 local calendar, span, start, finish, used
 
 ---- limit
-tag, cost, capacity, calendar, span, rest = unpack('>BI7I7BI7', argument)
+tag, cost, capacity, calendar, span, rest = unpack('>BI7I7BI7', argument, rest)
 
 ---- standing
 at = now

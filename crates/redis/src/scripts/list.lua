@@ -10,7 +10,7 @@ local window, bucket, entries_max
 local length, slots, gone, before, newest, through, expired, used, total, merges, added, found, waits
 
 ---- limit
-tag, cost, capacity, window, bucket, entries_max, rest = unpack('>BI7I7I7I7I4', argument)
+tag, cost, capacity, window, bucket, entries_max, rest = unpack('>BI7I7I7I7I4', argument, rest)
 
 ---- read
 -- The first 146 entries: mostly, that is all.
@@ -52,8 +52,8 @@ length, waits = 0, false
 if state and (#state < 26 or #state % 14 ~= 12 or byte(state) ~= tag) then
   --> other
 elseif state then
-  local _
-  _, gone, before = unpack('>BI4I7', state)
+  local _, oldest
+  _, gone, before, oldest = unpack('>BI4I7I7', state)
   length = #state
   if length == 2056 then
     length = call('STRLEN', key)
@@ -70,17 +70,10 @@ elseif state then
     expired = slots
   else
     if newest > now then at = newest end
-    local place = 12 + gone * 14
-    local oldest
-    if place + 14 <= #state then
-      oldest = unpack('>I7', state, place + 1)
-    else
-      oldest = unpack('>I7', call('GETRANGE', key, format('%.0f', place), format('%.0f', place + 6)))
-    end
-    if oldest + window <= at then
+    if gone > 0 or oldest + window <= at then
       --> searching
-      expired = first(gone + 1, function(time) return time + window > at end)
-      _, total = entry(expired - 1)
+      expired = first(gone, function(time) return time + window > at end)
+      if expired > gone then _, total = entry(expired - 1) end
     end
     used = through - total
     if used < 0 then used = used + BEYOND end
@@ -184,13 +177,15 @@ if after then lasts = lasts + window - now end
 
 ---- change
 lasts = at + window - now
-if not (expired < slots) or not state then
+if expired == slots then
   after = pack('>BI4I7I7I7', tag, 0, 0, at, amount)
-elseif length == #state then
-  after = pack('>BI4I7', tag, 0, total)
-    .. sub(state, 13 + expired * 14, merges and -15 or -1) .. pack('>I7I7', at, added)
-else
+elseif length > #state then
   after = nil
+elseif expired == 0 and not merges then
+  after = state .. pack('>I7I7', at, added)
+else
+  local kept = sub(state, 13 + expired * 14, merges and -15 or -1)
+  after = pack('>BI4I7c0I7I7', tag, 0, total, kept, at, added)
 end
 
 ---- write
@@ -200,7 +195,7 @@ elseif after == false then
   call('DEL', key)
 elseif expired * 2 > slots then
   local kept = call('GETRANGE', key, format('%.0f', 12 + expired * 14), merges and '-15' or '-1')
-  after = pack('>BI4I7', tag, 0, total) .. kept .. pack('>I7I7', at, added)
+  after = pack('>BI4I7c0I7I7', tag, 0, total, kept, at, added)
   call('SET', key, after, 'PX', format('%.0f', lasts / 1000 + SLACK))
 else
   local place = merges and length - 14 or length

@@ -6,7 +6,7 @@
 local window, start, finish, previous, current
 
 ---- limit
-tag, cost, capacity, window, rest = unpack('>BI7I7I7', argument)
+tag, cost, capacity, window, rest = unpack('>BI7I7I7', argument, rest)
 
 ---- standing
 at = now

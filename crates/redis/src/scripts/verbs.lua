@@ -1,8 +1,8 @@
 -- The verbs that are not a plain charge: as much as fits, a cost after the fact, a refund. One key each.
 
 ---- main
-local index, key, argument = 1, KEYS[1], ARGV[1]
-local tag, cost, capacity, rest, state, at, room, after, lasts, told
+local index, key, argument, rest = 1, KEYS[1], ARGV[1], 1
+local tag, cost, capacity, state, at, room, after, lasts, told
 --> numbers
 --> limit
 --> read

@@ -1,0 +1,80 @@
+//! The answer to several hits: each key's state, and the core's decisions on them. Single keys are read in `reply.rs`.
+
+use smallvec::SmallVec;
+use tollgate_core::{Batch, Decision, Hit as CoreHit, State, Target, decide, decide_batch};
+
+use super::{Answer, Read, Reply, state_of};
+use crate::state::number;
+use crate::targets::Targets;
+use crate::{Hit, StoreError};
+
+/// Which driver answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Told {
+    /// `few.lua`: states only.
+    Few,
+    /// `batch.lua`: what was charged to each key, and its state.
+    Batch,
+    /// The same, and nothing was charged.
+    Peek,
+}
+
+/// A key's state as it was, and what the script charged to it, if it said so.
+type Key = (Option<State>, Option<u64>);
+
+impl Answer<'_> {
+    pub(super) fn batch(mut self, hits: &[Hit<'_>], told: Told) -> Option<Read> {
+        let targets = Targets::of(hits);
+        let mut keys: SmallVec<[Key; 4]> = SmallVec::new();
+        for target in targets.iter() {
+            match if target.name.is_some() { self.key(told)? } else { Ok((None, None)) } {
+                Ok(key) => keys.push(key),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        let standing: SmallVec<[Target<'_>; 4]> = targets
+            .iter()
+            .zip(&keys)
+            .map(|(target, (state, _))| Target { limit: target.limit, state: state.as_ref() })
+            .collect();
+        let place = |hit: &Hit<'_>| targets.place_of(hit).unwrap_or(usize::MAX);
+        let core: SmallVec<[CoreHit; 4]> =
+            hits.iter().map(|hit| CoreHit { target: place(hit), cost: hit.cost, mode: hit.mode }).collect();
+        let batch = decide_batch(&standing, &core, self.now);
+        if !self.agrees(&batch, &core, &keys) {
+            let why = format!("of {} hits at {}, the core says {batch:?}", hits.len(), self.now);
+            return Some(Err(StoreError::Disagrees(why)));
+        }
+        let uncharged = |(hit, decision): (&CoreHit, &Decision)| {
+            let target = standing.get(hit.target)?;
+            let (_, stands) = decide(target.limit, target.state, self.now, 0);
+            Some(Decision { outcome: decision.outcome, ..stands })
+        };
+        let decisions = if told == Told::Peek {
+            core.iter().zip(&batch.decisions).filter_map(uncharged).collect()
+        } else {
+            batch.decisions.into()
+        };
+        Some(Ok(Reply::Decided { granted: batch.granted, decisions }))
+    }
+
+    /// Takes what is told of the next key. `None` if the answer is cut short.
+    fn key(&mut self, told: Told) -> Option<Result<Key, StoreError>> {
+        let length = usize::try_from(number::<2>(&mut self.rest)?).ok()?;
+        let charged = if told == Told::Few { None } else { Some(number::<7>(&mut self.rest)?) };
+        let (bytes, rest) = self.rest.split_at_checked(length)?;
+        self.rest = rest;
+        Some(state_of(bytes).map(|state| (state, charged)))
+    }
+
+    /// Whether the script granted, and charged, what the core would have.
+    fn agrees(&self, batch: &Batch, hits: &[CoreHit], keys: &[Key]) -> bool {
+        let charged = |place: usize| {
+            let on = hits.iter().zip(&batch.decisions).filter(|(hit, _)| hit.target == place);
+            on.fold(0, |sum: u64, (_, decision)| sum.saturating_add(decision.charged))
+        };
+        let mut charged_alike =
+            keys.iter().enumerate().map(|(place, (_, told))| told.is_none_or(|told| told == charged(place)));
+        batch.granted == self.granted && (!self.granted || charged_alike.all(|alike| alike))
+    }
+}

@@ -1,0 +1,267 @@
+//! What a key may hold that no script of ours has written: an error with its name or a fresh start, and never a crash.
+#![cfg(test)]
+
+use redis::Value;
+use tollgate_core::{Limit, Micros, Mode, Receipt, Window};
+use tollgate_redis::{Ask, Hit, Name, Naming, Reply, StoreError};
+use tollgate_twins::server::{Make, Server};
+use tollgate_twins::wire::Wire;
+
+/// A number of seven bytes.
+fn seven(number: u64) -> Vec<u8> {
+    number.to_be_bytes()[1..].to_vec()
+}
+
+fn state(tag: u8, numbers: &[u64]) -> Vec<u8> {
+    std::iter::once(tag).chain(numbers.iter().flat_map(|number| seven(*number))).collect()
+}
+
+fn list(tag: u8, gone: u32, numbers: &[u64]) -> Vec<u8> {
+    let mut bytes = vec![tag];
+    bytes.extend_from_slice(&gone.to_be_bytes());
+    bytes.extend(numbers.iter().flat_map(|number| seven(*number)));
+    bytes
+}
+
+fn two_counts(start: u64, end: u64, counts: [u64; 2]) -> Vec<u8> {
+    let mut bytes = state(0x15, &[start, end]);
+    counts.iter().for_each(|count| bytes.extend_from_slice(&count.to_be_bytes()[3..]));
+    bytes
+}
+
+const BEYOND: u64 = 1 << 53;
+
+fn limits() -> Vec<Limit> {
+    vec![
+        Limit::token_bucket(5, 1, Micros::HOUR).unwrap(),
+        Limit::leaky_bucket(5, 1, Micros::HOUR).unwrap(),
+        Limit::gcra(5, 1, Micros::HOUR).unwrap(),
+        Limit::fixed_window(5, Window::Every(Micros::HOUR)).unwrap(),
+        Limit::sliding_window(5, Micros::HOUR).unwrap(),
+        Limit::sliding_window_buckets(5, Micros::HOUR, 6).unwrap(),
+        Limit::sliding_window_log(5, Micros::HOUR).unwrap(),
+    ]
+}
+
+/// Strings that are not ours, whatever the limit.
+fn strings() -> Vec<Vec<u8>> {
+    vec![
+        b"1763222400123456".to_vec(),
+        b"1.7632224001235e+15".to_vec(),
+        b"-5".to_vec(),
+        b"nan".to_vec(),
+        vec![0],
+        vec![0x11],
+        vec![0xff; 22],
+        vec![0; 5_000],
+        // Another layout, and an algorithm that there is not.
+        state(0x21, &[1, 1, 1]),
+        state(0x18, &[1, 1, 1]),
+        state(0x10, &[1, 1, 1]),
+        // Too short and too long.
+        state(0x11, &[1, 1]),
+        state(0x14, &[1, 2, 1, 1]),
+        list(0x17, 0, &[0]),
+        list(0x17, 0, &[0, 1, 1, 1]),
+    ]
+}
+
+/// States that have the right form, under the limit of that place, and numbers that no state has.
+fn out_of_range() -> Vec<(usize, Vec<u8>)> {
+    let (late, far) = (1 << 52, (1 << 56) - 1);
+    let debts = [[late, 1, 1], [1, BEYOND, 1], [1, 1, 0], [1, 1, late], [far, far, far]];
+    let mut rows: Vec<_> = (0..3_u8)
+        .flat_map(|place| debts.map(|numbers| (usize::from(place), state(0x11 + place, &numbers))))
+        .collect();
+    let windows = [[late, late + 5, 1], [5, 5, 1], [9, 5, 1], [5, 5 + (1 << 51), 1], [5, 9, BEYOND]];
+    rows.extend(windows.map(|numbers| (3, state(0x14, &numbers))));
+    rows.extend(
+        [
+            (9, 5, [1, 1]),
+            (5, 5, [1, 1]),
+            (5, 9, [1 << 33, 1]),
+            (5, 9, [1, 1 << 33]),
+            (late, late + 1, [1, 1]),
+        ]
+        .map(|(start, end, counts)| (4, two_counts(start, end, counts))),
+    );
+    for (place, tag) in [(5, 0x16), (6, 0x17)] {
+        rows.push((place, list(tag, 1, &[0, 5, 1])));
+        rows.push((place, list(tag, u32::MAX, &[0, 5, 1])));
+        rows.push((place, list(tag, 0, &[BEYOND, 5, 1])));
+        rows.push((place, list(tag, 0, &[0, late, 1])));
+        rows.push((place, list(tag, 0, &[0, 5, BEYOND])));
+    }
+    rows
+}
+
+/// A question's answer, and the key's contents before and after it.
+struct Tried {
+    read: Result<Reply, StoreError>,
+    is_untouched: bool,
+}
+
+struct Bench {
+    wire: Wire,
+    names: Vec<Name>,
+}
+
+impl Bench {
+    fn new(server: &Server) -> Self {
+        let naming = Naming::new([9; 16]);
+        let names = (0..3).map(|limit: u8| naming.name(&limit.to_string(), b"ada")).collect();
+        Self { wire: Wire::open(server, None).unwrap(), names }
+    }
+
+    fn ask(&mut self, words: &[&[u8]]) -> Value {
+        let mut command = redis::cmd(std::str::from_utf8(words[0]).unwrap());
+        words[1..].iter().for_each(|word| {
+            command.arg(*word);
+        });
+        self.wire.ask(&command).unwrap()
+    }
+
+    /// Asks, with something foreign under the second name.
+    fn try_out(&mut self, ask: &Ask<'_>) -> Tried {
+        let names = self.names.clone();
+        let dump = |bench: &mut Self| {
+            names.iter().map(|name| bench.ask(&[b"DUMP", name.as_bytes()])).collect::<Vec<_>>()
+        };
+        let before = dump(self);
+        let value = self.wire.ask_call(&ask.call()).unwrap();
+        let read = Reply::read(ask, &value);
+        let after = dump(self);
+        assert_eq!(self.ask(&[b"PING"]), Value::SimpleString("PONG".into()), "the server is alive");
+        Tried { read, is_untouched: before == after }
+    }
+
+    /// Every verb under a limit is an error that names the key, and changes nothing.
+    fn is_refused_by_all(&mut self, limit: &Limit, what: &str) {
+        let names = self.names.clone();
+        let hit = |place: usize, mode| Hit { limit, name: &names[place], cost: 1, mode };
+        let one = [hit(1, Mode::Enforced)];
+        let three = [0, 1, 2].map(|place| hit(place, Mode::Enforced));
+        let shadow = [hit(0, Mode::Enforced), hit(1, Mode::Shadow)];
+        let receipt = Receipt { at: Micros::new(5), cost: 1, limit: *limit };
+        let asks = [
+            Ask::Charge(&one),
+            Ask::Charge(&three),
+            Ask::Charge(&shadow),
+            Ask::Peek(&three),
+            Ask::UpTo(one[0]),
+            Ask::Settle(one[0]),
+            Ask::Refund(one[0], &receipt, 1),
+        ];
+        for ask in &asks {
+            let tried = self.try_out(ask);
+            let Err(StoreError::Foreign(why)) = &tried.read else {
+                panic!("{limit}, {what}: {ask:?} gives {:?}", tried.read)
+            };
+            assert!(why.contains(&names[1].to_string()), "{why}");
+            assert!(tried.is_untouched, "{limit}, {what}: {ask:?} changed something");
+        }
+    }
+
+    fn set(&mut self, bytes: &[u8]) {
+        let name = self.names[1];
+        self.ask(&[b"FLUSHALL"]);
+        self.ask(&[b"SET", name.as_bytes(), bytes]);
+    }
+}
+
+fn on_every_server(test: impl Fn(&mut Bench)) {
+    for make in Make::ALL {
+        let server = Server::start(make, &[]).unwrap();
+        test(&mut Bench::new(&server));
+    }
+}
+
+#[test]
+fn a_key_of_another_type_is_an_error_and_stays_as_it_is() {
+    on_every_server(|bench| {
+        let name = bench.names[1];
+        let key = name.as_bytes();
+        let makers: [&[&[u8]]; 5] = [
+            &[b"HSET", key, b"tokens", b"5"],
+            &[b"RPUSH", key, b"5"],
+            &[b"SADD", key, b"5"],
+            &[b"ZADD", key, b"5", b"5"],
+            &[b"XADD", key, b"*", b"tokens", b"5"],
+        ];
+        for maker in makers {
+            for limit in limits() {
+                bench.ask(&[b"FLUSHALL"]);
+                bench.ask(maker);
+                bench.is_refused_by_all(&limit, std::str::from_utf8(maker[0]).unwrap());
+            }
+        }
+    });
+}
+
+#[test]
+fn a_string_that_is_not_ours_is_an_error_and_stays_as_it_is() {
+    on_every_server(|bench| {
+        for limit in limits() {
+            for bytes in strings() {
+                bench.set(&bytes);
+                bench.is_refused_by_all(&limit, &format!("{bytes:?}"));
+            }
+        }
+    });
+}
+
+#[test]
+fn numbers_that_no_state_has_are_an_error() {
+    on_every_server(|bench| {
+        for (place, bytes) in out_of_range() {
+            bench.set(&bytes);
+            bench.is_refused_by_all(&limits()[place], &format!("{bytes:?}"));
+        }
+    });
+}
+
+#[test]
+fn a_state_of_another_algorithm_and_nothing_at_all_begin_afresh() {
+    on_every_server(|bench| {
+        let states = [
+            Vec::new(),
+            state(0x11, &[1, 1, 1]),
+            state(0x12, &[1, 1, 1]),
+            state(0x13, &[1, 1, 1]),
+            state(0x14, &[1, 2, 1]),
+            two_counts(1, 2, [1, 1]),
+            list(0x16, 0, &[0, 5, 1]),
+            list(0x17, 0, &[0, 5, 1]),
+        ];
+        for (place, limit) in limits().into_iter().enumerate() {
+            for bytes in &states {
+                if bytes.first().is_some_and(|tag| usize::from(*tag) == 0x11 + place) {
+                    continue;
+                }
+                bench.set(bytes);
+                let names = bench.names.clone();
+                let hit = [Hit { limit: &limit, name: &names[1], cost: 5, mode: Mode::Enforced }];
+                let Reply::Decided { granted, decisions } = bench.try_out(&Ask::Charge(&hit)).read.unwrap()
+                else {
+                    panic!("not decided")
+                };
+                assert!(granted && decisions[0].remaining == 0, "{limit}, {bytes:?}: {decisions:?}");
+                let Reply::Decided { granted, .. } = bench.try_out(&Ask::Charge(&hit)).read.unwrap() else {
+                    panic!("not decided")
+                };
+                assert!(!granted, "{limit}: what was charged counts from then on");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_reset_removes_whatever_there_is() {
+    on_every_server(|bench| {
+        let name = bench.names[1];
+        bench.ask(&[b"RPUSH", name.as_bytes(), b"5"]);
+        for was_there in [true, false] {
+            assert_eq!(bench.try_out(&Ask::Reset(&name)).read, Ok(Reply::Reset { was_there }));
+        }
+    });
+}
