@@ -92,6 +92,16 @@ impl Server {
         self.signal("-CONT");
     }
 
+    /// Keeps it to one core.
+    pub(crate) fn pin(&self, core: &str) {
+        let child = self.child.as_ref().expect("it runs");
+        let status = Command::new("taskset")
+            .args(["-cp", core, &child.id().to_string()])
+            .stdout(Stdio::null())
+            .status();
+        assert!(status.expect("`taskset` runs").success());
+    }
+
     fn signal(&self, signal: &str) {
         let child = self.child.as_ref().expect("it runs");
         let status = Command::new("kill").args([signal, &child.id().to_string()]).status();
