@@ -113,13 +113,12 @@ fn a_slow_link_costs_the_budget_and_not_more() {
     run(async {
         let server = Server::started(&[]).await;
         let proxy = Proxy::start(&server.socket());
-        let late = Duration::from_millis(400);
-        proxy.next(Rule { delay: late, ..Rule::default() });
         let settings =
             Settings { breaker_failures: 3, stall_timeout: Duration::from_secs(60), ..Settings::default() };
         let budget = settings.budget;
         let link = Link::open(proxy.address(), settings).unwrap();
         until("it is up", || link.health().up).await;
+        proxy.delay(Duration::from_millis(400));
         let noise = Noise::start();
         let mut worst = Duration::ZERO;
         for at in 0..3 {

@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod addresses;
+mod announced;
 mod bytes;
 mod errors;
 mod figures;
