@@ -11,7 +11,7 @@ use crate::figures::Noise;
 use crate::load::{count, counted};
 use crate::proxy::{Proxy, Rule};
 use crate::server::Server;
-use crate::{run, until};
+use crate::support::{run, until};
 
 fn patient() -> Settings {
     let short = Duration::from_millis(1);

@@ -8,7 +8,7 @@ use crate::announced::{busy, cannot_save, loading, no_replicas, out_of_memory, r
 use crate::figures::{Figures, Play};
 use crate::load::count;
 use crate::server::Server;
-use crate::{run, until};
+use crate::support::{run, until};
 
 fn assert_right(figures: &Figures) {
     println!("{figures}");

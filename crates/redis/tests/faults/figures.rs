@@ -12,6 +12,7 @@ use tollgate_redis::{Address, Link, Settings};
 
 use crate::load::{Load, Sample, counted, wrong};
 use crate::server::Server;
+use crate::support::run;
 
 /// How a fault is played.
 #[derive(Clone, Debug)]
@@ -132,11 +133,7 @@ impl Stage {
 }
 
 impl Figures {
-    /// The head of a table of figures.
-    pub(crate) const HEAD: &str = "| fault | calls | answered | p99 | worst | wrong | first failure | failing at once | recovered | \
-         KiB before | after |\n|---|---|---|---|---|---|---|---|---|---|---|";
-
-    /// One row of it.
+    /// A row of a table, whose head is in the example.
     pub(crate) fn row(&self) -> String {
         let time =
             |time: Option<Duration>| time.map_or_else(|| "never".to_owned(), |time| format!("{time:.1?}"));
@@ -175,7 +172,7 @@ impl Noise {
         let (stop, worst) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let (stopped, late) = (Arc::clone(&stop), Arc::clone(&worst));
         let thread = std::thread::spawn(move || {
-            crate::run(async {
+            run(async {
                 let mut last = Instant::now();
                 while !stopped.load(Ordering::Relaxed) {
                     tokio::time::sleep(Duration::from_millis(1)).await;

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use tollgate_redis::{Call, Cause, Link, LinkError, Naming, Script};
 
 use crate::server::Server;
-use crate::until;
+use crate::support::until;
 
 /// Counts, and says how far it has counted: no two calls that ran hear the same.
 pub(crate) static COUNT: LazyLock<Script> = LazyLock::new(|| Script {

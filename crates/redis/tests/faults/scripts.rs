@@ -8,7 +8,7 @@ use tollgate_redis::{Cause, Link, LinkError, Settings, Standing};
 use crate::figures::{Play, Stage};
 use crate::load::{Load, count, counted, wrong};
 use crate::server::Server;
-use crate::{run, until};
+use crate::support::{run, until};
 
 fn patient() -> Settings {
     Settings { budget: Duration::from_secs(10), ..Settings::default() }

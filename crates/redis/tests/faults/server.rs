@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tollgate_redis::Address;
 
-use crate::until;
+use crate::support::until;
 
 /// A server. Dropped, it is killed and its directory removed.
 pub(crate) struct Server {
@@ -92,20 +92,14 @@ impl Server {
         self.signal("-CONT");
     }
 
-    /// Keeps it to one core.
-    pub(crate) fn pin(&self, core: &str) {
-        let child = self.child.as_ref().expect("it runs");
-        let status = Command::new("taskset")
-            .args(["-cp", core, &child.id().to_string()])
-            .stdout(Stdio::null())
-            .status();
-        assert!(status.expect("`taskset` runs").success());
+    fn signal(&self, signal: &str) {
+        let status = Command::new("kill").args([signal, &self.pid()]).status();
+        assert!(status.expect("`kill` runs").success());
     }
 
-    fn signal(&self, signal: &str) {
-        let child = self.child.as_ref().expect("it runs");
-        let status = Command::new("kill").args([signal, &child.id().to_string()]).status();
-        assert!(status.expect("`kill` runs").success());
+    /// The number of its process.
+    pub(crate) fn pid(&self) -> String {
+        self.child.as_ref().expect("it runs").id().to_string()
     }
 
     pub(crate) fn directory(&self) -> &Path {
