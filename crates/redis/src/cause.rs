@@ -181,7 +181,11 @@ impl Cause {
         if found != Self::Other || !line.starts_with("ERR Error running script") {
             return found;
         }
-        line.split(' ').filter_map(|word| of_word(word.strip_prefix('-')?)).next_back().unwrap_or(found)
+        // The word stands after the place where the script met the error, with a `-` or without.
+        let pairs = line.split(' ').zip(line.split(' ').skip(1));
+        let inside = pairs.filter(|(place, _)| place.ends_with(':'));
+        let words = inside.filter_map(|(_, word)| of_word(word.trim_start_matches('-')));
+        words.last().unwrap_or(found)
     }
 
     fn row(self) -> &'static Row {

@@ -25,6 +25,10 @@ const WRITE_BYTES: usize = 64 * 1024;
 /// How many bytes are read at a time.
 const READ_BYTES: usize = 64 * 1024;
 
+/// After so many answers other tasks have their turn. What their callers ask next is then on its way while the rest is
+/// heard: the server and its callers work at the same time and not in turns. A quarter more calls a second, with 64 callers.
+const ANSWERS_AT_A_TIME: usize = 16;
+
 /// Runs one connection until it ends. Then every call on it has ended, each knowing whether it may have been sent.
 pub(crate) struct Driver {
     pipe: Arc<Pipe>,
@@ -40,8 +44,6 @@ pub(crate) struct Driver {
     /// What was read and is not yet a whole frame.
     input: Vec<u8>,
     scratch: Box<[u8]>,
-    /// Whether other tasks had their turn since there was something to write.
-    yielded: bool,
     silence: Silence,
     /// Why it ends, for those who are still waiting.
     end: Cause,
@@ -66,7 +68,6 @@ impl Driver {
             awaiting: VecDeque::new(),
             input: Vec::new(),
             scratch: vec![0; READ_BYTES].into_boxed_slice(),
-            yielded: false,
             silence: Silence { max: stall, since: None, timer: Box::pin(sleep(stall)) },
             end: Cause::Closed,
         }
@@ -75,14 +76,6 @@ impl Driver {
     /// All that can be done now.
     fn step(&mut self, cx: &mut Context<'_>) -> Result<(), Failed> {
         self.read(cx)?;
-        // Answers have just woken their callers, who may all have something to say. They come first, so that one write
-        // carries it all.
-        if !self.yielded && self.output.is_empty() && self.pipe.is_waiting() {
-            self.yielded = true;
-            cx.waker().wake_by_ref();
-            return Ok(());
-        }
-        self.yielded = false;
         self.write(cx)?;
         if self.awaiting.is_empty() && !self.pipe.is_open() {
             return Err(Failed::new(Cause::Closed, "the connection was given up"));
@@ -91,7 +84,7 @@ impl Driver {
     }
 
     fn read(&mut self, cx: &mut Context<'_>) -> Result<(), Failed> {
-        loop {
+        while !self.hear()? {
             let mut buffer = ReadBuf::new(&mut self.scratch);
             match Pin::new(&mut self.stream).poll_read(cx, &mut buffer) {
                 Poll::Pending => return Ok(()),
@@ -102,23 +95,25 @@ impl Driver {
                 Poll::Ready(Ok(())) => self.input.extend_from_slice(buffer.filled()),
             }
             self.silence.since = Some(Instant::now());
-            self.hear()?;
         }
+        cx.waker().wake_by_ref();
+        Ok(())
     }
 
-    /// Gives every whole frame to the call that it answers.
-    fn hear(&mut self) -> Result<(), Failed> {
-        let mut at = 0;
+    /// Gives whole frames to the calls that they answer. Returns whether there may be more.
+    fn hear(&mut self) -> Result<bool, Failed> {
         let garbled = |why| Failed::new(Cause::Garbled, why);
-        while let Some((frame, length)) =
-            resp::frame(self.input.get(at..).unwrap_or_default()).map_err(|error| garbled(error.0))?
-        {
-            at += length;
+        let (mut at, mut heard) = (0, 0);
+        while heard < ANSWERS_AT_A_TIME {
+            let rest = self.input.get(at..).unwrap_or_default();
+            let Some((frame, length)) = resp::frame(rest).map_err(|error| garbled(error.0))? else { break };
             let (_, output) = self.awaiting.pop_front().ok_or_else(|| garbled("an answer to nothing"))?;
             output.end(Ended::Said(frame));
+            at += length;
+            heard += 1;
         }
         self.input.drain(..at);
-        Ok(())
+        Ok(heard == ANSWERS_AT_A_TIME)
     }
 
     fn write(&mut self, cx: &mut Context<'_>) -> Result<(), Failed> {

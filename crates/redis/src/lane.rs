@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::backoff::Backoff;
 use crate::connect::Failed;
@@ -88,9 +88,9 @@ pub(crate) async fn keep(shared: Arc<Shared>, at: usize) {
                 lane.set(State::Up(Arc::clone(&pipe)));
                 shared.moved();
                 shared.breaker.reachable();
-                let failed = driver.await;
-                if pipe.is_proved() {
-                    // It served until now. Calls wait for the next one, which is tried nearly at once: not quite, since
+                let (since, failed) = (Instant::now(), driver.await);
+                if pipe.is_proved() || since.elapsed() > settings.backoff_max {
+                    // It served until now, or nobody asked. Calls wait for the next one, which is tried nearly at once: not quite, since
                     // everybody else has lost theirs too.
                     backoff.reset();
                     wait = backoff.next() / 2;

@@ -149,11 +149,6 @@ impl Pipe {
         self.open.load(Ordering::Acquire)
     }
 
-    /// Whether a call waits to be written.
-    pub(crate) fn is_waiting(&self) -> bool {
-        !self.lock().slots.is_empty()
-    }
-
     /// The next call to write. If there is none, `waker` is woken when there is.
     pub(crate) fn take(&self, waker: &Waker) -> Option<Queued> {
         let mut queue = self.lock();

@@ -54,7 +54,9 @@ impl Shared {
     async fn carry(&self, call: &Call, deadline: Instant) -> Result<Value, LinkError> {
         let permits = Arc::clone(&self.permits);
         let mut permit = permits.try_acquire_owned().map_err(|_| LinkError::TooManyInFlight)?;
-        for tries in 1.. {
+        let mut tries = 0;
+        loop {
+            tries += 1;
             let (lane, pipe) = match self.ready() {
                 Ok(Some(ready)) => ready,
                 Err(error) => return Err(error),
@@ -78,7 +80,6 @@ impl Shared {
             }
             return Err(error);
         }
-        Err(LinkError::Timeout { sent: false })
     }
 
     /// Sends a call over one connection; if the server does not know the script, once or twice more. That is not a second

@@ -99,3 +99,28 @@ fn a_call_is_packed_as_the_client_library_packs_it() {
     }
     assert_eq!(command(&["AUTH", "é", ""]), redis::cmd("AUTH").arg("é").arg("").get_packed_command());
 }
+
+/// Frames with bytes changed at random, from seeds: nothing panics, and what both read, both read alike.
+#[test]
+fn whatever_comes_is_read_as_the_client_library_reads_it_or_not_at_all() {
+    let mut random = 1_u64;
+    let mut draw = |bound: usize| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(random >> 33).unwrap() % bound
+    };
+    let signs = b"+-:$*\r\n0129x";
+    let mut read = 0;
+    for _ in 0..100_000 {
+        let mut bytes = FRAMES[draw(FRAMES.len())].to_vec();
+        for _ in 0..draw(3) {
+            let at = draw(bytes.len());
+            bytes[at] = signs[draw(signs.len())];
+        }
+        if let Ok(Some((Frame::Value(value), length))) = frame(&bytes) {
+            assert!(length <= bytes.len());
+            assert_eq!(parse_redis_value(&bytes[..length]).ok(), Some(value), "{}", text(&bytes));
+            read += 1;
+        }
+    }
+    assert!(read > 10_000, "only {read} were read");
+}

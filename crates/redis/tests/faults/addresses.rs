@@ -8,7 +8,7 @@ use tollgate_redis::{Address, Cause, Link, LinkError, OpenError, Roots, Settings
 
 use crate::load::{count, counted};
 use crate::server::{Server, free_port};
-use crate::{run, until};
+use crate::support::{run, until};
 
 /// A budget that no busy machine exceeds: these tests are not about time.
 fn patient() -> Settings {

@@ -1,40 +1,14 @@
-//! A server that answers, but with an error to everybody: each by its name, and recovery by itself. One function a fault.
+//! A server that answers, but with an error to everybody: it is heard by its name, and passes by itself.
 
-use std::fs;
 use std::time::Duration;
 
-use tokio::time::Instant;
 use tollgate_redis::{Cause, Link, Settings, Standing};
 
-use crate::figures::{Figures, Stage};
+use crate::announced::{busy, cannot_save, loading, no_replicas, out_of_memory, read_only};
+use crate::figures::{Figures, Play};
 use crate::load::count;
 use crate::server::Server;
-use crate::{run, until};
-
-/// Plays a fault that the server announces by this error: calls hear its name, soon nobody asks, and it passes.
-async fn announced(
-    server: Server,
-    name: &'static str,
-    cause: Cause,
-    begin: impl FnOnce(&Server),
-    end: impl FnOnce(&Server),
-) -> Figures {
-    let settings = Settings {
-        budget: Duration::from_secs(5),
-        stall_timeout: Duration::from_secs(10),
-        ..Settings::default()
-    };
-    let stage = Stage::set(server, settings, 16).await;
-    let began = Instant::now();
-    begin(&stage.server);
-    stage.load.failed(began, &[cause], 5).await;
-    let ended = Instant::now();
-    end(&stage.server);
-    let link = stage.link.clone();
-    let figures = stage.figures(name, began, ended).await;
-    assert_eq!(link.health().breaker, Standing::Closed);
-    figures
-}
+use crate::support::{run, until};
 
 fn assert_right(figures: &Figures) {
     println!("{figures}");
@@ -42,88 +16,34 @@ fn assert_right(figures: &Figures) {
     assert!(figures.recovered.is_some(), "{figures}");
 }
 
-async fn configured(name: &'static str, cause: Cause, begin: &'static str, end: &'static str) -> Figures {
-    let server = Server::started(&[]).await;
-    announced(server, name, cause, |server| drop(server.tell(begin)), |server| drop(server.tell(end))).await
-}
-
-pub(crate) async fn out_of_memory() -> Figures {
-    configured("OOM", Cause::OutOfMemory, "CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0").await
-}
-
-pub(crate) async fn no_replicas() -> Figures {
-    let (begin, end) = ("CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0");
-    configured("NOREPLICAS", Cause::NoReplicas, begin, end).await
-}
-
-pub(crate) async fn read_only() -> Figures {
-    configured("READONLY", Cause::ReadOnly, "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE").await
-}
-
-/// A primary that cannot save: its directory is gone.
-pub(crate) async fn cannot_save() -> Figures {
-    let server = Server::started(&["--save", "3600 1", "--appendonly", "no"]).await;
-    let begin = |server: &Server| {
-        fs::remove_dir_all(server.data()).expect("it can be removed");
-        server.tell("BGSAVE");
-    };
-    let end = |server: &Server| drop(server.tell("CONFIG SET stop-writes-on-bgsave-error no"));
-    announced(server, "MISCONF", Cause::Misconf, begin, end).await
-}
-
-/// Somebody's script that does not end.
-pub(crate) async fn busy() -> Figures {
-    let server = Server::started(&["--busy-reply-threshold", "50"]).await;
-    let mut endless = server.operator();
-    let begin = move |_: &Server| {
-        std::thread::spawn(move || {
-            // It ends in an error, by `SCRIPT KILL`.
-            drop(redis::cmd("EVAL").arg(&["while true do end", "0"]).exec(&mut endless));
-        });
-    };
-    announced(server, "BUSY", Cause::Busy, begin, |server| drop(server.tell("SCRIPT KILL"))).await
-}
-
-/// A server that reads its data anew, slowly.
-pub(crate) async fn loading() -> Figures {
-    let server = Server::started(&["--loading-process-events-interval-bytes", "1024"]).await;
-    server.tell("DEBUG POPULATE 3000 filler 100");
-    let mut reloading = server.operator();
-    let begin = move |server: &Server| {
-        server.tell("CONFIG SET key-load-delay 300");
-        std::thread::spawn(move || drop(redis::cmd("DEBUG").arg("RELOAD").exec(&mut reloading)));
-    };
-    announced(server, "LOADING", Cause::Loading, begin, |_| {}).await
-}
-
 #[test]
 fn out_of_memory_is_named_and_passes() {
-    assert_right(&run(out_of_memory()));
+    assert_right(&run(out_of_memory(&Play::quick())));
 }
 
 #[test]
 fn too_few_replicas_are_named_and_pass() {
-    assert_right(&run(no_replicas()));
+    assert_right(&run(no_replicas(&Play::quick())));
 }
 
 #[test]
 fn a_replica_is_named_and_passes() {
-    assert_right(&run(read_only()));
+    assert_right(&run(read_only(&Play::quick())));
 }
 
 #[test]
 fn a_server_that_cannot_save_is_named_and_passes() {
-    assert_right(&run(cannot_save()));
+    assert_right(&run(cannot_save(&Play::quick())));
 }
 
 #[test]
 fn a_busy_server_is_named_and_passes() {
-    assert_right(&run(busy()));
+    assert_right(&run(busy(&Play::quick())));
 }
 
 #[test]
 fn a_server_that_loads_is_named_and_passes() {
-    assert_right(&run(loading()));
+    assert_right(&run(loading(&Play::quick())));
 }
 
 #[test]

@@ -8,17 +8,40 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tollgate_redis::{Link, Settings};
+use tollgate_redis::{Address, Link, Settings};
 
 use crate::load::{Load, Sample, counted, wrong};
 use crate::server::Server;
+use crate::support::run;
+
+/// How a fault is played.
+#[derive(Clone, Debug)]
+pub(crate) struct Play {
+    pub(crate) settings: Settings,
+    /// How long it lasts, at least.
+    pub(crate) hold: Duration,
+    pub(crate) callers: usize,
+}
+
+impl Play {
+    /// As short as it can be seen, with a budget that no busy machine exceeds.
+    pub(crate) fn quick() -> Self {
+        let (budget, stall_timeout) = (Duration::from_secs(5), Duration::from_secs(10));
+        let settings = Settings { budget, stall_timeout, ..Settings::default() };
+        Self { settings, hold: Duration::ZERO, callers: 16 }
+    }
+
+    /// At full load, with the settings that everybody has.
+    pub(crate) fn full(hold: Duration) -> Self {
+        Self { settings: Settings::default(), hold, callers: 64 }
+    }
+}
 
 /// A server, a link to it, and callers: where faults are played.
 pub(crate) struct Stage {
     pub(crate) server: Server,
     pub(crate) link: Link,
     pub(crate) load: Load,
-    settings: Settings,
     noise: Noise,
     resident_before: u64,
 }
@@ -53,11 +76,25 @@ const AT_ONCE: Duration = Duration::from_millis(2);
 
 impl Stage {
     /// A stage on which everything goes well.
-    pub(crate) async fn set(server: Server, settings: Settings, callers: usize) -> Self {
-        let link = Link::open(server.address(), settings.clone()).expect("a link");
-        let load = Load::start(&link, callers, "load");
+    pub(crate) async fn set(server: Server, play: &Play) -> Self {
+        let address = server.address();
+        Self::set_at(address, server, play).await
+    }
+
+    /// The same, by way of this address.
+    pub(crate) async fn set_at(address: Address, server: Server, play: &Play) -> Self {
+        let link = Link::open(address, play.settings.clone()).expect("a link");
+        let load = Load::start(&link, play.callers, "load");
         load.answered(500).await;
-        Self { server, link, load, settings, noise: Noise::start(), resident_before: resident() }
+        Self { server, link, load, noise: Noise::start(), resident_before: resident() }
+    }
+
+    /// Waits until a fault has lasted long enough. No more is in flight than may be, all the while.
+    pub(crate) async fn hold(&self, began: Instant, play: &Play) {
+        while began.elapsed() < play.hold {
+            assert!(self.link.health().in_flight <= play.settings.in_flight_max);
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
 
     /// Stops the load, given when the fault began and ended, and works the figures out.
@@ -93,25 +130,26 @@ impl Stage {
             samples,
         }
     }
+}
 
-    pub(crate) const fn budget(&self) -> Duration {
-        self.settings.budget
+impl Figures {
+    /// A row of a table, whose head is in the example.
+    pub(crate) fn row(&self) -> String {
+        let time =
+            |time: Option<Duration>| time.map_or_else(|| "never".to_owned(), |time| format!("{time:.1?}"));
+        let Self { name, calls, answered, wrong, resident_before, resident_after, .. } = self;
+        let [p99, worst] = [self.p99, self.worst].map(|took| time(Some(took)));
+        let [first, at_once, recovered] = [self.first_failure, self.detected, self.recovered].map(time);
+        format!(
+            "| {name} | {calls} | {answered} | {p99} | {worst} | {wrong} | {first} | {at_once} | {recovered} | \
+             {resident_before} | {resident_after} |"
+        )
     }
 }
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, calls, answered, p99, worst, wrong, noise, .. } = self;
-        write!(
-            f,
-            "{name}: {calls} calls, {answered} answered, p99 {p99:.1?}, worst {worst:.1?}, wrong {wrong}, first failure \
-             {:.1?}, detected {:.1?}, recovered {:.1?}, resident {} -> {} KiB, noise {noise:.1?}",
-            self.first_failure.unwrap_or_default(),
-            self.detected.unwrap_or_default(),
-            self.recovered.unwrap_or_default(),
-            self.resident_before,
-            self.resident_after,
-        )
+        write!(f, "{} noise {:.1?}", self.row(), self.noise)
     }
 }
 
@@ -134,7 +172,7 @@ impl Noise {
         let (stop, worst) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let (stopped, late) = (Arc::clone(&stop), Arc::clone(&worst));
         let thread = std::thread::spawn(move || {
-            crate::run(async {
+            run(async {
                 let mut last = Instant::now();
                 while !stopped.load(Ordering::Relaxed) {
                     tokio::time::sleep(Duration::from_millis(1)).await;

@@ -1,6 +1,7 @@
 //! A proxy between link and server that counts bytes: it cuts, delays or swallows. It knows nothing of the protocol.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -18,14 +19,14 @@ pub(crate) struct Rule {
     pub(crate) to_client: Option<usize>,
     /// So many bytes come back, and the rest is swallowed.
     pub(crate) swallow_after: Option<usize>,
-    /// Each piece that comes back is so late.
-    pub(crate) delay: Duration,
 }
 
 /// A proxy in front of a server's socket. Dropped, it closes.
 pub(crate) struct Proxy {
     socket: PathBuf,
     rules: Arc<Mutex<Vec<Rule>>>,
+    /// Each piece that comes back is so many microseconds late.
+    late: Arc<AtomicU64>,
     task: JoinHandle<()>,
 }
 
@@ -35,21 +36,27 @@ impl Proxy {
         let socket = server.with_file_name("proxy");
         let listener = UnixListener::bind(&socket).expect("a socket");
         let rules: Arc<Mutex<Vec<Rule>>> = Arc::default();
-        let (server, next) = (server.to_owned(), Arc::clone(&rules));
+        let late: Arc<AtomicU64> = Arc::default();
+        let (server, next, delay) = (server.to_owned(), Arc::clone(&rules), Arc::clone(&late));
         let task = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let rule = next.lock().unwrap().pop().unwrap_or_default();
                 if let Ok(server) = UnixStream::connect(&server).await {
-                    tokio::spawn(pass(client, server, rule));
+                    tokio::spawn(pass(client, server, rule, Arc::clone(&delay)));
                 }
             }
         });
-        Self { socket, rules, task }
+        Self { socket, rules, late, task }
     }
 
     /// The rule for the next connection. Those after it are passed on.
     pub(crate) fn next(&self, rule: Rule) {
         self.rules.lock().unwrap().push(rule);
+    }
+
+    /// From now on everything that comes back is so late, on every connection.
+    pub(crate) fn delay(&self, late: Duration) {
+        self.late.store(u64::try_from(late.as_micros()).expect("a short time"), Ordering::Relaxed);
     }
 
     pub(crate) fn address(&self) -> Address {
@@ -63,11 +70,11 @@ impl Drop for Proxy {
     }
 }
 
-async fn pass(client: UnixStream, server: UnixStream, rule: Rule) {
+async fn pass(client: UnixStream, server: UnixStream, rule: Rule, late: Arc<AtomicU64>) {
     let (client_in, client_out) = client.into_split();
     let (server_in, server_out) = server.into_split();
-    let there = tokio::spawn(copy(client_in, server_out, rule.to_server, None, Duration::ZERO));
-    let back = tokio::spawn(copy(server_in, client_out, rule.to_client, rule.swallow_after, rule.delay));
+    let there = tokio::spawn(copy(client_in, server_out, rule.to_server, None, Arc::default()));
+    let back = tokio::spawn(copy(server_in, client_out, rule.to_client, rule.swallow_after, late));
     // Whichever ends first takes the other with it: the connection is cut.
     let ends = [there.abort_handle(), back.abort_handle()];
     let (there, back) = (tokio::spawn(stop_after(there, ends.clone())), tokio::spawn(stop_after(back, ends)));
@@ -85,7 +92,7 @@ async fn copy(
     mut to: impl AsyncWrite + Unpin,
     cut: Option<usize>,
     swallow: Option<usize>,
-    delay: Duration,
+    late: Arc<AtomicU64>,
 ) {
     let (mut buffer, mut copied) = ([0; 4096], 0);
     loop {
@@ -99,8 +106,9 @@ async fn copy(
             .map(|bound| bound - copied.min(bound))
             .min()
             .unwrap_or(count);
-        if delay > Duration::ZERO {
-            tokio::time::sleep(delay).await;
+        let late = Duration::from_micros(late.load(Ordering::Relaxed));
+        if late > Duration::ZERO {
+            tokio::time::sleep(late).await;
         }
         if to.write_all(&buffer[..count.min(keep)]).await.is_err() {
             return;

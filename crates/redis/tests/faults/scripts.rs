@@ -5,29 +5,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tollgate_redis::{Cause, Link, LinkError, Settings, Standing};
 
-use crate::figures::Stage;
+use crate::figures::{Play, Stage};
 use crate::load::{Load, count, counted, wrong};
 use crate::server::Server;
-use crate::{run, until};
+use crate::support::{run, until};
 
 fn patient() -> Settings {
     Settings { budget: Duration::from_secs(10), ..Settings::default() }
-}
-
-#[test]
-fn forgotten_scripts_under_load_cost_no_decision_and_double_none() {
-    run(async {
-        let server = Server::started(&[]).await;
-        let stage = Stage::set(server, patient(), 64).await;
-        let began = Instant::now();
-        for _ in 0..20 {
-            stage.server.tell("SCRIPT FLUSH");
-            stage.load.answered(100).await;
-        }
-        let figures = stage.figures("SCRIPT FLUSH", began, Instant::now()).await;
-        assert!(figures.samples.iter().all(|sample| sample.end.is_ok()), "{figures}");
-        assert_eq!(figures.wrong, 0, "{figures}");
-    });
 }
 
 #[test]
@@ -82,7 +66,7 @@ fn a_thousand_calls_share_round_trips() {
 fn data_that_is_gone_is_no_error() {
     run(async {
         let server = Server::started(&[]).await;
-        let stage = Stage::set(server, patient(), 16).await;
+        let stage = Stage::set(server, &Play::quick()).await;
         let began = Instant::now();
         stage.server.tell("FLUSHALL");
         stage.load.answered(100).await;
@@ -160,6 +144,34 @@ fn several_connections_share_the_calls_and_count_right() {
         let samples = load.stop().await;
         assert_eq!(wrong(&samples, counted(&server, "load")), 0);
         assert!(samples.iter().all(|sample| sample.end.is_ok()));
+    });
+}
+
+#[test]
+fn threads_with_runtimes_of_their_own_share_one_link() {
+    run(async {
+        let server = Server::started(&[]).await;
+        let link = Link::open(server.address(), patient()).unwrap();
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                let link = link.clone();
+                let thread = move || {
+                    run(async {
+                        let load = Load::start(&link, 16, "load");
+                        load.answered(3000).await;
+                        load.stop().await
+                    })
+                };
+                tokio::task::spawn_blocking(thread)
+            })
+            .collect();
+        let mut samples = Vec::new();
+        for thread in threads {
+            samples.extend(thread.await.unwrap());
+        }
+        assert!(samples.iter().all(|sample| sample.end.is_ok()));
+        assert_eq!(wrong(&samples, counted(&server, "load")), 0);
+        assert_eq!(link.health().in_flight, 0);
     });
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tollgate_redis::Address;
 
-use crate::until;
+use crate::support::until;
 
 /// A server. Dropped, it is killed and its directory removed.
 pub(crate) struct Server {
@@ -93,9 +93,13 @@ impl Server {
     }
 
     fn signal(&self, signal: &str) {
-        let child = self.child.as_ref().expect("it runs");
-        let status = Command::new("kill").args([signal, &child.id().to_string()]).status();
+        let status = Command::new("kill").args([signal, &self.pid()]).status();
         assert!(status.expect("`kill` runs").success());
+    }
+
+    /// The number of its process.
+    pub(crate) fn pid(&self) -> String {
+        self.child.as_ref().expect("it runs").id().to_string()
     }
 
     pub(crate) fn directory(&self) -> &Path {

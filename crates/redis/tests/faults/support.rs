@@ -1,0 +1,23 @@
+//! What every test and every fault needs: a runtime, and patience. Nothing of servers or links.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// How long anything is waited for before it has failed.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Runs something in a runtime of its own.
+pub(crate) fn run<R>(what: impl Future<Output = R>) -> R {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(what)
+}
+
+/// Waits until something is so, and fails if it never is.
+pub(crate) async fn until(what: &str, mut so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !so() {
+        assert!(start.elapsed() < PATIENCE, "never: {what}");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
