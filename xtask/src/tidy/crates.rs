@@ -15,10 +15,10 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("tollgate-fuzz", &["http", "libfuzzer-sys", "tollgate-policy"], &[]),
     ("tollgate-explore", &["loom"], &[]),
     ("tollgate-storm", &["tollgate"], &[]),
-    ("tollgate", LIMITER, &["aes", "cmac", "http", "siphasher", "tollgate-proof"]),
+    ("tollgate", LIMITER, LIMITER_TESTS),
     ("tollgate-policy", POLICY, &["jsonschema"]),
     ("tollgate-redis", REDIS, &["rcgen"]),
-    ("tollgate-server", SERVER, &["http-body-util", "rcgen"]),
+    ("tollgate-server", SERVER, &["http-body-util", "rcgen", "tollgate-twins"]),
     ("tollgate-tower", TOWER, &["http-body-util", "sfv", "tokio", "tower"]),
 ];
 
@@ -40,8 +40,20 @@ const MEMORY: &[&str] = &[
 ];
 
 /// What the library is built on.
-const LIMITER: &[&str] =
-    &["foldhash", "getrandom", "quanta", "rustix", "smallvec", "tollgate-core", "tollgate-policy"];
+const LIMITER: &[&str] = &[
+    "foldhash",
+    "getrandom",
+    "quanta",
+    "rustix",
+    "smallvec",
+    "tollgate-core",
+    "tollgate-policy",
+    "tollgate-redis",
+];
+
+/// What its tests use besides: other implementations, and real servers.
+const LIMITER_TESTS: &[&str] =
+    &["aes", "cmac", "http", "siphasher", "tokio", "tollgate-proof", "tollgate-redis", "tollgate-twins"];
 
 /// What documents and requests are read with.
 const POLICY: &[&str] = &[
@@ -61,6 +73,7 @@ const REDIS: &[&str] = &[
     "redis",
     "rustls",
     "rustls-native-certs",
+    "sha2",
     "siphasher",
     "smallvec",
     "tokio",
@@ -94,6 +107,7 @@ const SERVER: &[&str] = &[
     "tollgate",
     "tollgate-core",
     "tollgate-policy",
+    "tollgate-redis",
     "tollgate-tower",
     "tracing",
     "tracing-subscriber",
@@ -108,6 +122,7 @@ const TOWER: &[&str] = &[
     "pin-project-lite",
     "serde",
     "serde_json",
+    "smallvec",
     "tollgate",
     "tollgate-core",
     "tollgate-policy",

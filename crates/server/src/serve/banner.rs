@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use tollgate_core::Mode;
 use tollgate_policy::Policy;
 use tollgate_policy::model::{ConsumerKey, Identity, Missing, PolicyLimit, Unmatched};
+use tollgate_policy::serve::Value;
 use tollgate_policy::text::shown;
 
 use super::Running;
@@ -25,6 +26,9 @@ pub fn banner(running: &Running, out: &mut dyn Write) -> io::Result<()> {
     let upstream = &settings.upstream;
     let to = if upstream.tls { "https" } else { "http" };
     writeln!(out, "  forwards to  {to}://{}:{}", upstream.host, upstream.port)?;
+    if let Some(url) = &settings.store.url {
+        writeln!(out, "  counts in    {}", Value::Store(url.clone()))?;
+    }
     let live = running.live.load();
     policy(live.guard.gate().policy(), &settings.policy, out)?;
     if let Some(operations) = running.operations() {

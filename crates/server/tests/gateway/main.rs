@@ -20,6 +20,7 @@ mod reloads;
 mod responses;
 mod scripted;
 mod smuggling;
+mod store;
 mod streaming;
 mod support;
 mod tls;

@@ -1,0 +1,86 @@
+//! Gateways that count together in a real Redis: one budget, answers as ever, and each limit's rule without the server.
+
+use std::time::{Duration, Instant};
+
+use tollgate_server::settings::Settings;
+use tollgate_twins::server::{Make, Server};
+
+use crate::support::{Recorder, Rig, field, small, status};
+
+const POLICY: &str = "
+tollgate: 1
+routes:
+  - path: /shared
+    rate_limit: { name: shared, algorithm: token_bucket, capacity: 4, refill_rate: 1 per day, consumer_key: ip, when_store_fails: local 1/2 }
+  - path: /denied
+    rate_limit: { name: denied, algorithm: token_bucket, capacity: 4, refill_rate: 1 per day, consumer_key: ip, when_store_fails: deny }
+  - path: /allowed
+    rate_limit: { name: allowed, algorithm: token_bucket, capacity: 1, refill_rate: 1 per day, consumer_key: ip, when_store_fails: allow }
+";
+
+fn counting_in(server: &Server) -> impl Fn(&mut Settings) {
+    let url = format!("unix://{}", server.socket().display());
+    move |settings: &mut Settings| {
+        settings.store.url = Some(url.clone());
+        // Long, because on a busy machine a quick server can be late.
+        settings.store.budget = Duration::from_secs(2);
+    }
+}
+
+#[test]
+fn two_gateways_spend_one_budget_and_their_fields_tell_it() {
+    let server = Server::start(Make::Redis7, &[]).expect("redis-server runs");
+    let upstream = Recorder::new(small);
+    let rigs = [(); 2].map(|()| Rig::new(POLICY, upstream.address, counting_in(&server)));
+    let mut left = Vec::new();
+    for turn in 0..6 {
+        let answer = rigs[turn % 2].get("/shared", "");
+        left.push((status(&answer), field(&answer, "x-ratelimit-remaining").map(str::to_owned)));
+    }
+    let expected = [(200, "3"), (200, "2"), (200, "1"), (200, "0"), (429, "0"), (429, "0")];
+    assert_eq!(left, expected.map(|(status, left)| (status, Some(left.to_owned()))));
+    assert_eq!(upstream.requests(), 4, "what was refused did not get there");
+}
+
+#[test]
+fn without_the_server_each_limit_does_what_it_says_and_then_counts_there_again() {
+    let server = Server::start(Make::Redis7, &[]).expect("redis-server runs");
+    let upstream = Recorder::new(small);
+    let rig = Rig::new(POLICY, upstream.address, |settings| {
+        counting_in(&server)(settings);
+        settings.store.budget = Duration::from_millis(100);
+    });
+    until(&rig, "/allowed", &[200, 429]);
+    server.signal("STOP").expect("it is frozen");
+    let statuses = |path: &str, count: usize| -> Vec<u16> {
+        (0..count).map(|_| status(&rig.get(path, ""))).collect()
+    };
+    assert_eq!(statuses("/shared", 4), [200, 200, 429, 429], "half of four");
+    assert_eq!(statuses("/denied", 2), [503, 503]);
+    let passed = rig.get("/allowed", "");
+    assert_eq!((status(&passed), field(&passed, "x-ratelimit-remaining")), (200, None), "no numbers that nobody knows");
+    server.signal("CONT").expect("it goes on");
+    until(&rig, "/denied", &[200]);
+}
+
+#[test]
+fn a_gateway_starts_without_a_server() {
+    let upstream = Recorder::new(small);
+    let rig = Rig::new(POLICY, upstream.address, |settings| {
+        settings.store.url = Some("unix:///nonexistent/tollgate.socket".into());
+    });
+    assert_eq!((status(&rig.get("/shared", "")), status(&rig.get("/denied", ""))), (200, 503));
+}
+
+/// Asks until the answers were these, one after the other.
+fn until(rig: &Rig, path: &str, statuses: &[u16]) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let mut wanted = statuses.iter();
+    let mut next = wanted.next();
+    while let Some(wanted_status) = next {
+        assert!(Instant::now() < deadline, "{path} was never {wanted_status}");
+        if status(&rig.get(path, "")) == *wanted_status {
+            next = wanted.next();
+        }
+    }
+}
