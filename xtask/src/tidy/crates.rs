@@ -15,6 +15,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("tollgate-fuzz", &["http", "libfuzzer-sys", "tollgate-policy"], &[]),
     ("tollgate-explore", &["loom"], &[]),
     ("tollgate-storm", &["tollgate"], &[]),
+    ("tollgate-twins", &["redis", "tollgate-core", "tollgate-proof", "tollgate-redis"], &[]),
     ("tollgate", LIMITER, &["aes", "cmac", "http", "siphasher", "tollgate-proof"]),
     ("tollgate-policy", POLICY, &["jsonschema"]),
     ("tollgate-redis", REDIS, &[]),
