@@ -42,6 +42,7 @@ impl Assembly {
     pub(super) fn text(&self) -> String {
         let clock = match self.clock {
             Clock::Server => include_str!("../scripts/clock_server.lua"),
+            #[cfg(any(test, feature = "given-time"))]
             Clock::Given => include_str!("../scripts/clock_given.lua"),
         };
         let mut text = String::new();
