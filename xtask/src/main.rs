@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(),
         ["proof", "store", numbers @ ..] => proof::store(numbers),
         ["proof", "explore", numbers @ ..] => proof::explore(numbers),
+        ["proof", "redis", numbers @ ..] => proof::redis(numbers),
         ["proof", numbers @ ..] => proof::model(numbers),
         ["bench", "core"] => bench::run(false),
         ["bench", "core", "--record"] => bench::run(true),

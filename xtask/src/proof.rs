@@ -30,6 +30,14 @@ pub(crate) fn explore(numbers: &[&str]) -> Result<(), String> {
     run("proof explore", "tollgate-explore", "explore", numbers)
 }
 
+/// The scripts of the shared store against the core, on real servers: see `proof/twins/src/main.rs`.
+///
+/// # Errors
+/// When it finds a difference, or cannot be run.
+pub(crate) fn redis(numbers: &[&str]) -> Result<(), String> {
+    run("proof redis", "tollgate-twins", "redis", numbers)
+}
+
 fn run(name: &str, package: &str, section: &str, numbers: &[&str]) -> Result<(), String> {
     let line = format!("cargo run --release --locked -p {package} -- {}", numbers.join(" "));
     // Progress is shown as it comes; the report is kept.

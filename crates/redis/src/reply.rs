@@ -4,6 +4,8 @@
 //! that state, and so all that is reported comes from one place; and if the two do not agree, that is an error.
 
 mod batch;
+#[cfg(test)]
+mod tests;
 
 use redis::Value;
 use smallvec::SmallVec;

@@ -10,6 +10,10 @@ use crate::call::Argument;
 /// Every number of a state is below this.
 const BEYOND: u64 = 1 << 53;
 
+/// So many entries are there at the most without being told of; there are never more than 1,025 buckets. What lies above is
+/// left out.
+const UNTOLD_MAX: u64 = 2_048;
+
 /// The first byte of an algorithm's states.
 pub(crate) const fn tag(algorithm: Algorithm) -> u8 {
     match algorithm {
@@ -108,7 +112,68 @@ fn told_list(algorithm: Algorithm, bytes: &mut &[u8]) -> Option<List> {
     }
     let oldest = *entries.first()?;
     // The log has no number of entries at which charges merge.
-    let missing = if algorithm == Algorithm::SlidingWindowLog { 0 } else { counting.min(2_048) };
+    let missing = if algorithm == Algorithm::SlidingWindowLog { 0 } else { counting.min(UNTOLD_MAX) };
     let padding = (0..missing).map(|_| Entry { cost: 0, ..oldest });
     Some(List::from_entries(padding.chain(entries)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(first: u8, sizes: &[(usize, u64)]) -> Vec<u8> {
+        let mut bytes = vec![first];
+        for (size, number) in sizes {
+            bytes.extend_from_slice(&number.to_be_bytes()[8 - size..]);
+        }
+        bytes
+    }
+
+    #[test]
+    fn states_are_read_as_they_are_written_down_in_the_documentation() {
+        let at = Micros::new(1_763_222_400_123_456);
+        let debt = Debt { at, debt: BEYOND - 1, period: 7 };
+        let written = [(7, at.get()), (7, debt.debt), (7, 7)];
+        assert_eq!(stored(&numbers(0x11, &written)), Some(State::TokenBucket(debt)));
+        assert_eq!(stored(&numbers(0x12, &written)), Some(State::LeakyBucket(debt)));
+        assert_eq!(stored(&numbers(0x13, &written)), Some(State::Gcra(debt)));
+        let count = Count { start: Micros::new(5), end: Micros::new(9), used: 3 };
+        assert_eq!(stored(&numbers(0x14, &[(7, 5), (7, 9), (7, 3)])), Some(State::FixedWindow(count)));
+        let counts = TwoCounts { start: Micros::new(5), end: Micros::new(9), previous: 3, current: 1 << 32 };
+        let written = [(7, 5), (7, 9), (5, 3), (5, 1 << 32)];
+        assert_eq!(stored(&numbers(0x15, &written)), Some(State::SlidingWindow(counts)));
+    }
+
+    #[test]
+    fn totals_of_a_list_go_round_and_what_is_gone_is_not_read() {
+        let entry = |at, cost| Entry { at: Micros::new(at), cost };
+        let written = [(4, 1), (7, BEYOND - 2), (7, 1), (7, BEYOND - 2), (7, 5), (7, 1), (7, 6), (7, 4)];
+        let list = List::from_entries([entry(5, 3), entry(6, 3)]);
+        assert_eq!(stored(&numbers(0x17, &written)), Some(State::SlidingWindowLog(list.clone())));
+        assert_eq!(stored(&numbers(0x16, &written)), Some(State::SlidingWindowBuckets(list)));
+    }
+
+    #[test]
+    fn entries_that_are_not_told_of_are_there_without_a_cost_where_their_number_matters() {
+        let written = [(4, 3), (7, 5), (7, 2), (7, 9), (7, 1)];
+        let length = |state| match state {
+            Some(State::SlidingWindowBuckets(list) | State::SlidingWindowLog(list)) => list.len(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(length(told(&numbers(0x16, &written))), 3);
+        assert_eq!(length(told(&numbers(0x17, &written))), 2);
+        let many = [(4, u64::from(u32::MAX)), (7, 5), (7, 2)];
+        assert_eq!(length(told(&numbers(0x16, &many))), 2_049, "no answer makes us take much memory");
+    }
+
+    #[test]
+    fn what_is_cut_short_or_has_something_added_is_not_a_state() {
+        let whole = numbers(0x14, &[(7, 5), (7, 9), (7, 3)]);
+        for length in 0..whole.len() {
+            assert_eq!(stored(&whole[..length]), None);
+        }
+        assert_eq!(stored(&[whole.as_slice(), &[0]].concat()), None);
+        assert_eq!(stored(&numbers(0x24, &[(7, 5), (7, 9), (7, 3)])), None, "another layout");
+        assert_eq!(stored(&numbers(0x17, &[(4, 0), (7, 0), (7, 5)])), None, "half an entry");
+    }
 }

@@ -5,5 +5,6 @@ pub mod compare;
 pub mod mutants;
 pub mod scene;
 pub mod server;
+pub mod vectors;
 pub mod wire;
 pub mod world;

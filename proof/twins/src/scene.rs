@@ -1,11 +1,15 @@
 //! Random questions about a few keys, with what the core says to each. It sends nothing.
 
+mod style;
+
 use tollgate_core::{Decision, Limit, Micros, Mode, Retry, State, peek};
 use tollgate_proof::engine::{Answer, Core, Engine, Wait};
 use tollgate_proof::random::Random;
-use tollgate_proof::spec::{Algorithm, Calendar, Spec};
+use tollgate_proof::spec::Spec;
 use tollgate_proof::trace::{Clock, cost};
 use tollgate_redis::{Name, Naming, Reply};
+
+use style::Style;
 
 use crate::asked::{Asked, Owned};
 use crate::world::{World, plain};
@@ -40,39 +44,6 @@ struct Scene<'r> {
     /// What was charged: the key, when, how much, under which limit.
     charges: Vec<(usize, Micros, u64, Limit)>,
     last: Option<Answer>,
-}
-
-/// What a scene is after.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Style {
-    /// Anything.
-    Any,
-    /// One algorithm, so that numbers change under states that count.
-    Same(Algorithm),
-    /// Numbers at the ends of their range, that change a lot.
-    Wide(Algorithm),
-    /// Lists that are longer than what a script reads at once.
-    Long,
-}
-
-impl Style {
-    fn random(random: &mut Random) -> Self {
-        match random.below(100) {
-            0..=1 => Self::Long,
-            2..=15 => Self::Wide(random.pick(&Algorithm::ALL)),
-            16..=55 => Self::Same(random.pick(&Algorithm::ALL)),
-            _ => Self::Any,
-        }
-    }
-
-    fn spec(self, random: &mut Random) -> Spec {
-        match self {
-            Self::Any => Spec::random(random.pick(&Algorithm::ALL), random),
-            Self::Same(algorithm) => Spec::random(algorithm, random),
-            Self::Wide(algorithm) => wide(algorithm, random),
-            Self::Long => long(random),
-        }
-    }
 }
 
 /// A random scene. Its names are its own.
@@ -110,57 +81,6 @@ pub fn scene(number: u64, random: &mut Random) -> Vec<Step> {
         steps.push(scene.step(Micros::new(now)));
     }
     steps
-}
-
-/// Numbers at the ends of their range: debts of many units in short periods and of few in long ones, and lists and counts of
-/// huge costs.
-fn wide(algorithm: Algorithm, random: &mut Random) -> Spec {
-    loop {
-        let window = 1 + random.magnitude(1 << 50);
-        let most = (1 << 52) / window + 2;
-        let spec = Spec {
-            algorithm,
-            limit: if random.one_in(2) { most - random.below(4).min(most) } else { random.magnitude(most) },
-            count: 1 + random.magnitude(1 << 20),
-            window,
-            buckets: u32::try_from(random.within(1, 4)).unwrap_or(1),
-            calendar: Calendar::None,
-        };
-        let is_debt = spec.is_debt();
-        let spec = if is_debt {
-            spec
-        } else {
-            Spec { limit: (1 << 52) - 1 - random.below(9), window: random.within(4, 60), ..spec }
-        };
-        let spec = match algorithm {
-            Algorithm::SlidingWindow => {
-                Spec { limit: spec.limit % (1 << 32), window: 1 + random.magnitude(1 << 50), ..spec }
-            }
-            Algorithm::SlidingWindowLog => Spec { limit: spec.limit % (1 << 16), ..spec },
-            Algorithm::TokenBucket
-            | Algorithm::LeakyBucket
-            | Algorithm::Gcra
-            | Algorithm::FixedWindow
-            | Algorithm::SlidingWindowBuckets => spec,
-        }
-        .reduced();
-        if spec.fits() {
-            return spec;
-        }
-    }
-}
-
-/// A limit whose list grows beyond what a script reads at once.
-fn long(random: &mut Random) -> Spec {
-    let is_log = random.one_in(2);
-    Spec {
-        algorithm: if is_log { Algorithm::SlidingWindowLog } else { Algorithm::SlidingWindowBuckets },
-        limit: random.within(400, 3_000),
-        count: 1,
-        window: random.within(230, 500),
-        buckets: if is_log { 1 } else { random.pick(&[150, 200, 300]) },
-        calendar: Calendar::None,
-    }
 }
 
 fn limit(spec: &Spec, random: &mut Random) -> Limit {
@@ -256,7 +176,8 @@ impl Scene<'_> {
             let lasts = state.as_ref().filter(|_| is_new).map(|state| {
                 let stands = peek(&self.keys[key].limit, Some(state), now, 0).reset_after;
                 // A window that nothing is left of may still remember where it began.
-                if let State::FixedWindow(count) = state { count.end.saturating_sub(now) } else { stands }
+                let read_as = now.min(Micros::INSTANT_MAX);
+                if let State::FixedWindow(count) = state { count.end.saturating_sub(read_as) } else { stands }
             });
             (name, state.map(plain), lasts.map(|lasts| lasts.get() / 1_000))
         });

@@ -60,8 +60,11 @@ impl Answer<'_> {
 
     /// Takes what is told of the next key. `None` if the answer is cut short.
     fn key(&mut self, told: Told) -> Option<Result<Key, StoreError>> {
-        let length = usize::try_from(number::<2>(&mut self.rest)?).ok()?;
-        let charged = if told == Told::Few { None } else { Some(number::<7>(&mut self.rest)?) };
+        let (length, charged) = match told {
+            Told::Few => (number::<2>(&mut self.rest)?, None),
+            Told::Batch | Told::Peek => (number::<4>(&mut self.rest)?, Some(number::<7>(&mut self.rest)?)),
+        };
+        let length = usize::try_from(length).ok()?;
         let (bytes, rest) = self.rest.split_at_checked(length)?;
         self.rest = rest;
         Some(state_of(bytes).map(|state| (state, charged)))

@@ -42,7 +42,7 @@ for index, key in ipairs(KEYS) do
     end
   end
   --> told
-  tells[index * 2] = pack('>I2I7', #told, amount)
+  tells[index * 2] = pack('>I4I7', #told, amount)
   tells[index * 2 + 1] = told
   takes[index] = amount
   if cost <= room and amount > 0 then

@@ -1,0 +1,68 @@
+//! Answers that no script gives: each is an error with a name, and none is a grant.
+
+use redis::Value;
+use tollgate_core::{Limit, Micros, Mode};
+
+use crate::{Ask, Hit, Name, Naming, Reply, StoreError};
+
+fn names() -> [Name; 3] {
+    ["a", "b", "c"].map(|limit| Naming::new([1; 16]).name(limit, b"ada"))
+}
+
+#[test]
+fn an_answer_that_is_cut_anywhere_is_never_a_grant() {
+    let (limit, names) = (Limit::token_bucket(5, 1, Micros::SECOND).unwrap(), names());
+    let hits = names.each_ref().map(|name| Hit { limit: &limit, name, cost: 1, mode: Mode::Enforced });
+    let state = [vec![0x11], vec![0; 6], vec![9], vec![0; 6], vec![1], vec![0; 4], vec![15, 66, 64]].concat();
+    let head = vec![0, 0, 0, 0, 0, 0, 21];
+    let key = [vec![0, 22], state.clone()].concat();
+    let answers: [(Ask<'_>, Vec<u8>); 3] = [
+        (Ask::Charge(&hits[..1]), [head.clone(), state.clone()].concat()),
+        (Ask::Charge(&hits), [head.clone(), key.repeat(3)].concat()),
+        (Ask::UpTo(hits[0]), [head.clone(), vec![0, 0, 0, 0, 0, 0, 1], state].concat()),
+    ];
+    for (ask, whole) in answers {
+        assert!(Reply::read(&ask, &Value::BulkString(whole.clone())).is_ok(), "{ask:?}");
+        for length in 0..whole.len() {
+            let cut = Reply::read(&ask, &Value::BulkString(whole[..length].to_vec()));
+            // Where the last state is cut off whole, a key was never seen: that is an answer too.
+            let is_whole =
+                length == 7 && matches!(ask, Ask::Charge([_])) || length == 14 && matches!(ask, Ask::UpTo(_));
+            assert_eq!(cut.is_ok(), is_whole, "{ask:?}, {length} bytes: {cut:?}");
+        }
+    }
+}
+
+#[test]
+fn a_verdict_that_is_not_the_cores_is_an_error() {
+    let (limit, names) = (Limit::token_bucket(5, 1, Micros::SECOND).unwrap(), names());
+    let hit = |cost| [Hit { limit: &limit, name: &names[0], cost, mode: Mode::Enforced }];
+    for (cost, last, agrees) in [(1, 21, true), (1, 20, false), (6, 20, true), (6, 21, false)] {
+        let value = Value::BulkString(vec![0, 0, 0, 0, 0, 0, last]);
+        let read = Reply::read(&Ask::Charge(&hit(cost)), &value);
+        assert_eq!(read.is_ok(), agrees, "{read:?}");
+        assert!(agrees || matches!(read, Err(StoreError::Disagrees(_))));
+    }
+}
+
+#[test]
+fn a_foreign_key_is_named_and_a_key_that_there_is_not_is_none() {
+    let (limit, names) = (Limit::token_bucket(5, 1, Micros::SECOND).unwrap(), names());
+    let hits = names.each_ref().map(|name| Hit { limit: &limit, name, cost: 1, mode: Mode::Enforced });
+    let Err(StoreError::Foreign(why)) = Reply::read(&Ask::Charge(&hits), &Value::Int(-2)) else {
+        panic!("not an error")
+    };
+    assert!(why.contains(&names[1].to_string()) && why.contains("delete it"), "{why}");
+    for place in [-4, 0, 1, i64::MIN, i64::MAX] {
+        let read = Reply::read(&Ask::Charge(&hits), &Value::Int(place));
+        assert!(matches!(read, Err(StoreError::Disagrees(_))), "{place}: {read:?}");
+    }
+}
+
+#[test]
+fn what_is_not_a_string_is_an_error() {
+    let name = names()[0];
+    for value in [Value::Nil, Value::Okay, Value::Array(vec![]), Value::SimpleString("OK".into())] {
+        assert!(matches!(Reply::read(&Ask::Reset(&name), &value), Err(StoreError::Disagrees(_))));
+    }
+}

@@ -1,0 +1,150 @@
+//! The text of a script: the sections of the algorithms in the places that its driver names. Which scripts there are is `script.rs`.
+
+use super::{Clock, Driver, Kind, Kinds};
+
+impl Kind {
+    /// Its own sections, and others that it uses.
+    const fn files(self) -> &'static [&'static str] {
+        const STATE: &str = include_str!("../scripts/state.lua");
+        match self {
+            Self::Debt => &[include_str!("../scripts/debt.lua"), STATE],
+            Self::FixedWindow => {
+                &[include_str!("../scripts/fixed_window.lua"), include_str!("../scripts/window.lua"), STATE]
+            }
+            Self::SlidingWindow => &[include_str!("../scripts/sliding_window.lua"), STATE],
+            Self::List => &[include_str!("../scripts/list.lua"), STATE],
+        }
+    }
+
+    /// How a script tells it from the others.
+    const fn condition(self) -> &'static str {
+        match self {
+            Self::Debt => "tag <= 19",
+            Self::FixedWindow => "tag == 20",
+            Self::SlidingWindow => "tag == 21",
+            Self::List => "tag >= 22",
+        }
+    }
+
+    fn section(self, name: &str) -> Option<&'static str> {
+        self.files().iter().find_map(|file| section(file, name))
+    }
+}
+
+/// What a script is made of.
+pub(super) struct Assembly {
+    pub(super) driver: Driver,
+    pub(super) kinds: Kinds,
+    pub(super) clock: Clock,
+}
+
+impl Assembly {
+    pub(super) fn text(&self) -> String {
+        let clock = match self.clock {
+            Clock::Server => include_str!("../scripts/clock_server.lua"),
+            #[cfg(any(test, feature = "given-time"))]
+            Clock::Given => include_str!("../scripts/clock_given.lua"),
+        };
+        let mut text = String::new();
+        for file in [include_str!("../scripts/head.lua"), clock] {
+            self.add(&mut text, file, self.kinds);
+        }
+        self.include(&mut text, "main", self.kinds);
+        text
+    }
+
+    const fn driver_file(&self) -> &'static str {
+        match self.driver {
+            Driver::Charge => include_str!("../scripts/charge.lua"),
+            Driver::Few(_) => include_str!("../scripts/few.lua"),
+            Driver::Batch | Driver::Peek => include_str!("../scripts/batch.lua"),
+            Driver::Verbs => include_str!("../scripts/verbs.lua"),
+            Driver::Reset => include_str!("../scripts/reset.lua"),
+        }
+    }
+
+    /// Adds lines of code, and in the place of each line that names a section, that section.
+    fn add(&self, text: &mut String, lines: &str, kinds: Kinds) {
+        for line in lines.lines().map(str::trim) {
+            if let Some(name) = line.strip_prefix("--> ") {
+                self.include(text, name, kinds);
+            } else if !line.is_empty() && !line.starts_with("--") {
+                text.push_str(line);
+                text.push('\n');
+            }
+        }
+    }
+
+    fn include(&self, text: &mut String, name: &str, kinds: Kinds) {
+        if let Some(lines) = section(self.driver_file(), name) {
+            self.include_of_driver(text, name, lines);
+            return;
+        }
+        if name == "numbers" {
+            for kind in kinds.iter() {
+                self.add(text, kind.section(name).unwrap_or_default(), Kinds(kind as u8));
+            }
+            return;
+        }
+        self.choose(text, name, kinds);
+    }
+
+    fn include_of_driver(&self, text: &mut String, name: &str, lines: &str) {
+        let is_list = self.kinds.0 & Kind::List as u8 != 0;
+        match (self.driver, name) {
+            // A peek is a batch that is not committed.
+            (Driver::Peek, "commit") => {}
+            // Where there is but one kind, nobody asks which.
+            (_, "kind") if self.kinds.iter().count() == 1 => {}
+            // Only lists are changed in place.
+            (_, "again") if !is_list => {}
+            (Driver::Few(keys), "each" | "commit") => {
+                for key in 1..=keys {
+                    self.add(text, &lines.replace('@', &key.to_string()), self.kinds);
+                }
+            }
+            (Driver::Few(keys), "main") => self.add(text, &repeated(lines, keys), self.kinds),
+            _ => self.add(text, lines, self.kinds),
+        }
+    }
+
+    /// A section of the one kind that there is, or of that which a key turns out to have.
+    fn choose(&self, text: &mut String, name: &str, kinds: Kinds) {
+        let is_choice = kinds.iter().count() > 1;
+        for (place, kind) in kinds.iter().enumerate() {
+            if is_choice {
+                let word = if place == 0 { "if" } else { "elseif" };
+                text.push_str(&format!("{word} {} then\n", kind.condition()));
+            }
+            let lines = kind.section(name);
+            debug_assert!(lines.is_some(), "{kind:?} has no section `{name}`");
+            self.add(text, lines.unwrap_or_default(), Kinds(kind as u8));
+        }
+        if is_choice {
+            text.push_str("end\n");
+        }
+    }
+}
+
+/// What stands in `@(…)`, once for each key, with its number for `@`.
+pub(super) fn repeated(lines: &str, keys: u8) -> String {
+    let mut text = String::new();
+    let mut rest = lines;
+    while let Some((before, pattern, after)) = rest
+        .split_once("@(")
+        .and_then(|(before, after)| Some((before, after.split_once(')')?)))
+        .map(|(before, (pattern, after))| (before, pattern, after))
+    {
+        text.push_str(before);
+        (1..=keys).for_each(|key| text.push_str(&pattern.replace('@', &key.to_string())));
+        rest = after;
+    }
+    text.push_str(rest);
+    text
+}
+
+/// The lines of a section: from the line `---- name` to the next such line.
+pub(super) fn section<'a>(file: &'a str, name: &str) -> Option<&'a str> {
+    let mut sections = file.split("\n---- ").skip(1);
+    sections.find_map(|section| section.strip_prefix(name)?.strip_prefix('\n'))
+}
