@@ -47,6 +47,15 @@ fn a_server_that_loads_is_named_and_passes() {
 }
 
 #[test]
+fn while_the_breaker_is_open_one_call_at_a_time_asks() {
+    let play = Play { hold: Duration::from_millis(500), ..Play::quick() };
+    let figures = run(out_of_memory(&play));
+    let heard = figures.samples.iter().filter(|sample| sample.cause() == Some(Cause::OutOfMemory)).count();
+    // Those in flight when it began, and probes after waits of 10, 20, 40, 80, 160 and 320 ms at least.
+    assert!(heard <= 2 * play.callers + 6, "{heard} calls asked: {figures}");
+}
+
+#[test]
 fn an_open_breaker_closes_without_traffic() {
     run(async {
         let server = Server::started(&[]).await;
