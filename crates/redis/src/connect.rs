@@ -53,15 +53,15 @@ impl Connector {
         let mut stream = match self.address.place() {
             Place::Unix(path) => {
                 let stream = UnixStream::connect(path).await.map_err(|error| Failed::of(&error))?;
-                Stream(Box::pin(stream))
+                Stream::new(stream)
             }
             Place::Tcp { host, port, .. } => {
                 let tcp = tcp(host, *port).await?;
                 match &self.tls {
-                    None => Stream(Box::pin(tcp)),
+                    None => Stream::new(tcp),
                     Some((connector, name)) => {
                         let tls = connector.connect(name.clone(), tcp).await;
-                        Stream(Box::pin(tls.map_err(|error| Failed::tls(&error))?))
+                        Stream::new(tls.map_err(|error| Failed::tls(&error))?)
                     }
                 }
             }
@@ -217,6 +217,12 @@ impl Error for Failed {}
 impl fmt::Debug for Connector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Connector({})", self.address)
+    }
+}
+
+impl Stream {
+    pub(crate) fn new(bytes: impl AsyncRead + AsyncWrite + Send + 'static) -> Self {
+        Self(Box::pin(bytes))
     }
 }
 

@@ -36,6 +36,27 @@ use crate::{Address, Call, Health, LinkError, Naming, Script, Settings};
 ///   call at a time finds it serving again. If there are no calls, the link asks by itself: it sets a key of its own for a
 ///   moment, since a server that takes no writes does not serve.
 ///
+/// ```
+/// use std::sync::LazyLock;
+/// use tollgate_redis::{Call, Link, Script, Settings};
+///
+/// static HELLO: LazyLock<Script> = LazyLock::new(|| Script {
+///     text: "return 'hello'".into(),
+///     digest: "1b936e3fe509bcbc9cd0664897bbe8fd0cac101b".into(),
+/// });
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+/// runtime.block_on(async {
+///     let link = Link::open("unix:///nowhere/redis.sock".parse()?, Settings::default())?;
+///     let call = Call { script: &HELLO, names: Default::default(), arguments: Default::default(), writes: false };
+///     let error = link.call(&call).await.unwrap_err();
+///     assert_eq!((error.name(), error.may_have_run()), ("refused", false));
+///     Ok(())
+/// })
+/// # }
+/// ```
+///
 /// A user of the server needs the rights to `EVALSHA`, `EVAL` and `SET` on keys that begin with [`LAYOUT`](crate::LAYOUT),
 /// what the scripts call, and `SELECT` if the address names a database. `AUTH` needs no right; `PING` is sent with every
 /// new connection and may be refused.

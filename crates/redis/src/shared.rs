@@ -82,8 +82,8 @@ impl Shared {
         }
     }
 
-    /// Sends a call over one connection; if the server does not know the script, once or twice more. That is not a second
-    /// decision: a server that does not know the script has run nothing.
+    /// Sends a call over one connection; again if the server does not know the script. That is not a second decision: a
+    /// server that does not know the script has run nothing.
     async fn once(
         &self,
         pipe: &Pipe,
@@ -91,7 +91,7 @@ impl Shared {
         mut permit: OwnedSemaphorePermit,
         deadline: Instant,
     ) -> Result<Value, (LinkError, Option<OwnedSemaphorePermit>)> {
-        let (mut form, mut cured) = (Form::Digest, false);
+        let mut form = Form::Digest;
         loop {
             let mut waiting = match pipe.send(call, form, permit) {
                 Ok(waiting) => waiting,
@@ -115,8 +115,8 @@ impl Shared {
                     if error.cause() != Cause::NoScript || form == Form::Text {
                         return Err((error, Some(back)));
                     }
-                    form = if cured { Form::Text } else { pipe.cure(call, waiting.number()) };
-                    (cured, permit) = (true, back);
+                    form = pipe.cure(call, waiting.number());
+                    permit = back;
                 }
                 Ended::Lost { cause, sent } => return Err((LinkError::Lost { cause, sent }, Some(back))),
             }

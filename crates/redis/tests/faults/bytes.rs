@@ -178,3 +178,23 @@ fn what_is_not_the_protocol_ends_the_connection_and_not_the_process() {
         }
     });
 }
+
+#[test]
+fn a_server_that_greets_and_hangs_up_is_not_hammered() {
+    run(async {
+        let server = Server::new(&[]);
+        let listener = UnixListener::bind(server.socket()).unwrap();
+        tokio::spawn(async move {
+            while let Ok((mut client, _)) = listener.accept().await {
+                let heard = client.read(&mut [0; 64]).await;
+                assert!(heard.is_ok() && client.write_all(b"+PONG\r\n").await.is_ok());
+            }
+        });
+        let (backoff_min, backoff_max) = (Duration::from_millis(20), Duration::from_millis(80));
+        let start = Instant::now();
+        let link = Link::open(server.address(), Settings { backoff_min, backoff_max, ..patient() }).unwrap();
+        until("it was tried six times", || link.health().connections >= 6).await;
+        // Half of 20, 40, 80, 80 and 80 ms, at least.
+        assert!(start.elapsed() >= Duration::from_millis(150), "{:?}", start.elapsed());
+    });
+}

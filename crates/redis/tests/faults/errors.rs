@@ -6,7 +6,8 @@ use tollgate_redis::{Cause, Link, Settings, Standing};
 
 use crate::announced::{busy, cannot_save, loading, no_replicas, out_of_memory, read_only};
 use crate::figures::{Figures, Play};
-use crate::load::count;
+use crate::load::{count, counted};
+use crate::proxy::Proxy;
 use crate::server::Server;
 use crate::support::{run, until};
 
@@ -44,6 +45,15 @@ fn a_busy_server_is_named_and_passes() {
 #[test]
 fn a_server_that_loads_is_named_and_passes() {
     assert_right(&run(loading(&Play::quick())));
+}
+
+#[test]
+fn while_the_breaker_is_open_one_call_at_a_time_asks() {
+    let play = Play { hold: Duration::from_millis(500), ..Play::quick() };
+    let figures = run(out_of_memory(&play));
+    let heard = figures.samples.iter().filter(|sample| sample.cause() == Some(Cause::OutOfMemory)).count();
+    // Those in flight when it began, and probes after waits of 10, 20, 40, 80, 160 and 320 ms at least.
+    assert!(heard <= 2 * play.callers + 6, "{heard} calls asked: {figures}");
 }
 
 #[test]
@@ -88,6 +98,24 @@ fn a_breaker_that_is_open_for_writes_is_not_closed_by_a_call_that_reads() {
             assert_eq!(link.call(&reading).await.unwrap_err().cause(), Cause::Open);
             tokio::task::yield_now().await;
         }
+    });
+}
+
+#[test]
+fn a_primary_that_was_demoted_is_left_for_the_one_that_has_its_name_now() {
+    run(async {
+        let (old, new) = (Server::started(&[]).await, Server::started(&[]).await);
+        let proxy = Proxy::start(&old.socket());
+        let settings = Settings { budget: Duration::from_secs(5), ..Settings::default() };
+        let link = Link::open(proxy.address(), settings).unwrap();
+        link.call(&count("a")).await.unwrap();
+        old.tell("REPLICAOF 127.0.0.1 1");
+        proxy.lead_to(&new.socket());
+        let error = link.call(&count("a")).await.unwrap_err();
+        assert_eq!(error.cause(), Cause::ReadOnly);
+        until("it is up again", || link.health().connections == 2).await;
+        link.call(&count("a")).await.unwrap();
+        assert_eq!((counted(&old, "a"), counted(&new, "a")), (1, 1));
     });
 }
 

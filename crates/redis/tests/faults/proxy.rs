@@ -24,6 +24,8 @@ pub(crate) struct Rule {
 /// A proxy in front of a server's socket. Dropped, it closes.
 pub(crate) struct Proxy {
     socket: PathBuf,
+    /// Where the next connection leads.
+    server: Arc<Mutex<PathBuf>>,
     rules: Arc<Mutex<Vec<Rule>>>,
     /// Each piece that comes back is so many microseconds late.
     late: Arc<AtomicU64>,
@@ -37,21 +39,28 @@ impl Proxy {
         let listener = UnixListener::bind(&socket).expect("a socket");
         let rules: Arc<Mutex<Vec<Rule>>> = Arc::default();
         let late: Arc<AtomicU64> = Arc::default();
-        let (server, next, delay) = (server.to_owned(), Arc::clone(&rules), Arc::clone(&late));
+        let server = Arc::new(Mutex::new(server.to_owned()));
+        let (target, next, delay) = (Arc::clone(&server), Arc::clone(&rules), Arc::clone(&late));
         let task = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let rule = next.lock().unwrap().pop().unwrap_or_default();
-                if let Ok(server) = UnixStream::connect(&server).await {
+                let target = target.lock().unwrap().clone();
+                if let Ok(server) = UnixStream::connect(target).await {
                     tokio::spawn(pass(client, server, rule, Arc::clone(&delay)));
                 }
             }
         });
-        Self { socket, rules, late, task }
+        Self { socket, server, rules, late, task }
     }
 
     /// The rule for the next connection. Those after it are passed on.
     pub(crate) fn next(&self, rule: Rule) {
         self.rules.lock().unwrap().push(rule);
+    }
+
+    /// New connections lead to another server, as when a name is given to it.
+    pub(crate) fn lead_to(&self, server: &Path) {
+        server.clone_into(&mut self.server.lock().unwrap());
     }
 
     /// From now on everything that comes back is so late, on every connection.

@@ -1,0 +1,137 @@
+//! One connection without a server: what was sent when it breaks, answers in order, silence, and leaving. Bytes by hand.
+
+use std::sync::LazyLock;
+
+use smallvec::SmallVec;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+use tokio::sync::Semaphore;
+
+use super::*;
+use crate::pipe::Waiting;
+use crate::resp::{Form, Frame};
+use crate::{Call, Script};
+
+static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script {
+    text: "return 1".into(),
+    digest: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db".into(),
+});
+
+fn send<'a>(pipe: &'a Pipe, permits: &Arc<Semaphore>) -> Waiting<'a> {
+    let call = Call { script: &SCRIPT, names: SmallVec::new(), arguments: SmallVec::new(), writes: true };
+    pipe.send(&call, Form::Digest, Arc::clone(permits).try_acquire_owned().unwrap()).unwrap()
+}
+
+fn run<R>(test: impl Future<Output = R>) -> R {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(test)
+}
+
+/// A connection that takes so many bytes, breaks, and never says anything.
+struct Narrow(usize);
+
+impl AsyncRead for Narrow {
+    fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, _: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Poll::Pending
+    }
+}
+
+impl AsyncWrite for Narrow {
+    fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let taken = bytes.len().min(self.0);
+        self.0 -= taken;
+        Poll::Ready(if taken == 0 { Err(io::ErrorKind::BrokenPipe.into()) } else { Ok(taken) })
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[test]
+fn a_call_that_was_not_written_to_its_last_byte_was_not_sent() {
+    run(async {
+        let length = 4 + 13 + 47 + 7;
+        for room in 0..2 * length {
+            let (pipe, permits) = (Arc::new(Pipe::new()), Arc::new(Semaphore::new(8)));
+            let [mut first, mut second] = [(); 2].map(|()| send(&pipe, &permits));
+            let stream = Stream::new(Narrow(room));
+            let failed = Driver::new(Arc::clone(&pipe), stream, Duration::from_secs(9)).await;
+            assert_eq!(failed.cause, Cause::Closed);
+            for (waiting, end) in [(&mut first, length), (&mut second, 2 * length)] {
+                let Some((Ended::Lost { sent, .. }, _)) = waiting.ended().await else { panic!("lost") };
+                assert_eq!(sent, room >= end, "{room} bytes were taken, the call ends at {end}");
+            }
+            drop((first, second));
+            assert_eq!(permits.available_permits(), 8);
+        }
+    });
+}
+
+/// A driver that runs, and the server's end of its connection.
+fn driven(pipe: &Arc<Pipe>, stall: Duration) -> (tokio::task::JoinHandle<Failed>, DuplexStream) {
+    let (ours, theirs) = duplex(1 << 16);
+    (tokio::spawn(Driver::new(Arc::clone(pipe), Stream::new(ours), stall)), theirs)
+}
+
+async fn said(waiting: &mut Waiting<'_>) -> Frame {
+    match waiting.ended().await {
+        Some((Ended::Said(frame), _)) => frame,
+        other => panic!("an answer, and not {other:?}"),
+    }
+}
+
+#[test]
+fn answers_go_to_their_callers_in_order_although_one_has_gone() {
+    run(async {
+        let (pipe, permits) = (Arc::new(Pipe::new()), Arc::new(Semaphore::new(100)));
+        let (_driver, mut server) = driven(&pipe, Duration::from_secs(9));
+        let mut calls: Vec<_> = (0..100).map(|_| send(&pipe, &permits)).collect();
+        assert!(server.read(&mut [0; 1 << 16]).await.unwrap() > 0);
+        assert!(calls.remove(50).give_up(), "it may have been sent");
+        for number in 0..100 {
+            server.write_all(format!(":{number}\r\n").as_bytes()).await.unwrap();
+        }
+        for (call, number) in calls.iter_mut().zip((0..100).filter(|number| *number != 50)) {
+            assert_eq!(said(call).await, Frame::Value(redis::Value::Int(number)));
+        }
+        drop(calls);
+        assert_eq!(permits.available_permits(), 100);
+    });
+}
+
+#[test]
+fn a_server_that_owes_an_answer_and_is_silent_is_left_and_one_that_owes_none_is_not() {
+    run(async {
+        let (pipe, permits) = (Arc::new(Pipe::new()), Arc::new(Semaphore::new(8)));
+        let stall = Duration::from_millis(20);
+        let (driver, mut server) = driven(&pipe, stall);
+        let mut call = send(&pipe, &permits);
+        assert!(server.read(&mut [0; 4096]).await.unwrap() > 0);
+        server.write_all(b":1\r\n").await.unwrap();
+        assert_eq!(said(&mut call).await, Frame::Value(redis::Value::Int(1)));
+        sleep(stall * 3).await;
+        assert!(!driver.is_finished(), "nothing was owed");
+        let mut call = send(&pipe, &permits);
+        let start = Instant::now();
+        assert_eq!(driver.await.unwrap().cause, Cause::Stalled);
+        assert!(start.elapsed() >= stall);
+        assert!(matches!(call.ended().await, Some((Ended::Lost { cause: Cause::Stalled, sent: true }, _))));
+    });
+}
+
+#[test]
+fn a_connection_that_is_left_still_hears_what_it_is_owed() {
+    run(async {
+        let (pipe, permits) = (Arc::new(Pipe::new()), Arc::new(Semaphore::new(8)));
+        let (driver, mut server) = driven(&pipe, Duration::from_secs(9));
+        let mut call = send(&pipe, &permits);
+        assert!(server.read(&mut [0; 4096]).await.unwrap() > 0);
+        pipe.close(Cause::ReadOnly);
+        server.write_all(b"-READONLY no\r\n").await.unwrap();
+        assert_eq!(said(&mut call).await, Frame::Error("READONLY no".into()));
+        assert_eq!(driver.await.unwrap().cause, Cause::Closed);
+    });
+}
