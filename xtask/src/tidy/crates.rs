@@ -53,8 +53,17 @@ const LIMITER: &[&str] = &[
 ];
 
 /// What its tests use besides: other implementations, and real servers.
-const LIMITER_TESTS: &[&str] =
-    &["aes", "cmac", "http", "siphasher", "tokio", "tollgate-proof", "tollgate-redis", "tollgate-twins"];
+const LIMITER_TESTS: &[&str] = &[
+    "aes",
+    "cmac",
+    "http",
+    "redis",
+    "siphasher",
+    "tokio",
+    "tollgate-proof",
+    "tollgate-redis",
+    "tollgate-twins",
+];
 
 /// What documents and requests are read with.
 const POLICY: &[&str] = &[

@@ -5,5 +5,6 @@
 
 mod failing;
 mod mixed;
+mod rights;
 mod support;
 mod verbs;

@@ -26,8 +26,13 @@ impl World {
     }
 
     pub(crate) fn limiter_within(&self, budget: Duration) -> Limiter {
+        self.limiter_as("", budget)
+    }
+
+    /// A limiter whose address has this at its end.
+    pub(crate) fn limiter_as(&self, user: &str, budget: Duration) -> Limiter {
         let _entered = self.runtime.enter();
-        let address = format!("unix://{}", self.server.socket().display()).parse().expect("an address");
+        let address = format!("unix://{}{user}", self.server.socket().display()).parse().expect("an address");
         let settings = Settings { budget, breaker_failures: 2, ..Settings::default() };
         let store = Store::open(address, settings).expect("a store");
         Limiter::builder().store(store, Naming::new([7; 16])).build().expect("a limiter")

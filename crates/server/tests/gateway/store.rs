@@ -52,13 +52,16 @@ fn without_the_server_each_limit_does_what_it_says_and_then_counts_there_again()
     });
     until(&rig, "/allowed", &[200, 429]);
     server.signal("STOP").expect("it is frozen");
-    let statuses = |path: &str, count: usize| -> Vec<u16> {
-        (0..count).map(|_| status(&rig.get(path, ""))).collect()
-    };
+    let statuses =
+        |path: &str, count: usize| -> Vec<u16> { (0..count).map(|_| status(&rig.get(path, ""))).collect() };
     assert_eq!(statuses("/shared", 4), [200, 200, 429, 429], "half of four");
     assert_eq!(statuses("/denied", 2), [503, 503]);
     let passed = rig.get("/allowed", "");
-    assert_eq!((status(&passed), field(&passed, "x-ratelimit-remaining")), (200, None), "no numbers that nobody knows");
+    assert_eq!(
+        (status(&passed), field(&passed, "x-ratelimit-remaining")),
+        (200, None),
+        "no numbers that nobody knows"
+    );
     server.signal("CONT").expect("it goes on");
     until(&rig, "/denied", &[200]);
 }
