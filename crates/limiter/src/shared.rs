@@ -345,11 +345,11 @@ fn nothing(hit: &Hit<'_>, now: Micros) -> Answer {
 fn written(hits: &Hits<'_>, near: Option<Receipt>, answers: &[Answer]) -> Option<Receipt> {
     let mut parts: SmallVec<[Part; 1]> = SmallVec::new();
     let mut near = near.into_iter().flat_map(|receipt| receipt.parts).peekable();
-    let mut near_place = 0;
+    let mut near_places = 0..;
     for (place, ((hit, name), answer)) in hits.all.iter().zip(&hits.names).zip(answers).enumerate() {
         let Some(name) = name else {
-            parts.extend(near.next_if(|part| part.hit == near_place).map(|part| Part { hit: place, ..part }));
-            near_place += 1;
+            let its = near_places.next();
+            parts.extend(near.next_if(|part| Some(part.hit) == its).map(|part| Part { hit: place, ..part }));
             continue;
         };
         let (limit, decision) = (hit.limit.limit, answer.decision());

@@ -1,8 +1,9 @@
 //! Without the server: each limit's own rule, at once, and back to the store by itself. Nothing is granted by an error.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::runtime::Builder;
+use tokio::time::Instant;
 use tollgate::{Kind, Limiter, Source, StoreFails, Unavailable};
 use tollgate_redis::{Naming, Settings, Store};
 
@@ -72,7 +73,7 @@ fn a_thread_that_blocks_its_own_runtime_gets_an_answer_all_the_same() {
 fn until_own(limiter: &Limiter, limit: &tollgate::NamedLimit) -> tollgate::Verdict {
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {
-        let verdict = limiter.charge(&[limit.hit("fresh key")]).unwrap();
+        let verdict = limiter.charge(&[limit.hit("fresh key")]).expect("a good question");
         if verdict.answers().first().is_some_and(|answer| answer.source() == Source::Own) {
             return verdict;
         }

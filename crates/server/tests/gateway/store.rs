@@ -1,7 +1,8 @@
 //! Gateways that count together in a real Redis: one budget, answers as ever, and each limit's rule without the server.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use tokio::time::Instant;
 use tollgate_server::settings::Settings;
 use tollgate_twins::server::{Make, Server};
 
