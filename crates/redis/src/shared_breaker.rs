@@ -19,7 +19,7 @@ use crate::cause::Sign;
 pub(crate) struct SharedBreaker {
     breaker: Mutex<Breaker>,
     clean: AtomicBool,
-    /// Told each time when the breaker is left open: somebody has to probe even if no call comes.
+    /// Told when the next probe is due at another time than before: somebody has to probe even if no call comes.
     opened: Notify,
     started: Instant,
 }
@@ -68,16 +68,21 @@ impl SharedBreaker {
             match self.visit(|breaker, now| breaker.due().map(|due| (due, now))) {
                 None => self.opened.notified().await,
                 Some((due, now)) if due + patience <= now => return,
-                Some((due, _)) => tokio::time::sleep_until(self.started + due + patience).await,
+                // A new connection may make it due earlier.
+                Some((due, _)) => {
+                    let until = self.started + due + patience;
+                    drop(tokio::time::timeout_at(until, self.opened.notified()).await);
+                }
             }
         }
     }
 
     fn visit<R>(&self, visit: impl FnOnce(&mut Breaker, Duration) -> R) -> R {
         let mut breaker = self.breaker.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = breaker.due();
         let result = visit(&mut breaker, self.started.elapsed());
         self.clean.store(breaker.is_clean(), Ordering::Release);
-        if breaker.due().is_some() {
+        if breaker.due().is_some() && breaker.due() != before {
             self.opened.notify_one();
         }
         result
@@ -143,6 +148,25 @@ mod tests {
         runtime.block_on(shared.overdue(Duration::ZERO));
         shared.admit(true).unwrap().tell(Sign::Alive);
         assert!(shared.admit(false).is_some());
+    }
+
+    #[test]
+    fn who_waits_for_the_next_probe_hears_that_it_is_due_earlier() {
+        let wait = Duration::from_secs(60);
+        let settings =
+            Settings { breaker_failures: 1, backoff_min: wait, backoff_max: wait, ..Settings::default() };
+        let shared = std::sync::Arc::new(SharedBreaker::new(Breaker::new(&settings, 3)));
+        shared.admit(true).unwrap().tell(Sign::Failing);
+        runtime().block_on(async {
+            let waiting = tokio::spawn({
+                let shared = std::sync::Arc::clone(&shared);
+                async move { shared.overdue(Duration::ZERO).await }
+            });
+            tokio::task::yield_now().await;
+            assert!(!waiting.is_finished());
+            shared.reachable();
+            tokio::time::timeout(Duration::from_secs(20), waiting).await.expect("it is due").unwrap();
+        });
     }
 
     #[test]

@@ -65,6 +65,7 @@ fn a_call_that_was_not_written_to_its_last_byte_was_not_sent() {
                 assert_eq!(sent, room >= end, "{room} bytes were taken, the call ends at {end}");
             }
             drop((first, second));
+            assert!(!pipe.is_open(), "nothing more is queued for it");
             assert_eq!(permits.available_permits(), 8);
         }
     });

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use tokio::time::Instant;
 use tollgate_redis::{Cause, Link, Settings, Standing};
 
 use crate::announced::{busy, cannot_save, loading, no_replicas, out_of_memory, read_only};
-use crate::figures::{Figures, Play};
+use crate::figures::{Figures, Noise, Play};
 use crate::load::{count, counted};
 use crate::proxy::Proxy;
 use crate::server::Server;
@@ -98,6 +99,30 @@ fn a_breaker_that_is_open_for_writes_is_not_closed_by_a_call_that_reads() {
             assert_eq!(link.call(&reading).await.unwrap_err().cause(), Cause::Open);
             tokio::task::yield_now().await;
         }
+    });
+}
+
+#[test]
+fn a_new_connection_is_asked_at_once_although_the_next_probe_is_not_due_yet() {
+    run(async {
+        let server = Server::started(&[]).await;
+        let wait = Duration::from_secs(2);
+        let settings =
+            Settings { breaker_failures: 1, backoff_min: wait, backoff_max: wait, ..Play::quick().settings };
+        let link = Link::open(server.address(), settings).unwrap();
+        link.call(&count("a")).await.unwrap();
+        server.tell("CONFIG SET maxmemory 1");
+        link.call(&count("a")).await.unwrap_err();
+        assert_eq!(link.health().breaker, Standing::Open, "for a second or two");
+        server.tell("CONFIG SET maxmemory 0");
+        let noise = Noise::start();
+        // A lost connection is made anew within a second: before the probe would be due.
+        server.tell("CLIENT KILL TYPE normal");
+        until("there is a new connection", || link.health().connections == 2).await;
+        let connected = Instant::now();
+        until("the breaker closes", || link.health().breaker == Standing::Closed).await;
+        let (took, noise) = (connected.elapsed(), noise.stop());
+        assert!(took <= Duration::from_millis(100) + noise, "{took:?}, noise {noise:?}");
     });
 }
 
