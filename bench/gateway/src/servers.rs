@@ -21,7 +21,8 @@ pub(crate) fn serve(kind: &str, port: u16) -> Result<(), String> {
         "plain" => service,
         "governor" => governor::limited(service)?,
         "layer" => layer::limited(service)?,
-        _ => return Err(format!("there is no service `{kind}`: take plain, governor or layer")),
+        "rule" => layer::one_limit(service)?,
+        _ => return Err(format!("there is no service `{kind}`: take plain, governor, layer or rule")),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
     let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;

@@ -9,12 +9,16 @@ use crate::process::{Process, Start, free_port};
 
 /// The table. Where nginx stands in for our gateway, tower_governor stands in for our layer.
 pub(crate) fn table(place: &Place, plan: &Plan) -> Result<String, String> {
-    let ours = if place.tollgate.is_some() {
-        ("axum with the layer", "layer")
+    let again = ("axum with tower_governor again", "governor");
+    let [document, rule] = if place.tollgate.is_some() {
+        [
+            ("axum with the layer, fifty operations", "layer"),
+            ("axum with the layer, one limit in Rust", "rule"),
+        ]
     } else {
-        ("axum with tower_governor again", "governor")
+        [again; 2]
     };
-    let services = [("axum", "plain"), ("axum with tower_governor", "governor"), ours];
+    let services = [("axum", "plain"), ("axum with tower_governor", "governor"), document, rule];
     let started: Result<Vec<_>, _> = services.iter().map(|(name, kind)| service(place, name, kind)).collect();
     let started = started?;
     let figures = alternate(&started.iter().collect::<Vec<_>>(), plan, Answers::Granted)?;

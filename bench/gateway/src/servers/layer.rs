@@ -1,14 +1,25 @@
-//! A service with our layer: the same document as the gateway's, and its fields on. The clock is the default one, not the
+//! A service with our layer, of the same document as the gateway's or of one limit in Rust, and its fields on. The clock is the default one, not the
 //! faster one that other measurements may choose.
 
 use std::sync::Arc;
 
 use axum::Router;
-use tollgate::{Gate, Limiter};
+use axum::http::HeaderName;
+use tollgate::{Gate, Limit, Limiter, Micros};
 use tollgate_policy::Policy;
-use tollgate_tower::{Answers, Guard, TollgateLayer};
+use tollgate_tower::{Answers, By, Guard, Rule, Rules, TollgateLayer};
 
 use crate::measure::document::{Limits, openapi};
+
+/// The service behind one limit that is written in Rust: what tower_governor does, by the same key, with more fields.
+pub(crate) fn one_limit(service: Router) -> Result<Router, String> {
+    let said = |error: &dyn std::error::Error| error.to_string();
+    let limiter = Limiter::builder().build().map_err(|error| said(&error))?;
+    let limit = Limit::token_bucket(1_000_000, 1_000_000, Micros::SECOND).map_err(|error| said(&error))?;
+    let rule = Rule::new("api", limit).by(By::header(HeaderName::from_static("x-api-key")));
+    let rules = Rules::new(limiter, [rule]).map_err(|error| said(&error))?;
+    Ok(service.layer(TollgateLayer::new(rules)))
+}
 
 /// The service behind the limits of the document.
 pub(crate) fn limited(service: Router) -> Result<Router, String> {
