@@ -36,6 +36,7 @@ fn main() -> ExitCode {
         ["bench", "gateway"] => bench_gateway::run(bench_gateway::Kind::Full),
         ["bench", "gateway", "--quick"] => bench_gateway::run(bench_gateway::Kind::Quick),
         ["bench", "gateway", "--noise"] => bench_gateway::run(bench_gateway::Kind::Noise),
+        ["faults", words @ ..] => proof::faults(words),
         ["fuzz", numbers @ ..] => fuzz::run(numbers),
         _ => Err(USAGE.to_string()),
     };

@@ -38,6 +38,14 @@ pub(crate) fn redis(numbers: &[&str]) -> Result<(), String> {
     run("proof redis", "tollgate-twins", "redis", numbers)
 }
 
+/// Faults of real servers at full load: see `proof/faults/src/main.rs`.
+///
+/// # Errors
+/// When a decision was wrong, or it cannot be run.
+pub(crate) fn faults(words: &[&str]) -> Result<(), String> {
+    run("faults", "tollgate-faults", "faults", words)
+}
+
 fn run(name: &str, package: &str, section: &str, numbers: &[&str]) -> Result<(), String> {
     let line = format!("cargo run --release --locked -p {package} -- {}", numbers.join(" "));
     // Progress is shown as it comes; the report is kept.
@@ -54,5 +62,6 @@ fn run(name: &str, package: &str, section: &str, numbers: &[&str]) -> Result<(),
     }
     let separator = if section != "long run" { ".\n\n" } else { ", " };
     let report = format!("`cargo xtask {name}` on {}{separator}{report}", machine()?);
-    marked::write("docs/PROOF.md", section, &report)
+    let document = if section == "faults" { "docs/FAULTS.md" } else { "docs/PROOF.md" };
+    marked::write(document, section, &report)
 }

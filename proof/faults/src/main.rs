@@ -1,25 +1,25 @@
 //! Faults of real servers at full load, printed as a table; and how fast a link is. What must hold is in the tests.
 //!
-//! `cargo run -p tollgate-redis --example faults` plays every fault for two seconds, `… -- memory` freezes a server for a
-//! minute, and `… -- speed` compares the link with `redis-benchmark` (by `taskset -c 1`: the server takes core 0).
+//! `cargo xtask faults` plays every fault for two seconds; with the word `memory` it freezes a server for a minute, and with
+//! `speed` it compares the link with `redis-benchmark` (by `taskset -c 1`: the server takes core 0).
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what helps tests fails them")]
 #![expect(clippy::print_stdout, reason = "it prints what it finds")]
 #![allow(dead_code, reason = "the tests use the rest of it")]
 
-#[path = "../../tests/faults/announced.rs"]
+#[path = "../../../crates/redis/tests/faults/announced.rs"]
 mod announced;
-#[path = "../../tests/faults/figures.rs"]
+#[path = "../../../crates/redis/tests/faults/figures.rs"]
 mod figures;
-#[path = "../../tests/faults/load.rs"]
+#[path = "../../../crates/redis/tests/faults/load.rs"]
 mod load;
-#[path = "../../tests/faults/proxy.rs"]
+#[path = "../../../crates/redis/tests/faults/proxy.rs"]
 mod proxy;
-#[path = "../../tests/faults/server.rs"]
+#[path = "../../../crates/redis/tests/faults/server.rs"]
 mod server;
-#[path = "../../tests/faults/silent.rs"]
+#[path = "../../../crates/redis/tests/faults/silent.rs"]
 mod silent;
 mod speed;
-#[path = "../../tests/faults/support.rs"]
+#[path = "../../../crates/redis/tests/faults/support.rs"]
 mod support;
 
 use std::time::Duration;
