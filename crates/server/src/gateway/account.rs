@@ -22,6 +22,9 @@ impl Worker {
     pub(crate) fn decided(&self, live: &InForce, room: &Room, since: &Stopwatch) {
         self.metrics.decision.record(since.nanos());
         let Some(verdict) = room.verdict() else { return };
+        if verdict.degraded() {
+            self.metrics.degraded.inc();
+        }
         let charges = room.hits().charges();
         if let Kind::Unavailable(_) = verdict.kind() {
             let meters = charges.iter().filter_map(|charge| live.meters.get(charge.limit as usize));

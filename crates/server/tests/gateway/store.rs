@@ -1,12 +1,14 @@
 //! Gateways that count together in a real Redis: one budget, answers as ever, and each limit's rule without the server.
 
+use std::io::Write;
+use std::net::TcpStream;
 use std::time::Duration;
 
 use tokio::time::Instant;
 use tollgate_server::settings::Settings;
 use tollgate_twins::server::{Make, Server};
 
-use crate::support::{Recorder, Rig, field, small, status};
+use crate::support::{Recorder, Rig, field, read_to_end, small, status};
 
 const POLICY: &str = "
 tollgate: 1
@@ -50,6 +52,7 @@ fn without_the_server_each_limit_does_what_it_says_and_then_counts_there_again()
     let rig = Rig::new(POLICY, upstream.address, |settings| {
         counting_in(&server)(settings);
         settings.store.budget = Duration::from_millis(100);
+        settings.operations = Some(([127, 0, 0, 1], 0).into());
     });
     until(&rig, "/allowed", &[200, 429]);
     server.signal("STOP").expect("it is frozen");
@@ -63,6 +66,9 @@ fn without_the_server_each_limit_does_what_it_says_and_then_counts_there_again()
         (200, None),
         "no numbers that nobody knows"
     );
+    let page = metrics(&rig);
+    assert!(page.contains("tollgate_degraded_total 7\n"), "all of them: {page}");
+    assert!(page.contains("tollgate_shared_store_breaker_open 1\n"), "{page}");
     server.signal("CONT").expect("it goes on");
     until(&rig, "/denied", &[200]);
 }
@@ -87,4 +93,11 @@ fn until(rig: &Rig, path: &str, statuses: &[u16]) {
             next = wanted.next();
         }
     }
+}
+
+/// The page that Prometheus reads.
+fn metrics(rig: &Rig) -> String {
+    let mut stream = TcpStream::connect(rig.operations.expect("it has operators")).expect("a connection");
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").expect("it is sent");
+    read_to_end(&mut stream)
 }

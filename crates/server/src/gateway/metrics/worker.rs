@@ -25,6 +25,8 @@ pub struct WorkerMetrics {
     pub responses: Responses,
     /// Requests that the gateway answered by itself, by the reason.
     pub answered: Answered,
+    /// Requests that were decided by something else than their keys' own states: a share, a cell in common, or nothing.
+    pub degraded: Count,
     /// Requests whose client went away before the end of the response.
     pub clients_gone: Count,
     /// Connections to the upstream that were made.
@@ -159,7 +161,7 @@ impl UpstreamErrors {
 type Ask = fn(&WorkerMetrics) -> u64;
 
 /// Every number without a label.
-const PLAIN: [(&str, Kind, &str, Ask); 9] = [
+const PLAIN: [(&str, Kind, &str, Ask); 10] = [
     ("connections_open", Kind::Gauge, "Connections of clients.", |worker| worker.connections_open.get()),
     ("connections_total", Kind::Counter, "Connections accepted.", |worker| worker.connections_total.get()),
     ("connections_refused_total", Kind::Counter, "Connections closed at once: too many.", |worker| {
@@ -169,6 +171,9 @@ const PLAIN: [(&str, Kind, &str, Ask); 9] = [
         worker.handshakes_failed.get()
     }),
     ("requests_open", Kind::Gauge, "Requests in flight.", |worker| worker.requests_open.get()),
+    ("degraded_total", Kind::Counter, "Requests not decided by their keys' own states.", |worker| {
+        worker.degraded.get()
+    }),
     ("clients_gone_total", Kind::Counter, "Clients that left before the end of their response.", |worker| {
         worker.clients_gone.get()
     }),
