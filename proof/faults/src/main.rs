@@ -40,8 +40,8 @@ fn main() {
 
 /// The head of the table. Failing at once is what callers do who do not pay for the fault any more.
 const HEAD: &str = "\
-| fault | calls | answered | p99 | worst | wrong | first failure | failing at once | recovered | KiB before | after |
-|---|---|---|---|---|---|---|---|---|---|---|";
+| fault | calls | answered | p99 | worst | wrong | first failure | failing at once | recovered | KiB before | after | noise |
+|---|---|---|---|---|---|---|---|---|---|---|---|";
 
 fn table() {
     let play = Play::full(Duration::from_secs(2));

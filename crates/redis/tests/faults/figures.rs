@@ -149,7 +149,7 @@ impl Figures {
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} noise {:.1?}", self.row(), self.noise)
+        write!(f, "{} {:.1?} |", self.row(), self.noise)
     }
 }
 
