@@ -21,49 +21,13 @@ mod silent;
 mod speed;
 #[path = "../../../crates/redis/tests/faults/support.rs"]
 mod support;
-
-use std::time::Duration;
-
-use crate::announced::{busy, cannot_save, loading, no_replicas, out_of_memory, read_only};
-use crate::figures::{Figures, Play};
-use crate::silent::{forgotten, frozen, killed, memory_while_frozen, slow};
-use crate::support::run;
+mod table;
 
 fn main() {
     match std::env::args().nth(1).as_deref() {
-        None => table(),
-        Some("memory") => memory(),
+        None => table::print(),
+        Some("memory") => table::memory(),
         Some("speed") => speed::calls_per_second(),
         Some(other) => panic!("`{other}` is not known: say `memory`, `speed` or nothing"),
     }
-}
-
-/// The head of the table. Failing at once is what callers do who do not pay for the fault any more.
-const HEAD: &str = "\
-| fault | calls | answered | p99 | worst | wrong | first failure | failing at once | recovered | KiB before | after | noise |
-|---|---|---|---|---|---|---|---|---|---|---|---|";
-
-fn table() {
-    let play = Play::full(Duration::from_secs(2));
-    println!("{HEAD}");
-    let show = |figures: Figures| {
-        println!("{figures}");
-        assert_eq!(figures.wrong, 0, "decisions were wrong");
-    };
-    show(run(killed(&play)));
-    show(run(frozen(&play)));
-    show(run(slow(&play)));
-    show(run(forgotten(&play)));
-    show(run(out_of_memory(&play)));
-    show(run(no_replicas(&play)));
-    show(run(read_only(&play)));
-    show(run(cannot_save(&play)));
-    show(run(busy(&play)));
-    show(run(loading(&play)));
-}
-
-fn memory() {
-    let play = Play { callers: 1000, ..Play::full(Duration::from_secs(60)) };
-    let ([before, during, after], failed) = run(memory_while_frozen(&play));
-    println!("resident {before} KiB before, {during} during, {after} after {failed} calls in vain");
 }
