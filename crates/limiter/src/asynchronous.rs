@@ -14,7 +14,9 @@ use crate::reservation::{Ended, ReservationError, ReservationId};
 use crate::verdict::Verdict;
 
 #[cfg(feature = "redis")]
-use crate::receipt::{Adjust, Part, Place};
+use crate::event::Verb;
+#[cfg(feature = "redis")]
+use crate::receipt::Part;
 #[cfg(feature = "redis")]
 use crate::reservation::guessed;
 
@@ -26,7 +28,7 @@ impl Limiter {
     pub async fn charge_async(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
         #[cfg(feature = "redis")]
         if let Some(shared) = self.0.far(hits) {
-            return shared.charge(&self.0, hits).await.map(|(verdict, _)| verdict);
+            return shared.charge(&self.0, hits, Verb::Charge).await.map(|(verdict, _)| verdict);
         }
         self.charge(hits)
     }
@@ -41,7 +43,7 @@ impl Limiter {
     ) -> Result<(Verdict, Option<Receipt>), HitError> {
         #[cfg(feature = "redis")]
         if let Some(shared) = self.0.far(hits) {
-            return shared.charge(&self.0, hits).await;
+            return shared.charge(&self.0, hits, Verb::Charge).await;
         }
         self.charge_for_receipt(hits)
     }
@@ -79,7 +81,7 @@ impl Limiter {
         self.0.is_ours(&receipt)?;
         #[cfg(feature = "redis")]
         {
-            self.adjust(&receipt.parts, Part::all).await;
+            self.adjust(receipt, None).await;
             Ok(())
         }
         #[cfg(not(feature = "redis"))]
@@ -95,7 +97,7 @@ impl Limiter {
         self.0.is_ours(&receipt)?;
         #[cfg(feature = "redis")]
         {
-            self.adjust(&receipt.parts, |part| part.to(actual)).await;
+            self.adjust(receipt, Some(actual)).await;
             Ok(())
         }
         #[cfg(not(feature = "redis"))]
@@ -111,13 +113,9 @@ impl Limiter {
         self.0.is_ours(&receipt)?;
         #[cfg(feature = "redis")]
         if let Some(shared) = self.0.shared()
-            && receipt.parts.iter().any(|part| matches!(part.place, Place::Store(_)))
+            && receipt.parts.iter().any(Part::is_in_store)
         {
-            let limiter = self.clone();
-            shared.store().spawn(async move {
-                let to = |part: &Part| actual.map_or_else(|| part.all(), |actual| part.to(actual));
-                limiter.adjust(&receipt.parts, to).await;
-            });
+            drop(shared.store().spawn(self.clone().adjusting(receipt, actual)));
             return Ok(());
         }
         match actual {
@@ -138,7 +136,10 @@ impl Limiter {
         #[cfg(feature = "redis")]
         if let Some(shared) = self.0.far(hits) {
             return match self.0.open_reservation() {
-                Ok(id) => self.0.reserved(id, shared.charge(&self.0, hits).await, within),
+                Ok(opening) => {
+                    let charged = shared.charge(&self.0, hits, Verb::Reserve).await;
+                    opening.reserved(charged, within)
+                }
                 Err(why) => self.0.not_reserved(hits, why),
             };
         }
@@ -153,8 +154,8 @@ impl Limiter {
         #[cfg(feature = "redis")]
         {
             let (ended, receipt) = self.0.end(id, Ended::Committed(actual))?;
-            for part in guessed(receipt.as_ref()) {
-                self.adjust(std::slice::from_ref(part), |part| part.to(actual)).await;
+            if let Some(receipt) = guessed(receipt) {
+                self.adjust(receipt, Some(actual)).await;
             }
             Ok(ended)
         }
@@ -170,8 +171,8 @@ impl Limiter {
         #[cfg(feature = "redis")]
         {
             let (ended, receipt) = self.0.end(id, Ended::Cancelled)?;
-            if let Some(receipt) = &receipt {
-                self.adjust(&receipt.parts, Part::all).await;
+            if let Some(receipt) = receipt {
+                self.adjust(receipt, None).await;
             }
             Ok(ended)
         }
@@ -213,16 +214,28 @@ impl Limiter {
         self.inspect(limit, key)
     }
 
-    /// Changes charges afterwards, where they were made.
+    /// Brings charges to an actual cost, or gives them back if there is none. What is begun is done, also if nobody waits for it
+    /// any more: else a reservation would be ended and its charge not be changed.
     #[cfg(feature = "redis")]
-    async fn adjust(&self, parts: &[Part], to: impl Fn(&Part) -> Adjust) {
-        for part in parts {
-            match (part.place, self.0.shared()) {
-                (Place::Store(name), Some(shared)) => {
+    async fn adjust(&self, receipt: Receipt, actual: Option<u64>) {
+        match self.0.shared() {
+            Some(shared) if receipt.parts.iter().any(Part::is_in_store) => {
+                shared.store().spawn(self.clone().adjusting(receipt, actual)).await;
+            }
+            _ => self.clone().adjusting(receipt, actual).await,
+        }
+    }
+
+    #[cfg(feature = "redis")]
+    async fn adjusting(self, receipt: Receipt, actual: Option<u64>) {
+        for part in &receipt.parts {
+            let to = actual.map_or_else(|| part.all(), |actual| part.to(actual));
+            match self.0.shared() {
+                Some(shared) if part.is_in_store() => {
                     // If the store gives no decision, what was charged stays charged.
-                    let _ = shared.adjust(part, &name, to(part)).await;
+                    let _ = shared.adjust(part, to).await;
                 }
-                (Place::Store(_) | Place::Here(_), _) => self.0.adjust(part, to(part), self.0.clock.now()),
+                _ => self.0.adjust(part, to, self.0.clock.now()),
             }
         }
     }

@@ -33,6 +33,9 @@ pub(crate) struct Registered {
     pub(crate) narrow: Option<Narrow>,
     /// Shared by all limits of the name: receipts of charges before this instant are void.
     pub(crate) void: Arc<AtomicU64>,
+    /// Shared by all limits of the name: how often receipts of charges in the shared store became void.
+    #[cfg(feature = "redis")]
+    pub(crate) generation: Arc<AtomicU64>,
     /// If it is counted in the shared store.
     #[cfg(feature = "redis")]
     pub(crate) far: Option<Far>,

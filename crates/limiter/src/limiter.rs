@@ -81,6 +81,9 @@ pub(crate) struct Inner {
 pub(crate) struct Name {
     pub(crate) space: u64,
     pub(crate) void: Arc<AtomicU64>,
+    /// How often receipts of charges in the shared store became void.
+    #[cfg(feature = "redis")]
+    pub(crate) generation: Arc<AtomicU64>,
     /// The same numbers are the same limit, so that receipts stay good when a policy is loaded again.
     pub(crate) numbers: HashMap<Limit, u32>,
 }
@@ -107,6 +110,11 @@ impl Inner {
         let entry = names.entry(name.into());
         let shared_name = entry.key().clone();
         let known = entry.or_insert_with(|| Name { space, ..Name::default() });
+        #[cfg(feature = "redis")]
+        if !known.numbers.is_empty() && !known.numbers.contains_key(&limit) {
+            // Under other numbers, what is owed for a charge drains otherwise: its receipt cannot tell any more.
+            known.generation.fetch_add(1, Ordering::AcqRel);
+        }
         // Number 0 is a cell's that has not been charged under any.
         let next = || self.limits.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         let number = match known.numbers.get(&limit) {
@@ -123,6 +131,8 @@ impl Inner {
             hash: self.hashing.of_name(known.space),
             narrow: self.memory.rates.narrow(&limit),
             void: Arc::clone(&known.void),
+            #[cfg(feature = "redis")]
+            generation: Arc::clone(&known.generation),
             #[cfg(feature = "redis")]
             far: None,
         }
@@ -171,7 +181,7 @@ impl Limiter {
     pub fn charge(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
         #[cfg(feature = "redis")]
         if let Some(shared) = self.0.far(hits) {
-            return shared.charge_blocking(&self.0, hits).map(|(verdict, _)| verdict);
+            return shared.charge_blocking(&self.0, hits, Verb::Charge).map(|(verdict, _)| verdict);
         }
         if let [hit] = hits {
             return self.0.charge_one(hit);
@@ -187,7 +197,7 @@ impl Limiter {
     pub fn charge_for_receipt(&self, hits: &[Hit<'_>]) -> Result<(Verdict, Option<Receipt>), HitError> {
         #[cfg(feature = "redis")]
         if let Some(shared) = self.0.far(hits) {
-            return shared.charge_blocking(&self.0, hits);
+            return shared.charge_blocking(&self.0, hits, Verb::Charge);
         }
         let (verdict, receipt, at) = self.0.charge_for_receipt(hits)?;
         self.0.tell(Verb::Charge, hits, &verdict, at);

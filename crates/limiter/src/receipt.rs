@@ -36,9 +36,9 @@ pub(crate) struct Part {
 pub(crate) enum Place {
     /// In this process, under this number.
     Here(u64),
-    /// In the shared store, under this name.
+    /// In the shared store, under this name, when receipts had become void so many times.
     #[cfg(feature = "redis")]
-    Store(tollgate_redis::Name),
+    Store(tollgate_redis::Name, u64),
 }
 
 impl Receipt {
@@ -69,6 +69,12 @@ impl Part {
     /// What gives all of it back.
     pub(crate) const fn all(&self) -> Adjust {
         Adjust::Back(self.charge.cost)
+    }
+
+    /// Whether it was charged in the shared store.
+    #[cfg(feature = "redis")]
+    pub(crate) const fn is_in_store(&self) -> bool {
+        matches!(self.place, Place::Store(..))
     }
 
     /// What brings it to its actual cost.
@@ -157,10 +163,10 @@ impl Inner {
         let id = match part.place {
             Place::Here(id) => id,
             #[cfg(feature = "redis")]
-            Place::Store(name) => {
+            Place::Store(..) => {
                 if let Some(shared) = self.shared() {
                     // If the store gives no decision, what was charged stays charged.
-                    let _ = shared.store().block_on(shared.adjust(part, &name, adjust));
+                    let _ = shared.store().block_on(shared.adjust(part, adjust));
                 }
                 return;
             }

@@ -15,7 +15,7 @@ use crate::error::HitError;
 use crate::event::Verb;
 use crate::limit::Hit;
 use crate::limiter::{Inner, Limiter};
-use crate::receipt::{Part, Receipt};
+use crate::receipt::Receipt;
 use crate::verdict::{Kind, Unavailable, Verdict};
 
 /// The name of a reservation: 128 random bits, which nobody can guess. It is written as 32 hexadecimal digits.
@@ -140,20 +140,19 @@ impl Limiter {
         hits: &[Hit<'_>],
         within: Duration,
     ) -> Result<(Verdict, Option<ReservationId>), HitError> {
-        let id = match self.0.open_reservation() {
-            Ok(id) => id,
+        let opening = match self.0.open_reservation() {
+            Ok(opening) => opening,
             Err(why) => return self.0.not_reserved(hits, why),
         };
         #[cfg(feature = "redis")]
         if let Some(shared) = self.0.far(hits) {
-            let charged = shared.charge_blocking(&self.0, hits);
-            return self.0.reserved(id, charged, within);
+            return opening.reserved(shared.charge_blocking(&self.0, hits, Verb::Reserve), within);
         }
         let charged = self.0.charge_for_receipt(hits);
         if let Ok((verdict, _, at)) = &charged {
             self.0.tell(Verb::Reserve, hits, verdict, *at);
         }
-        self.0.reserved(id, charged.map(|(verdict, receipt, _)| (verdict, receipt)), within)
+        opening.reserved(charged.map(|(verdict, receipt, _)| (verdict, receipt)), within)
     }
 
     /// Ends a reservation with its actual cost: of each hit whose cost was a guess, what was charged too much is given back,
@@ -166,7 +165,7 @@ impl Limiter {
     pub fn commit(&self, id: ReservationId, actual: u64) -> Result<Ended, ReservationError> {
         let (ended, receipt) = self.0.end(id, Ended::Committed(actual))?;
         let now = self.0.clock.now();
-        for part in guessed(receipt.as_ref()) {
+        for part in guessed(receipt).iter().flat_map(|receipt| &receipt.parts) {
             self.0.adjust(part, part.to(actual), now);
         }
         Ok(ended)
@@ -185,14 +184,53 @@ impl Limiter {
     }
 }
 
-/// The charges of a reservation that were guesses.
-pub(crate) fn guessed(receipt: Option<&Receipt>) -> impl Iterator<Item = &Part> {
-    receipt.into_iter().flat_map(|receipt| &receipt.parts).filter(|part| part.estimated)
+/// Of a reservation's charges, those that were guesses.
+pub(crate) fn guessed(receipt: Option<Receipt>) -> Option<Receipt> {
+    receipt.map(|mut receipt| {
+        receipt.parts.retain(|part| part.estimated);
+        receipt
+    })
+}
+
+/// Room for a reservation that is being made. Dropped before it is written down, the room is given back.
+pub(crate) struct Opening<'a> {
+    inner: &'a Inner,
+    id: ReservationId,
+    kept: bool,
+}
+
+impl Opening<'_> {
+    /// Writes the reservation down, if it was granted.
+    pub(crate) fn reserved(
+        mut self,
+        charged: Result<(Verdict, Option<Receipt>), HitError>,
+        within: Duration,
+    ) -> Result<(Verdict, Option<ReservationId>), HitError> {
+        let (verdict, receipt) = charged?;
+        if !verdict.granted() {
+            return Ok((verdict, None));
+        }
+        let mut book = self.inner.book.lock().unwrap_or_else(PoisonError::into_inner);
+        let expires = self.inner.clock.now().saturating_add(Micros::from_duration(within));
+        book.entries.insert(self.id, Entry { expires, state: State::Open(receipt) });
+        book.expiries.push(Reverse((expires, self.id.0)));
+        drop(book);
+        self.kept = true;
+        Ok((verdict, Some(self.id)))
+    }
+}
+
+impl Drop for Opening<'_> {
+    fn drop(&mut self) {
+        if !self.kept {
+            self.inner.book.lock().unwrap_or_else(PoisonError::into_inner).open -= 1;
+        }
+    }
 }
 
 impl Inner {
     /// Makes room for a reservation, before anything is charged.
-    pub(crate) fn open_reservation(&self) -> Result<ReservationId, Unavailable> {
+    pub(crate) fn open_reservation(&self) -> Result<Opening<'_>, Unavailable> {
         let mut random = [0; 16];
         getrandom::fill(&mut random).map_err(|_| Unavailable::NoRandomness)?;
         let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
@@ -201,7 +239,8 @@ impl Inner {
             return Err(Unavailable::TooManyReservations);
         }
         book.open += 1;
-        Ok(ReservationId(u128::from_le_bytes(random)))
+        drop(book);
+        Ok(Opening { inner: self, id: ReservationId(u128::from_le_bytes(random)), kept: false })
     }
 
     /// What is said when no reservation can be made.
@@ -215,28 +254,6 @@ impl Inner {
         let verdict = Verdict { kind: Kind::Unavailable(why), answers: SmallVec::new() };
         self.tell(Verb::Reserve, hits, &verdict, self.clock.now());
         Ok((verdict, None))
-    }
-
-    /// Writes a reservation down, if it was granted, and else gives its room back.
-    pub(crate) fn reserved(
-        &self,
-        id: ReservationId,
-        charged: Result<(Verdict, Option<Receipt>), HitError>,
-        within: Duration,
-    ) -> Result<(Verdict, Option<ReservationId>), HitError> {
-        let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
-        match charged {
-            Ok((verdict, receipt)) if verdict.granted() => {
-                let expires = self.clock.now().saturating_add(Micros::from_duration(within));
-                book.entries.insert(id, Entry { expires, state: State::Open(receipt) });
-                book.expiries.push(Reverse((expires, id.0)));
-                Ok((verdict, Some(id)))
-            }
-            other => {
-                book.open -= 1;
-                other.map(|(verdict, _)| (verdict, None))
-            }
-        }
     }
 
     /// Ends a reservation, and gives its receipt to whoever ends it first.

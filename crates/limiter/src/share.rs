@@ -4,6 +4,8 @@ use tollgate_core::{Limit, Micros, Quota};
 
 /// The share of a limit; what is less than one is none.
 pub(crate) fn share(limit: &Limit, share: u32, of: u32) -> Limit {
+    // More than all of it is all of it.
+    let share = share.min(of);
     let part = |whole: u64| {
         let part = u128::from(whole) * u128::from(share) / u128::from(of.max(1));
         u64::try_from(part).unwrap_or(whole).min(whole)

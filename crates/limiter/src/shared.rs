@@ -5,6 +5,7 @@
 //! may see what is given back in the end as spent.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use smallvec::SmallVec;
 use tollgate_core::{Decision, Limit, Micros, Mode, peek};
@@ -100,24 +101,29 @@ impl Shared {
     }
 
     /// Charges hits of which some are counted in the store, and tells.
-    pub(crate) async fn charge(&self, inner: &Inner, hits: &[Hit<'_>]) -> Charged {
+    pub(crate) async fn charge(&self, inner: &Inner, hits: &[Hit<'_>], verb: Verb) -> Charged {
         let (verdict, receipt) = self.charged(inner, hits).await?;
-        inner.tell(Verb::Charge, hits, &verdict, inner.clock.now());
+        inner.tell(verb, hits, &verdict, inner.clock.now());
         Ok((verdict, receipt))
     }
 
     /// As [`charge`](Self::charge), on a thread that may be blocked.
-    pub(crate) fn charge_blocking(&self, inner: &Inner, hits: &[Hit<'_>]) -> Charged {
-        match self.store.block_on(self.charge(inner, hits)) {
-            Some(charged) => charged,
-            None => self.alone(inner, &self.hits(inner, hits)?, BLOCKED),
+    pub(crate) fn charge_blocking(&self, inner: &Inner, hits: &[Hit<'_>], verb: Verb) -> Charged {
+        if let Some(charged) = self.store.block_on(self.charge(inner, hits, verb)) {
+            return charged;
         }
+        let (verdict, receipt) = self.alone(inner, &self.hits(inner, hits)?, BLOCKED)?;
+        inner.tell(verb, hits, &verdict, inner.clock.now());
+        Ok((verdict, receipt))
     }
 
     /// Says what a charge would, and charges nothing.
     pub(crate) async fn peek(&self, inner: &Inner, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
         let hits = self.hits(inner, hits)?;
         let near = inner.peeked(&hits.near())?;
+        if let Kind::Unavailable(_) = near.kind {
+            return Ok(near);
+        }
         let verdict = match self.store.ask(&Ask::Peek(&hits.far())).await {
             Ok(Reply::Decided { granted, decisions }) => {
                 let far = self.answers(&hits, &decisions, Source::Own);
@@ -162,7 +168,11 @@ impl Shared {
     /// Forgets a key.
     pub(crate) async fn reset(&self, hit: &Hit<'_>) -> Result<bool, HitError> {
         match self.store.ask(&Ask::Reset(&self.name(hit))).await {
-            Ok(Reply::Reset { was_there }) => Ok(was_there),
+            Ok(Reply::Reset { was_there }) => {
+                // What was charged before is forgotten, and is not given back from what is charged now.
+                hit.limit.generation.fetch_add(1, Ordering::AcqRel);
+                Ok(was_there)
+            }
             Ok(Reply::Decided { .. }) => Err(HitError::Store { why: "it answers another question".into() }),
             Err(error) => Err(HitError::Store { why: error.to_string() }),
         }
@@ -218,6 +228,8 @@ impl Shared {
         } else {
             inner.charge_for_receipt(&near)?
         };
+        // Given back if the store does not grant, and also if nobody waits for its answer any more.
+        let mut here_charged = Back { inner, receipt };
         if !here.granted() {
             // What the store would say is for the numbers only.
             let said = self.store.ask(&Ask::Peek(&hits.far())).await;
@@ -233,21 +245,21 @@ impl Shared {
             Ok(Reply::Decided { granted: true, decisions }) => {
                 let far = self.answers(&hits, &decisions, Source::Own);
                 let answers = hits.merged(&here.answers, &far);
-                let receipt = written(&hits, receipt, &answers);
+                let receipt = written(&hits, here_charged.receipt.take(), &answers);
                 Ok((Verdict { kind: Kind::Granted, answers }, receipt))
             }
             Ok(Reply::Decided { granted: false, decisions }) => {
-                inner.give_all_back(receipt);
+                drop(here_charged);
                 let here = inner.peeked(&near)?;
                 let far = self.answers(&hits, &decisions, Source::Own);
                 Ok((Verdict { kind: Kind::Refused, answers: hits.merged(&here.answers, &far) }, None))
             }
             Ok(Reply::Reset { .. }) => {
-                inner.give_all_back(receipt);
+                drop(here_charged);
                 self.alone(inner, &hits, "disagrees")
             }
             Err(error) => {
-                inner.give_all_back(receipt);
+                drop(here_charged);
                 self.alone(inner, &hits, error.name())
             }
         }
@@ -286,8 +298,14 @@ impl Shared {
         let counted: SmallVec<[Hit<'_>; 4]> =
             counted.filter_map(|(hit, limit)| Some(Hit { limit: limit.as_ref()?, ..*hit })).collect();
         let now = inner.clock.now();
-        let (here, receipt, _) =
+        let (here, mut receipt, _) =
             if counted.is_empty() { (granted(), None, now) } else { inner.charge_for_receipt(&counted)? };
+        // A part is told by its place among all hits.
+        let places: SmallVec<[usize; 4]> =
+            (0..).zip(&limits).filter_map(|(place, limit)| limit.as_ref().map(|_| place)).collect();
+        for part in receipt.iter_mut().flat_map(|receipt| &mut receipt.parts) {
+            part.hit = places.get(part.hit).copied().unwrap_or(part.hit);
+        }
         if let Kind::Unavailable(_) = here.kind {
             return Ok((here, None));
         }
@@ -301,11 +319,13 @@ impl Shared {
     }
 
     /// Changes a charge in the store afterwards. If it gives no decision, what was charged stays charged.
-    pub(crate) async fn adjust(&self, part: &Part, name: &Name, adjust: Adjust) -> Result<(), StoreError> {
+    pub(crate) async fn adjust(&self, part: &Part, adjust: Adjust) -> Result<(), StoreError> {
+        let Place::Store(name, generation) = &part.place else { return Ok(()) };
+        let is_void = part.limit.0.generation.load(Ordering::Acquire) != *generation;
         let hit = |cost| FarHit { limit: &part.charge.limit, name, cost, mode: Mode::Enforced };
         match adjust {
             Adjust::Back(0) | Adjust::More(0) => return Ok(()),
-            Adjust::Back(_) if part.limit.0.is_void(part.charge.at) => return Ok(()),
+            Adjust::Back(_) if is_void => return Ok(()),
             Adjust::Back(amount) => self.store.ask(&Ask::Refund(hit(0), &part.charge, amount)).await?,
             Adjust::More(cost) => self.store.ask(&Ask::Settle(hit(cost))).await?,
         };
@@ -341,6 +361,18 @@ fn nothing(hit: &Hit<'_>, now: Micros) -> Answer {
     Answer::new(peek(&hit.limit.limit, None, now, 0), hit.mode, Source::Nothing)
 }
 
+/// What was charged in this process, while the store is asked.
+struct Back<'a> {
+    inner: &'a Inner,
+    receipt: Option<Receipt>,
+}
+
+impl Drop for Back<'_> {
+    fn drop(&mut self) {
+        self.inner.give_all_back(self.receipt.take());
+    }
+}
+
 /// What was charged, here and in the store, on one receipt.
 fn written(hits: &Hits<'_>, near: Option<Receipt>, answers: &[Answer]) -> Option<Receipt> {
     let mut parts: SmallVec<[Part; 1]> = SmallVec::new();
@@ -358,7 +390,7 @@ fn written(hits: &Hits<'_>, near: Option<Receipt>, answers: &[Answer]) -> Option
         let charge = decision.receipt(&limit).or(hit.estimated.then_some(nothing));
         parts.extend(charge.map(|charge| Part {
             limit: NamedLimit(Arc::clone(hit.limit)),
-            place: Place::Store(*name),
+            place: Place::Store(*name, hit.limit.generation.load(Ordering::Acquire)),
             charge,
             estimated: hit.estimated,
             hit: place,

@@ -94,7 +94,10 @@ impl Connector {
             if let Frame::Error(line) = answer(stream, &mut input).await? {
                 let cause = Cause::of_line(&line);
                 if at < required || cause.reconnects() || cause == Cause::Busy {
-                    return Err(Failed::new(cause, &line));
+                    // A server that does not know `AUTH` repeats its words.
+                    let secret = at == 0 && self.address.credentials().is_some();
+                    let line = if secret { line.split(' ').next().unwrap_or_default() } else { &line };
+                    return Err(Failed::new(cause, line));
                 }
             }
         }

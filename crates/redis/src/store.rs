@@ -25,7 +25,7 @@ const BUDGETS_BLOCKED: u32 = 4;
 
 impl Store {
     /// A store at an address. It must be opened within a tokio runtime, in which its connections live; it opens whether or not
-    /// there is a server.
+    /// there is a server. The runtime has to run as long as the store is used.
     ///
     /// # Errors
     /// When there is no runtime, a setting is out of range, or TLS has nothing to go by. Never because of the server.
@@ -63,9 +63,16 @@ impl Store {
         }
     }
 
-    /// Runs what asks this store in its runtime, without waiting for it.
-    pub fn spawn(&self, asking: impl Future<Output = ()> + Send + 'static) {
-        drop(self.runtime.spawn(asking));
+    /// Runs what asks this store in its runtime. It is done whether or not anybody waits for it.
+    pub fn spawn<F>(&self, asking: F) -> impl Future<Output = ()> + Send + use<F>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let task = self.runtime.spawn(asking);
+        async move {
+            // It ends badly only if the runtime ends.
+            let _ = task.await;
+        }
     }
 
     /// How the link is doing.

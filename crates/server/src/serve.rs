@@ -8,6 +8,7 @@ use std::future::pending;
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -82,6 +83,9 @@ pub fn start(mut settings: Settings, log: impl Write + Send + 'static) -> Result
     Ok(Running { gateway, settings, live, metrics, logs, operations, operations_at, reloader, stop, store })
 }
 
+/// So long is waited in the end for what is on its way to the shared store.
+const STORE_ENDS: Duration = Duration::from_millis(100);
+
 const fn other(why: String) -> NotStarted {
     NotStarted::Other(why)
 }
@@ -147,17 +151,23 @@ impl Running {
     ///
     /// # Errors
     /// When the system gives no runtime or no signals, or when a worker failed.
-    pub fn run(self) -> Result<(), String> {
+    pub fn run(mut self) -> Result<(), String> {
+        let store = self.store.take();
+        let counts_there = store.is_some();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
-        let ended = runtime.block_on(self.until_stopped());
+        let ended = runtime.block_on(self.until_stopped(counts_there));
         // Nobody waits for the workers when it has to end at once.
         runtime.shutdown_background();
+        if let Some(store) = store {
+            // What the last responses give back or settle is on its way.
+            store.shutdown_timeout(STORE_ENDS);
+        }
         ended
     }
 
-    async fn until_stopped(self) -> Result<(), String> {
-        let Self { gateway, live, logs, operations, operations_at, reloader, stop, store, .. } = self;
+    async fn until_stopped(self, counts_there: bool) -> Result<(), String> {
+        let Self { gateway, live, logs, operations, operations_at, reloader, stop, .. } = self;
         let uncaught = |error: io::Error| format!("a signal cannot be caught: {error}");
         let mut signals = Signals::new().map_err(uncaught)?;
         let asked = hang_ups().map_err(uncaught)?;
@@ -167,7 +177,7 @@ impl Running {
             let listener = listener.map_err(|error| format!("no operations listener: {error}"))?;
             tokio::spawn(operations::run(listener, Arc::clone(&operations), pending()));
         }
-        if store.is_some() {
+        if counts_there {
             tokio::spawn(store::tell(Arc::clone(&live), Arc::clone(&logs)));
         }
         let mut stopped = stop.subscribe();
@@ -184,9 +194,6 @@ impl Running {
             ended = waiting => ended.unwrap_or_else(|_| Err("the gateway ended badly".into())),
             () = signals.next() => Err("stopped at once, by a second signal".into()),
         };
-        if let Some(store) = store {
-            store.shutdown_background();
-        }
         logs.within(|| tracing::info!("stopped"));
         logs.finish();
         ended

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::runtime::Builder;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tollgate::{Kind, Limiter, Source, StoreFails, Unavailable};
 use tollgate_redis::{Naming, Settings, Store};
 
@@ -67,6 +67,47 @@ fn a_thread_that_blocks_its_own_runtime_gets_an_answer_all_the_same() {
         let verdict = limiter.charge(&[limit.hit("k")]).unwrap();
         assert!(verdict.granted() && verdict.degraded(), "{verdict:?}");
     });
+}
+
+#[test]
+fn a_receipt_names_the_hits_that_were_charged_also_without_the_store() {
+    let world = World::new();
+    let limiter = world.limiter_within(Duration::from_millis(50));
+    let allowed = limiter.shared_limit("allowed", many(6), StoreFails::Allow);
+    let shared = limiter.shared_limit("shared", many(6), HALF);
+    world.server.signal("STOP").unwrap();
+    let (verdict, receipt) =
+        limiter.charge_for_receipt(&[allowed.hit("k"), shared.hit("k").cost(2)]).unwrap();
+    assert!(verdict.granted() && verdict.degraded());
+    let (first, second) = receipt.expect("the share was charged").part(|place| place == 0);
+    assert!(first.is_empty() && !second.is_empty(), "nothing was charged for the one that is allowed");
+    limiter.refund(second).unwrap();
+    let granted = limiter.charge(&[shared.hit("k").cost(3)]).unwrap().granted();
+    assert!(granted, "it was given back to the share");
+    world.server.signal("CONT").unwrap();
+}
+
+#[test]
+fn who_does_not_wait_any_more_has_not_paid_here_and_holds_no_place() {
+    let world = World::new();
+    let limiter = world.limiter();
+    let (near, far) = (limiter.local_limit("near", many(5)), limiter.limit("far", many(9)));
+    assert_eq!(until_own(&limiter, &far).remaining(), Some(8));
+    world.server.signal("STOP").unwrap();
+    let gone = Duration::from_millis(20);
+    for _ in 0..3 {
+        let hits = [near.hit("k").cost(2), far.hit("k")];
+        let waited = world.runtime.block_on(async { timeout(gone, limiter.charge_async(&hits)).await });
+        assert!(waited.is_err(), "the server stands still");
+        let hits = [far.hit("k").estimate(1)];
+        let reserving = limiter.reserve_async(&hits, Duration::from_secs(60));
+        assert!(world.runtime.block_on(async { timeout(gone, reserving).await }).is_err());
+    }
+    assert_eq!(limiter.inspect(&near, "k").unwrap().decision.remaining, 5);
+    world.server.signal("CONT").unwrap();
+    assert!(!until_own(&limiter, &far).degraded());
+    let reserved = limiter.reserve(&[far.hit("other").estimate(1)], Duration::from_secs(60)).unwrap();
+    assert!(reserved.1.is_some(), "there is room for two, and none was kept: {:?}", reserved.0);
 }
 
 /// Charges until the store itself decides.

@@ -35,7 +35,7 @@ impl World {
         let address = format!("unix://{}{user}", self.server.socket().display()).parse().expect("an address");
         let settings = Settings { budget, breaker_failures: 2, ..Settings::default() };
         let store = Store::open(address, settings).expect("a store");
-        Limiter::builder().store(store, Naming::new([7; 16])).build().expect("a limiter")
+        Limiter::builder().reservations_max(2).store(store, Naming::new([7; 16])).build().expect("a limiter")
     }
 }
 

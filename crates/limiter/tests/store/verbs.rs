@@ -126,3 +126,22 @@ fn a_wrong_question_is_an_error_and_changes_nothing() {
     assert!(limiter.charge(&many_hits).is_err());
     assert_eq!(limiter.inspect(&limit, "k").unwrap().decision.remaining, 10);
 }
+
+#[test]
+fn a_receipt_is_void_after_a_reset_and_under_other_numbers() {
+    let world = World::new();
+    let limiter = world.limiter();
+    let limit = limiter.limit("tokens", many(10));
+    let charge = || limiter.charge_for_receipt(&[limit.hit("k").cost(5)]).unwrap().1.expect("a receipt");
+    let left = || limiter.inspect(&limit, "k").unwrap().decision.remaining;
+    let (old, reset) = (charge(), limiter.reset(&limit, "k").unwrap());
+    let new = charge();
+    limiter.refund(old).unwrap();
+    assert!(reset && left() == 5, "what was charged since is not given back for what was forgotten");
+    limiter.refund(new).unwrap();
+    assert_eq!(left(), 10);
+    let old = charge();
+    let _other = limiter.limit("tokens", many(11));
+    limiter.refund(old).unwrap();
+    assert_eq!(left(), 5);
+}

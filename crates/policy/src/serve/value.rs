@@ -105,8 +105,11 @@ fn quoted(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
 /// beside its path.
 fn without_password(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return "***".into() };
-    if let Some((path, _)) = rest.split_once('?') {
-        return format!("{scheme}://{path}?***");
+    if scheme == "unix" {
+        return match rest.split_once('?') {
+            None => text.into(),
+            Some((path, _)) => format!("{scheme}://{path}?***"),
+        };
     }
     match rest.rsplit_once('@') {
         None => text.into(),
@@ -123,6 +126,8 @@ fn a_password_is_not_displayed() {
         ("redis://127.0.0.1:6379/2", "redis://127.0.0.1:6379/2"),
         ("redis://:secret@host", "'redis://:***@host'"),
         ("rediss://ada:se:cr@et@host:1", "'rediss://ada:***@host:1'"),
+        ("redis://:secret@host?db=2", "'redis://:***@host?db=2'"),
+        ("redis://:se?cret@host", "'redis://:***@host'"),
         ("unix:///run/redis.sock?pass=x", "'unix:///run/redis.sock?***'"),
     ] {
         assert_eq!(Value::Store(text.into()).to_string(), shown);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{MissedTickBehavior, interval};
-use tollgate_redis::{Address, Health, Naming, Roots, Settings, Standing, Store};
+use tollgate_redis::{Address, Cause, Health, Naming, Roots, Settings, Standing, Store};
 
 use crate::gateway::live::Live;
 use crate::gateway::logs::Logs;
@@ -33,7 +33,15 @@ pub(super) fn open(at: &StoreAt) -> Result<Option<Opened>, String> {
     };
     let naming = match &at.secret {
         None => Naming::without_secret(),
-        Some(file) => Naming::of_secret(read("store.secret", file)?.trim_ascii()),
+        Some(file) => {
+            let secret = read("store.secret", file)?;
+            if secret.trim_ascii().is_empty() {
+                return Err(format!(
+                    "`store.secret` is empty: write a secret into {file}, or `none` for no secret"
+                ));
+            }
+            Naming::of_secret(secret.trim_ascii())
+        }
     };
     let settings = Settings {
         budget: at.budget,
@@ -58,32 +66,58 @@ fn read(setting: &str, file: &str) -> Result<Vec<u8>, String> {
 /// How often it is looked at whether the store serves: its failures have one line, however many there are.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Writes a line when the store does not serve any more, and one when it serves again.
+/// While it serves, failing calls have at most one line in so many looks: ten seconds.
+const LOOKS_PER_LINE: u32 = 50;
+
+/// Writes a line when the store does not serve any more, and one when it serves again; and one now and then while it serves and
+/// calls fail all the same, as they do without a right or on a key that holds something else.
 pub(super) async fn tell(live: Arc<Live>, logs: Arc<Logs>) {
     let mut looks = interval(LOOK);
     looks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     // It has just begun to connect.
-    let mut served = true;
+    let (mut served, mut before, mut quiet) = (true, Vec::new(), 0_u32);
     loop {
         looks.tick().await;
         let Some(health) = live.load().guard.gate().limiter().store_health() else { return };
         let serves = health.up && health.breaker == Standing::Closed;
+        let cause = most(&before, &health.failed);
+        quiet = quiet.saturating_sub(1);
         if serves != served {
-            logs.within(|| say(serves, &health));
+            logs.within(|| say(serves, &health, cause));
+        } else if let Some(cause) = cause.filter(|_| serves && quiet == 0) {
+            quiet = LOOKS_PER_LINE;
+            logs.within(|| {
+                tracing::warn!(cause, "calls to the shared store fail: for them `when_store_fails` holds");
+            });
         }
-        served = serves;
+        (served, before) = (serves, health.failed);
     }
 }
 
-fn say(serves: bool, health: &Health) {
+/// Why most calls failed since the last look; `None` if none did.
+fn most(before: &[(Cause, u64)], now: &[(Cause, u64)]) -> Option<&'static str> {
+    let counted =
+        |cause: Cause| before.iter().find(|(known, _)| *known == cause).map_or(0, |(_, count)| *count);
+    let grown = now.iter().map(|(cause, count)| (count.saturating_sub(counted(*cause)), cause));
+    grown.filter(|(more, _)| *more > 0).max_by_key(|(more, _)| *more).map(|(_, cause)| cause.name())
+}
+
+fn say(serves: bool, health: &Health, cause: Option<&'static str>) {
     if serves {
         tracing::info!("the shared store answers: its budgets are in force again");
         return;
     }
-    let why =
-        health.trouble.as_ref().map_or_else(|| "it does not answer in time".into(), ToString::to_string);
+    let why = health.trouble.as_ref().map_or_else(|| cause.unwrap_or("unknown").into(), ToString::to_string);
     tracing::warn!(
         why,
         "the shared store gives no decisions: each limit does what its `when_store_fails` says"
     );
+}
+
+#[test]
+fn the_cause_of_most_failures_since_the_last_look_is_told() {
+    let [one, other, ..] = Cause::all().collect::<Vec<_>>()[..] else { panic!("there are causes") };
+    assert_eq!(most(&[], &[(one, 0), (other, 0)]), None);
+    assert_eq!(most(&[(one, 9)], &[(one, 10), (other, 2)]), Some(other.name()));
+    assert_eq!(most(&[(one, 9), (other, 2)], &[(one, 9), (other, 2)]), None);
 }

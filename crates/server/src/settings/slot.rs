@@ -78,7 +78,7 @@ impl Slot<'_> {
             (Self::Protocol(slot), Value::Word(word)) => {
                 *slot = if word == "http1" { Protocol::Http1 } else { Protocol::Auto };
             }
-            (slot, value) => return Err(format!("is no value for {slot:?}: {value}")),
+            (_, value) => return Err(format!("is no value of its kind: {value}")),
         }
         Ok(())
     }

@@ -54,6 +54,8 @@ pub(super) fn registered(store: &Memory, limit: Limit, number: u32) -> Registere
         narrow: store.rates.narrow(&limit),
         void: Arc::default(),
         #[cfg(feature = "redis")]
+        generation: Arc::default(),
+        #[cfg(feature = "redis")]
         far: None,
     }
 }
