@@ -103,6 +103,7 @@ const VALUES: &[&str] = &[
     "a.pem",
     "127.0.0.1:7",
     "http://a:7",
+    "redis://a:7",
 ];
 
 #[test]
