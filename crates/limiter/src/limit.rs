@@ -100,7 +100,6 @@ impl NamedLimit {
 
     /// Whether it is counted in a store that several processes share.
     #[must_use]
-    #[cfg_attr(not(feature = "redis"), expect(clippy::unused_self, reason = "without stores there is none"))]
     pub fn is_shared(&self) -> bool {
         #[cfg(feature = "redis")]
         return self.0.far.is_some();

@@ -131,18 +131,20 @@ impl Guard {
 
     /// Decides a request, and charges it.
     pub fn ask(&self, head: &Head<'_>, room: &mut Room) -> Asked {
-        let settles = |charge: &Charge| charge.whose == Whose::Claimed || self.reported(charge).is_some();
-        let wanted = |charges: &[Charge]| self.settles && charges.iter().any(settles);
-        let decided = self.decide(head, room, wanted);
+        let decided = self.decide(head, room, |charges| self.may_settle(charges));
         self.asked(decided, room)
     }
 
     /// As [`ask`](Self::ask), where some limits are counted in a shared store: see [`Gate::waits`].
     pub async fn ask_async(&self, head: &Head<'_>, room: &mut Room) -> Asked {
-        let settles = |charge: &Charge| charge.whose == Whose::Claimed || self.reported(charge).is_some();
-        let wanted = |charges: &[Charge]| self.settles && charges.iter().any(settles);
-        let decided = self.decide_async(head, room, wanted).await;
+        let decided = self.decide_async(head, room, |charges| self.may_settle(charges)).await;
         self.asked(decided, room)
+    }
+
+    /// Whether the response may have to say something about one of these charges.
+    fn may_settle(&self, charges: &[Charge]) -> bool {
+        let settles = |charge: &Charge| charge.whose == Whose::Claimed || self.reported(charge).is_some();
+        self.settles && charges.iter().any(settles)
     }
 
     fn asked(&self, decided: Result<Decided, Box<Answer>>, room: &Room) -> Asked {

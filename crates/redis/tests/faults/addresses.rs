@@ -119,6 +119,22 @@ fn a_host_without_an_address_is_named() {
 }
 
 #[test]
+fn a_server_that_does_not_know_auth_makes_no_error_that_tells_the_password() {
+    run(async {
+        let server = Server::started(&["--rename-command", "AUTH", ""]).await;
+        let address = format!("unix://{}?user=ada&pass=hunter2", server.socket().display());
+        let link = open(&address, patient()).await;
+        let error = link.call(&count("a")).await.unwrap_err();
+        let told = [format!("{error} {error:?}"), format!("{:?}", link.health())];
+        assert!(told.iter().all(|told| !told.contains("hunter2")), "{told:?}");
+        assert!(
+            told.iter().all(|told| told.contains("ERR")),
+            "and still says that it is the server's: {told:?}"
+        );
+    });
+}
+
+#[test]
 fn a_link_outside_a_runtime_says_so() {
     let opened = Link::open("redis://localhost".parse().unwrap(), Settings::default());
     assert_eq!(opened.map(drop), Err(OpenError::NoRuntime));
