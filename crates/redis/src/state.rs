@@ -10,6 +10,9 @@ use crate::call::Argument;
 /// Every number of a state is below this.
 const BEYOND: u64 = 1 << 53;
 
+/// From here on a debt's period takes seven bytes.
+const LONG_PERIOD: u64 = 1 << 40;
+
 /// So many entries are there at the most without being told of; there are never more than 1,025 buckets. What lies above is
 /// left out.
 const UNTOLD_MAX: u64 = 2_048;
@@ -69,7 +72,13 @@ fn read(bytes: &[u8], list: fn(Algorithm, &mut &[u8]) -> Option<List>) -> Option
 
 fn debt(bytes: &mut &[u8]) -> Option<Debt> {
     let at = Micros::new(number::<7>(bytes)?);
-    Some(Debt { at, debt: number::<7>(bytes)?, period: number::<7>(bytes)? })
+    let debt = number::<7>(bytes)?;
+    if bytes.len() == 5 {
+        return Some(Debt { at, debt, period: number::<5>(bytes)? });
+    }
+    let period = number::<7>(bytes)?;
+    // A shorter one is written in five bytes.
+    (period >= LONG_PERIOD).then_some(Debt { at, debt, period })
 }
 
 fn count(bytes: &mut &[u8]) -> Option<Count> {
@@ -133,10 +142,14 @@ mod tests {
     fn states_are_read_as_they_are_written_down_in_the_documentation() {
         let at = Micros::new(1_763_222_400_123_456);
         let debt = Debt { at, debt: BEYOND - 1, period: 7 };
-        let written = [(7, at.get()), (7, debt.debt), (7, 7)];
+        let written = [(7, at.get()), (7, debt.debt), (5, 7)];
         assert_eq!(stored(&numbers(0x11, &written)), Some(State::TokenBucket(debt)));
         assert_eq!(stored(&numbers(0x12, &written)), Some(State::LeakyBucket(debt)));
         assert_eq!(stored(&numbers(0x13, &written)), Some(State::Gcra(debt)));
+        let long = |period| numbers(0x11, &[(7, at.get()), (7, debt.debt), (7, period)]);
+        let read = Debt { period: 1 << 40, ..debt };
+        assert_eq!(stored(&long(1 << 40)), Some(State::TokenBucket(read)));
+        assert_eq!(stored(&long((1 << 40) - 1)), None, "there is one way to write a state");
         let count = Count { start: Micros::new(5), end: Micros::new(9), used: 3 };
         assert_eq!(stored(&numbers(0x14, &[(7, 5), (7, 9), (7, 3)])), Some(State::FixedWindow(count)));
         let counts = TwoCounts { start: Micros::new(5), end: Micros::new(9), previous: 3, current: 1 << 32 };

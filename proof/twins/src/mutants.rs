@@ -27,6 +27,7 @@ pub const MUTANTS: &[Mutant] = &[
     mutant("if amount > room then\namount = room", "if amount > room then\namount = 0"),
     mutant("local was_there = call('DEL', KEYS[1])", "local was_there = call('EXISTS', KEYS[1])"),
     // How states are told apart, written and kept.
+    mutant("or (length == 20 and kind >= 17 and kind <= 19)", ""),
     mutant("(length == 22 and kind >= 17 and kind <= 20)", "(length == 22 and kind >= 17 and kind <= 19)"),
     mutant("or (length == 25 and kind == 21)", ""),
     mutant("format('%.0f', lasts / 1000 + SLACK)", "format('%.0f', lasts / 1000000 + SLACK)"),
@@ -35,6 +36,8 @@ pub const MUTANTS: &[Mutant] = &[
     mutant("call('SET', key, after, 'PX', format('%.0f', lasts / 1000 + SLACK))", ""),
     mutant("else\ncall('DEL', key)\nend", "end"),
     // Debts.
+    mutant("period < 1099511627776 and", "period <= 1099511627776 and"),
+    mutant("#state == 20 and '>BI7I7I5' or '>BI7I7I7'", "'>BI7I7I5'"),
     mutant("counts = written - now <= drain", "counts = written - now < drain"),
     mutant("if counts then at = written end", ""),
     mutant("if part_of_cell > 0 then cells = cells + 1 end", ""),

@@ -69,10 +69,16 @@ fn strings() -> Vec<Vec<u8>> {
 /// States that have the right form, under the limit of that place, and numbers that no state has.
 fn out_of_range() -> Vec<(usize, Vec<u8>)> {
     let (late, far) = (1 << 52, (1 << 56) - 1);
-    let debts = [[late, 1, 1], [1, BEYOND, 1], [1, 1, 0], [1, 1, late], [far, far, far]];
+    let long = 1 << 40;
+    let debts =
+        [[late, 1, long], [1, BEYOND, long], [1, 1, 0], [1, 1, long - 1], [1, 1, late], [far, far, far]];
     let mut rows: Vec<_> = (0..3_u8)
         .flat_map(|place| debts.map(|numbers| (usize::from(place), state(0x11 + place, &numbers))))
         .collect();
+    // The same, with a period in five bytes.
+    let short =
+        |numbers: [u64; 3]| [&state(0x11, &numbers[..2])[..], &numbers[2].to_be_bytes()[3..]].concat();
+    rows.extend([[late, 1, 1], [1, BEYOND, 1], [1, 1, 0]].map(|numbers| (0, short(numbers))));
     let windows = [[late, late + 5, 1], [5, 5, 1], [9, 5, 1], [5, 5 + (1 << 51), 1], [5, 9, BEYOND]];
     rows.extend(windows.map(|numbers| (3, state(0x14, &numbers))));
     rows.extend(

@@ -13,9 +13,9 @@ fn names() -> [Name; 3] {
 fn an_answer_that_is_cut_anywhere_is_never_a_grant() {
     let (limit, names) = (Limit::token_bucket(5, 1, Micros::SECOND).unwrap(), names());
     let hits = names.each_ref().map(|name| Hit { limit: &limit, name, cost: 1, mode: Mode::Enforced });
-    let state = [vec![0x11], vec![0; 6], vec![9], vec![0; 6], vec![1], vec![0; 4], vec![15, 66, 64]].concat();
+    let state = [vec![0x11], vec![0; 6], vec![9], vec![0; 6], vec![1], vec![0; 2], vec![15, 66, 64]].concat();
     let head = vec![0, 0, 0, 0, 0, 0, 21];
-    let key = [vec![0, 22], state.clone()].concat();
+    let key = [vec![0, 20], state.clone()].concat();
     let answers: [(Ask<'_>, Vec<u8>); 3] = [
         (Ask::Charge(&hits[..1]), [head.clone(), state.clone()].concat()),
         (Ask::Charge(&hits), [head.clone(), key.repeat(3)].concat()),

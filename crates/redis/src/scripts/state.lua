@@ -12,6 +12,7 @@ if type(state) ~= 'string' then
 end
 local kind, length = byte(state), #state
 local is_ours = length == 0
+  or (length == 20 and kind >= 17 and kind <= 19)
   or (length == 22 and kind >= 17 and kind <= 20)
   or (length == 25 and kind == 21)
   or (length > 25 and length % 14 == 12 and (kind == 22 or kind == 23))

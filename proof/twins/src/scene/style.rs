@@ -40,17 +40,19 @@ impl Style {
 /// huge costs.
 fn wide(algorithm: Algorithm, random: &mut Random) -> Spec {
     loop {
-        let window = 1 + random.magnitude(1 << 50);
+        // At 2^40 a debt is written in another form.
+        let is_debt = matches!(algorithm, Algorithm::TokenBucket | Algorithm::LeakyBucket | Algorithm::Gcra);
+        let turns = is_debt && random.one_in(8);
+        let window = if turns { (1 << 40) - 1 + random.below(3) } else { 1 + random.magnitude(1 << 50) };
         let most = (1 << 52) / window + 2;
         let spec = Spec {
             algorithm,
             limit: if random.one_in(2) { most - random.below(4).min(most) } else { random.magnitude(most) },
-            count: 1 + random.magnitude(1 << 20),
+            count: if turns { 1 } else { 1 + random.magnitude(1 << 20) },
             window,
             buckets: u32::try_from(random.within(1, 4)).unwrap_or(1),
             calendar: Calendar::None,
         };
-        let is_debt = spec.is_debt();
         let spec = if is_debt {
             spec
         } else {
