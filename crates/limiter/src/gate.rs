@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use tollgate_core::{Limit, Mode};
-use tollgate_policy::{BadRequest, Charge, Directory, Facts, Hits, Matched, Policy, Variant};
+use tollgate_policy::{BadRequest, Charge, Directory, Facts, Hits, Matched, Policy, Variant, Whose};
 
 #[cfg(feature = "redis")]
 use crate::StoreFails;
@@ -50,6 +50,7 @@ pub struct Gate {
     directory: Option<Arc<Directory>>,
     /// For each set of numbers, the policy's first and then the directory's; `None` where nothing is charged.
     limits: Vec<Option<NamedLimit>>,
+    for_good: bool,
 }
 
 /// What a gate says to a request.
@@ -102,7 +103,15 @@ impl Gate {
         let extra = directory.as_ref().map_or(&[][..], |directory| directory.variants());
         let variants = policy.variants().iter().chain(extra);
         let limits = variants.map(|variant| named(&limiter, &policy, variant)).collect();
-        Self { limiter, policy, directory, limits }
+        Self { limiter, policy, directory, limits, for_good: false }
+    }
+
+    /// The same gate, of which nobody but responses change charges afterwards: no handler gives back or settles what a request
+    /// was charged. Then hits on keys that a response cannot change either are [for good](Hit::for_good): those whose cost is
+    /// known, on keys that are not just a client's word.
+    #[must_use]
+    pub fn for_good(self) -> Self {
+        Self { for_good: true, ..self }
     }
 
     /// The policy.
@@ -199,11 +208,18 @@ impl Gate {
         self.limits.iter().flatten().any(NamedLimit::is_shared)
     }
 
+    /// Whether no response changes this charge.
+    fn is_for_good(&self, charge: &Charge) -> bool {
+        let limit = self.policy.limits().get(charge.limit as usize);
+        charge.whose != Whose::Claimed && limit.is_some_and(|limit| limit.reported_in().is_none())
+    }
+
     /// The policy's hits as the limiter's.
     fn charges<'a>(&'a self, hits: &'a Hits) -> SmallVec<[Hit<'a>; 4]> {
         let charges = hits.charges().iter().filter_map(|charge| {
             let limit = self.limits.get(charge.variant as usize)?.as_ref()?;
             let hit = limit.hit(hits.key(charge)).cost(charge.cost);
+            let hit = if self.for_good && self.is_for_good(charge) { hit.for_good() } else { hit };
             Some(if charge.mode == Mode::Shadow { hit.shadow() } else { hit })
         });
         charges.collect()

@@ -3,6 +3,8 @@
 #![doc = include_str!("docs/front.md")]
 #![warn(clippy::expect_used)]
 
+#[cfg(feature = "redis")]
+mod alone;
 mod asynchronous;
 mod builder;
 mod charging;

@@ -112,7 +112,14 @@ impl NamedLimit {
     #[must_use]
     #[inline]
     pub fn hit<'a>(&'a self, key: &'a (impl AsRef<[u8]> + ?Sized)) -> Hit<'a> {
-        Hit { limit: &self.0, key: key.as_ref(), cost: 1, mode: Mode::Enforced, estimated: false }
+        Hit {
+            limit: &self.0,
+            key: key.as_ref(),
+            cost: 1,
+            mode: Mode::Enforced,
+            estimated: false,
+            for_good: false,
+        }
     }
 }
 
@@ -130,6 +137,7 @@ pub struct Hit<'a> {
     pub(crate) cost: u64,
     pub(crate) mode: Mode,
     pub(crate) estimated: bool,
+    pub(crate) for_good: bool,
 }
 
 impl Hit<'_> {
@@ -149,6 +157,17 @@ impl Hit<'_> {
     #[must_use]
     pub const fn shadow(self) -> Self {
         Self { mode: Mode::Shadow, ..self }
+    }
+
+    /// The same hit on a key of which nothing is ever given back: not by this process nor by another one, by no refund, no
+    /// reservation and no cost that turns out to be less. It is on no [receipt](crate::Receipt).
+    ///
+    /// In a shared store this saves calls: as others can only take more, a refusal is remembered in this process for as long as
+    /// it must hold, and the store is not asked meanwhile. A key that is reset, or whose data the store loses, may be
+    /// refused for up to a second more (`tollgate_redis::REMEMBERED_MAX`).
+    #[must_use]
+    pub const fn for_good(self) -> Self {
+        Self { for_good: true, ..self }
     }
 
     /// What it asks for.

@@ -188,7 +188,7 @@ impl Inner {
 
 /// What is written down of one hit's charge; `None` if there is nothing to give back.
 fn part((at, hit): (usize, &Hit<'_>), id: u64, answer: Option<&Answer>, ahead: i64) -> Option<Part> {
-    let answer = answer.filter(|answer| !answer.shared())?;
+    let answer = answer.filter(|answer| !answer.shared() && !hit.for_good)?;
     let (limit, decision) = (hit.limit.limit.with_calendar_ahead(ahead), answer.decision());
     let nothing = tollgate_core::Receipt { at: decision.at, cost: 0, limit };
     // A guess of nothing can still be committed with something.

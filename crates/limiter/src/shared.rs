@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use smallvec::SmallVec;
-use tollgate_core::{Decision, Limit, Micros, Mode, peek};
-use tollgate_redis::{Ask, Health, Hit as FarHit, Name, Naming, Reply, Store, StoreError};
+use tollgate_core::{Decision, Limit, Micros, Mode};
+use tollgate_redis::{Ask, Charged, Health, Hit as FarHit, Name, Naming, Reply, Store, StoreError};
 
 use crate::error::HitError;
 use crate::event::Verb;
-use crate::limit::{Far, Hit, NamedLimit, Registered, StoreFails};
+use crate::limit::{Far, Hit, NamedLimit, StoreFails};
 use crate::limiter::{HITS_MAX, Inner, Limiter, Standing};
 use crate::receipt::{Adjust, Part, Place, Receipt};
 use crate::share::share;
@@ -26,7 +26,7 @@ pub(crate) struct Shared {
     naming: Naming,
 }
 
-type Charged = Result<(Verdict, Option<Receipt>), HitError>;
+pub(crate) type Answered = Result<(Verdict, Option<Receipt>), HitError>;
 
 /// What blocked threads are told when the store's runtime does not run: see [`Store::block_on`].
 const BLOCKED: &str = "blocked";
@@ -46,6 +46,12 @@ impl Limiter {
             registered.far = Some(Far { fails, share });
         }
         NamedLimit(Arc::new(registered))
+    }
+
+    /// How many requests were refused without asking the store, because it must still refuse: see [`Hit::for_good`].
+    #[must_use]
+    pub fn refused_from_memory(&self) -> u64 {
+        self.0.shared.as_ref().map_or(0, |shared| shared.store.refused_from_memory())
     }
 
     /// How the link to the store is doing; `None` if there is none.
@@ -69,14 +75,19 @@ impl Inner {
 }
 
 /// The hits of a request, with their names in the store.
-struct Hits<'a> {
-    all: &'a [Hit<'a>],
+pub(crate) struct Hits<'a> {
+    pub(crate) all: &'a [Hit<'a>],
     /// One for each hit; `None` if it is counted here.
     names: SmallVec<[Option<Name>; 4]>,
 }
 
 impl<'a> Hits<'a> {
-    fn near(&self) -> SmallVec<[Hit<'a>; 4]> {
+    /// Which of those in the store are for good.
+    fn for_good(&self) -> SmallVec<[bool; 4]> {
+        self.all.iter().filter(|hit| hit.limit.far.is_some()).map(|hit| hit.for_good).collect()
+    }
+
+    pub(crate) fn near(&self) -> SmallVec<[Hit<'a>; 4]> {
         self.all.iter().filter(|hit| hit.limit.far.is_none()).copied().collect()
     }
 
@@ -88,7 +99,7 @@ impl<'a> Hits<'a> {
     }
 
     /// Answers of two places, in the order of the hits.
-    fn merged(&self, near: &[Answer], far: &[Answer]) -> SmallVec<[Answer; 4]> {
+    pub(crate) fn merged(&self, near: &[Answer], far: &[Answer]) -> SmallVec<[Answer; 4]> {
         let (mut near, mut far) = (near.iter(), far.iter());
         let one = |name: &Option<Name>| if name.is_some() { far.next() } else { near.next() };
         self.names.iter().filter_map(one).copied().collect()
@@ -101,14 +112,14 @@ impl Shared {
     }
 
     /// Charges hits of which some are counted in the store, and tells.
-    pub(crate) async fn charge(&self, inner: &Inner, hits: &[Hit<'_>], verb: Verb) -> Charged {
+    pub(crate) async fn charge(&self, inner: &Inner, hits: &[Hit<'_>], verb: Verb) -> Answered {
         let (verdict, receipt) = self.charged(inner, hits).await?;
         inner.tell(verb, hits, &verdict, inner.clock.now());
         Ok((verdict, receipt))
     }
 
     /// As [`charge`](Self::charge), on a thread that may be blocked.
-    pub(crate) fn charge_blocking(&self, inner: &Inner, hits: &[Hit<'_>], verb: Verb) -> Charged {
+    pub(crate) fn charge_blocking(&self, inner: &Inner, hits: &[Hit<'_>], verb: Verb) -> Answered {
         if let Some(charged) = self.store.block_on(self.charge(inner, hits, verb)) {
             return charged;
         }
@@ -220,9 +231,12 @@ impl Shared {
         Ok(Hits { all, names: all.iter().map(name).collect() })
     }
 
-    async fn charged(&self, inner: &Inner, hits: &[Hit<'_>]) -> Charged {
+    async fn charged(&self, inner: &Inner, hits: &[Hit<'_>]) -> Answered {
         let hits = self.hits(inner, hits)?;
-        let near = hits.near();
+        let (near, for_good) = (hits.near(), hits.for_good());
+        if let Some(known) = self.store.remembered(&hits.far(), &for_good) {
+            return self.remembered(inner, &hits, &known);
+        }
         let (here, receipt, _) = if near.is_empty() {
             (granted(), None, Micros::ZERO)
         } else {
@@ -241,20 +255,24 @@ impl Shared {
                 if here.answers.is_empty() { here.answers } else { hits.merged(&here.answers, &far) };
             return Ok((Verdict { kind: here.kind, answers }, None));
         }
-        match self.store.ask(&Ask::Charge(&hits.far())).await {
-            Ok(Reply::Decided { granted: true, decisions }) => {
+        match self.store.charge(&hits.far(), &for_good).await {
+            Ok(Charged::Remembered(known)) => {
+                drop(here_charged);
+                self.remembered(inner, &hits, &known)
+            }
+            Ok(Charged::Asked(Reply::Decided { granted: true, decisions })) => {
                 let far = self.answers(&hits, &decisions, Source::Own);
                 let answers = hits.merged(&here.answers, &far);
                 let receipt = written(&hits, here_charged.receipt.take(), &answers);
                 Ok((Verdict { kind: Kind::Granted, answers }, receipt))
             }
-            Ok(Reply::Decided { granted: false, decisions }) => {
+            Ok(Charged::Asked(Reply::Decided { granted: false, decisions })) => {
                 drop(here_charged);
-                let here = inner.peeked(&near)?;
+                let here = self.here(inner, &hits)?;
                 let far = self.answers(&hits, &decisions, Source::Own);
-                Ok((Verdict { kind: Kind::Refused, answers: hits.merged(&here.answers, &far) }, None))
+                Ok((Verdict { kind: Kind::Refused, answers: hits.merged(&here, &far) }, None))
             }
-            Ok(Reply::Reset { .. }) => {
+            Ok(Charged::Asked(Reply::Reset { .. })) => {
                 drop(here_charged);
                 self.alone(inner, &hits, "disagrees")
             }
@@ -269,53 +287,6 @@ impl Shared {
     fn answers(&self, hits: &Hits<'_>, decisions: &[Decision], source: Source) -> SmallVec<[Answer; 4]> {
         let far = hits.all.iter().filter(|hit| hit.limit.far.is_some());
         far.zip(decisions).map(|(hit, decision)| Answer::new(*decision, hit.mode, source)).collect()
-    }
-
-    /// What is said where nothing is known: the numbers of keys never seen.
-    fn nothing(&self, hits: &Hits<'_>, now: Micros) -> SmallVec<[Answer; 4]> {
-        let far = hits.all.iter().filter(|hit| hit.limit.far.is_some());
-        far.map(|hit| nothing(hit, now)).collect()
-    }
-
-    /// What is said while the store gives no decision: each limit's own rule. Nothing is charged anywhere yet.
-    fn alone(&self, inner: &Inner, hits: &Hits<'_>, why: &'static str) -> Charged {
-        let denies = |hit: &Hit<'_>| {
-            hit.mode == Mode::Enforced
-                && hit.limit.far.as_ref().is_some_and(|far| far.fails == StoreFails::Deny)
-        };
-        if hits.all.iter().any(denies) {
-            return Ok((unavailable(why), None));
-        }
-        // Where each hit is counted instead; `None` if nowhere.
-        let instead = |hit: &Hit<'_>| -> Option<Arc<Registered>> {
-            match &hit.limit.far {
-                None => Some(Arc::clone(hit.limit)),
-                Some(far) => far.share.clone(),
-            }
-        };
-        let limits: SmallVec<[Option<Arc<Registered>>; 4]> = hits.all.iter().map(instead).collect();
-        let counted = hits.all.iter().zip(&limits);
-        let counted: SmallVec<[Hit<'_>; 4]> =
-            counted.filter_map(|(hit, limit)| Some(Hit { limit: limit.as_ref()?, ..*hit })).collect();
-        let now = inner.clock.now();
-        let (here, mut receipt, _) =
-            if counted.is_empty() { (granted(), None, now) } else { inner.charge_for_receipt(&counted)? };
-        // A part is told by its place among all hits.
-        let places: SmallVec<[usize; 4]> =
-            (0..).zip(&limits).filter_map(|(place, limit)| limit.as_ref().map(|_| place)).collect();
-        for part in receipt.iter_mut().flat_map(|receipt| &mut receipt.parts) {
-            part.hit = places.get(part.hit).copied().unwrap_or(part.hit);
-        }
-        if let Kind::Unavailable(_) = here.kind {
-            return Ok((here, None));
-        }
-        let mut said = here.answers.iter();
-        let answers = hits.all.iter().zip(&limits).filter_map(|(hit, limit)| {
-            let answer = if limit.is_some() { *said.next()? } else { nothing(hit, now) };
-            let share = hit.limit.far.is_some() && limit.is_some();
-            Some(if share { Answer::new(answer.decision(), hit.mode, Source::Share) } else { answer })
-        });
-        Ok((Verdict { kind: here.kind, answers: answers.collect() }, receipt))
     }
 
     /// Changes a charge in the store afterwards. If it gives no decision, what was charged stays charged.
@@ -348,17 +319,12 @@ pub(crate) fn blocked() -> HitError {
     HitError::Store { why: why.into() }
 }
 
-fn granted() -> Verdict {
+pub(crate) fn granted() -> Verdict {
     Verdict { kind: Kind::Granted, answers: SmallVec::new() }
 }
 
-fn unavailable(why: &'static str) -> Verdict {
+pub(crate) fn unavailable(why: &'static str) -> Verdict {
     Verdict { kind: Kind::Unavailable(Unavailable::Store(why)), answers: SmallVec::new() }
-}
-
-/// An answer by nothing.
-fn nothing(hit: &Hit<'_>, now: Micros) -> Answer {
-    Answer::new(peek(&hit.limit.limit, None, now, 0), hit.mode, Source::Nothing)
 }
 
 /// What was charged in this process, while the store is asked.
@@ -388,6 +354,7 @@ fn written(hits: &Hits<'_>, near: Option<Receipt>, answers: &[Answer]) -> Option
         let nothing = tollgate_core::Receipt { at: decision.at, cost: 0, limit };
         // A guess of nothing can still be committed with something.
         let charge = decision.receipt(&limit).or(hit.estimated.then_some(nothing));
+        let charge = charge.filter(|_| !hit.for_good);
         parts.extend(charge.map(|charge| Part {
             limit: NamedLimit(Arc::clone(hit.limit)),
             place: Place::Store(*name, hit.limit.generation.load(Ordering::Acquire)),

@@ -55,6 +55,11 @@ pub enum Source {
     /// By a cell that new keys have in common, because there was no room for the key: it may be refused for what others
     /// have spent, and is never granted more than its own limit.
     Common,
+    /// By the shared store, a while ago: it refused, and that still holds. See [`Hit::for_good`].
+    Remembered,
+    /// Not at all: another limit of the request is known to refuse, so that the shared store was not asked. Its numbers are
+    /// those of a key never seen, and mean nothing.
+    Unasked,
     /// By this process alone, with its share of the limit, because the shared store gave no decision.
     Share,
     /// By nothing: the shared store gave no decision, and the limit says to allow then. Nothing was charged, and its numbers are
@@ -191,6 +196,9 @@ impl Verdict {
     #[must_use]
     pub fn degraded(&self) -> bool {
         matches!(self.kind, Kind::Unavailable(_))
-            || self.answers.iter().any(|answer| answer.source != Source::Own)
+            || self.answers.iter().any(|answer| match answer.source {
+                Source::Own | Source::Remembered | Source::Unasked => false,
+                Source::Common | Source::Share | Source::Nothing => true,
+            })
     }
 }

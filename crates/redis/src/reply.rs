@@ -4,6 +4,7 @@
 //! that state, and so all that is reported comes from one place; and if the two do not agree, that is an error.
 
 mod batch;
+pub(crate) mod stands;
 #[cfg(test)]
 mod tests;
 

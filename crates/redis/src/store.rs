@@ -6,22 +6,39 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
+use smallvec::SmallVec;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
+use tollgate_core::{Decision, Mode};
 
-use crate::{Address, Ask, Health, Link, OpenError, Reply, Settings, StoreError};
+use crate::remembered::{Asking, Learned, Next, Remembered, Turn};
+use crate::reply::stands::stands;
+use crate::{Address, Ask, Health, Hit, Link, OpenError, Reply, Settings, StoreError};
 
 /// Budgets that several processes share, on one Redis or Valkey server. Cheap to clone; clones share everything.
 #[derive(Clone, Debug)]
 pub struct Store {
     link: Link,
+    remembered: Arc<Remembered>,
     runtime: Handle,
-    /// How long a thread that is no task is blocked at most.
-    patience: Duration,
+    budget: Duration,
 }
+
+/// The right to ask about some keys.
+type Turns<'a> = SmallVec<[Turn<'a>; 1]>;
 
 /// A blocked thread waits for so many budgets: a charge, and what it may take to give back another.
 const BUDGETS_BLOCKED: u32 = 4;
+
+/// What came of a [charge](Store::charge).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Charged {
+    /// The server was asked.
+    Asked(Reply),
+    /// It was not: some hits are remembered as refused, so that all are. One for each hit, in their order; `None` for those
+    /// about which nothing is known.
+    Remembered(SmallVec<[Option<Decision>; 2]>),
+}
 
 impl Store {
     /// A store at an address. It must be opened within a tokio runtime, in which its connections live; it opens whether or not
@@ -31,8 +48,9 @@ impl Store {
     /// When there is no runtime, a setting is out of range, or TLS has nothing to go by. Never because of the server.
     pub fn open(address: Address, settings: Settings) -> Result<Self, OpenError> {
         let runtime = Handle::try_current().map_err(|_| OpenError::NoRuntime)?;
-        let patience = settings.budget.saturating_mul(BUDGETS_BLOCKED);
-        Ok(Self { link: Link::open(address, settings)?, runtime, patience })
+        let budget = settings.budget;
+        let remembered = Arc::new(Remembered::new());
+        Ok(Self { link: Link::open(address, settings)?, remembered, runtime, budget })
     }
 
     /// Asks, and never takes longer than the link's budget.
@@ -41,8 +59,111 @@ impl Store {
     /// When there is no decision: that is neither a grant nor a refusal. [`StoreError::may_have_run`] says whether something
     /// may have been charged all the same.
     pub async fn ask(&self, ask: &Ask<'_>) -> Result<Reply, StoreError> {
+        let result = self.link.call(&ask.call()).await.map_err(StoreError::Link);
+        match ask {
+            Ask::Reset(name) => self.remembered.forget(name),
+            Ask::Refund(hit, ..) => self.remembered.forget(hit.name),
+            Ask::Charge(_) | Ask::Peek(_) | Ask::UpTo(_) | Ask::Settle(_) => {}
+        }
+        Reply::read(ask, &result?)
+    }
+
+    /// As [`Ask::Charge`], where some hits are on keys of which nothing is ever given back, by no process: a refusal of such
+    /// a hit is remembered for as long as it must hold, and the server is not asked meanwhile. `for_good` says which, in the order
+    /// of the hits.
+    ///
+    /// Only enforced hits are remembered, and for at most [`REMEMBERED_MAX`](crate::REMEMBERED_MAX). When a refusal has had its
+    /// time, one caller asks and the others wait for what it is told; who then has to ask as well takes another budget at most.
+    ///
+    /// # Errors
+    /// As [`ask`](Self::ask).
+    pub async fn charge(&self, hits: &[Hit<'_>], for_good: &[bool]) -> Result<Charged, StoreError> {
+        let keys: SmallVec<[(usize, &Hit<'_>); 4]> = lasting(hits, for_good).collect();
+        if keys.is_empty() {
+            return self.ask(&Ask::Charge(hits)).await.map(Charged::Asked);
+        }
+        if let Some(refused) = self.remembered(hits, for_good) {
+            return Ok(Charged::Remembered(refused));
+        }
+        let end = Instant::now() + self.budget;
+        let turns = loop {
+            let now = Instant::now();
+            match self.next(&keys, now) {
+                Ok(turns) => break turns,
+                // Long enough: who is asked may never be heard of again.
+                Err(_) if now >= end => break SmallVec::new(),
+                Err(asking) => asking.ended(end - now).await?,
+            }
+            if let Some(refused) = self.remembered(hits, for_good) {
+                return Ok(Charged::Remembered(refused));
+            }
+        };
+        let charged = self.charged(hits, &keys).await;
+        turns.into_iter().for_each(|turn| turn.end(charged.as_ref().err()));
+        charged.map(Charged::Asked)
+    }
+
+    /// What is said to hits of which one is remembered as refused: see [`charge`](Self::charge). `None` if none is.
+    #[must_use]
+    pub fn remembered(&self, hits: &[Hit<'_>], for_good: &[bool]) -> Option<SmallVec<[Option<Decision>; 2]>> {
+        let now = Instant::now();
+        let mut said: SmallVec<[Option<Decision>; 2]> = SmallVec::new();
+        for (place, hit) in lasting(hits, for_good) {
+            if let Some(decision) = self.remembered.refused(hit, now) {
+                said.resize(hits.len(), None);
+                said.get_mut(place)?.replace(decision);
+            }
+        }
+        if said.is_empty() {
+            return None;
+        }
+        self.remembered.tell();
+        Some(said)
+    }
+
+    /// The turns to ask about these keys, or the one whose answer is to be waited for. What is refused has been told before;
+    /// if that has changed just now, the server says it too.
+    fn next(&self, keys: &[(usize, &Hit<'_>)], now: Instant) -> Result<Turns<'_>, Arc<Asking>> {
+        let mut turns = SmallVec::new();
+        for (_, hit) in keys {
+            match self.remembered.next(hit, now) {
+                // Nobody waits with a turn of another key in hand: two could wait for each other.
+                Next::Wait(asking) => return Err(asking),
+                Next::AskAlone(turn) => turns.push(turn),
+                Next::Refuse | Next::Ask => {}
+            }
+        }
+        Ok(turns)
+    }
+
+    /// How many charges were refused because that was [remembered](Self::charge).
+    #[must_use]
+    pub fn refused_from_memory(&self) -> u64 {
+        self.remembered.told()
+    }
+
+    /// Asks, and remembers.
+    async fn charged(&self, hits: &[Hit<'_>], keys: &[(usize, &Hit<'_>)]) -> Result<Reply, StoreError> {
+        let (ask, asked) = (Ask::Charge(hits), Instant::now());
         let value = self.link.call(&ask.call()).await.map_err(StoreError::Link)?;
-        Reply::read(ask, &value)
+        let answered = Instant::now();
+        let reply = Reply::read(&ask, &value)?;
+        let Reply::Decided { granted, decisions } = &reply else { return Ok(reply) };
+        // Mostly there is room for the next one too, and nothing to keep.
+        let is_full = |decision: &Decision, cost| {
+            if *granted { decision.remaining < cost } else { !decision.granted() }
+        };
+        let full = |(place, hit): &(usize, &Hit<'_>)| {
+            decisions.get(*place).is_some_and(|decision| is_full(decision, hit.cost))
+        };
+        let stands = if keys.iter().any(full) { stands(hits, &value) } else { None };
+        let (server, states) = stands.unwrap_or_default();
+        for key @ (place, hit) in keys {
+            let state = || states.get(*place).cloned().flatten();
+            let learned = if full(key) { Learned::Spent(server, state()) } else { Learned::Room };
+            self.remembered.learn(hit, learned, (asked, answered));
+        }
+        Ok(reply)
     }
 
     /// Runs what asks this store on a thread that is no task of a runtime, and blocks it. `None` if it takes longer than a few
@@ -50,7 +171,7 @@ impl Store {
     pub fn block_on<T>(&self, asking: impl Future<Output = T>) -> Option<T> {
         // Timers are those of the runtime, which runs elsewhere.
         let _entered = self.runtime.enter();
-        let end = Instant::now() + self.patience;
+        let end = Instant::now() + self.budget.saturating_mul(BUDGETS_BLOCKED);
         let mut asking = pin!(asking);
         let waker = Waker::from(Arc::new(Unpark(thread::current())));
         let mut context = Context::from_waker(&waker);
@@ -80,6 +201,12 @@ impl Store {
     pub fn health(&self) -> Health {
         self.link.health()
     }
+}
+
+/// The enforced hits of which nothing is given back, with their places.
+fn lasting<'a>(hits: &'a [Hit<'a>], for_good: &[bool]) -> impl Iterator<Item = (usize, &'a Hit<'a>)> {
+    let flagged = hits.iter().enumerate().zip(for_good);
+    flagged.filter(|((_, hit), for_good)| **for_good && hit.mode == Mode::Enforced).map(|(hit, _)| hit)
 }
 
 /// Wakes a blocked thread.

@@ -67,7 +67,8 @@ pub fn start(mut settings: Settings, log: impl Write + Send + 'static) -> Result
     }
     let store = opened.map(|opened| opened.runtime);
     let limiter = builder.build().map_err(|error: BuildError| other(error.to_string()))?;
-    let gate = Gate::new(limiter, loaded.policy, loaded.directory);
+    // Nothing but responses changes what was charged.
+    let gate = Gate::new(limiter, loaded.policy, loaded.directory).for_good();
     let live = Arc::new(Live::new(InForce::new(gate, settings.answers, &metrics, 1)));
     descriptors::make_room(&mut settings, &logs);
     let listeners: Result<Vec<_>, _> = settings.listen.iter().map(bind).collect();

@@ -228,7 +228,7 @@ impl Guard {
     fn lines<'a>(&'a self, verdict: &'a Verdict, hits: &'a Hits) -> impl Iterator<Item = Line<'a>> {
         hits.charges().iter().zip(verdict.answers()).filter_map(|(charge, answer)| {
             // What nothing decided has no numbers to tell.
-            let known = answer.source() != Source::Nothing;
+            let known = !matches!(answer.source(), Source::Nothing | Source::Unasked);
             let card = self.cards.get(charge.variant as usize)?.as_ref().filter(|_| known)?;
             Some(Line { card, decision: answer.decision(), mode: answer.mode(), key: hits.key(charge) })
         })

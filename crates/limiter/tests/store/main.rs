@@ -5,6 +5,7 @@
 
 mod failing;
 mod mixed;
+mod remembered;
 mod rights;
 mod support;
 mod verbs;

@@ -20,14 +20,14 @@ pub(super) enum Told {
 }
 
 /// A key's state as it was, and what the script charged to it, if it said so.
-type Key = (Option<State>, Option<u64>);
+pub(super) type Key = (Option<State>, Option<u64>);
 
 impl Answer<'_> {
     pub(super) fn batch(mut self, hits: &[Hit<'_>], told: Told) -> Option<Read> {
         let targets = Targets::of(hits);
         let mut keys: SmallVec<[Key; 4]> = SmallVec::new();
         for target in targets.iter() {
-            match if target.name.is_some() { self.key(told)? } else { Ok((None, None)) } {
+            match if target.name.is_some() { key(&mut self.rest, told)? } else { Ok((None, None)) } {
                 Ok(key) => keys.push(key),
                 Err(error) => return Some(Err(error)),
             }
@@ -58,18 +58,6 @@ impl Answer<'_> {
         Some(Ok(Reply::Decided { granted: batch.granted, decisions }))
     }
 
-    /// Takes what is told of the next key. `None` if the answer is cut short.
-    fn key(&mut self, told: Told) -> Option<Result<Key, StoreError>> {
-        let (length, charged) = match told {
-            Told::Few => (number::<2>(&mut self.rest)?, None),
-            Told::Batch | Told::Peek => (number::<4>(&mut self.rest)?, Some(number::<7>(&mut self.rest)?)),
-        };
-        let length = usize::try_from(length).ok()?;
-        let (bytes, rest) = self.rest.split_at_checked(length)?;
-        self.rest = rest;
-        Some(state_of(bytes).map(|state| (state, charged)))
-    }
-
     /// Whether the script granted, and charged, what the core would have.
     fn agrees(&self, batch: &Batch, hits: &[CoreHit], keys: &[Key]) -> bool {
         let charged = |place: usize| {
@@ -80,4 +68,16 @@ impl Answer<'_> {
             keys.iter().enumerate().map(|(place, (_, told))| told.is_none_or(|told| told == charged(place)));
         batch.granted == self.granted && (!self.granted || charged_alike.all(|alike| alike))
     }
+}
+
+/// Takes what is told of the next key. `None` if the answer is cut short.
+pub(super) fn key(bytes: &mut &[u8], told: Told) -> Option<Result<Key, StoreError>> {
+    let (length, charged) = match told {
+        Told::Few => (number::<2>(bytes)?, None),
+        Told::Batch | Told::Peek => (number::<4>(bytes)?, Some(number::<7>(bytes)?)),
+    };
+    let length = usize::try_from(length).ok()?;
+    let (state, rest) = bytes.split_at_checked(length)?;
+    *bytes = rest;
+    Some(state_of(state).map(|state| (state, charged)))
 }

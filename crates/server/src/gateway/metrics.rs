@@ -128,6 +128,9 @@ impl Metrics {
         page.number(name, "Hits that found no room for their key.", stats.overflowed);
         if let Some(health) = limiter.store_health() {
             shared::write(&health, page);
+            let name = ("shared_store_remembered_total", Kind::Counter);
+            let about = "Refusals that were remembered, so that the shared store was not asked.";
+            page.number(name, about, limiter.refused_from_memory());
         }
     }
 }

@@ -170,7 +170,7 @@ impl Reloader {
         let run = move || {
             let Loaded { policy, directory, seen } = load_after(&policy, &before)?;
             let old = live.load();
-            let gate = Gate::new(old.guard.gate().limiter().clone(), policy, directory);
+            let gate = Gate::new(old.guard.gate().limiter().clone(), policy, directory).for_good();
             let changed = changes(old.guard.gate(), &gate);
             live.swap(InForce::new(gate, answers, &metrics, old.generation.saturating_add(1)));
             Ok((changed, seen))

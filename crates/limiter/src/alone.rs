@@ -1,0 +1,89 @@
+//! What is said without the shared store: because it gives no decision, or because it need not be asked. It never asks it.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use tollgate_core::{Decision, Micros, Mode, peek};
+
+use crate::error::HitError;
+use crate::limit::{Hit, Registered, StoreFails};
+use crate::limiter::Inner;
+use crate::shared::{Answered, Hits, Shared, granted, unavailable};
+use crate::verdict::{Answer, Kind, Source, Verdict};
+
+impl Shared {
+    /// What is said when the store need not be asked: it would refuse.
+    pub(crate) fn remembered(&self, inner: &Inner, hits: &Hits<'_>, known: &[Option<Decision>]) -> Answered {
+        let (here, now) = (self.here(inner, hits)?, inner.clock.now());
+        let far = hits.all.iter().filter(|hit| hit.limit.far.is_some()).zip(known);
+        let far = far.map(|(hit, known)| match known {
+            Some(decision) => Answer::new(*decision, hit.mode, Source::Remembered),
+            None => unknown(hit, now, Source::Unasked),
+        });
+        let far: SmallVec<[Answer; 4]> = far.collect();
+        Ok((Verdict { kind: Kind::Refused, answers: hits.merged(&here, &far) }, None))
+    }
+
+    /// How the keys of this process stand, uncharged.
+    pub(crate) fn here(&self, inner: &Inner, hits: &Hits<'_>) -> Result<SmallVec<[Answer; 4]>, HitError> {
+        let near = hits.near();
+        let peeked = inner.peeked(&near)?;
+        if let Kind::Unavailable(_) = peeked.kind {
+            let now = inner.clock.now();
+            return Ok(near.iter().map(|hit| unknown(hit, now, Source::Unasked)).collect());
+        }
+        Ok(peeked.answers)
+    }
+
+    /// What is said where nothing is known: the numbers of keys never seen.
+    pub(crate) fn nothing(&self, hits: &Hits<'_>, now: Micros) -> SmallVec<[Answer; 4]> {
+        let far = hits.all.iter().filter(|hit| hit.limit.far.is_some());
+        far.map(|hit| unknown(hit, now, Source::Nothing)).collect()
+    }
+
+    /// What is said while the store gives no decision: each limit's own rule. Nothing is charged anywhere yet.
+    pub(crate) fn alone(&self, inner: &Inner, hits: &Hits<'_>, why: &'static str) -> Answered {
+        let denies = |hit: &Hit<'_>| {
+            hit.mode == Mode::Enforced
+                && hit.limit.far.as_ref().is_some_and(|far| far.fails == StoreFails::Deny)
+        };
+        if hits.all.iter().any(denies) {
+            return Ok((unavailable(why), None));
+        }
+        // Where each hit is counted instead; `None` if nowhere.
+        let instead = |hit: &Hit<'_>| -> Option<Arc<Registered>> {
+            match &hit.limit.far {
+                None => Some(Arc::clone(hit.limit)),
+                Some(far) => far.share.clone(),
+            }
+        };
+        let limits: SmallVec<[Option<Arc<Registered>>; 4]> = hits.all.iter().map(instead).collect();
+        let counted = hits.all.iter().zip(&limits);
+        let counted: SmallVec<[Hit<'_>; 4]> =
+            counted.filter_map(|(hit, limit)| Some(Hit { limit: limit.as_ref()?, ..*hit })).collect();
+        let now = inner.clock.now();
+        let (here, mut receipt, _) =
+            if counted.is_empty() { (granted(), None, now) } else { inner.charge_for_receipt(&counted)? };
+        // A part is told by its place among all hits.
+        let places: SmallVec<[usize; 4]> =
+            (0..).zip(&limits).filter_map(|(place, limit)| limit.as_ref().map(|_| place)).collect();
+        for part in receipt.iter_mut().flat_map(|receipt| &mut receipt.parts) {
+            part.hit = places.get(part.hit).copied().unwrap_or(part.hit);
+        }
+        if let Kind::Unavailable(_) = here.kind {
+            return Ok((here, None));
+        }
+        let mut said = here.answers.iter();
+        let answers = hits.all.iter().zip(&limits).filter_map(|(hit, limit)| {
+            let answer = if limit.is_some() { *said.next()? } else { unknown(hit, now, Source::Nothing) };
+            let share = hit.limit.far.is_some() && limit.is_some();
+            Some(if share { Answer::new(answer.decision(), hit.mode, Source::Share) } else { answer })
+        });
+        Ok((Verdict { kind: here.kind, answers: answers.collect() }, receipt))
+    }
+}
+
+/// The numbers of a key never seen.
+fn unknown(hit: &Hit<'_>, now: Micros, source: Source) -> Answer {
+    Answer::new(peek(&hit.limit.limit, None, now, 0), hit.mode, source)
+}

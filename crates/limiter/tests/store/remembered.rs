@@ -1,0 +1,144 @@
+//! Refusals that are remembered: a hot key that is refused hardly costs the store a call, and nobody is refused for it wrongly.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tollgate::{Kind, Limit, Limiter, Micros, NamedLimit, Retry, Source, Window};
+use tollgate_twins::server::Server;
+
+use crate::support::{World, many};
+
+fn answered(limiter: &Limiter) -> u64 {
+    limiter.store_health().expect("there is a store").answered
+}
+
+const ASKED_MIN: u64 = 60_000;
+
+/// Callers that ask as fast as they can, until so many have asked and so many were granted. How many asked, and how long it took.
+async fn storm(limiter: &Limiter, limit: &NamedLimit, grants: u64) -> (u64, Duration) {
+    let (asked, granted) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let start = Instant::now();
+    let caller = |_| {
+        let (limiter, limit) = (limiter.clone(), limit.clone());
+        let (asked, granted) = (Arc::clone(&asked), Arc::clone(&granted));
+        tokio::spawn(async move {
+            while granted.load(Ordering::Relaxed) < grants || asked.load(Ordering::Relaxed) < ASKED_MIN {
+                let verdict = limiter.charge_async(&[limit.hit("hot").for_good()]).await.unwrap();
+                asked.fetch_add(1, Ordering::Relaxed);
+                match verdict.kind() {
+                    Kind::Granted => drop(granted.fetch_add(1, Ordering::Relaxed)),
+                    Kind::Refused => tokio::task::yield_now().await,
+                    Kind::Unavailable(why) => panic!("{why:?}"),
+                }
+            }
+        })
+    };
+    let callers: Vec<_> = (0..64).map(caller).collect();
+    for caller in callers {
+        caller.await.unwrap();
+    }
+    (asked.load(Ordering::Relaxed), start.elapsed())
+}
+
+#[test]
+fn one_refused_hot_key_at_full_load_costs_the_store_at_most_one_call_in_a_hundred() {
+    let world = World::new();
+    let limiter = world.limiter();
+    // Ten of them in half a second, one way or another.
+    let span = Micros::from_millis(500);
+    let limits = [
+        Limit::token_bucket(2, 10, span).unwrap(),
+        Limit::leaky_bucket(2, 10, span).unwrap(),
+        Limit::gcra(2, 10, span).unwrap(),
+        Limit::fixed_window(10, Window::Every(span)).unwrap(),
+        Limit::sliding_window(10, span).unwrap(),
+        Limit::sliding_window_buckets(10, span, 10).unwrap(),
+        Limit::sliding_window_log(10, span).unwrap(),
+    ];
+    for (number, limit) in limits.into_iter().enumerate() {
+        let named = limiter.limit(&format!("limit {number}"), limit);
+        let before = answered(&limiter);
+        let (asked, took) = world.runtime.block_on(storm(&limiter, &named, 13));
+        let calls = answered(&limiter) - before;
+        println!("{limit}: {asked} asked in {took:?}, {calls} calls to the store");
+        assert!(calls >= 13, "{limit}: what is granted is charged in the store");
+        assert!(calls * 100 <= asked, "{limit}: {calls} calls for {asked} charges");
+    }
+    assert!(limiter.refused_from_memory() > 0);
+}
+
+#[test]
+fn who_is_told_when_to_come_back_is_granted_then() {
+    let world = World::new();
+    let limiter = world.limiter();
+    let limit = limiter.limit("slow", Limit::token_bucket(1, 20, Micros::SECOND).unwrap());
+    let charge = || limiter.charge(&[limit.hit("ada").for_good()]).unwrap();
+    for _ in 0..5 {
+        assert!(charge().granted());
+        let told: Vec<_> = (0..100).map(|_| charge()).collect();
+        let last = told.last().unwrap();
+        assert_eq!(last.answers()[0].source(), Source::Remembered);
+        assert!(!last.degraded());
+        let Some(Retry::After(wait)) = last.retry() else { panic!("{last:?}") };
+        let end = Instant::now() + Duration::from_micros(wait.get());
+        while Instant::now() < end {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+#[test]
+fn only_hits_for_good_are_remembered_and_only_until_the_key_is_reset() {
+    let world = World::new();
+    let limiter = world.limiter();
+    let limit = limiter.limit("few", many(1));
+    let charge = |for_good: bool| {
+        let hit = limit.hit("ada");
+        let verdict = limiter.charge(&[if for_good { hit.for_good() } else { hit }]).unwrap();
+        (verdict.granted(), verdict.answers()[0].source())
+    };
+    assert_eq!(charge(true), (true, Source::Own));
+    // The grant has told that there is no room for another.
+    assert_eq!(charge(true), (false, Source::Remembered));
+    assert_eq!(charge(false), (false, Source::Own));
+    assert!(limiter.reset(&limit, "ada").unwrap());
+    assert_eq!(charge(true), (true, Source::Own));
+    // There is no receipt for what is never given back.
+    let (verdict, receipt) = limiter.charge_for_receipt(&[limit.hit("grace").for_good()]).unwrap();
+    assert!(verdict.granted() && receipt.is_none());
+}
+
+#[test]
+fn a_remembered_refusal_refuses_the_whole_request_and_charges_nothing() {
+    let world = World::new();
+    let limiter = world.limiter();
+    let (near, far) = (limiter.local_limit("near", many(9)), limiter.limit("far", many(9)));
+    let narrow = limiter.limit("narrow", many(1));
+    let charge = || limiter.charge(&[near.hit("k"), narrow.hit("k").for_good(), far.hit("k")]).unwrap();
+    assert!(charge().granted());
+    let calls = answered(&limiter);
+    for _ in 0..10 {
+        let verdict = charge();
+        assert_eq!((verdict.granted(), verdict.refused_by()), (false, Some(1)));
+        let sources: Vec<_> = verdict.answers().iter().map(tollgate::Answer::source).collect();
+        assert_eq!(sources, [Source::Own, Source::Remembered, Source::Unasked]);
+        assert_eq!(verdict.answers()[0].decision().remaining, 8);
+    }
+    assert_eq!(answered(&limiter), calls, "nobody asked the store");
+    assert_eq!(limiter.inspect(&far, "k").unwrap().decision.remaining, 8);
+}
+
+#[test]
+fn what_is_remembered_holds_while_the_store_is_gone() {
+    let World { server, runtime } = World::new();
+    let world = World { server, runtime };
+    let limiter = world.limiter_within(Duration::from_millis(200));
+    let limit = limiter.limit("few", Limit::token_bucket(1, 1, Micros::DAY).unwrap());
+    assert!(limiter.charge(&[limit.hit("ada").for_good()]).unwrap().granted());
+    Server::signal(&world.server, "STOP").unwrap();
+    let verdict = limiter.charge(&[limit.hit("ada").for_good()]).unwrap();
+    Server::signal(&world.server, "CONT").unwrap();
+    assert!(!verdict.granted() && !verdict.degraded());
+}

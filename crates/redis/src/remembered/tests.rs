@@ -1,0 +1,207 @@
+//! What is remembered against a server that is played by the core: never a refusal that it would not have said too.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tollgate_core::{Limit, Micros, Mode, Retry, State, Window, decide, peek};
+
+use super::{Learned, Next, REMEMBERED_MAX, Remembered, SETS, WAYS};
+use crate::{Hit, Name, Naming, StoreError};
+
+fn name(key: &str) -> Name {
+    Naming::new([7; 16]).name("per key", key.as_bytes())
+}
+
+fn hit<'a>(limit: &'a Limit, name: &'a Name, cost: u64) -> Hit<'a> {
+    Hit { limit, name, cost, mode: Mode::Enforced }
+}
+
+/// The server's clock at the start: not ours.
+const EPOCH: u64 = 1_763_222_400_000_000;
+
+/// Where a limit has no room for `cost`, at an instant.
+fn spent(limit: &Limit, at: Micros, cost: u64) -> State {
+    let mut state = None;
+    loop {
+        let (change, decision) = decide(limit, state.as_ref(), at, cost);
+        if !decision.granted() {
+            return state.expect("a limit that is not used up grants");
+        }
+        change.apply(&mut state);
+    }
+}
+
+fn limits() -> Vec<Limit> {
+    vec![
+        Limit::token_bucket(5, 7, Micros::from_millis(300)).unwrap(),
+        Limit::leaky_bucket(3, 1, Micros::from_millis(50)).unwrap(),
+        Limit::gcra(10, 3, Micros::from_millis(100)).unwrap(),
+        Limit::fixed_window(4, Window::Every(Micros::from_millis(250))).unwrap(),
+        Limit::sliding_window(4, Micros::from_millis(250)).unwrap(),
+        Limit::sliding_window_buckets(4, Micros::from_millis(250), 5).unwrap(),
+        Limit::sliding_window_log(4, Micros::from_millis(250)).unwrap(),
+    ]
+}
+
+fn refused(remembered: &Remembered, hit: &Hit<'_>, now: Instant) -> Option<Retry> {
+    remembered.refused(hit, now)?.retry()
+}
+
+/// Asked at 0, decided after 2 ms, answered after 5 ms. At every step it is refused here only if it is there, whenever within
+/// those 5 ms the server decided; and it is never told to come back before there is room.
+#[test]
+fn what_is_refused_from_memory_would_be_refused_by_the_server() {
+    let (start, decided) = (Instant::now(), Micros::new(EPOCH));
+    let (asked, answered) = (start, start + Duration::from_millis(5));
+    for limit in limits() {
+        for cost in 1..=3 {
+            let (name, remembered) = (name("hot"), Remembered::new());
+            let state = spent(&limit, decided, cost);
+            remembered.learn(
+                &hit(&limit, &name, cost),
+                Learned::Spent(decided, Some(state.clone())),
+                (asked, answered),
+            );
+            let mut times = 0;
+            for step in 0..3_000_u64 {
+                let elapsed = step * 137;
+                let now = answered + Duration::from_micros(elapsed);
+                let Some(Retry::After(retry)) = refused(&remembered, &hit(&limit, &name, cost), now) else {
+                    continue;
+                };
+                times += 1;
+                let at = |elapsed| peek(&limit, Some(&state), Micros::new(EPOCH + elapsed), cost);
+                // If it was decided just when it was asked, the server is 5 ms ahead of what we know.
+                assert!(!at(elapsed + 5_000).granted(), "{limit}, cost {cost}, after {elapsed} us");
+                // If it was decided just when the answer came, it is not.
+                assert!(at(elapsed + retry.get()).granted(), "{limit}, cost {cost}: told {retry} too early");
+            }
+            assert!(times > 100, "{limit}, cost {cost}: {times} times");
+        }
+    }
+}
+
+#[test]
+fn another_cost_is_refused_by_its_own_numbers() {
+    let (now, server, name) = (Instant::now(), Micros::new(EPOCH), name("hot"));
+    let limit = Limit::token_bucket(5, 1, Micros::SECOND).unwrap();
+    let remembered = Remembered::new();
+    // 2 of 5 are left: 3 wait for a second, 4 for two, 6 for ever, and 2 fit.
+    let (change, _) = decide(&limit, None, server, 3);
+    let mut state = None;
+    change.apply(&mut state);
+    remembered.learn(&hit(&limit, &name, 3), Learned::Spent(server, state), (now, now));
+    let told = |cost| refused(&remembered, &hit(&limit, &name, cost), now);
+    assert_eq!(told(2), None, "that is for the server to say");
+    assert_eq!(told(3), Some(Retry::After(Micros::SECOND)));
+    assert_eq!(told(4), Some(Retry::After(Micros::from_secs(2))));
+    assert_eq!(told(6), Some(Retry::Never));
+}
+
+#[test]
+fn of_a_list_only_the_cost_that_was_asked_is_known() {
+    let (now, server, name) = (Instant::now(), Micros::new(EPOCH), name("hot"));
+    let limit = Limit::sliding_window_log(4, Micros::SECOND).unwrap();
+    let remembered = Remembered::new();
+    remembered.learn(
+        &hit(&limit, &name, 2),
+        Learned::Spent(server, Some(spent(&limit, server, 1))),
+        (now, now),
+    );
+    assert!(refused(&remembered, &hit(&limit, &name, 2), now).is_some());
+    assert!(refused(&remembered, &hit(&limit, &name, 3), now).is_none());
+    assert!(refused(&remembered, &hit(&limit, &name, 1), now).is_none());
+}
+
+#[test]
+fn a_refusal_is_forgotten_in_time_and_under_other_numbers_and_when_there_is_room() {
+    let (now, server, name) = (Instant::now(), Micros::new(EPOCH), name("hot"));
+    let limit = Limit::token_bucket(1, 1, Micros::HOUR).unwrap();
+    let other = Limit::token_bucket(2, 1, Micros::HOUR).unwrap();
+    let remembered = Remembered::new();
+    let learn = |asked: Instant, room: bool| {
+        let spent = || Learned::Spent(server, Some(spent(&limit, server, 1)));
+        remembered.learn(&hit(&limit, &name, 1), if room { Learned::Room } else { spent() }, (asked, asked));
+    };
+    let is_refused = |limit: &Limit, now| refused(&remembered, &hit(limit, &name, 1), now).is_some();
+    learn(now, false);
+    assert!(is_refused(&limit, now) && !is_refused(&other, now));
+    assert!(is_refused(&limit, now + REMEMBERED_MAX - Duration::from_micros(1)));
+    assert!(!is_refused(&limit, now + REMEMBERED_MAX));
+    // An older answer that comes late does not count.
+    learn(now - Duration::from_millis(1), true);
+    assert!(is_refused(&limit, now));
+    learn(now, true);
+    assert!(!is_refused(&limit, now));
+    learn(now, false);
+    remembered.forget(&name);
+    assert!(!is_refused(&limit, now));
+}
+
+#[test]
+fn one_asks_and_the_others_wait_for_how_it_ends() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (now, server, name) = (Instant::now(), Micros::new(EPOCH), name("hot"));
+        let limit = Limit::token_bucket(1, 1, Micros::SECOND).unwrap();
+        let hit = hit(&limit, &name, 1);
+        let remembered = Remembered::new();
+        let alone = |at| match remembered.next(&hit, at) {
+            Next::AskAlone(turn) => Some(turn),
+            Next::Refuse | Next::Wait(_) | Next::Ask => None,
+        };
+        let waiting = |at| match remembered.next(&hit, at) {
+            Next::Wait(asking) => Some(asking),
+            Next::Refuse | Next::AskAlone(_) | Next::Ask => None,
+        };
+        assert!(
+            matches!(remembered.next(&hit, now), Next::Ask),
+            "a key that was never refused is asked by all"
+        );
+        remembered.learn(&hit, Learned::Spent(server, Some(spent(&limit, server, 1))), (now, now));
+        let later = now + Duration::from_secs(1);
+        assert!(matches!(remembered.next(&hit, now), Next::Refuse), "as long as it holds, nobody asks");
+        let turn = alone(later).unwrap();
+        let asking = waiting(later).unwrap();
+        // What is learned meanwhile does not end the turn.
+        remembered.learn(&hit, Learned::Spent(server, Some(spent(&limit, server, 1))), (now, now));
+        let waiter = Arc::clone(&asking);
+        let waiter = tokio::spawn(async move { waiter.ended(REMEMBERED_MAX).await });
+        tokio::task::yield_now().await;
+        turn.end(Some(&StoreError::Disagrees("it does".into())));
+        let ended = waiter.await.unwrap();
+        assert_eq!(ended, Err(StoreError::Disagrees("it does".into())));
+        assert_eq!(asking.ended(REMEMBERED_MAX).await, ended, "also for those who come too late to be woken");
+        // Who leaves without an answer leaves the turn to the next.
+        drop(alone(later).unwrap());
+        let turn = alone(later).unwrap();
+        let asking = waiting(later).unwrap();
+        // Who has the turn may never be heard of again.
+        assert_eq!(asking.ended(Duration::from_millis(1)).await, Ok(()));
+        drop(turn);
+        // A key of which only is known that it has no room is asked about by one at a time too.
+        remembered.learn(&hit, Learned::Spent(server, None), (later, later));
+        let turn = alone(later).unwrap();
+        assert!(waiting(later).is_some());
+        remembered.learn(&hit, Learned::Room, (later, later));
+        assert!(matches!(remembered.next(&hit, later), Next::Ask), "there is room");
+        drop(turn);
+    });
+}
+
+#[test]
+fn a_flood_of_refused_keys_takes_no_more_room_and_the_last_are_known() {
+    let (now, server) = (Instant::now(), Micros::new(EPOCH));
+    let limit = Limit::token_bucket(1, 1, Micros::HOUR).unwrap();
+    let remembered = Remembered::new();
+    let state = spent(&limit, server, 1);
+    for key in 0..50_000_u32 {
+        let at = now + Duration::from_nanos(key.into());
+        let name = name(&key.to_string());
+        remembered.learn(&hit(&limit, &name, 1), Learned::Spent(server, Some(state.clone())), (at, at));
+        assert!(refused(&remembered, &hit(&limit, &name, 1), at).is_some());
+    }
+    let full = remembered.sets.iter().filter(|set| set.lock().unwrap().len() == WAYS).count();
+    assert_eq!(full, SETS, "names are spread over all sets");
+}

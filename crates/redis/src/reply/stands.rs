@@ -1,0 +1,62 @@
+//! How keys stand after a charge, as far as its answer tells: what can be remembered of it. Whether it is, is not said here.
+
+use redis::Value;
+use smallvec::SmallVec;
+use tollgate_core::{Change, Hit as CoreHit, Micros, State, Target, decide, decide_batch};
+
+use super::Told;
+use super::batch::key;
+use crate::Hit;
+use crate::calling::few;
+use crate::state::{number, told};
+use crate::targets::Targets;
+
+/// When it was decided, by the server's clock, and how the key of each hit stands then. `None` where that is not known: there is
+/// no state, several hits are on one key, or a list has been added to, of which not all is told.
+pub(crate) type Stands = (Micros, SmallVec<[Option<State>; 2]>);
+
+/// Reads it from an answer that has been [read](crate::Reply::read) without an error.
+pub(crate) fn stands(hits: &[Hit<'_>], value: &Value) -> Option<Stands> {
+    let Value::BulkString(bytes) = value else { return None };
+    let mut rest = bytes.as_slice();
+    let now = Micros::new(number::<7>(&mut rest)? >> 1);
+    if let [hit] = hits {
+        let state = if rest.is_empty() { None } else { Some(told(rest)?) };
+        let (change, _) = decide(hit.limit, state.as_ref(), now, hit.cost);
+        return Some((now, [changed(state, change)].into_iter().collect()));
+    }
+    let targets = Targets::of(hits);
+    let driver = if few(hits).is_some() { Told::Few } else { Told::Batch };
+    let mut states: SmallVec<[Option<State>; 4]> = SmallVec::new();
+    for target in targets.iter() {
+        let known = target.name.map(|_| key(&mut rest, driver));
+        states.push(known.unwrap_or(Some(Ok((None, None))))?.ok()?.0);
+    }
+    let standing: SmallVec<[Target<'_>; 4]> = targets
+        .iter()
+        .zip(&states)
+        .map(|(target, state)| Target { limit: target.limit, state: state.as_ref() })
+        .collect();
+    let place = |hit: &Hit<'_>| targets.place_of(hit).unwrap_or(usize::MAX);
+    let core: SmallVec<[CoreHit; 4]> =
+        hits.iter().map(|hit| CoreHit { target: place(hit), cost: hit.cost, mode: hit.mode }).collect();
+    let mut changes = decide_batch(&standing, &core, now).changes;
+    let mut after = |hit: &Hit<'_>| {
+        let on = place(hit);
+        if hits.iter().filter(|other| place(other) == on).count() > 1 {
+            return None;
+        }
+        let change = changes.iter().position(|(target, _)| *target == on);
+        let change = change.map_or(Change::Keep, |at| changes.swap_remove(at).1);
+        changed(states.get(on).cloned().flatten(), change)
+    };
+    Some((now, hits.iter().map(&mut after).collect()))
+}
+
+fn changed(state: Option<State>, change: Change) -> Option<State> {
+    match change {
+        Change::Keep => state,
+        Change::Replace(state) => Some(state),
+        Change::Forget | Change::EditBuckets(_) | Change::EditLog(_) => None,
+    }
+}
