@@ -35,10 +35,10 @@ impl Shared {
         Ok(peeked.answers)
     }
 
-    /// What is said where nothing is known: the numbers of keys never seen.
-    pub(crate) fn nothing(&self, hits: &Hits<'_>, now: Micros) -> SmallVec<[Answer; 4]> {
+    /// What is said of keys in the store about which it was not asked.
+    pub(crate) fn unasked(&self, hits: &Hits<'_>, now: Micros) -> SmallVec<[Answer; 4]> {
         let far = hits.all.iter().filter(|hit| hit.limit.far.is_some());
-        far.map(|hit| unknown(hit, now, Source::Nothing)).collect()
+        far.map(|hit| unknown(hit, now, Source::Unasked)).collect()
     }
 
     /// What is said while the store gives no decision: each limit's own rule. Nothing is charged anywhere yet.

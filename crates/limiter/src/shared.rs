@@ -245,12 +245,8 @@ impl Shared {
         // Given back if the store does not grant, and also if nobody waits for its answer any more.
         let mut here_charged = Back { inner, receipt };
         if !here.granted() {
-            // What the store would say is for the numbers only.
-            let said = self.store.ask(&Ask::Peek(&hits.far())).await;
-            let far = match &said {
-                Ok(Reply::Decided { decisions, .. }) => self.answers(&hits, decisions, Source::Own),
-                Ok(Reply::Reset { .. }) | Err(_) => self.nothing(&hits, inner.clock.now()),
-            };
+            // So a limit of this process spares the store all that it refuses.
+            let far = self.unasked(&hits, inner.clock.now());
             let answers =
                 if here.answers.is_empty() { here.answers } else { hits.merged(&here.answers, &far) };
             return Ok((Verdict { kind: here.kind, answers }, None));

@@ -57,8 +57,8 @@ pub enum Source {
     Common,
     /// By the shared store, a while ago: it refused, and that still holds. See [`Hit::for_good`].
     Remembered,
-    /// Not at all: another limit of the request is known to refuse, so that the shared store was not asked. Its numbers are
-    /// those of a key never seen, and mean nothing.
+    /// Not at all: another limit of the request refuses already, so that the shared store was not asked. Its numbers are those
+    /// of a key never seen, and mean nothing.
     Unasked,
     /// By this process alone, with its share of the limit, because the shared store gave no decision.
     Share,

@@ -26,7 +26,8 @@ fn who_is_refused_at_one_place_has_not_paid_at_the_other() {
     assert_eq!(verdict.answers()[0].decision().remaining, 4, "given back");
     let verdict = ask(5, 1);
     assert_eq!((verdict.kind(), verdict.refused_by()), (Kind::Refused, Some(0)));
-    assert_eq!(verdict.answers()[1].decision().remaining, 1, "not charged");
+    assert_eq!(verdict.answers()[1].source(), Source::Unasked);
+    assert_eq!(limiter.inspect(&far, "k").unwrap().decision.remaining, 1, "not charged");
     let (verdict, receipt) = limiter
         .charge_for_receipt(&[far.hit("k"), near.hit("k").cost(2)])
         .map(|(verdict, receipt)| (verdict, receipt.expect("a receipt")))
