@@ -6,6 +6,7 @@ use tokio::time::Instant;
 use tollgate_redis::{Cause, Settings, Standing};
 
 use crate::figures::{Figures, Play, Stage};
+use crate::partition::parted;
 use crate::server::Server;
 use crate::silent::{forgotten, frozen, killed, memory_while_frozen, slow};
 use crate::support::run;
@@ -44,6 +45,16 @@ fn a_frozen_server_costs_each_caller_one_budget_and_then_nothing() {
 fn answers_that_come_late_cost_each_caller_one_budget_and_then_nothing() {
     let play = Play::full(Duration::from_millis(600));
     assert_in_time(&run(slow(&play)), play.settings.budget);
+}
+
+#[test]
+fn a_partition_costs_each_caller_one_budget_and_is_over_when_packets_arrive_again() {
+    // Long enough for the old connection to wait long before it tries again.
+    let play = Play::full(Duration::from_millis(1500));
+    let figures = run(parted(&play));
+    assert_in_time(&figures, play.settings.budget);
+    let limit = play.settings.connect_timeout + 10 * ALLOWANCE + figures.noise;
+    assert!(figures.recovered.is_some_and(|took| took <= limit), "recovered after {limit:?}: {figures}");
 }
 
 #[test]

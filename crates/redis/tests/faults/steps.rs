@@ -1,0 +1,27 @@
+//! The server's clock jumps by an hour, forward and back, under callers of real limits: the laws hold, and nothing is frozen.
+
+use crate::clock::{Step, stepped};
+use crate::figures::{Figures, Play};
+use crate::make::Make;
+use crate::support::run;
+
+/// Nobody heard an error, nothing was granted beyond the laws, and no key would stay for ever.
+fn assert_lawful(make: Make, step: Step) {
+    let figures: Figures = run(stepped(&Play { make, ..Play::quick() }, step));
+    println!("{}: {figures}", make.name());
+    let failed: Vec<_> = figures.samples.iter().filter_map(|sample| sample.end.as_ref().err()).collect();
+    assert!(failed.is_empty(), "{}: {failed:?}", make.name());
+    assert_eq!(figures.wrong, 0, "{}: {figures}", make.name());
+}
+
+#[test]
+fn a_clock_that_goes_an_hour_forward_refills_what_drains_and_nothing_more() {
+    assert_lawful(Make::Redis6, Step::Forward);
+    assert_lawful(Make::Valkey9, Step::Forward);
+}
+
+#[test]
+fn a_clock_that_goes_an_hour_back_freezes_no_key_and_refills_none_twice() {
+    assert_lawful(Make::Redis6, Step::Back);
+    assert_lawful(Make::Valkey9, Step::Back);
+}
