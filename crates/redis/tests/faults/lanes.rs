@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tokio::net::{UnixListener, UnixStream};
+use tokio::time::Instant;
 use tollgate_redis::{Link, Settings};
 
 use crate::load::count;
@@ -41,4 +42,25 @@ async fn call_beside_a_silent_connection(silent: usize) {
 fn a_call_does_not_wait_for_a_connection_that_is_being_made_when_another_is_there() {
     run(call_beside_a_silent_connection(0));
     run(call_beside_a_silent_connection(1));
+}
+
+#[test]
+fn what_a_silent_server_took_is_not_waited_for_once_more() {
+    run(async {
+        let server = Server::new(&[]);
+        let listener = UnixListener::bind(server.socket()).unwrap();
+        let [backoff_min, connect_timeout, backoff_max] = [2, 40, 48].map(Duration::from_millis);
+        let settings = Settings { backoff_min, backoff_max, connect_timeout, ..Settings::default() };
+        let _link = Link::open(server.address(), settings).unwrap();
+        let (mut kept, mut tries) = (Vec::new(), Vec::new());
+        while tries.len() < 20 {
+            kept.push(listener.accept().await.unwrap());
+            tries.push(Instant::now());
+        }
+        // By the seventh try the waits are as long as they get: half of 48 ms, at least. A machine that is busy now and then does
+        // not make all gaps longer, so the shortest is the one to judge by.
+        let gaps = tries[7..].windows(2).map(|pair| pair[1] - pair[0]);
+        let shortest = gaps.min().expect("there are gaps");
+        assert!(shortest < connect_timeout + backoff_max / 2, "{shortest:?}");
+    });
 }
