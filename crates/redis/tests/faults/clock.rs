@@ -29,9 +29,10 @@ const HOUR: u64 = 3_600_000_000;
 const BURST: u64 = 20;
 const WINDOW: Micros = Micros::from_millis(500);
 
-/// What every long budget grants at once, and how much drains in an hour. It is empty again after two.
-const LONG_BURST: u64 = 40;
-const LONG_COUNT: u64 = 20;
+/// What every long budget grants at once, and how much drains in an hour: the next after half an hour, which no test lasts. It is
+/// empty again after two hours.
+const LONG_BURST: u64 = 4;
+const LONG_COUNT: u64 = 2;
 const LONG_DRAIN: Micros = Micros::from_secs(2 * 3600);
 
 /// A server whose clock can be set.
