@@ -43,6 +43,11 @@ impl Network {
         network
     }
 
+    /// What the namespace is called, and how the names of both ends of the wire begin.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     fn ours(&self) -> String {
         format!("{}x", self.name)
     }
