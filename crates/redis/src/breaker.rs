@@ -48,7 +48,7 @@ enum State {
 pub(crate) enum Admission {
     /// Go. Its end is told by [`Breaker::succeeded`] or [`Breaker::failed`].
     Pass,
-    /// Go alone. Its end must be told by [`Breaker::probed`], with this number.
+    /// Go alone. Its end must be told by [`Breaker::probed`] or [`Breaker::given_up`], with this number.
     Probe(u64),
     /// Do not go.
     Refuse,
@@ -98,7 +98,7 @@ impl Breaker {
         }
     }
 
-    /// A probe ended, well or not. One that was given up ended badly.
+    /// A probe ended, well or not.
     pub(crate) fn probed(&mut self, probe: u64, well: bool, now: Duration) {
         match self.state {
             State::Probing if probe == self.probes && well => {
@@ -106,6 +106,13 @@ impl Breaker {
             }
             State::Probing if probe == self.probes => self.open(now),
             State::Probing | State::Closed { .. } | State::Open { .. } => {}
+        }
+    }
+
+    /// A probe's caller left before it ended, so nothing is known: the next call probes, and no wait becomes longer.
+    pub(crate) const fn given_up(&mut self, probe: u64, now: Duration) {
+        if matches!(self.state, State::Probing) && probe == self.probes {
+            self.state = State::Open { due: now };
         }
     }
 

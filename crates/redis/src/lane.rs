@@ -1,9 +1,8 @@
 //! Keeps one connection: makes it, runs it, and makes it anew when it ends. Calls are not known here.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
-use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::backoff::Backoff;
@@ -13,9 +12,9 @@ use crate::pipe::Pipe;
 use crate::shared::Shared;
 use crate::{Cause, LinkError};
 
-/// One connection's place. What is in it changes; whoever waits for it is told.
+/// One connection's place. Whoever changes what is in it says so by [`Shared::moved`].
 #[derive(Debug)]
-pub(crate) struct Lane(watch::Sender<State>);
+pub(crate) struct Lane(RwLock<State>);
 
 #[derive(Clone, Debug)]
 pub(crate) enum State {
@@ -29,42 +28,22 @@ pub(crate) enum State {
 
 impl Lane {
     pub(crate) fn new() -> Self {
-        Self(watch::Sender::new(State::Connecting))
+        Self(RwLock::new(State::Connecting))
     }
 
     pub(crate) fn state(&self) -> State {
-        self.0.borrow().clone()
-    }
-
-    /// Waits until there is a connection, or none for a reason.
-    pub(crate) async fn settled(&self) {
-        // The sender is ours, so it is not gone.
-        let _: Result<_, watch::error::RecvError> =
-            self.0.subscribe().wait_for(State::is_settled).await.map(drop);
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn set(&self, state: State) {
-        self.0.send_replace(state);
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = state;
     }
 
     /// Leaves a connection, if it is still the one in this lane.
     pub(crate) fn leave(&self, pipe: &Arc<Pipe>, state: State) {
-        self.0.send_if_modified(|current| {
-            let same = matches!(current, State::Up(current) if Arc::ptr_eq(current, pipe));
-            if same {
-                *current = state;
-            }
-            same
-        });
-    }
-}
-
-impl State {
-    fn is_settled(&self) -> bool {
-        match self {
-            Self::Connecting => false,
-            Self::Up(pipe) => pipe.is_open(),
-            Self::Down(_) => true,
+        let mut current = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if matches!(&*current, State::Up(current) if Arc::ptr_eq(current, pipe)) {
+            *current = state;
         }
     }
 }
@@ -75,13 +54,19 @@ pub(crate) async fn keep(shared: Arc<Shared>, at: usize) {
     let mut backoff = Backoff::new(settings.backoff_min, settings.backoff_max, seed());
     let Some(lane) = shared.lanes.get(at) else { return };
     loop {
+        let began = Instant::now();
         let tried = timeout(settings.connect_timeout, shared.connector.connect()).await;
         let tried =
             tried.unwrap_or_else(|_| Err(Failed::new(Cause::ConnectTimeout, "the server took too long")));
         shared.counts.tried(tried.as_ref().err().map(|failed| failed.cause));
         let mut wait = backoff.next();
         match tried {
-            Err(failed) => lane.set(State::Down(failed.unreachable())),
+            Err(failed) => {
+                lane.set(State::Down(failed.unreachable()));
+                // Waits are between beginnings of tries: what a silent server took is not waited for twice. So one that is heard again
+                // is found within the longer of the two, and not within both.
+                wait = wait.saturating_sub(began.elapsed()).max(settings.backoff_min / 2);
+            }
             Ok(stream) => {
                 let pipe = Arc::new(Pipe::new());
                 let driver = Driver::new(Arc::clone(&pipe), stream, settings.stall_timeout);

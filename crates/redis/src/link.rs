@@ -9,7 +9,7 @@ use std::time::Duration;
 use redis::Value;
 use smallvec::{SmallVec, smallvec};
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
@@ -107,6 +107,7 @@ impl Link {
             permits: Arc::new(Semaphore::new(settings.in_flight_max)),
             turn: AtomicUsize::new(0),
             up: Mutex::new((false, Instant::now())),
+            changed: Notify::new(),
             settings,
         });
         let keep = |at| runtime.spawn(keep(Arc::clone(&shared), at)).abort_handle();

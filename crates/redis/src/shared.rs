@@ -1,10 +1,11 @@
 //! What all clones of a link share, and how one call is carried over it. Opening and closing it is not done here.
 
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use redis::Value;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use crate::cause::Sign;
@@ -32,6 +33,8 @@ pub(crate) struct Shared {
     pub(crate) turn: AtomicUsize,
     /// Whether any lane is up, and since when that is so.
     pub(crate) up: Mutex<(bool, Instant)>,
+    /// Told whenever any lane has changed: calls that found no connection look again.
+    pub(crate) changed: Notify,
 }
 
 impl Shared {
@@ -138,15 +141,16 @@ impl Shared {
         down.filter(|_| !soon).map_or(Ok(None), Err)
     }
 
-    /// Waits for a connection, or for a reason why there is none.
+    /// Waits for a connection in any lane, or for a reason why there is none in all of them.
     async fn settled(&self) -> Result<(&Lane, Arc<Pipe>), LinkError> {
         loop {
+            let mut changed = pin!(self.changed.notified());
+            // It listens before it looks, so that no change falls in between.
+            changed.as_mut().enable();
             if let Some(ready) = self.ready()? {
                 return Ok(ready);
             }
-            for lane in &self.lanes {
-                lane.settled().await;
-            }
+            changed.await;
         }
     }
 
@@ -164,6 +168,8 @@ impl Shared {
         if known.0 != up {
             *known = (up, Instant::now());
         }
+        drop(known);
+        self.changed.notify_waiters();
     }
 }
 

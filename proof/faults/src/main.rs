@@ -8,10 +8,19 @@
 
 #[path = "../../../crates/redis/tests/faults/announced.rs"]
 mod announced;
+#[path = "../../../crates/redis/tests/faults/clock.rs"]
+mod clock;
+#[path = "../../../crates/redis/tests/faults/decisions.rs"]
+mod decisions;
 #[path = "../../../crates/redis/tests/faults/figures.rs"]
 mod figures;
 #[path = "../../../crates/redis/tests/faults/load.rs"]
 mod load;
+#[path = "../../twins/src/make.rs"]
+#[expect(unreachable_pub, reason = "where it lives, it is exported")]
+mod make;
+#[path = "../../../crates/redis/tests/faults/partition.rs"]
+mod partition;
 #[path = "../../../crates/redis/tests/faults/proxy.rs"]
 mod proxy;
 #[path = "../../../crates/redis/tests/faults/server.rs"]
@@ -22,6 +31,8 @@ mod speed;
 #[path = "../../../crates/redis/tests/faults/support.rs"]
 mod support;
 mod table;
+#[path = "../../../crates/redis/tests/faults/wires.rs"]
+mod wires;
 
 fn main() {
     match std::env::args().nth(1).as_deref() {

@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
-use crate::announced::{busy, cannot_save, loading, no_replicas, out_of_memory, read_only};
+use crate::announced::{busy, cannot_save, loading, no_password, no_replicas, out_of_memory, read_only};
+use crate::clock::{Step, stepped};
 use crate::figures::{Figures, Play};
-use crate::silent::{forgotten, frozen, killed, memory_while_frozen, slow};
+use crate::make::Make;
+use crate::partition::parted;
+use crate::silent::{emptied, forgotten, frozen, killed, memory_while_frozen, slow};
 use crate::support::run;
+use crate::wires::{cut, lost};
 
 /// The head of the table. Failing at once is what callers do who do not pay for the fault any more.
 const HEAD: &str = "\
@@ -23,13 +27,21 @@ pub(crate) fn print() {
     show(run(killed(&play)));
     show(run(frozen(&play)));
     show(run(slow(&play)));
+    show(run(parted(&play)));
+    show(run(cut(&play)));
+    show(run(lost(&play)));
     show(run(forgotten(&play)));
+    show(run(emptied(&play)));
     show(run(out_of_memory(&play)));
     show(run(no_replicas(&play)));
     show(run(read_only(&play)));
     show(run(cannot_save(&play)));
     show(run(busy(&play)));
     show(run(loading(&play)));
+    show(run(no_password(&play)));
+    let clocked = Play { make: Make::Valkey9, ..play };
+    show(run(stepped(&clocked, Step::Forward)));
+    show(run(stepped(&clocked, Step::Back)));
 }
 
 /// Freezes a server for a minute, and prints what the process takes.

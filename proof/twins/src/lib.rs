@@ -2,6 +2,7 @@
 
 pub mod asked;
 pub mod compare;
+pub mod make;
 pub mod mutants;
 pub mod scene;
 pub mod server;

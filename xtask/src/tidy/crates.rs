@@ -15,7 +15,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("tollgate-fuzz", &["http", "libfuzzer-sys", "tollgate-policy"], &[]),
     ("tollgate-explore", &["loom"], &[]),
     ("tollgate-storm", &["tollgate"], &[]),
-    ("tollgate-faults", &["redis", "smallvec", "tokio", "tollgate-redis"], &[]),
+    ("tollgate-faults", &["redis", "smallvec", "tokio", "tollgate-core", "tollgate-redis"], &[]),
     ("tollgate-twins", &["redis", "tollgate-core", "tollgate-proof", "tollgate-redis"], &[]),
     ("tollgate", LIMITER, LIMITER_TESTS),
     ("tollgate-policy", POLICY, &["jsonschema"]),

@@ -72,6 +72,24 @@ fn a_probe_that_fails_waits_longer_and_a_new_connection_makes_it_due() {
 }
 
 #[test]
+fn a_probe_whose_caller_left_says_nothing_and_lengthens_no_wait() {
+    let mut breaker = opened(MS);
+    let now = breaker.due().unwrap();
+    for _ in 0..10 {
+        let Admission::Probe(probe) = breaker.admit(now, true) else { panic!("a probe") };
+        breaker.given_up(probe - 1, now);
+        assert_eq!(breaker.standing(), Standing::Probing, "that was another probe");
+        breaker.given_up(probe, now);
+        assert_eq!((breaker.standing(), breaker.due()), (Standing::Open, Some(now)));
+    }
+    let Admission::Probe(probe) = breaker.admit(now, true) else { panic!("a probe") };
+    breaker.probed(probe, false, now);
+    breaker.given_up(probe, now);
+    let wait = breaker.due().unwrap() - now;
+    assert!(wait >= 10 * MS && wait <= 20 * MS, "the second wait of the row, not the twelfth: {wait:?}");
+}
+
+#[test]
 fn late_ends_change_nothing() {
     let mut breaker = opened(MS);
     breaker.succeeded();
@@ -123,7 +141,10 @@ fn walk(seed: u64) {
             }
             4 => {
                 if let Some(number) = probe.take() {
-                    breaker.probed(number, draw.below(2) == 0, now);
+                    match draw.below(3) {
+                        0 => breaker.given_up(number, now),
+                        end => breaker.probed(number, end == 1, now),
+                    }
                 }
             }
             _ => breaker.reachable(now),

@@ -30,7 +30,7 @@ async fn announced(
 
 /// A fault that is set and unset by a word each.
 async fn by_word(fault: (&'static str, Cause, &Play), begin: &'static str, end: &'static str) -> Figures {
-    let server = Server::started(&[]).await;
+    let server = Server::started_as(fault.2.make, &[]).await;
     announced(fault, server, |server| drop(server.tell(begin)), |server| drop(server.tell(end))).await
 }
 
@@ -50,13 +50,33 @@ pub(crate) async fn read_only(play: &Play) -> Figures {
 
 /// A primary that cannot save: its directory is gone.
 pub(crate) async fn cannot_save(play: &Play) -> Figures {
-    let server = Server::started(&["--save", "3600 1", "--appendonly", "no"]).await;
+    let server = Server::started_as(play.make, &["--appendonly", "no"]).await;
     let begin = |server: &Server| {
         fs::remove_dir_all(server.data()).expect("it can be removed");
+        // Only one that is to save by itself refuses writes when it cannot.
+        server.tell_words(&["CONFIG", "SET", "save", "3600 1"]).expect("it can be set");
         server.tell("BGSAVE");
     };
     let end = |server: &Server| drop(server.tell("CONFIG SET stop-writes-on-bgsave-error no"));
     announced(("MISCONF", Cause::Misconf, play), server, begin, end).await
+}
+
+/// A password that is set while every connection is cut: who comes back is not let in.
+pub(crate) async fn no_password(play: &Play) -> Figures {
+    let server = Server::started_as(play.make, &[]).await;
+    let mut operator = server.operator();
+    let begin = move |_: &Server| {
+        let mut both = redis::pipe();
+        both.cmd("CONFIG").arg(&["SET", "requirepass", "new"]);
+        both.cmd("CLIENT").arg(&["KILL", "TYPE", "normal", "SKIPME", "yes"]);
+        both.exec(&mut operator).expect("an operator may");
+    };
+    let end = |server: &Server| {
+        let mut both = redis::pipe();
+        both.cmd("AUTH").arg("new").cmd("CONFIG").arg(&["SET", "requirepass", ""]);
+        both.exec(&mut server.operator()).expect("an operator may");
+    };
+    announced(("NOAUTH after a change", Cause::NoAuth, play), server, begin, end).await
 }
 
 /// Somebody's script that does not end.

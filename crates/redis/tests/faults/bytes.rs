@@ -7,11 +7,12 @@ use tokio::net::UnixListener;
 use tokio::time::Instant;
 use tollgate_redis::{Call, Cause, Link, LinkError, Settings, Standing};
 
-use crate::figures::Noise;
+use crate::figures::{Noise, Play};
 use crate::load::{count, counted};
 use crate::proxy::{Proxy, Rule};
 use crate::server::Server;
 use crate::support::{run, until};
+use crate::wires::{cut, lost};
 
 fn patient() -> Settings {
     let short = Duration::from_millis(1);
@@ -24,7 +25,7 @@ const BACK: usize = 80;
 
 /// One call on a fresh link whose first connection is cut as the rule says. Returns whether it was answered, and whether it
 /// may have run.
-async fn cut(proxy: &Proxy, rule: Rule, call: &Call) -> (bool, bool) {
+async fn cut_once(proxy: &Proxy, rule: Rule, call: &Call) -> (bool, bool) {
     proxy.next(rule);
     let link = Link::open(proxy.address(), patient()).unwrap();
     match link.call(call).await {
@@ -45,7 +46,7 @@ async fn cut_everywhere(forgetful: bool) {
             server.tell("SCRIPT FLUSH");
         }
         let before = counted(&server, "a");
-        let (ok, ran) = cut(&proxy, rule, &count("a")).await;
+        let (ok, ran) = cut_once(&proxy, rule, &count("a")).await;
         // What a server has read it may still be running.
         server.tell("PING");
         let charged = counted(&server, "a") - before;
@@ -106,6 +107,26 @@ fn an_answer_that_is_lost_leaves_one_charge_and_says_that_it_may_have_run() {
         link.call(&count("a")).await.unwrap();
         assert_eq!(counted(&server, "a"), 2);
     });
+}
+
+#[test]
+fn answers_that_are_lost_under_load_are_charged_at_most_once() {
+    let figures = run(lost(&Play::full(Duration::ZERO)));
+    println!("{figures}");
+    assert_eq!(figures.wrong, 0, "{figures}");
+    let maybe =
+        figures.samples.iter().filter(|sample| sample.end.as_ref().is_err_and(LinkError::may_have_run));
+    assert!(maybe.count() > 0, "{figures}");
+}
+
+#[test]
+fn connections_that_are_cut_under_load_are_charged_at_most_once() {
+    let figures = run(cut(&Play::full(Duration::ZERO)));
+    println!("{figures}");
+    assert_eq!(figures.wrong, 0, "{figures}");
+    assert!(figures.recovered.is_some(), "{figures}");
+    let lost = figures.samples.iter().filter(|sample| sample.cause() == Some(Cause::Closed));
+    assert!(lost.count() > 0, "{figures}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tollgate_redis::{Cause, Link, Settings, Standing};
 
-use crate::announced::{busy, cannot_save, loading, no_replicas, out_of_memory, read_only};
+use crate::announced::{busy, cannot_save, loading, no_password, no_replicas, out_of_memory, read_only};
 use crate::figures::{Figures, Noise, Play};
 use crate::load::{count, counted};
 use crate::proxy::Proxy;
@@ -46,6 +46,11 @@ fn a_busy_server_is_named_and_passes() {
 #[test]
 fn a_server_that_loads_is_named_and_passes() {
     assert_right(&run(loading(&Play::quick())));
+}
+
+#[test]
+fn a_password_that_is_missing_is_named_and_passes() {
+    assert_right(&run(no_password(&Play::quick())));
 }
 
 #[test]

@@ -10,7 +10,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tollgate_redis::{Address, Link, Settings};
 
-use crate::load::{Load, Sample, counted, wrong};
+use crate::load::{Load, Sample, count, counted, wrong};
+use crate::make::Make;
 use crate::server::Server;
 use crate::support::run;
 
@@ -21,6 +22,7 @@ pub(crate) struct Play {
     /// How long it lasts, at least.
     pub(crate) hold: Duration,
     pub(crate) callers: usize,
+    pub(crate) make: Make,
 }
 
 impl Play {
@@ -28,12 +30,12 @@ impl Play {
     pub(crate) fn quick() -> Self {
         let (budget, stall_timeout) = (Duration::from_secs(5), Duration::from_secs(10));
         let settings = Settings { budget, stall_timeout, ..Settings::default() };
-        Self { settings, hold: Duration::ZERO, callers: 16 }
+        Self { settings, hold: Duration::ZERO, callers: 16, make: Make::Redis7 }
     }
 
     /// At full load, with the settings that everybody has.
     pub(crate) fn full(hold: Duration) -> Self {
-        Self { settings: Settings::default(), hold, callers: 64 }
+        Self { settings: Settings::default(), hold, callers: 64, make: Make::Redis7 }
     }
 }
 
@@ -42,6 +44,13 @@ pub(crate) struct Stage {
     pub(crate) server: Server,
     pub(crate) link: Link,
     pub(crate) load: Load,
+    /// How far the key had counted, each time that it was deleted.
+    deleted: Vec<u64>,
+    watch: Watch,
+}
+
+/// What is measured besides the calls, from the beginning.
+pub(crate) struct Watch {
     noise: Noise,
     resident_before: u64,
 }
@@ -86,7 +95,15 @@ impl Stage {
         let link = Link::open(address, play.settings.clone()).expect("a link");
         let load = Load::start(&link, play.callers, "load");
         load.answered(500).await;
-        Self { server, link, load, noise: Noise::start(), resident_before: resident() }
+        Self { server, link, load, deleted: Vec::new(), watch: Watch::start() }
+    }
+
+    /// `FLUSHALL`, together with a last look at the key on which the load counts.
+    pub(crate) fn empty(&mut self) {
+        let mut both = redis::pipe();
+        both.atomic().cmd("GET").arg(count("load").names[0].as_bytes()).cmd("FLUSHALL").ignore();
+        let (counted,): (Option<u64>,) = both.query(&mut self.server.operator()).expect("it is emptied");
+        self.deleted.push(counted.unwrap_or(0));
     }
 
     /// Waits until a fault has lasted long enough. No more is in flight than may be, all the while.
@@ -101,6 +118,25 @@ impl Stage {
     pub(crate) async fn figures(self, name: &'static str, began: Instant, ended: Instant) -> Figures {
         self.load.answered(500).await;
         let samples = self.load.stop().await;
+        let counts = [self.deleted, vec![counted(&self.server, "load")]].concat();
+        let wrong = wrong(&samples, &counts);
+        self.watch.figures(name, (began, ended), samples, wrong)
+    }
+}
+
+impl Watch {
+    pub(crate) fn start() -> Self {
+        Self { noise: Noise::start(), resident_before: resident() }
+    }
+
+    /// The figures of a fault, given when it began and ended, what became of all calls, and how many decisions were wrong.
+    pub(crate) fn figures(
+        self,
+        name: &'static str,
+        (began, ended): (Instant, Instant),
+        samples: Vec<Sample>,
+        wrong: u64,
+    ) -> Figures {
         let during: Vec<_> =
             samples.iter().filter(|sample| sample.at >= began && sample.at < ended).collect();
         let mut took: Vec<_> = during.iter().map(|sample| sample.took).collect();
@@ -115,7 +151,7 @@ impl Stage {
             answered: during.iter().filter(|sample| sample.end.is_ok()).count(),
             p99: took.get(took.len() * 99 / 100).copied().unwrap_or_default(),
             worst: took.last().copied().unwrap_or_default(),
-            wrong: wrong(&samples, counted(&self.server, "load")),
+            wrong,
             first_failure: failures().map(|sample| since(&sample)).min(),
             detected: failures().filter(|sample| sample.took < AT_ONCE).map(|sample| since(&sample)).min(),
             recovered: samples

@@ -1,6 +1,7 @@
-//! Callers that count on one key through a link without pause, and what became of every call. Faults are not known here.
+//! Callers without pause, most of which count on one key, and what became of every call. Faults are not known here.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
@@ -58,15 +59,25 @@ pub(crate) struct Load {
 
 impl Load {
     pub(crate) fn start(link: &Link, callers: usize, key: &str) -> Self {
-        Self::with(link, callers, key, true)
+        Self::counting(link, callers, key, true)
     }
 
     /// Callers of whom nothing is written down but how many were answered: they take no memory.
     pub(crate) fn unrecorded(link: &Link, callers: usize, key: &str) -> Self {
-        Self::with(link, callers, key, false)
+        Self::counting(link, callers, key, false)
     }
 
-    fn with(link: &Link, callers: usize, key: &str, recorded: bool) -> Self {
+    fn counting(link: &Link, callers: usize, key: &str, recorded: bool) -> Self {
+        let (link, call) = (link.clone(), count(key));
+        Self::with(callers, recorded, move || once(link.clone(), call.clone()))
+    }
+
+    /// Callers of anything.
+    pub(crate) fn with<C, F>(callers: usize, recorded: bool, call: C) -> Self
+    where
+        C: Fn() -> F + Clone + Send + 'static,
+        F: Future<Output = Result<i64, LinkError>> + Send,
+    {
         let load = Self {
             stop: Arc::default(),
             samples: Arc::default(),
@@ -74,14 +85,13 @@ impl Load {
             callers: Vec::new(),
         };
         let caller = |_| {
-            let (link, call) = (link.clone(), count(key));
+            let call = call.clone();
             let (stop, samples, answered) =
                 (Arc::clone(&load.stop), Arc::clone(&load.samples), Arc::clone(&load.answered));
             tokio::spawn(async move {
                 while !stop.load(Ordering::Relaxed) {
                     let at = Instant::now();
-                    let end =
-                        link.call(&call).await.map(|value| redis::from_redis_value(value).expect("a number"));
+                    let end = call().await;
                     let failed = end.is_err();
                     answered.fetch_add(usize::from(!failed), Ordering::Relaxed);
                     if recorded {
@@ -125,13 +135,47 @@ impl Load {
     }
 }
 
-/// How many decisions were wrong, given how far the server has counted: heard twice, heard and not counted, or counted
-/// although nobody's call can have run.
-pub(crate) fn wrong(samples: &[Sample], counted: u64) -> u64 {
-    let heard: Vec<i64> = samples.iter().filter_map(|sample| sample.end.as_ref().ok().copied()).collect();
-    let distinct = heard.iter().collect::<HashSet<_>>().len();
-    let maybe =
-        samples.iter().filter_map(|sample| sample.end.as_ref().err()).filter(|error| error.may_have_run());
-    let (heard, maybe) = (heard.len() as u64, maybe.count() as u64);
-    (heard - distinct as u64) + heard.saturating_sub(counted) + counted.saturating_sub(heard + maybe)
+/// One count.
+async fn once(link: Link, call: Call) -> Result<i64, LinkError> {
+    link.call(&call).await.map(|value| redis::from_redis_value(value).expect("a number"))
+}
+
+/// How many decisions were wrong, given how far the server has counted, each time that it began anew: heard more often than
+/// counted, or counted although nobody's call can have run.
+pub(crate) fn wrong(samples: &[Sample], counted: &[u64]) -> u64 {
+    let (mut heard, mut maybe) = (HashMap::<u64, u64>::new(), 0);
+    for sample in samples {
+        match &sample.end {
+            Ok(value) => *heard.entry(u64::try_from(*value).unwrap_or(0)).or_default() += 1,
+            Err(error) => maybe += u64::from(error.may_have_run()),
+        }
+    }
+    let times = |value: u64| counted.iter().filter(|count| (1..=**count).contains(&value)).count() as u64;
+    let too_often: u64 = heard.iter().map(|(value, heard)| heard.saturating_sub(times(*value))).sum();
+    let all: u64 = heard.values().sum();
+    too_often + counted.iter().sum::<u64>().saturating_sub(all + maybe)
+}
+
+#[test]
+fn what_is_heard_twice_or_not_counted_or_counted_for_nobody_is_wrong() {
+    let at = Instant::now();
+    let said = |value| Sample { at, took: Duration::ZERO, end: Ok(value) };
+    let lost = || {
+        let end = Err(LinkError::Timeout { sent: true });
+        Sample { at, took: Duration::ZERO, end }
+    };
+    let table: [(&[i64], usize, &[u64], u64); 7] = [
+        (&[1, 2, 3], 0, &[3], 0),
+        (&[1, 2, 2], 0, &[3], 1),
+        (&[1, 2, 3], 0, &[2], 1),
+        (&[1, 2], 0, &[3], 1),
+        (&[1, 2], 1, &[3], 0),
+        (&[1, 2, 1], 0, &[2, 1], 0),
+        (&[1, 2, 2], 0, &[2, 1], 1),
+    ];
+    for (heard, maybe, counted, expected) in table {
+        let samples: Vec<_> =
+            heard.iter().map(|value| said(*value)).chain((0..maybe).map(|_| lost())).collect();
+        assert_eq!(wrong(&samples, counted), expected, "{heard:?}, {maybe} lost, {counted:?}");
+    }
 }

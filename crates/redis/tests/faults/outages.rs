@@ -1,11 +1,13 @@
 //! A server that is gone, frozen or far away under full load, and comes back: in time, and without a wrong decision.
 
+use std::process::Command;
 use std::time::Duration;
 
 use tokio::time::Instant;
 use tollgate_redis::{Cause, Settings, Standing};
 
 use crate::figures::{Figures, Play, Stage};
+use crate::partition::{Network, parted};
 use crate::server::Server;
 use crate::silent::{forgotten, frozen, killed, memory_while_frozen, slow};
 use crate::support::run;
@@ -44,6 +46,34 @@ fn a_frozen_server_costs_each_caller_one_budget_and_then_nothing() {
 fn answers_that_come_late_cost_each_caller_one_budget_and_then_nothing() {
     let play = Play::full(Duration::from_millis(600));
     assert_in_time(&run(slow(&play)), play.settings.budget);
+}
+
+#[test]
+fn a_partition_costs_each_caller_one_budget_and_is_over_when_packets_arrive_again() {
+    // Long enough for the old connection to wait long before it tries again.
+    let play = Play::full(Duration::from_millis(1500));
+    let figures = run(parted(&play));
+    assert_in_time(&figures, play.settings.budget);
+    let limit = play.settings.connect_timeout + 10 * ALLOWANCE + figures.noise;
+    assert!(figures.recovered.is_some_and(|took| took <= limit), "recovered after {limit:?}: {figures}");
+}
+
+#[test]
+fn a_network_is_gone_after_its_test_even_if_that_panics() {
+    let seen = |name: &str| {
+        let said = |words: &[&str]| Command::new("ip").args(words).output().expect("`ip` runs").stdout;
+        let all = [said(&["netns", "list"]), said(&["-brief", "link"])].concat();
+        String::from_utf8_lossy(&all).matches(name).count()
+    };
+    let network = Network::new();
+    let name = network.name().to_owned();
+    assert_eq!(seen(&name), 2, "the namespace, and our end of the wire");
+    let panicked = std::thread::spawn(move || {
+        let _network = network;
+        panic!("as a test that fails")
+    });
+    assert!(panicked.join().is_err());
+    assert_eq!(seen(&name), 0);
 }
 
 #[test]

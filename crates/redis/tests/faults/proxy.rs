@@ -1,7 +1,7 @@
 //! A proxy between link and server that counts bytes: it cuts, delays or swallows. It knows nothing of the protocol.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -27,9 +27,17 @@ pub(crate) struct Proxy {
     /// Where the next connection leads.
     server: Arc<Mutex<PathBuf>>,
     rules: Arc<Mutex<Vec<Rule>>>,
-    /// Each piece that comes back is so many microseconds late.
-    late: Arc<AtomicU64>,
+    weather: Arc<Weather>,
     task: JoinHandle<()>,
+}
+
+/// What happens to every piece that comes back, on every connection, from one moment to another.
+#[derive(Default)]
+struct Weather {
+    /// It is so many microseconds late.
+    late: AtomicU64,
+    /// It is lost, but for a connection's first.
+    lost: AtomicBool,
 }
 
 impl Proxy {
@@ -38,24 +46,29 @@ impl Proxy {
         let socket = server.with_file_name("proxy");
         let listener = UnixListener::bind(&socket).expect("a socket");
         let rules: Arc<Mutex<Vec<Rule>>> = Arc::default();
-        let late: Arc<AtomicU64> = Arc::default();
+        let weather: Arc<Weather> = Arc::default();
         let server = Arc::new(Mutex::new(server.to_owned()));
-        let (target, next, delay) = (Arc::clone(&server), Arc::clone(&rules), Arc::clone(&late));
+        let (target, next, above) = (Arc::clone(&server), Arc::clone(&rules), Arc::clone(&weather));
         let task = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let rule = next.lock().unwrap().pop().unwrap_or_default();
                 let target = target.lock().unwrap().clone();
                 if let Ok(server) = UnixStream::connect(target).await {
-                    tokio::spawn(pass(client, server, rule, Arc::clone(&delay)));
+                    tokio::spawn(pass(client, server, rule, Arc::clone(&above)));
                 }
             }
         });
-        Self { socket, server, rules, late, task }
+        Self { socket, server, rules, weather, task }
     }
 
     /// The rule for the next connection. Those after it are passed on.
     pub(crate) fn next(&self, rule: Rule) {
         self.rules.lock().unwrap().push(rule);
+    }
+
+    /// Forgets all rules: further connections are passed on.
+    pub(crate) fn forget_rules(&self) {
+        self.rules.lock().unwrap().clear();
     }
 
     /// New connections lead to another server, as when a name is given to it.
@@ -65,7 +78,12 @@ impl Proxy {
 
     /// From now on everything that comes back is so late, on every connection.
     pub(crate) fn delay(&self, late: Duration) {
-        self.late.store(u64::try_from(late.as_micros()).expect("a short time"), Ordering::Relaxed);
+        self.weather.late.store(u64::try_from(late.as_micros()).expect("a short time"), Ordering::Relaxed);
+    }
+
+    /// From now on, or no more, everything that comes back is lost, but for a connection's first word.
+    pub(crate) fn lose(&self, lost: bool) {
+        self.weather.lost.store(lost, Ordering::Relaxed);
     }
 
     pub(crate) fn address(&self) -> Address {
@@ -79,11 +97,11 @@ impl Drop for Proxy {
     }
 }
 
-async fn pass(client: UnixStream, server: UnixStream, rule: Rule, late: Arc<AtomicU64>) {
+async fn pass(client: UnixStream, server: UnixStream, rule: Rule, weather: Arc<Weather>) {
     let (client_in, client_out) = client.into_split();
     let (server_in, server_out) = server.into_split();
     let there = tokio::spawn(copy(client_in, server_out, rule.to_server, None, Arc::default()));
-    let back = tokio::spawn(copy(server_in, client_out, rule.to_client, rule.swallow_after, late));
+    let back = tokio::spawn(copy(server_in, client_out, rule.to_client, rule.swallow_after, weather));
     // Whichever ends first takes the other with it: the connection is cut.
     let ends = [there.abort_handle(), back.abort_handle()];
     let (there, back) = (tokio::spawn(stop_after(there, ends.clone())), tokio::spawn(stop_after(back, ends)));
@@ -101,7 +119,7 @@ async fn copy(
     mut to: impl AsyncWrite + Unpin,
     cut: Option<usize>,
     swallow: Option<usize>,
-    late: Arc<AtomicU64>,
+    weather: Arc<Weather>,
 ) {
     let (mut buffer, mut copied) = ([0; 4096], 0);
     loop {
@@ -115,11 +133,12 @@ async fn copy(
             .map(|bound| bound - copied.min(bound))
             .min()
             .unwrap_or(count);
-        let late = Duration::from_micros(late.load(Ordering::Relaxed));
+        let late = Duration::from_micros(weather.late.load(Ordering::Relaxed));
         if late > Duration::ZERO {
             tokio::time::sleep(late).await;
         }
-        if to.write_all(&buffer[..count.min(keep)]).await.is_err() {
+        let lost = copied > 0 && weather.lost.load(Ordering::Relaxed);
+        if !lost && to.write_all(&buffer[..count.min(keep)]).await.is_err() {
             return;
         }
         copied += count;

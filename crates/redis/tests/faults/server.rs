@@ -1,4 +1,4 @@
-//! A real `redis-server` in a temporary directory, started and stopped by its test. It knows nothing of links.
+//! A real server in a temporary directory, started and stopped by its test. It knows nothing of links.
 
 use std::fs;
 use std::net::TcpListener;
@@ -9,12 +9,18 @@ use std::time::Duration;
 
 use tollgate_redis::Address;
 
+use crate::make::Make;
 use crate::support::until;
 
 /// A server. Dropped, it is killed and its directory removed.
 pub(crate) struct Server {
+    make: Make,
     directory: PathBuf,
     arguments: Vec<String>,
+    /// A command that runs it, with what that needs before the program's name.
+    within: Vec<String>,
+    /// What its environment has besides.
+    variables: Vec<(&'static str, String)>,
     child: Option<Child>,
 }
 
@@ -23,11 +29,26 @@ static SERVERS: AtomicU32 = AtomicU32::new(0);
 impl Server {
     /// A server that is not running yet. It keeps what it has acknowledged over a kill, but nothing is fsynced.
     pub(crate) fn new(arguments: &[&str]) -> Self {
+        Self::of(Make::Redis7, arguments)
+    }
+
+    /// The same, of this make.
+    pub(crate) fn of(make: Make, arguments: &[&str]) -> Self {
         let number = SERVERS.fetch_add(1, Ordering::Relaxed);
         let directory = std::env::temp_dir().join(format!("tollgate-{}-{number}", std::process::id()));
         fs::create_dir_all(directory.join("data")).expect("a temporary directory");
         let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
-        Self { directory, arguments, child: None }
+        Self { make, directory, arguments, within: Vec::new(), variables: Vec::new(), child: None }
+    }
+
+    /// Runs it by another command, from the next start on.
+    pub(crate) fn run_within(&mut self, command: impl IntoIterator<Item = String>) {
+        self.within.extend(command);
+    }
+
+    /// A variable of its environment, from the next start on.
+    pub(crate) fn variable(&mut self, name: &'static str, value: String) {
+        self.variables.push((name, value));
     }
 
     /// Further arguments, for the next start.
@@ -37,7 +58,12 @@ impl Server {
 
     /// A server that runs, on a unix socket.
     pub(crate) async fn started(arguments: &[&str]) -> Self {
-        let mut server = Self::new(arguments);
+        Self::started_as(Make::Redis7, arguments).await
+    }
+
+    /// The same, of this make.
+    pub(crate) async fn started_as(make: Make, arguments: &[&str]) -> Self {
+        let mut server = Self::of(make, arguments);
         server.start().await;
         server
     }
@@ -57,8 +83,22 @@ impl Server {
 
     /// Starts it and does not wait.
     pub(crate) fn spawn(&mut self) {
-        let child = Command::new("redis-server")
-            .args(["--port", "0", "--save", "", "--daemonize", "no", "--enable-debug-command", "yes"])
+        let program = self.make.program();
+        let mut command = match self.within.split_first() {
+            None => Command::new(&program),
+            Some((first, rest)) => {
+                let mut command = Command::new(first);
+                command.args(rest).arg(&program);
+                command
+            }
+        };
+        if self.make != Make::Redis6 {
+            // There it needs no permission.
+            command.args(["--enable-debug-command", "yes"]);
+        }
+        let child = command
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .args(["--port", "0", "--save", "", "--daemonize", "no"])
             .args(["--appendonly", "yes", "--appendfsync", "no"])
             .arg("--dir")
             .arg(self.data())
@@ -69,9 +109,13 @@ impl Server {
             .args(&self.arguments)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            .spawn()
-            .expect("`redis-server` is installed");
-        self.child = Some(child);
+            .spawn();
+        self.child = Some(child.unwrap_or_else(|error| {
+            let (name, program) = (self.make.name(), program.display());
+            panic!(
+                "{name} is not there ({program}: {error}). `cargo xtask test` installs it in its first step"
+            )
+        }));
     }
 
     /// `kill -9`.
@@ -143,6 +187,12 @@ impl Server {
             command.arg(word);
         });
         command.query(&mut connection)
+    }
+
+    /// What its clock says, in microseconds.
+    pub(crate) fn time(&self) -> u64 {
+        let [seconds, micros]: [u64; 2] = redis::from_redis_value(self.tell("TIME")).expect("a time");
+        seconds * 1_000_000 + micros
     }
 
     /// A number out of `INFO`.

@@ -12,7 +12,7 @@ use crate::server::Server;
 
 /// `kill -9`, and a restart when callers have noticed.
 pub(crate) async fn killed(play: &Play) -> Figures {
-    let server = Server::started(&[]).await;
+    let server = Server::started_as(play.make, &[]).await;
     let mut stage = Stage::set(server, play).await;
     let began = Instant::now();
     stage.server.kill();
@@ -25,7 +25,7 @@ pub(crate) async fn killed(play: &Play) -> Figures {
 
 /// `SIGSTOP` at full load, and `SIGCONT`.
 pub(crate) async fn frozen(play: &Play) -> Figures {
-    let server = Server::started(&[]).await;
+    let server = Server::started_as(play.make, &[]).await;
     let stage = Stage::set(server, play).await;
     let began = Instant::now();
     stage.server.freeze();
@@ -38,7 +38,7 @@ pub(crate) async fn frozen(play: &Play) -> Figures {
 
 /// Answers that come too late, over a connection that stays.
 pub(crate) async fn slow(play: &Play) -> Figures {
-    let server = Server::started(&[]).await;
+    let server = Server::started_as(play.make, &[]).await;
     let proxy = Proxy::start(&server.socket());
     let stage = Stage::set_at(proxy.address(), server, play).await;
     let began = Instant::now();
@@ -52,7 +52,7 @@ pub(crate) async fn slow(play: &Play) -> Figures {
 
 /// Scripts that are forgotten again and again.
 pub(crate) async fn forgotten(play: &Play) -> Figures {
-    let server = Server::started(&[]).await;
+    let server = Server::started_as(play.make, &[]).await;
     let stage = Stage::set(server, play).await;
     let began = Instant::now();
     for _ in 0..20 {
@@ -62,10 +62,22 @@ pub(crate) async fn forgotten(play: &Play) -> Figures {
     stage.figures("SCRIPT FLUSH, twenty times", began, Instant::now()).await
 }
 
+/// All data gone, again and again: every budget is fresh, and nobody hears an error.
+pub(crate) async fn emptied(play: &Play) -> Figures {
+    let server = Server::started_as(play.make, &[]).await;
+    let mut stage = Stage::set(server, play).await;
+    let began = Instant::now();
+    for _ in 0..20 {
+        stage.empty();
+        stage.load.answered(100).await;
+    }
+    stage.figures("FLUSHALL, twenty times", began, Instant::now()).await
+}
+
 /// Resident memory, in KiB, before a server is frozen for so long at full load, at the end of it, and after it has recovered.
 /// With it, how many calls ended in the meantime.
 pub(crate) async fn memory_while_frozen(play: &Play) -> ([u64; 3], u64) {
-    let server = Server::started(&[]).await;
+    let server = Server::started_as(play.make, &[]).await;
     let link = Link::open(server.address(), play.settings.clone()).expect("a link");
     let load = Load::unrecorded(&link, play.callers, "load");
     load.answered(100_000).await;
