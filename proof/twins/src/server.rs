@@ -32,7 +32,8 @@ impl Make {
     }
 
     /// Where its program is. `cargo xtask test` puts those that no system package has under `target/tools`.
-    fn program(self) -> PathBuf {
+    #[must_use]
+    pub fn program(self) -> PathBuf {
         let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools");
         match self {
             Self::Redis7 => PathBuf::from("redis-server"),

@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told_without_the_password() {
-        let args = ServeArgs { store: Some("redis://:hunter2@host/two".into()), ..ServeArgs::default() };
+        let args = ServeArgs { store: Some("http://:hunter2@host".into()), ..ServeArgs::default() };
         let problems = stored(&args, &[("TOLLGATE_WORKRES", "1")]).expect_err("both are wrong");
         assert_eq!(problems.len(), 2, "{problems:?}");
         assert!(problems.iter().all(|problem| !problem.contains("hunter2")), "{problems:?}");
