@@ -24,7 +24,7 @@ pub(crate) struct Patient {
 }
 
 /// How long the questions may take, all in all. Those that are left then are answered with "not known".
-const ASKING_TIME_MAX: Duration = Duration::from_secs(6);
+const ASKING_TIME_MAX: Duration = Duration::from_secs(4);
 
 /// Examines a store, within seconds whatever the server does, and leaves nothing in it.
 ///

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cli::{DoctorArgs, Format, ServeArgs};
 use crate::doctor::{Finding, Grade, Patient, examine};
-use crate::report::printable;
+use crate::report::{counted, printable};
 use crate::serve::store::parts;
 use crate::settings::{self, Problem};
 use crate::{Exit, files};
@@ -85,8 +85,18 @@ fn human(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
             writeln!(out, "{}what to do: {}", " ".repeat(INDENT), printable(cure))?;
         }
     }
-    let counts: Vec<_> = counts(findings).map(|(grade, count)| format!("{count} {}", grade.name())).collect();
+    let counts: Vec<_> = counts(findings).map(told).collect();
     writeln!(out, "{}", counts.join(", "))
+}
+
+/// `no faults`, `1 warning`, `2 not known`.
+fn told((grade, count): (Grade, usize)) -> String {
+    let name = grade.name();
+    match (grade, count) {
+        (Grade::Good | Grade::Unknown, count) => format!("{count} {name}"),
+        (Grade::Fault | Grade::Warning | Grade::Note, 0) => format!("no {name}s"),
+        (Grade::Fault | Grade::Warning | Grade::Note, count) => counted(count, name),
+    }
 }
 
 /// How many there are of each grade, the worst first; of faults and warnings also if there are none.
@@ -143,7 +153,7 @@ mod tests {
         let expected = "good       version: Redis 7\\u{1b}[2J\n\
                         not known  memory: it cannot be told\n\
                         \u{20}          what to do: `ACL SETUSER x +info`\n\
-                        0 fault, 0 warning, 1 not known, 1 good\n";
+                        no faults, no warnings, 1 not known, 1 good\n";
         assert_eq!(text, expected);
         let data = data(&findings);
         assert_eq!(data["findings"][1]["grade"], "not_known");

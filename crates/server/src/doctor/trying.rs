@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tollgate_core::{Limit, LimitError, Micros, Mode, Window};
 use tollgate_redis::{Ask, Cause, Hit, LinkError, Name, Naming, Reply, Settings, Store, StoreError};
 
@@ -13,11 +13,14 @@ use crate::files;
 /// How long one decision is waited for, whatever the budget: what it really takes is to be seen.
 const DECISION_TIME_MAX: Duration = Duration::from_secs(1);
 
+/// How long all of them may take that are not timed. Then the server is too slow to decide anything.
+const DECIDING_TIME_MAX: Duration = Duration::from_secs(4);
+
 /// So many decisions are timed, one after the other.
 const TIMED: usize = 200;
 
 /// Timing ends after so long, with as many decisions as there were.
-const TIMING_TIME_MAX: Duration = Duration::from_secs(3);
+const TIMING_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// A state that is left behind all the same, because we were killed, is gone after so long.
 const PERIOD: Micros = Micros::from_secs(10);
@@ -39,14 +42,18 @@ pub(super) async fn try_out(patient: &Patient) -> (Result<(), StoreError>, Asked
         }
     };
     let [one, other] = names(&patient.naming);
-    let decided = decide(&store, &one, &other).await;
+    let late = LinkError::Timeout { sent: true };
+    let decided = timeout(DECIDING_TIME_MAX, decide(&store, &one, &other)).await;
+    let decided = decided.unwrap_or(Err(StoreError::Link(late)));
     let latency = match &decided {
         Ok(()) => time(&store, &one).await,
         Err(_) => Err("no decision was made".into()),
     };
     for name in [&one, &other] {
-        // Without a server there is nothing to forget, and else it is gone by itself soon.
-        let _ = store.ask(&Ask::Reset(name)).await;
+        if store.ask(&Ask::Reset(name)).await.is_err() {
+            // Without a server there is nothing to forget, and else it is gone by itself soon.
+            break;
+        }
     }
     (decided, latency)
 }
@@ -96,7 +103,9 @@ async fn decide(store: &Store, one: &Name, other: &Name) -> Result<(), StoreErro
 async fn granted(store: &Store, ask: &Ask<'_>) -> Result<(), StoreError> {
     match store.ask(ask).await? {
         Reply::Decided { granted: true, .. } => Ok(()),
-        other => Err(StoreError::Disagrees(format!("a new key was refused: {other:?}"))),
+        other @ (Reply::Decided { granted: false, .. } | Reply::Reset { .. }) => {
+            Err(StoreError::Disagrees(format!("a new key was refused: {other:?}")))
+        }
     }
 }
 

@@ -35,7 +35,7 @@ fn warnings_fail_where_that_is_asked_for() {
     assert_eq!((plain.code, plain.err.as_str()), (0, ""), "{}", plain.out);
     assert!(plain.out.contains("warning    stalls: `appendfsync always`"), "{}", plain.out);
     assert!(plain.out.contains("           what to do: `CONFIG SET appendfsync everysec`"), "{}", plain.out);
-    assert!(plain.out.contains("\n0 fault, 1 warning, "), "{}", plain.out);
+    assert!(plain.out.contains("\nno faults, 1 warning, "), "{}", plain.out);
     assert_eq!(run(&["--store", &store, "--strict"], &[]).code, 1);
 }
 

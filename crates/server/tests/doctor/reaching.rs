@@ -94,6 +94,24 @@ fn tls_is_told_and_so_is_a_certificate_that_is_not_trusted() {
 }
 
 #[test]
+fn a_server_that_falls_silent_after_its_first_word_ends_it_within_seconds() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = listener.local_addr().expect("it is bound").port();
+    std::thread::spawn(move || {
+        let mut kept = Vec::new();
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let _ = stream.read(&mut [0; 512]);
+            let _ = stream.write_all(b"+PONG\r\n");
+            kept.push(stream);
+        }
+    });
+    let report = examine(&format!("redis://127.0.0.1:{port}"));
+    assert_eq!(report.of("good"), ["connection"], "{report:?}");
+    assert_eq!(report.of("fault"), ["decisions"], "{report:?}");
+    report.assert("eviction", "not_known", &["did not answer in time"]);
+}
+
+#[test]
 fn something_else_on_the_port_is_told() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = listener.local_addr().expect("it is bound").port();

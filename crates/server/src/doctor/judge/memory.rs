@@ -102,6 +102,9 @@ pub(super) fn company(found: &Found) -> Finding {
             keys = keys.saturating_add(number("keys"));
             foreign = foreign.saturating_add(number("keys").saturating_sub(number("expires")));
         }
+        if keys == 0 {
+            return Finding::good(COMPANY, "no keys yet");
+        }
         if foreign == 0 {
             return Finding::good(COMPANY, format!("{keys} keys, all of which expire"));
         }

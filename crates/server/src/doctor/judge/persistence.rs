@@ -77,7 +77,11 @@ fn fork(found: &Found, info: &Fields) -> Finding {
         let cure = "save on a replica and not here (`CONFIG SET save \"\"`), or give Tollgate a small server of its own";
         return Finding::warning(STALLS, sentence, cure);
     }
-    Finding::good(STALLS, format!("decisions do not wait for the disk; the last fork took {}", shown(fork)))
+    let last = match fork {
+        Duration::ZERO => "it has not forked yet".into(),
+        fork => format!("the last fork took {}", shown(fork)),
+    };
+    Finding::good(STALLS, format!("decisions do not wait for the disk; {last}"))
 }
 
 fn fsync(found: &Found, info: &Fields) -> Finding {

@@ -2,7 +2,7 @@
 
 use super::super::finding::Finding;
 use super::super::found::Found;
-use super::by_config;
+use super::{by_config, by_info};
 
 const REPLICAS: &str = "replicas";
 const CLIENTS: &str = "clients";
@@ -46,8 +46,9 @@ pub(super) fn replicas(found: &Found) -> Finding {
 }
 
 pub(super) fn clients(found: &Found) -> Finding {
-    by_config(found, CLIENTS, |info, config| {
-        let max = info.number("maxclients").or_else(|| config.number("maxclients"));
+    by_info(found, CLIENTS, |info| {
+        let set = found.config.as_ref().ok().and_then(|config| config.number("maxclients"));
+        let max = info.number("maxclients").or(set);
         let (Some(now), Some(max @ 1..)) = (info.number("connected_clients"), max) else {
             return Finding::unknown(
                 CLIENTS,
@@ -55,7 +56,7 @@ pub(super) fn clients(found: &Found) -> Finding {
                 "`redis-cli INFO clients` on the server says it",
             );
         };
-        let sentence = format!("{now} connections, of {max} that it may have");
+        let sentence = format!("{now} of {max} connections are in use");
         if now.saturating_mul(100) / max >= FULL_PERCENT {
             let cure =
                 "`CONFIG SET maxclients …` to more, or find out who keeps them open: `redis-cli CLIENT LIST`";

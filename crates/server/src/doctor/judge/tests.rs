@@ -173,7 +173,7 @@ fn a_replica_names_its_primary_and_of_a_sentinel_nothing_else_is_told() {
 fn what_may_not_be_asked_is_not_known_and_never_good() {
     let mut found = good();
     found.config = Err("the user may not ask for it".into());
-    let config = ["stalls", "restart", "replicas", "clients", "idle", "scripts"];
+    let config = ["stalls", "restart", "replicas", "idle", "scripts"];
     assert_eq!(bad(&found), config.map(|check| (check, Grade::Unknown)));
     assert!(cure(&found, "idle").starts_with("`ACL SETUSER gate +config|get`"));
     found.info = Err("the user may not ask for it".into());
