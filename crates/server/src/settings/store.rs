@@ -10,7 +10,7 @@ use super::resolve::{Unusable, apply, named_policy};
 use super::{StoreAt, environment, flags};
 use crate::cli::ServeArgs;
 
-/// The store that `serve` would use with these flags, variables and files; see [`resolve`](super::resolve).
+/// The store that `serve` would use with these flags, variables and files, put together as it does.
 ///
 /// # Errors
 /// Everything that is wrong with any of them.
