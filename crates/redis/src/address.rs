@@ -67,6 +67,12 @@ pub enum AddressError {
 }
 
 impl Address {
+    /// As whom we come: `None` without a password, `default` with a password alone.
+    #[must_use]
+    pub fn user(&self) -> Option<&str> {
+        self.credentials().map(|(user, _)| user.unwrap_or("default"))
+    }
+
     pub(crate) const fn place(&self) -> &Place {
         &self.place
     }

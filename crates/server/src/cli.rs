@@ -1,5 +1,6 @@
 //! Every flag, once: its name, its help and its default. Man pages and completions are made of it; nothing is run here.
 
+mod doctor;
 mod serve;
 
 use std::ffi::OsString;
@@ -9,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::unusable::Reader;
+pub use doctor::DoctorArgs;
 pub use serve::ServeArgs;
 
 /// How every command ends.
@@ -78,6 +80,8 @@ pub enum Command {
     Diff(DiffArgs),
     /// Run scenarios: at this time these requests, these answers
     Test(TestArgs),
+    /// Examine a shared store: what operators get wrong, each with what to do
+    Doctor(DoctorArgs),
     /// Write the 429 response into an OpenAPI document, wherever a limit can give it
     Annotate(AnnotateArgs),
     /// Print the JSON Schemas of limits and of Tollgate files, for editors

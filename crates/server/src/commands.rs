@@ -4,6 +4,7 @@ pub mod annotate;
 pub mod completions;
 pub mod demo;
 pub mod diff;
+pub mod doctor;
 pub mod explain;
 pub mod lint;
 pub mod man;
@@ -36,6 +37,7 @@ pub fn run(
         Command::Lint(args) => lint::run(args, &mut out, err),
         Command::Explain(args) => explain::run(args, now, &mut out, err),
         Command::Diff(args) => diff::run(args, &mut out, err),
+        Command::Doctor(args) => doctor::run(args, environment, &mut out, err),
         Command::Annotate(args) => annotate::run(args, &mut out, err),
         Command::Test(args) => test::run(args, &mut out, err),
         Command::Schema(args) => schema::run(args, &mut out, err),

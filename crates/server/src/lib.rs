@@ -6,6 +6,7 @@
 pub mod cli;
 mod codes;
 pub mod commands;
+mod doctor;
 mod documents;
 pub mod draw;
 mod exit;

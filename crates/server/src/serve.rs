@@ -2,7 +2,7 @@
 
 mod banner;
 mod descriptors;
-mod store;
+pub(crate) mod store;
 
 use std::future::pending;
 use std::io::{self, Write};

@@ -8,6 +8,7 @@ mod opened;
 mod print;
 mod resolve;
 mod slot;
+mod store;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ pub use given::{Given, Problem};
 pub use opened::{CONFIG, ReadFile};
 pub use print::print;
 pub use resolve::{InForce, Resolved, Unusable, defaults, resolve};
+pub(crate) use store::store;
 
 /// The settings of `serve`, whole: nothing is looked up later.
 #[derive(Clone, PartialEq, Eq, Debug)]

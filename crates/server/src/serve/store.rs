@@ -25,6 +25,21 @@ pub(super) struct Opened {
 /// # Errors
 /// A sentence, without the address: it may hold a password.
 pub(super) fn open(at: &StoreAt) -> Result<Option<Opened>, String> {
+    let Some((address, settings, naming)) = parts(at)? else { return Ok(None) };
+    let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("store").enable_all().build();
+    let runtime = runtime.map_err(|error| format!("no runtime for the store: {error}"))?;
+    let store = {
+        let _entered = runtime.enter();
+        Store::open(address, settings).map_err(|error| error.to_string())?
+    };
+    Ok(Some(Opened { runtime, store, naming }))
+}
+
+/// What a store is opened with, if there is one: its files are read, and nothing else is done.
+///
+/// # Errors
+/// A sentence, without the address: it may hold a password.
+pub(crate) fn parts(at: &StoreAt) -> Result<Option<(Address, Settings, Naming)>, String> {
     let Some(url) = &at.url else { return Ok(None) };
     let address: Address = url.parse().map_err(|error| format!("`store.url` is no address: {error}"))?;
     let roots = match &at.ca {
@@ -50,13 +65,7 @@ pub(super) fn open(at: &StoreAt) -> Result<Option<Opened>, String> {
         roots,
         ..Settings::default()
     };
-    let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("store").enable_all().build();
-    let runtime = runtime.map_err(|error| format!("no runtime for the store: {error}"))?;
-    let store = {
-        let _entered = runtime.enter();
-        Store::open(address, settings).map_err(|error| error.to_string())?
-    };
-    Ok(Some(Opened { runtime, store, naming }))
+    Ok(Some((address, settings, naming)))
 }
 
 fn read(setting: &str, file: &str) -> Result<Vec<u8>, String> {

@@ -99,7 +99,7 @@ pub fn resolve(
 }
 
 /// The policy that is named last: the strongest one.
-fn named_policy<'s>(said: impl DoubleEndedIterator<Item = &'s Said>) -> Option<(String, Given)> {
+pub(super) fn named_policy<'s>(said: impl DoubleEndedIterator<Item = &'s Said>) -> Option<(String, Given)> {
     let said = said.rev().find(|said| said.path == "policy")?;
     match &said.value {
         Some(Value::Text(name)) => Some((name.clone(), said.given.clone())),
@@ -162,7 +162,7 @@ fn two_policies(other: &str, file: &File, (field, place): (&str, Place)) -> Prob
 }
 
 /// Puts all that was said into a draft: the later, the stronger.
-fn apply(said: Vec<Said>, problems: &mut Vec<Problem>) -> (Draft, HashMap<String, Given>) {
+pub(super) fn apply(said: Vec<Said>, problems: &mut Vec<Problem>) -> (Draft, HashMap<String, Given>) {
     let mut draft = Draft::default();
     let mut given = HashMap::new();
     for Said { path, value, given: by } in said {

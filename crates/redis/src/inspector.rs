@@ -1,0 +1,198 @@
+//! A connection of its own for questions about the server itself, one at a time. Not for decisions: those go over a link.
+
+use std::fmt;
+use std::time::Duration;
+
+use redis::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::timeout;
+
+use crate::connect::{Connector, Failed, Stream};
+use crate::resp::{self, Frame};
+use crate::{Address, Cause, LinkError, OpenError, Settings};
+
+/// How long one question may take. A server that does not answer an operator within so long is as good as frozen: the question ends
+/// in [`LinkError::Timeout`], and so does every later one, at once.
+pub const QUESTION_TIME_MAX: Duration = Duration::from_secs(1);
+
+/// Asks one Redis or Valkey server about itself: how it is set up, what it holds, what its clock says.
+///
+/// It connects as a [`Link`](crate::Link) does, with the same address, credentials, database and TLS, but once: when the connection
+/// has ended, or an answer did not come in time, every later question ends at once in the same error. So an inspection of any
+/// length takes no longer than its questions do, and a server that freezes in the midst of it costs [`QUESTION_TIME_MAX`] once.
+///
+/// An error of the server, [`LinkError::Server`], is an answer: the connection goes on.
+pub struct Inspector {
+    stream: Stream,
+    /// What was read, and belongs to no answer yet.
+    input: Vec<u8>,
+    /// Why nothing can be asked any more.
+    ended: Option<LinkError>,
+}
+
+/// What a server says to a question.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Told {
+    /// A text, a simple or a long one. Bytes that are not UTF-8 are replaced.
+    Text(String),
+    /// A whole number.
+    Number(i64),
+    /// Several of them.
+    List(Vec<Self>),
+    /// Nothing.
+    Nothing,
+}
+
+/// Why there is no inspector.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum NotInspected {
+    /// The settings are of no use. Nothing was tried.
+    Settings(OpenError),
+    /// The server could not be reached, or did not let us in.
+    Unreachable(LinkError),
+}
+
+impl Inspector {
+    /// Connects, within [`Settings::connect_timeout`]: name, socket, TLS, password, database, first word.
+    ///
+    /// # Errors
+    /// See [`NotInspected`].
+    pub async fn connect(address: &Address, settings: &Settings) -> Result<Self, NotInspected> {
+        let checked = settings.check().map_err(OpenError::Setting);
+        checked.map_err(NotInspected::Settings)?;
+        let connector = Connector::new(address.clone(), &settings.roots).map_err(OpenError::Tls);
+        let connector = connector.map_err(NotInspected::Settings)?;
+        let limit = settings.connect_timeout;
+        let late = || {
+            let message = format!("nothing was heard from it for {limit:?}");
+            Failed::new(Cause::ConnectTimeout, &message)
+        };
+        let tried = timeout(limit, connector.connect()).await.unwrap_or_else(|_| Err(late()));
+        let stream = tried.map_err(|failed| NotInspected::Unreachable(failed.unreachable()))?;
+        Ok(Self { stream, input: Vec::new(), ended: None })
+    }
+
+    /// Asks one question, a command and its arguments, and waits for the answer, for [`QUESTION_TIME_MAX`] at most.
+    ///
+    /// # Errors
+    /// When the server answers with an error, or not at all.
+    pub async fn ask(&mut self, words: &[&str]) -> Result<Told, LinkError> {
+        if let Some(error) = &self.ended {
+            return Err(error.clone());
+        }
+        let answered = timeout(QUESTION_TIME_MAX, self.exchange(words)).await;
+        let ended = match answered {
+            Ok(Ok(Frame::Value(value))) => return Ok(told(value)),
+            Ok(Ok(Frame::Error(line))) => return Err(LinkError::server(&line)),
+            Ok(Err(failed)) => LinkError::Lost { cause: failed.cause, sent: true },
+            Err(_) => LinkError::Timeout { sent: true },
+        };
+        self.ended = Some(ended.clone());
+        Err(ended)
+    }
+
+    async fn exchange(&mut self, words: &[&str]) -> Result<Frame, Failed> {
+        let io = |error| Failed::of(&error);
+        self.stream.write_all(&resp::command(words)).await.map_err(io)?;
+        self.stream.flush().await.map_err(io)?;
+        loop {
+            match resp::frame(&self.input) {
+                Ok(Some((frame, length))) => {
+                    self.input.drain(..length);
+                    return Ok(frame);
+                }
+                Ok(None) => {}
+                Err(garbled) => return Err(Failed::new(Cause::Garbled, garbled.0)),
+            }
+            if self.stream.read_buf(&mut self.input).await.map_err(io)? == 0 {
+                return Err(Failed::new(Cause::Closed, "the server closed the connection"));
+            }
+        }
+    }
+}
+
+/// An answer without the client library's types, of which most never come over our protocol.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the client library has types for a protocol that we do not speak"
+)]
+fn told(value: Value) -> Told {
+    match value {
+        Value::Nil => Told::Nothing,
+        Value::Int(number) => Told::Number(number),
+        Value::BulkString(bytes) => Told::Text(String::from_utf8_lossy(&bytes).into_owned()),
+        Value::SimpleString(text) => Told::Text(text),
+        Value::Okay => Told::Text("OK".into()),
+        Value::Array(values) => Told::List(values.into_iter().map(told).collect()),
+        other => Told::Text(format!("{other:?}")),
+    }
+}
+
+impl Told {
+    /// The text, if it is one.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Number(_) | Self::List(_) | Self::Nothing => None,
+        }
+    }
+
+    /// The number, if it is one, or a text that reads as one.
+    #[must_use]
+    pub fn number(&self) -> Option<i64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Text(text) => text.parse().ok(),
+            Self::List(_) | Self::Nothing => None,
+        }
+    }
+
+    /// Its parts; none if it is not a list.
+    #[must_use]
+    pub fn list(&self) -> &[Self] {
+        match self {
+            Self::List(parts) => parts,
+            Self::Text(_) | Self::Number(_) | Self::Nothing => &[],
+        }
+    }
+}
+
+impl fmt::Debug for Inspector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inspector").field("ended", &self.ended).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for NotInspected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Settings(error) => write!(f, "{error}"),
+            Self::Unreachable(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for NotInspected {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_tells_is_text_numbers_and_lists() {
+        let list = Value::Array(vec![
+            Value::Okay,
+            Value::Int(-7),
+            Value::Nil,
+            Value::BulkString(b"12\xff".to_vec()),
+        ]);
+        let told = told(list);
+        let parts: Vec<_> = told.list().iter().map(|part| (part.text(), part.number())).collect();
+        let expected = [(Some("OK"), None), (None, Some(-7)), (None, None), (Some("12\u{fffd}"), None)];
+        assert_eq!(parts, expected);
+        assert_eq!(Told::Text("12".into()).number(), Some(12), "numbers are often sent as text");
+        assert_eq!((told.text(), told.number(), Told::Nothing.list()), (None, None, &[][..]));
+    }
+}

@@ -1,0 +1,142 @@
+//! The questions to a server, one after the other, and their answers as plain data. What they mean is judged elsewhere.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tollgate_redis::{Cause, Inspector, LinkError, Told};
+
+use super::found::{Asked, Clock, Fields, Found, Slow};
+use super::{ASKING_TIME_MAX, Patient, rights, trying};
+use crate::files;
+
+/// The settings that are looked at. None of them is a secret: passwords are settings, too, and are not asked for.
+const CONFIG: [&str; 7] = [
+    "appendfsync",
+    "lua-time-limit",
+    "maxclients",
+    "min-replicas-to-write",
+    "save",
+    "stop-writes-on-bgsave-error",
+    "timeout",
+];
+
+/// The clock is read so many times; the reading with the shortest round trip counts.
+const CLOCK_READINGS: usize = 7;
+
+/// So many of the commands that were slow last are looked at.
+const SLOW_MAX: &str = "64";
+
+/// A connection on which there is a time to ask.
+struct Asker {
+    inspector: Inspector,
+    until: Instant,
+}
+
+/// Asks everything, and tries it out.
+pub(super) async fn ask(inspector: Inspector, patient: &Patient) -> Found {
+    let user = patient.address.user().map(str::to_owned);
+    let mut asker = Asker { inspector, until: Instant::now() + ASKING_TIME_MAX };
+    let info = asker.info().await;
+    let config = asker.config().await;
+    let clock = asker.clock().await;
+    let slow = asker.slow(&clock).await;
+    let may_flush = asker.may_flush(user.as_deref().unwrap_or("default")).await;
+    let [name, _] = trying::names(&patient.naming);
+    let rights = rights::rights(&mut asker.inspector, &name.to_string()).await;
+    let (decided, latency) = trying::try_out(patient).await;
+    let budget = patient.settings.budget;
+    let at = patient.address.to_string();
+    Found { at, user, budget, info, config, clock, rights, may_flush, slow, decided, latency }
+}
+
+impl Asker {
+    async fn ask(&mut self, words: &[&str]) -> Asked<Told> {
+        if Instant::now() >= self.until {
+            return Err("the server is so slow that there was no time left to ask".into());
+        }
+        self.inspector.ask(words).await.map_err(|error| why(&error))
+    }
+
+    async fn info(&mut self) -> Asked<Fields> {
+        let said = self.ask(&["INFO"]).await?;
+        let text = said.text().ok_or("`INFO` gave no text")?;
+        Ok(text.lines().filter_map(|line| line.trim_end().split_once(':')).collect())
+    }
+
+    /// A setting that this server does not have is left out.
+    async fn config(&mut self) -> Asked<Fields> {
+        let mut fields = Fields::default();
+        for name in CONFIG {
+            let said = self.ask(&["CONFIG", "GET", name]).await?;
+            if let [name, value] = said.list() {
+                fields.put(name.text().unwrap_or_default(), value.text().unwrap_or_default());
+            }
+        }
+        Ok(fields)
+    }
+
+    async fn clock(&mut self) -> Asked<Clock> {
+        let mut best: Option<Clock> = None;
+        for _ in 0..CLOCK_READINGS {
+            let (ours, asked) = (files::wall_clock(), Instant::now());
+            let said = self.ask(&["TIME"]).await?;
+            let half = micros(asked.elapsed() / 2);
+            let [seconds, rest] = said.list() else { return Err("`TIME` gave no time".into()) };
+            let (Some(seconds), Some(rest)) = (seconds.number(), rest.number()) else {
+                return Err("`TIME` gave no time".into());
+            };
+            let theirs = seconds.saturating_mul(1_000_000).saturating_add(rest);
+            let middle = i64::try_from(ours.get()).unwrap_or(i64::MAX).saturating_add(half);
+            let clock = Clock { ahead: theirs.saturating_sub(middle), error: half.saturating_add(1) };
+            if best.is_none_or(|best| clock.error < best.error) {
+                best = Some(clock);
+            }
+        }
+        best.ok_or_else(|| "the clock was not read".into())
+    }
+
+    /// What held the server: slow commands, and events if it watches for them.
+    async fn slow(&mut self, clock: &Asked<Clock>) -> Asked<Vec<Slow>> {
+        let ahead = clock.as_ref().map_or(0, |clock| clock.ahead);
+        let ours = i64::try_from(files::wall_clock().get()).unwrap_or(i64::MAX);
+        let now = ours.saturating_add(ahead) / 1_000_000;
+        let ago = |at: i64| Duration::from_secs(u64::try_from(now.saturating_sub(at)).unwrap_or(0));
+        let commands = self.ask(&["SLOWLOG", "GET", SLOW_MAX]).await?;
+        let command = |entry: &Told| match entry.list() {
+            [_, at, took, words, ..] => {
+                let what = words.list().first()?.text()?.to_owned();
+                let took = Duration::from_micros(u64::try_from(took.number()?).ok()?);
+                Some(Slow { what, took, ago: ago(at.number()?) })
+            }
+            _ => None,
+        };
+        let mut all: Vec<_> = commands.list().iter().filter_map(command).collect();
+        // Whether it watches for events, and whether we may ask, is no matter: commands are the better half.
+        let events = self.ask(&["LATENCY", "LATEST"]).await.unwrap_or(Told::Nothing);
+        let event = |entry: &Told| match entry.list() {
+            [what, at, took, ..] => {
+                let took = Duration::from_millis(u64::try_from(took.number()?).ok()?);
+                Some(Slow { what: what.text()?.to_owned(), took, ago: ago(at.number()?) })
+            }
+            _ => None,
+        };
+        all.extend(events.list().iter().filter_map(event));
+        all.sort_by_key(|slow| std::cmp::Reverse(slow.took));
+        Ok(all)
+    }
+
+    /// Only asked, not tried.
+    async fn may_flush(&mut self, user: &str) -> Asked<bool> {
+        let said = self.ask(&["ACL", "DRYRUN", user, "FLUSHALL"]).await?;
+        Ok(said.text() == Some("OK"))
+    }
+}
+
+fn micros(time: Duration) -> i64 {
+    i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
+}
+
+/// Why something is not known, in a few words.
+fn why(error: &LinkError) -> String {
+    if error.cause() == Cause::NoPerm { "the user may not ask for it".into() } else { error.to_string() }
+}

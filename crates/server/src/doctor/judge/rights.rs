@@ -1,0 +1,72 @@
+//! What we may do on the server: too little, or more than is needed. How it was tried is not known here.
+
+use super::super::finding::Finding;
+use super::super::found::Found;
+
+const RIGHTS: &str = "rights";
+const PASSWORD: &str = "password";
+
+pub(super) fn rights(found: &Found) -> Finding {
+    let user = found.user.as_deref().unwrap_or("default");
+    let rights = match &found.rights {
+        Ok(rights) => rights,
+        Err(why) => {
+            return Finding::unknown(
+                RIGHTS,
+                format!("it could not be tried: {why}"),
+                "mend that first, and ask again",
+            );
+        }
+    };
+    if !rights.missing.is_empty() {
+        let rules = rights.missing.join(" ");
+        let found = format!("the user `{user}` lacks rights that decisions need: {rules}");
+        return Finding::fault(
+            RIGHTS,
+            found,
+            format!("`ACL SETUSER {user} {rules}`, and then `ACL SAVE` or the same in redis.conf"),
+        );
+    }
+    if !rights.gone.is_empty() {
+        let found = format!("the server does not know {}: renamed, or taken away", rights.gone.join(", "));
+        return Finding::fault(
+            RIGHTS,
+            found,
+            "take `rename-command` out of redis.conf, and use ACLs in its place",
+        );
+    }
+    if !rights.untold.is_empty() {
+        let found =
+            format!("whether the user `{user}` may use {} could not be tried", rights.untold.join(", "));
+        return Finding::unknown(
+            RIGHTS,
+            found,
+            "the server refuses them to everybody: see `decisions` below",
+        );
+    }
+    Finding::good(RIGHTS, format!("the user `{user}` may do all that is needed"))
+}
+
+/// Rights beyond what is needed: advice, nothing is wrong.
+pub(super) fn password(found: &Found) -> Finding {
+    let user = "`ACL SETUSER tollgate on >… ~tg1:* +eval +evalsha +get +set +del +getrange +setrange +strlen +pexpire +time +select +ping`";
+    let Some(name) = &found.user else {
+        let sentence =
+            "the server asks for no password: whoever reaches it can read, change and forget budgets";
+        return Finding::note(
+            PASSWORD,
+            sentence,
+            format!("{user}, then `ACL SETUSER default off`, and that user in the address"),
+        );
+    };
+    match found.may_flush {
+        Ok(true) => {
+            let sentence = format!("the user `{name}` may do more than is needed, `FLUSHALL` for one");
+            Finding::note(PASSWORD, sentence, format!("give the gateway a user of its own: {user}"))
+        }
+        Ok(false) => {
+            Finding::good(PASSWORD, format!("the user `{name}` has a password, and may not `FLUSHALL`"))
+        }
+        Err(_) => Finding::good(PASSWORD, format!("the user `{name}` has a password")),
+    }
+}

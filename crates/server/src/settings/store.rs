@@ -1,0 +1,82 @@
+//! The settings of the shared store alone, for whoever has no gateway to start: neither a policy nor an upstream is asked for.
+
+use std::ffi::OsString;
+
+use tollgate_policy::Severity;
+
+use super::given::{Given, Problem, Said};
+use super::opened::{Opened, ReadFile};
+use super::resolve::{Unusable, apply, named_policy};
+use super::{StoreAt, environment, flags};
+use crate::cli::ServeArgs;
+
+/// The store that `serve` would use with these flags, variables and files, put together as it does.
+///
+/// # Errors
+/// Everything that is wrong with any of them.
+pub(crate) fn store(
+    args: &ServeArgs,
+    environment: &[(OsString, OsString)],
+    read_file: ReadFile<'_>,
+) -> Result<StoreAt, Unusable> {
+    let mut problems = Vec::new();
+    let variables = environment::read(environment, &mut problems);
+    let flags = flags::read(args, &mut problems);
+    let named = named_policy(variables.said.iter().chain(&flags));
+    let mut opened = Opened::new(read_file);
+    let config = args.config.as_ref().or(variables.config.as_ref());
+    let config = opened.config(config.map(String::as_str), named.as_ref().map(|(name, _)| name.as_str()));
+    let written = config.ok().flatten().and_then(|file| file.serve).unwrap_or_default().into_iter();
+    let mut said: Vec<_> =
+        written.map(|of| Said { path: of.path, value: of.value, given: Given::File(of.place) }).collect();
+    said.extend(variables.said.into_iter().chain(flags));
+    let Opened { sources, findings, problems: more, .. } = opened;
+    problems.extend(more);
+    problems.extend(findings.all().iter().cloned().map(Problem::InFile));
+    let (draft, _) = apply(said, &mut problems);
+    if problems.iter().any(|problem| problem.severity() == Severity::Error) {
+        return Err(Unusable { problems, sources });
+    }
+    Ok(draft.settings.store)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "tollgate: 1\nserve:\n  store: { url: redis://file, budget: 40ms }\n";
+
+    fn stored(args: &ServeArgs, variables: &[(&str, &str)]) -> Result<StoreAt, Vec<String>> {
+        let variables: Vec<_> = variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let read = &mut |name: &str| Ok((name == "gateway.yaml").then(|| FILE.to_owned()));
+        store(args, &variables, read).map_err(|unusable| {
+            unusable.problems.iter().map(|problem| problem.line(&unusable.sources)).collect()
+        })
+    }
+
+    #[test]
+    fn a_store_needs_neither_a_policy_nor_an_upstream() {
+        let args = |store: Option<&str>, config: Option<&str>| ServeArgs {
+            store: store.map(Into::into),
+            config: config.map(Into::into),
+            ..ServeArgs::default()
+        };
+        let url = |stored: Result<StoreAt, _>| stored.map(|at: StoreAt| (at.url, at.budget.as_millis()));
+        let told = |url: Option<&str>, budget| Ok((url.map(str::to_owned), budget));
+        let file = Some("gateway.yaml");
+        assert_eq!(url(stored(&args(None, None), &[])), told(None, 25));
+        assert_eq!(url(stored(&args(Some("redis://flag"), None), &[])), told(Some("redis://flag"), 25));
+        assert_eq!(url(stored(&args(None, file), &[])), told(Some("redis://file"), 40));
+        let variable = [("TOLLGATE_STORE_URL", "redis://variable")];
+        assert_eq!(url(stored(&args(None, file), &variable)), told(Some("redis://variable"), 40));
+        assert_eq!(url(stored(&args(Some("redis://flag"), file), &variable)), told(Some("redis://flag"), 40));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_without_the_password() {
+        let args = ServeArgs { store: Some("http://:hunter2@host".into()), ..ServeArgs::default() };
+        let problems = stored(&args, &[("TOLLGATE_WORKRES", "1")]).expect_err("both are wrong");
+        assert_eq!(problems.len(), 2, "{problems:?}");
+        assert!(problems.iter().all(|problem| !problem.contains("hunter2")), "{problems:?}");
+    }
+}

@@ -1,0 +1,57 @@
+//! Servers that are set up well, of every make: nothing is wrong with them, and nothing is left in them.
+
+use tollgate_twins::server::{Make, Server};
+
+use crate::support::{examine, run, tell, url};
+
+#[test]
+fn a_server_as_it_is_installed_has_neither_faults_nor_warnings_and_nothing_is_left_in_it() {
+    for make in Make::ALL {
+        let server = Server::start(make, &[]).unwrap_or_else(|why| panic!("{why}"));
+        let report = examine(&url(&server));
+        assert_eq!(report.code, 0, "{make:?}: {report:?}");
+        assert_eq!(report.of("fault"), [""; 0], "{make:?}: {report:?}");
+        assert_eq!(report.of("warning"), [""; 0], "{make:?}: {report:?}");
+        assert_eq!(report.of("not_known"), [""; 0], "{make:?}: {report:?}");
+        assert_eq!(report.of("note"), ["restart", "password"], "{make:?}: {report:?}");
+        assert_eq!(report.of("good").len(), 17, "{make:?}: {report:?}");
+        let version = match make {
+            Make::Redis7 => "Redis 7.",
+            Make::Redis6 => "Redis 6.2.",
+            Make::Valkey9 => "Valkey 9.",
+        };
+        report.assert("version", "good", &[version]);
+        report.assert("latency", "good", &["200 decisions", "the budget is 2s"]);
+        assert_eq!(tell(&server, "DBSIZE"), ":0\r\n", "{make:?}");
+    }
+}
+
+#[test]
+fn warnings_fail_where_that_is_asked_for() {
+    let server = Server::start(Make::Redis7, &["--appendonly", "yes", "--appendfsync", "always"]);
+    let server = server.unwrap_or_else(|why| panic!("{why}"));
+    let store = url(&server);
+    let plain = run(&["--store", &store], &[]);
+    assert_eq!((plain.code, plain.err.as_str()), (0, ""), "{}", plain.out);
+    assert!(plain.out.contains("warning    stalls: `appendfsync always`"), "{}", plain.out);
+    assert!(plain.out.contains("           what to do: `CONFIG SET appendfsync everysec`"), "{}", plain.out);
+    assert!(plain.out.contains("\nno faults, 1 warning, "), "{}", plain.out);
+    assert_eq!(run(&["--store", &store, "--strict"], &[]).code, 1);
+}
+
+#[test]
+fn the_address_may_come_from_a_variable_and_without_one_the_call_is_wrong() {
+    let server = Server::start(Make::Redis7, &[]).unwrap_or_else(|why| panic!("{why}"));
+    let ran = run(&[], &[("TOLLGATE_STORE_URL", &url(&server))]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
+    let nothing = run(&[], &[]);
+    assert_eq!((nothing.code, nothing.out.as_str()), (2, ""));
+    assert!(
+        nothing.err.starts_with("tollgate: nothing says where the store is; give --store"),
+        "{}",
+        nothing.err
+    );
+    let missing = run(&["--store", &url(&server)], &[("TOLLGATE_STORE_SECRET", "no-such-file")]);
+    assert_eq!((missing.code, missing.out.as_str()), (2, ""));
+    assert!(missing.err.contains("`store.secret` cannot be read: no-such-file"), "{}", missing.err);
+}

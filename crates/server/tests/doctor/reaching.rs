@@ -1,0 +1,154 @@
+//! Servers that cannot be reached, or do not let us in: each ends soon, with its cause and its cure, and no password is shown.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::support::{examine, free_port, redis, run, url};
+
+#[test]
+fn where_nobody_listens_that_is_told() {
+    examine("unix:///nonexistent/redis.sock").assert_fault("connection", &["(refused)", "start the server"]);
+    let port = free_port();
+    examine(&format!("redis://127.0.0.1:{port}"))
+        .assert_fault("connection", &["(refused)", "start the server"]);
+    examine("redis://no-such-host.invalid").assert_fault("connection", &["(dns)", "host's name"]);
+}
+
+#[test]
+fn a_server_that_is_frozen_ends_it_within_seconds() {
+    let server = redis(&[]);
+    server.signal("STOP").expect("it is frozen");
+    let report = examine(&url(&server));
+    server.signal("CONT").expect("it goes on");
+    report.assert_fault("connection", &["(connect_timeout)", "whether the server's process is stopped"]);
+}
+
+#[test]
+fn a_port_that_says_nothing_ends_it_within_seconds() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = listener.local_addr().expect("it is bound").port();
+    examine(&format!("redis://127.0.0.1:{port}")).assert_fault("connection", &["(connect_timeout)"]);
+    let authority = Certificate::new();
+    let ran =
+        run(&["--store", &format!("rediss://localhost:{port}")], &[("TOLLGATE_STORE_CA", &authority.file())]);
+    assert!(ran.code == 1 && ran.out.contains("(connect_timeout)"), "{ran:?}");
+}
+
+/// A certificate and its key for `localhost`, in a folder of their own.
+struct Certificate(PathBuf);
+
+impl Certificate {
+    fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let folder =
+            std::env::temp_dir().join(format!("tollgate-doctor-tls-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a temporary folder can be made");
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+        std::fs::write(folder.join("cert.pem"), made.cert.pem()).expect("it is written");
+        std::fs::write(folder.join("key.pem"), made.signing_key.serialize_pem()).expect("it is written");
+        Self(folder)
+    }
+
+    fn file(&self) -> String {
+        self.0.join("cert.pem").display().to_string()
+    }
+
+    fn key(&self) -> String {
+        self.0.join("key.pem").display().to_string()
+    }
+}
+
+impl Drop for Certificate {
+    fn drop(&mut self) {
+        // A folder that is left behind fails no test.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn tls_is_told_and_so_is_a_certificate_that_is_not_trusted() {
+    let (ours, other) = (Certificate::new(), Certificate::new());
+    let (plain, tls) = (free_port().to_string(), free_port().to_string());
+    let (file, key) = (ours.file(), ours.key());
+    let files = ["--tls-cert-file", &file, "--tls-key-file", &key, "--tls-ca-cert-file", &file];
+    let ports = ["--port", &plain, "--tls-port", &tls, "--tls-auth-clients", "no", "--bind", "127.0.0.1"];
+    let _server = redis(&[&files[..], &ports[..]].concat());
+    let examined = |url: String, ca: &str| run(&["--store", &url], &[("TOLLGATE_STORE_CA", ca)]);
+    let good = examined(format!("rediss://localhost:{tls}"), &file);
+    assert!(good.code == 0 && good.out.contains("answers over TLS"), "{good:?}");
+    let untrusted = examined(format!("rediss://localhost:{tls}"), &other.file());
+    assert!(
+        untrusted.code == 1 && untrusted.out.contains("(tls)") && untrusted.out.contains("`store.ca`"),
+        "{untrusted:?}"
+    );
+    let no_tls = examined(format!("rediss://localhost:{plain}"), &file);
+    assert!(no_tls.code == 1 && no_tls.out.contains("fault      connection: "), "{no_tls:?}");
+    let wants_tls = examine(&format!("redis://localhost:{tls}"));
+    wants_tls.assert_fault("connection", &["rediss://"]);
+    let no_certificate = examined(format!("rediss://localhost:{tls}"), "tests/documents/clean.yaml");
+    assert_eq!((no_certificate.code, no_certificate.out.as_str()), (2, ""), "{no_certificate:?}");
+    assert!(no_certificate.err.contains("no certificate to trust the store by"), "{no_certificate:?}");
+}
+
+#[test]
+fn a_server_that_falls_silent_after_its_first_word_ends_it_within_seconds() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = listener.local_addr().expect("it is bound").port();
+    std::thread::spawn(move || {
+        let mut kept = Vec::new();
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let _ = stream.read(&mut [0; 512]);
+            let _ = stream.write_all(b"+PONG\r\n");
+            kept.push(stream);
+        }
+    });
+    let report = examine(&format!("redis://127.0.0.1:{port}"));
+    assert_eq!(report.of("good"), ["connection"], "{report:?}");
+    assert_eq!(report.of("fault"), ["decisions"], "{report:?}");
+    report.assert("eviction", "not_known", &["did not answer in time"]);
+}
+
+#[test]
+fn something_else_on_the_port_is_told() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = listener.local_addr().expect("it is bound").port();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let _ = stream.read(&mut [0; 512]);
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        }
+    });
+    examine(&format!("redis://127.0.0.1:{port}"))
+        .assert_fault("connection", &["(garbled)", "something else than Redis"]);
+}
+
+#[test]
+fn a_wrong_password_a_missing_one_and_a_needless_one_are_told_and_never_shown() {
+    let server = redis(&["--requirepass", "right-secret"]);
+    let store = url(&server);
+    let wrong = [
+        (store.clone(), "(noauth)", "write user and password into the address"),
+        (format!("{store}?pass=hunter2"), "(wrongpass)", "correct the user and the password"),
+        (format!("{store}?user=nobody&pass=hunter2"), "(wrongpass)", "correct the user and the password"),
+    ];
+    for (url, cause, cure) in wrong {
+        let ran = run(&["--store", &url], &[]);
+        assert_eq!(ran.code, 1, "{ran:?}");
+        assert!(ran.out.contains(cause) && ran.out.contains(cure), "{}", ran.out);
+        assert!(!format!("{ran:?}").contains("hunter2"), "{ran:?}");
+    }
+    let open = redis(&[]);
+    let ran = run(&["--store", &format!("{}?pass=hunter2", url(&open))], &[]);
+    assert!(ran.code == 1 && ran.out.contains("leave out the password if the server has none"), "{ran:?}");
+    assert!(!format!("{ran:?}").contains("hunter2"), "{ran:?}");
+    let right = run(&["--store", &format!("{store}?pass=right-secret")], &[]);
+    assert_eq!(right.code, 0, "{right:?}");
+    assert!(
+        right.out.contains("note       password: the user `default` may do more than is needed"),
+        "{right:?}"
+    );
+    assert!(!format!("{right:?}").contains("right-secret"), "{right:?}");
+}

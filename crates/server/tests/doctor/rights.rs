@@ -1,0 +1,66 @@
+//! Users with too few rights, and with no more than they need, on servers of every make.
+
+use tollgate_twins::server::{Make, Server};
+
+use crate::support::{examine, tell, url};
+
+/// What `docs/REDIS.md` gives a user, by its own words.
+fn documented() -> Vec<String> {
+    let document = include_str!("../../../../docs/REDIS.md");
+    let (_, rest) = document.split_once("`ACL SETUSER tollgate ").expect("the rights are listed");
+    let (rules, _) = rest.split_once('`').expect("they end");
+    rules.split_whitespace().map(str::to_owned).collect()
+}
+
+/// A server with a user `gate`, whose password is `password`, and that user's address.
+fn with_user(make: Make, rules: &[String]) -> (Server, String) {
+    let server = Server::start(make, &[]).unwrap_or_else(|why| panic!("{why}"));
+    let said = tell(&server, &format!("ACL SETUSER gate {}", rules.join(" ")));
+    assert_eq!(said, "+OK\r\n", "{rules:?}");
+    let url = format!("{}?user=gate&pass=password", url(&server));
+    (server, url)
+}
+
+#[test]
+fn the_rights_in_the_document_are_enough_and_what_may_not_be_asked_is_not_known() {
+    for make in Make::ALL {
+        let (server, url) = with_user(make, &documented());
+        let report = examine(&url);
+        assert_eq!(report.code, 0, "{make:?}: {report:?}");
+        let good = ["connection", "clock", "rights", "password", "decisions", "latency"];
+        assert_eq!(report.of("good"), good, "{make:?}: {report:?}");
+        assert_eq!(report.of("not_known").len(), 13, "{make:?}: {report:?}");
+        report.assert("eviction", "not_known", &["`INFO`", "ACL SETUSER gate +info"]);
+        assert_eq!(tell(&server, "DBSIZE"), ":0\r\n", "{make:?}");
+    }
+}
+
+#[test]
+fn each_right_that_is_missing_is_named_with_the_rule_that_gives_it() {
+    // What the doctor can do without, because a link can.
+    let spared = ["on", ">password", "+select", "+ping"];
+    for make in Make::ALL {
+        let rules = documented();
+        for missing in rules.iter().filter(|rule| !spared.contains(&rule.as_str())) {
+            let left: Vec<_> = rules.iter().filter(|rule| *rule != missing).cloned().collect();
+            let (_server, url) = with_user(make, &left);
+            examine(&url).assert_fault("rights", &[&format!("ACL SETUSER gate {missing}`")]);
+        }
+    }
+}
+
+#[test]
+fn a_key_pattern_that_is_not_ours_is_told() {
+    let mut rules = documented();
+    rules.retain(|rule| !rule.starts_with('~'));
+    rules.push("~cache:*".into());
+    let (_server, url) = with_user(Make::Redis7, &rules);
+    examine(&url).assert_fault("rights", &["ACL SETUSER gate ~tg1:*"]);
+}
+
+#[test]
+fn a_command_that_was_renamed_away_is_told() {
+    let server = Server::start(Make::Redis7, &["--rename-command", "SETRANGE", ""]);
+    let server = server.unwrap_or_else(|why| panic!("{why}"));
+    examine(&url(&server)).assert_fault("rights", &["does not know SETRANGE", "rename-command"]);
+}

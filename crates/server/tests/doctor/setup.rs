@@ -1,0 +1,94 @@
+//! Servers that serve, and are set up so that limits can be got round or decisions are late.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tollgate_twins::server::{Make, Server};
+
+use crate::support::{Own, examine, free_port, redis, run, tell, url};
+
+#[test]
+fn a_server_that_evicts_any_key_is_a_fault() {
+    let server = redis(&["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"]);
+    examine(&url(&server))
+        .assert_fault("eviction", &["budgets are forgotten", "CONFIG SET maxmemory-policy noeviction"]);
+    tell(&server, "CONFIG SET maxmemory-policy volatile-ttl");
+    examine(&url(&server)).assert("eviction", "warning", &["nearest to their reset"]);
+    tell(&server, "CONFIG SET maxmemory-policy noeviction");
+    let report = examine(&url(&server));
+    assert_eq!(
+        (report.grade("eviction"), report.grade("memory"), report.code),
+        ("good", "good", 0),
+        "{report:?}"
+    );
+}
+
+#[test]
+fn a_node_of_a_cluster_is_told_to_be_not_supported_yet() {
+    let (port, bus) = (free_port().to_string(), free_port().to_string());
+    let server = redis(&["--port", &port, "--cluster-enabled", "yes", "--cluster-port", &bus]);
+    let report = examine(&url(&server));
+    report.assert_fault("role", &["Redis Cluster is not supported yet", "cluster-enabled no"]);
+    report.assert("decisions", "fault", &["Cluster is not supported yet"]);
+}
+
+#[test]
+fn a_sentinel_is_told_to_be_not_supported_yet_and_nothing_else_is_said_of_it() {
+    let port = free_port();
+    let mut sentinel = Own::start(Make::Redis7, |command| {
+        let folder = command.get_current_dir().expect("it has a folder").to_owned();
+        std::fs::write(folder.join("sentinel.conf"), format!("port {port}\nbind 127.0.0.1\n"))
+            .expect("it is written");
+        command.args(["sentinel.conf", "--sentinel"]);
+    });
+    sentinel.answers(port);
+    let report = examine(&format!("redis://127.0.0.1:{port}"));
+    report.assert_fault("role", &["Sentinel is not supported yet", "name the primary"]);
+    assert_eq!((report.of("fault").len(), report.of("good").len()), (1, 2), "{report:?}");
+}
+
+#[test]
+fn keys_of_others_and_idle_connections_that_are_closed_are_notes() {
+    let server = redis(&["--timeout", "60"]);
+    tell(&server, "SET somebody else");
+    let report = examine(&url(&server));
+    report.assert("database", "note", &["1 of 1 keys never expire"]);
+    report.assert("idle", "note", &["idle for 60 s", "CONFIG SET timeout 0"]);
+    assert_eq!(report.code, 0);
+    assert_eq!(tell(&server, "DBSIZE"), ":1\r\n", "what others have is left alone");
+}
+
+#[test]
+fn what_held_the_server_lately_is_told_with_its_name() {
+    let server = redis(&[]);
+    // Slow enough for the server's own list of what was slow, which begins at 10 ms.
+    tell(&server, "EVAL \"local sum = 0 for i = 1, 20000000 do sum = sum + i end return sum\" 0");
+    let ran = run(&["--store", &url(&server)], &[("TOLLGATE_STORE_BUDGET", "10ms")]);
+    assert!(ran.out.contains("warning    slow: `EVAL` held the server for"), "{}", ran.out);
+}
+
+/// Somebody keeps a server busy, until the flag says enough.
+fn keep_busy(server: &Server, enough: &AtomicBool) {
+    while !enough.load(Ordering::Relaxed) {
+        tell(server, "EVAL \"local sum = 0 for i = 1, 300000 do sum = sum + i end return sum\" 0");
+    }
+}
+
+#[test]
+fn decisions_that_are_late_for_their_budget_are_a_fault() {
+    let (server, enough) = (redis(&[]), AtomicBool::new(false));
+    let ran = std::thread::scope(|scope| {
+        // Several, so that one is always next, for a few milliseconds.
+        for _ in 0..3 {
+            scope.spawn(|| keep_busy(&server, &enough));
+        }
+        let ran = run(&["--store", &url(&server)], &[("TOLLGATE_STORE_BUDGET", "1ms")]);
+        enough.store(true, Ordering::Relaxed);
+        ran
+    });
+    assert!(
+        ran.out.contains("fault      latency: ") && ran.out.contains("the budget is 1ms: so many"),
+        "{}",
+        ran.out
+    );
+    assert_eq!(ran.code, 1);
+}
