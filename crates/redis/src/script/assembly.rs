@@ -46,11 +46,13 @@ impl Assembly {
             Clock::Given => include_str!("../scripts/clock_given.lua"),
         };
         let mut text = String::new();
-        for file in [include_str!("../scripts/head.lua"), clock] {
-            self.add(&mut text, file, self.kinds);
-        }
+        self.add(&mut text, clock, self.kinds);
         self.include(&mut text, "main", self.kinds);
-        text
+        let mut head = String::new();
+        self.add(&mut head, include_str!("../scripts/head.lua"), self.kinds);
+        let is_used = |line: &&str| line.split(' ').nth(1).is_none_or(|name| text.contains(name));
+        let used: Vec<&str> = head.lines().filter(is_used).collect();
+        used.join("\n") + "\n" + &text
     }
 
     const fn driver_file(&self) -> &'static str {

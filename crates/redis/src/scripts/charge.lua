@@ -14,14 +14,14 @@ if cost > room then
     local asked = cost
     --> asked
   end
-  --> told
-  return pack('>I7c0', now * 2, told)
+  local head = now * 2
+  --> answer
 end
---> told
 if cost > 0 then
   local amount = cost
   --> charged
   --> change
   --> write
 end
-return pack('>I7c0', now * 2 + 1, told)
+local head = now * 2 + 1
+--> answer

@@ -1,8 +1,14 @@
--- What every script begins with: the functions that it uses, each looked up once. It decides nothing.
+-- What scripts begin with: the functions and numbers that they use, each looked up once; one to a line, because those that a
+-- script does not use are left out. It decides nothing.
 
-local call, pcall = redis.call, redis.pcall
-local pack, unpack = struct.pack, struct.unpack
-local byte, sub, format, fmod = string.byte, string.sub, string.format, math.fmod
+local call = redis.call
+local pcall = redis.pcall
+local pack = struct.pack
+local unpack = struct.unpack
+local byte = string.byte
+local sub = string.sub
+local format = string.format
+local fmod = math.fmod
 
 -- The last instant that is told apart from later ones, and the most units that a quota has: 2^52 - 1.
 local INSTANT_MAX = 4503599627370495

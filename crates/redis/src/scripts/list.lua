@@ -7,7 +7,9 @@
 
 ---- numbers
 local window, bucket, entries_max
-local length, slots, gone, before, newest, through, expired, used, total, merges, added, found, waits
+local length, slots, gone, newest, through, expired, used, total, merges, added, found, waits
+-- The first entry that counts, and the running total through it, if it has been looked at.
+local eldest, sum_to_eldest
 
 ---- limit
 tag, cost, capacity, window, bucket, entries_max, rest = unpack('>BI7I7I7I7I4', argument, rest)
@@ -47,13 +49,16 @@ local function first(from, holds)
 end
 
 ---- standing
-at, slots, gone, before, newest, through, expired, used, total = now, 0, 0, 0, false, 0, 0, 0, 0
-length, waits = 0, false
-if state and (#state < 26 or #state % 14 ~= 12 or byte(state) ~= tag) then
+at, slots, gone, newest, through, expired, used, total = now, 0, 0, false, 0, 0, 0, 0
+length, waits, eldest = 0, false, false
+local kind
+if state and #state >= 26 and #state % 14 == 12 then
+  kind, gone, total, eldest, sum_to_eldest = unpack('>BI4I7I7I7', state)
+end
+if state and kind ~= tag then
   --> other
+  gone, total, eldest = 0, 0, false
 elseif state then
-  local _, oldest
-  _, gone, before, oldest = unpack('>BI4I7I7', state)
   length = #state
   if length == 2056 then
     length = call('STRLEN', key)
@@ -62,23 +67,41 @@ elseif state then
     newest, through = unpack('>I7I7', state, length - 13)
   end
   slots = (length - 12) / 14
-  if length % 14 ~= 12 or gone >= slots or before >= BEYOND then return -index end
+  if length % 14 ~= 12 or gone >= slots or total >= BEYOND then return -index end
   if newest > INSTANT_MAX or through >= BEYOND then return -index end
-  total, expired = before, gone
+  expired = gone
   if newest - now > window then
     -- More than a window ahead: none of it counts, and all of it goes with the next charge.
     expired = slots
   else
     if newest > now then at = newest end
-    if gone > 0 or oldest + window <= at then
-      --> searching
-      expired = first(gone, function(time) return time + window > at end)
-      if expired > gone then _, total = entry(expired - 1) end
+    if gone > 0 or eldest + window <= at then
+      --> expiring
     end
     used = through - total
     if used < 0 then used = used + BEYOND end
     if expired == slots then newest = false end
   end
+end
+
+---- expiring
+if gone == 0 then expired, total = 1, sum_to_eldest end
+eldest = false
+-- Mostly it is one of the next few that counts.
+local place, last = 13 + expired * 14, 13 + (expired + 3) * 14
+while place <= last and place + 13 <= #state do
+  local time, sum = unpack('>I7I7', state, place)
+  if time + window > at then
+    eldest, sum_to_eldest = time, sum
+    break
+  end
+  expired, total, place = expired + 1, sum, place + 14
+end
+if not eldest and expired < slots then
+  --> searching
+  local from, _ = expired
+  expired = first(from, function(time) return time + window > at end)
+  if expired > from then _, total = entry(expired - 1) end
 end
 
 ---- room
@@ -88,15 +111,25 @@ if room < 0 then room = 0 end
 ---- asked
 -- A cost that does not fit now: the entry with which enough expires is told, so that the wait can be told.
 if expired < slots then
-  --> searching
-  local excess = used - (capacity - asked)
-  local position = first(expired, function(_, sum)
-    sum = sum - total
+  local excess, position = used - (capacity - asked)
+  if eldest then
+    local sum = sum_to_eldest - total
     if sum < 0 then sum = sum + BEYOND end
-    return sum >= excess
-  end)
-  if position < slots then
-    waits = waits or {}
+    if sum >= excess then position = expired end
+  end
+  if not position then
+    --> searching
+    position = first(expired, function(_, sum)
+      sum = sum - total
+      if sum < 0 then sum = sum + BEYOND end
+      return sum >= excess
+    end)
+  end
+  if not waits then
+    waits = position
+  elseif type(waits) == 'number' then
+    waits = {waits, position}
+  else
     waits[#waits + 1] = position
   end
 end
@@ -109,6 +142,7 @@ elseif not waits then
   told = pack('>BI4I7I7', tag, slots - expired, newest, used)
 else
   --> searching
+  if type(waits) == 'number' then waits = {waits} end
   table.sort(waits)
   told = pack('>BI4', tag, slots - expired)
   local last, summed = -1, 0
@@ -124,11 +158,26 @@ else
   told = told .. pack('>I7I7', newest, used - summed)
 end
 
+---- answer
+-- What is told mostly, in one step.
+if newest and not waits then
+  return pack('>I7BI4I7I7', head, tag, slots - expired, newest, used)
+end
+if waits == expired and eldest and expired < slots - 1 then
+  local sum = sum_to_eldest - total
+  if sum < 0 then sum = sum + BEYOND end
+  return pack('>I7BI4I7I7I7I7', head, tag, slots - expired, eldest, sum, newest, used - sum)
+end
+--> told
+return pack('>I7c0', head, told)
+
 ---- charged
 -- Charges of one bucket merge, and so do those beyond the number of entries that there may be.
 local counts = expired < slots and newest
-merges = counts and (slots - expired >= entries_max or newest - fmod(newest, bucket) == at - fmod(at, bucket))
-used = used + amount
+merges = counts
+  and (slots - expired >= entries_max
+    or newest == at
+    or (bucket > 1 and newest - fmod(newest, bucket) == at - fmod(at, bucket)))
 added = through - (BEYOND - amount)
 if added < 0 then added = through + amount end
 

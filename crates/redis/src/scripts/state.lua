@@ -22,6 +22,9 @@ state = false
 ---- told
 told = state or ''
 
+---- answer
+return pack('>I7c0', head, state or '')
+
 ---- asked
 
 ---- returned
