@@ -12,17 +12,33 @@ pub(crate) struct Keys {
     next: Cell<u64>,
     /// None if each is asked for once.
     until: Option<Instant>,
+    which: Which,
+}
+
+/// Which of the keys.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Which {
+    All,
+    /// Those with an even number.
+    Even,
+    /// Those with an odd number.
+    Odd,
 }
 
 impl Keys {
     /// Each of so many keys, once.
     pub(crate) const fn each(count: u32) -> Self {
-        Self { count, next: Cell::new(0), until: None }
+        Self { count, next: Cell::new(0), until: None, which: Which::All }
     }
 
     /// Any of so many keys, each as often as any other, for so long. Another seed gives another order.
     pub(crate) fn any(count: u32, seed: u64, time: Duration) -> Self {
-        Self { count, next: Cell::new(seed), until: Some(now() + time) }
+        Self { count, next: Cell::new(seed), until: Some(now() + time), which: Which::All }
+    }
+
+    /// Only some of them.
+    pub(crate) const fn only(self, which: Which) -> Self {
+        Self { which, ..self }
     }
 
     /// The next; none if it is over.
@@ -41,7 +57,12 @@ impl Keys {
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         let scaled = (u128::from(bits ^ (bits >> 31)) * u128::from(self.count)) >> 64;
-        u32::try_from(scaled).ok()
+        let key = u32::try_from(scaled).ok()?;
+        Some(match self.which {
+            Which::All => key,
+            Which::Even => key & !1,
+            Which::Odd => key | 1,
+        })
     }
 }
 
@@ -67,7 +88,7 @@ fn named(prefix: &str, key: u32) -> String {
 mod tests {
     use std::time::Duration;
 
-    use super::{Keys, usual};
+    use super::{Keys, Which, usual};
 
     #[test]
     fn each_key_comes_once_and_then_none() {
@@ -83,6 +104,15 @@ mod tests {
             seen[usize::try_from(keys.next().unwrap()).unwrap()] += 1;
         }
         assert!(seen.iter().all(|count| (800..1_200).contains(count)), "{seen:?}");
+    }
+
+    #[test]
+    fn some_of_the_keys_are_those_and_no_others() {
+        for (which, rest) in [(Which::Even, 0), (Which::Odd, 1)] {
+            let keys = Keys::any(10, 7, Duration::from_secs(600)).only(which);
+            let all: Vec<_> = (0..1_000).filter_map(|_| keys.next()).collect();
+            assert!(all.len() == 1_000 && all.iter().all(|key| key % 2 == rest && *key < 10), "{which:?}");
+        }
     }
 
     #[test]

@@ -6,6 +6,8 @@ mod figures;
 mod fill;
 mod keys;
 mod limits;
+mod logs;
+mod measure;
 mod others;
 mod ours;
 mod peers;
@@ -16,11 +18,11 @@ mod server;
 mod stopwatch;
 mod store;
 mod subject;
+mod subjects;
 mod wire;
 
-use others::Ticks;
+use measure::measure;
 use rounds::Scale;
-use server::Server;
 
 const USAGE: &str = "\
 usage: redis-bench [quick]                      measure, and print a line for each figure
@@ -35,25 +37,4 @@ fn main() -> Result<(), String> {
         ["serve", program, rest @ ..] => Err(cores::become_server(program, rest)),
         _ => Err(USAGE.into()),
     }
-}
-
-fn measure(scale: Scale) -> Result<(), String> {
-    cores::run_on(cores::CLIENT)?;
-    let begin = Ticks::now()?;
-    let server = Server::start()?;
-    let subjects = subject::all(&server)?;
-    for subject in &subjects {
-        print::note(subject);
-        eprintln!("filling: {}", subject.name);
-        if let Some(tenths) = fill::fill(&server, subject, scale.keys)? {
-            print::bytes(subject, tenths);
-        }
-    }
-    let mut cells = rounds::cells(&subjects);
-    rounds::alternate(&server, &mut cells, scale)?;
-    cells.iter().for_each(print::rate);
-    subjects.iter().try_for_each(|subject| fill::still_there(&server, subject, scale.keys))?;
-    drop(server);
-    print::scale(scale, &begin.sentence(Ticks::now()?));
-    Ok(())
 }

@@ -11,6 +11,9 @@ use crate::wire::write_command;
 /// Names under a secret, as they should be.
 pub(crate) const NAMING: Naming = Naming::new(*b"a secret of ours");
 
+/// The name of the one limit.
+pub(crate) const NAME: &str = "per client";
+
 /// As many a day as the burst.
 pub(crate) fn token_bucket() -> Result<Limit, String> {
     Limit::token_bucket(BURST, BURST, Micros::from_secs(DAY)).map_err(said)

@@ -10,10 +10,12 @@ use crate::wire::{Connection, Said};
 /// While the answers of one connection are read, the server works for the other: so it never waits for the client.
 const LANES: usize = 2;
 
+/// Writes the call for a key.
+pub(crate) type Encode = Box<dyn Fn(u32, &mut Vec<u8>)>;
+
 /// One call of a decision. Most have one; where there are more, each is sent when the one before has admitted the key.
 pub(crate) struct Step {
-    /// Writes the call for a key.
-    pub(crate) encode: Box<dyn Fn(u32, &mut Vec<u8>)>,
+    pub(crate) encode: Encode,
     /// What its answer means.
     pub(crate) admits: fn(&Said) -> Result<bool, String>,
 }

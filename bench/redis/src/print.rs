@@ -6,7 +6,9 @@ use crate::subject::Subject;
 
 /// `#`, a subject, and what a reader of its figures should know.
 pub(crate) fn note(subject: &Subject) {
-    println!("#\t{}\t{}", subject.name, subject.note);
+    if !subject.note.is_empty() {
+        println!("#\t{}\t{}", subject.name, subject.note);
+    }
 }
 
 /// `scale`, keys, rounds, milliseconds of one load; then how far to trust the figures, as a sentence.

@@ -59,7 +59,7 @@ pub(crate) fn alternate(server: &Server, cells: &mut [Cell<'_>], scale: Scale) -
             let at = (round * 5 + turn) % count;
             let Some(cell) = cells.get_mut(at) else { continue };
             let seed = u64::try_from(round * count + at).unwrap_or(0) << 32;
-            let keys = Keys::any(scale.keys, seed, scale.time);
+            let keys = Keys::any(scale.keys, seed, scale.time).only(cell.subject.which);
             let figures = cell.subject.load(server, cell.in_flight, keys)?;
             if !cell.subject.granted.contains(&figures.granted) {
                 let (name, granted) = (cell.subject.name, figures.granted);
