@@ -3,9 +3,12 @@
 /// Seconds of a day.
 pub(crate) const DAY: u64 = 86_400;
 
-/// Buckets hold so many and get as many a day: one charge stays for 14 minutes, so that no key is forgotten in a run, and no load
-/// here can empty one.
+/// Buckets hold so many, and get as many a week: no load here can empty one.
 pub(crate) const BURST: u64 = 100;
+
+/// Seconds of a week. One charge of a bucket stays for more than an hour and a half, so that no key is forgotten in a run, however
+/// busy the machine is.
+pub(crate) const WEEK: u64 = 7 * DAY;
 
 /// A log grants so many in any day.
 pub(crate) const LOG_LIMIT: u64 = 10;

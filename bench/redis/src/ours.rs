@@ -4,7 +4,7 @@ use tollgate_core::{Limit, LimitError, Micros, Mode};
 use tollgate_redis::{Ask, Call, Hit, Name, Naming};
 
 use crate::keys::client;
-use crate::limits::{BURST, DAY, LOG_LIMIT};
+use crate::limits::{BURST, DAY, LOG_LIMIT, WEEK};
 use crate::plain::{Step, is_granted};
 use crate::wire::write_command;
 
@@ -14,14 +14,14 @@ pub(crate) const NAMING: Naming = Naming::new(*b"a secret of ours");
 /// The name of the one limit.
 pub(crate) const NAME: &str = "per client";
 
-/// As many a day as the burst.
+/// As many a week as the burst.
 pub(crate) fn token_bucket() -> Result<Limit, String> {
-    Limit::token_bucket(BURST, BURST, Micros::from_secs(DAY)).map_err(said)
+    Limit::token_bucket(BURST, BURST, Micros::from_secs(WEEK)).map_err(said)
 }
 
 /// The same numbers.
 pub(crate) fn gcra() -> Result<Limit, String> {
-    Limit::gcra(BURST, BURST, Micros::from_secs(DAY)).map_err(said)
+    Limit::gcra(BURST, BURST, Micros::from_secs(WEEK)).map_err(said)
 }
 
 /// So many in any day.

@@ -1,7 +1,7 @@
 //! The usual scripts, called as their users call them.
 
 use crate::keys::{client, usual};
-use crate::limits::{BURST, DAY, LOG_LIMIT};
+use crate::limits::{BURST, DAY, LOG_LIMIT, WEEK};
 use crate::plain::{Step, is_granted};
 use crate::wire::{Said, write_command};
 
@@ -14,13 +14,13 @@ pub(crate) const LIMITADOR_COUNT: &str = include_str!("scripts/limitador_count.l
 /// Capacity, tokens a second, cost.
 pub(crate) fn token_bucket_arguments() -> Vec<String> {
     // A whole number of nanotokens a second, in which a decimal fraction is written without floats.
-    let nanos = BURST * 1_000_000_000 / DAY;
+    let nanos = BURST * 1_000_000_000 / WEEK;
     vec![BURST.to_string(), format!("0.{nanos:09}"), "1".into()]
 }
 
 /// Burst, so many in a period, the period in seconds, cost.
 pub(crate) fn gcra_arguments() -> Vec<String> {
-    vec![BURST.to_string(), BURST.to_string(), DAY.to_string(), "1".into()]
+    vec![BURST.to_string(), BURST.to_string(), WEEK.to_string(), "1".into()]
 }
 
 /// The window in seconds, and the limit.
@@ -44,7 +44,7 @@ pub(crate) fn limitador(read: String, count: String) -> Vec<Step> {
     let look = move |key, to: &mut Vec<u8>| {
         write_command(to, &["EVALSHA", &read, "1", &counter(key)]);
     };
-    let (limit, window) = (format!("namespace:{{api}},counters_of_limit:{}", limit()), DAY.to_string());
+    let (limit, window) = (format!("namespace:{{api}},counters_of_limit:{}", limit()), WEEK.to_string());
     let add = move |key, to: &mut Vec<u8>| {
         write_command(to, &["EVALSHA", &count, "2", &counter(key), &limit, &window, "1"]);
     };
@@ -64,7 +64,7 @@ fn counter(key: u32) -> String {
 }
 
 fn limit() -> String {
-    format!("{{\"namespace\":\"api\",\"seconds\":{DAY},\"conditions\":[],\"variables\":[\"user\"]}}")
+    format!("{{\"namespace\":\"api\",\"seconds\":{WEEK},\"conditions\":[],\"variables\":[\"user\"]}}")
 }
 
 /// Whether one more fits on a counter's value. Nothing is said of one that is not there.
@@ -79,14 +79,14 @@ fn has_room(said: &Said) -> Result<bool, String> {
 
 #[test]
 fn a_rate_is_a_decimal_fraction() {
-    assert_eq!(token_bucket_arguments()[1], "0.001157407");
+    assert_eq!(token_bucket_arguments()[1], "0.000165343");
 }
 
 #[test]
 fn limitador_calls_its_counters_as_it_does() {
     assert_eq!(
         counter(7),
-        "namespace:{api},counter:{\"limit\":{\"namespace\":\"api\",\"seconds\":86400,\"conditions\":[],\"variables\":[\"user\"]},\
+        "namespace:{api},counter:{\"limit\":{\"namespace\":\"api\",\"seconds\":604800,\"conditions\":[],\"variables\":[\"user\"]},\
          \"set_variables\":{\"user\":\"user:000007\"},\"remaining\":null,\"expires_in\":null}"
     );
 }
