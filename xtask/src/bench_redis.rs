@@ -48,7 +48,8 @@ pub(crate) fn run(quick: bool) -> Result<(), String> {
 fn curve(report: &Report) -> Result<String, String> {
     let numbers = report.in_flight();
     let points = |subject| {
-        let point = |number: &u32| Some((*number, report.rate(subject, *number)?.per_second.median));
+        let point =
+            |number: &u32| Some((*number, thousands(report.rate(subject, *number)?.per_second.median)));
         numbers.iter().filter_map(point).collect::<Vec<_>>()
     };
     let lines = report.subjects().into_iter().map(|subject| (subject, points(subject)));
@@ -56,11 +57,16 @@ fn curve(report: &Report) -> Result<String, String> {
         title: "Decisions a second over the number in flight",
         heading: "Decisions a second, one Redis on one core, 1,000,000 keys",
         across: "in flight",
-        up: "decisions a second",
+        up: "thousands of decisions a second",
         // One point is no line.
         lines: lines.filter(|(_, points)| points.len() > 1).collect(),
         numbers,
     })
+}
+
+#[expect(clippy::float_arithmetic, reason = "a place on a drawing")]
+fn thousands(number: f64) -> f64 {
+    number / 1e3
 }
 
 /// The server's name and version, from what it says: `Redis server v=7.0.15 sha=…`.

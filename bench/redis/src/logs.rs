@@ -1,5 +1,5 @@
-//! Logs in use, to be measured with: ten charges each, of hours that have gone. Two are made, one that is full and one with room, and
-//! the server copies them to all other keys: charging each key ten times would take longer than all measurements.
+//! Logs in use, to be measured with: charges of hours that have gone. Two are made, one that is full and one with room, and the
+//! server copies them to all other keys: charging each key so often would take longer than all measurements.
 
 use tollgate_core::{Micros, Mode};
 use tollgate_redis::{Ask, Hit};

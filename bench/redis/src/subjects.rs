@@ -37,7 +37,7 @@ fn our_buckets(server: &Server) -> Result<Vec<Subject>, String> {
         Subject {
             is_drawn: true,
             filling: Filling::Shared,
-            ..subject("tollgate token bucket, its own client", by_store, 1, store)
+            ..subject("tollgate token bucket, own client", by_store, 1, store)
         },
         subject("tollgate GCRA", "by the plain client", 2, our_calls(server, gcra, ONE)?),
         Subject {
