@@ -62,7 +62,10 @@ pub(crate) fn run(kind: Kind) -> Result<(), String> {
 }
 
 /// Installs a package of Debian's if its program does not answer.
-fn install(question: &str, package: &str) -> Result<(), String> {
+///
+/// # Errors
+/// When it cannot be installed.
+pub(crate) fn install(question: &str, package: &str) -> Result<(), String> {
     if captured(command(question)).is_ok() {
         return Ok(());
     }

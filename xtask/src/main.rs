@@ -5,8 +5,11 @@ mod bench;
 mod bench_gateway;
 mod bench_memory;
 mod bench_policy;
+mod bench_redis;
+mod chart;
 mod examples;
 mod fuzz;
+mod markdown;
 mod marked;
 mod proof;
 mod readme;
@@ -36,6 +39,8 @@ fn main() -> ExitCode {
         ["bench", "gateway"] => bench_gateway::run(bench_gateway::Kind::Full),
         ["bench", "gateway", "--quick"] => bench_gateway::run(bench_gateway::Kind::Quick),
         ["bench", "gateway", "--noise"] => bench_gateway::run(bench_gateway::Kind::Noise),
+        ["bench", "redis"] => bench_redis::run(false),
+        ["bench", "redis", "--quick"] => bench_redis::run(true),
         ["faults", words @ ..] => proof::faults(words),
         ["fuzz", numbers @ ..] => fuzz::run(numbers),
         _ => Err(USAGE.to_string()),

@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 
 use super::rows::{Report, Row};
+use crate::markdown::{grouped, section};
 
 const BY_DEFAULT: &str = "governor String";
 const FAST_HASHER: &str = "governor String, fast hasher";
@@ -103,31 +104,6 @@ fn latency(report: &Report) -> Option<String> {
     section("The slowest decisions", about, &header.map(String::from), &lines)
 }
 
-/// A title, a sentence and a table whose columns are aligned, to be read as text too.
-fn section(title: &str, about: &str, header: &[String], lines: &[Vec<String>]) -> Option<String> {
-    lines.first()?;
-    let cells = |column: usize| {
-        lines.iter().filter_map(move |line| line.get(column)).map(|cell| cell.chars().count())
-    };
-    let wide =
-        |(column, name): (usize, &String)| cells(column).max().unwrap_or(0).max(name.chars().count()).max(3);
-    let widths: Vec<usize> = header.iter().enumerate().map(wide).collect();
-    let mut text = format!("### {title}\n\n{about}\n\n");
-    let mut put = |cells: &[String]| {
-        let padded = cells.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
-            if column == 0 { format!("{cell:width$}") } else { format!("{cell:>width$}") }
-        });
-        let _ = writeln!(text, "| {} |", padded.collect::<Vec<_>>().join(" | "));
-    };
-    put(header);
-    let rules = widths.iter().enumerate().map(|(column, width)| {
-        if column == 0 { "-".repeat(*width) } else { format!("{}:", "-".repeat(width - 1)) }
-    });
-    put(&rules.collect::<Vec<_>>());
-    lines.iter().for_each(|line| put(line));
-    Some(text)
-}
-
 fn figure(row: Option<&Row>) -> String {
     row.map_or(String::new(), |row| format!("{:.*}", usize::from(row.median < 100.0), row.median))
 }
@@ -146,16 +122,9 @@ fn time(nanoseconds: f64) -> String {
     }
 }
 
-/// A number with its thousands apart.
-pub(super) fn grouped(number: u32) -> String {
-    let digits = number.to_string();
-    let groups = digits.as_bytes().rchunks(3).rev().map(|group| String::from_utf8_lossy(group));
-    groups.collect::<Vec<_>>().join(",")
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{all, grouped, time};
+    use super::{all, time};
     use crate::bench_memory::rows::Report;
 
     #[test]
@@ -188,7 +157,6 @@ mod tests {
 
     #[test]
     fn numbers_are_easy_to_read() {
-        assert_eq!([grouped(100), grouped(10_000), grouped(10_000_000)], ["100", "10,000", "10,000,000"]);
         assert_eq!([time(335.0), time(61_439.0), time(33_833_133.0)], ["335 ns", "61 µs", "34 ms"]);
     }
 }

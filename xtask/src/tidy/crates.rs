@@ -12,6 +12,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("gateway", GATEWAY, &[]),
     ("memory", MEMORY, &[]),
     ("policy", &["http", "matchit", "tollgate-policy"], &[]),
+    ("redis-bench", &["rustix", "tokio", "tollgate-core", "tollgate-redis"], &[]),
     ("tollgate-fuzz", &["http", "libfuzzer-sys", "tollgate-policy"], &[]),
     ("tollgate-explore", &["loom"], &[]),
     ("tollgate-storm", &["tollgate"], &[]),

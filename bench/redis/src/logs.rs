@@ -1,0 +1,111 @@
+//! Logs in use, to be measured with: charges of hours that have gone. Two are made, one that is full and one with room, and the
+//! server copies them to all other keys: charging each key so often would take longer than all measurements.
+
+use tollgate_core::{Micros, Mode};
+use tollgate_redis::{Ask, Hit};
+
+use crate::fill::IN_FLIGHT;
+use crate::keys::{Keys, client, usual};
+use crate::limits::{DAY, LOG_LIMIT, LOG_ROOMY};
+use crate::ours::{self, NAMING, write_call};
+use crate::plain::{Step, Way, is_granted, load};
+use crate::server::Server;
+use crate::wire::{Connection, Said, write_command};
+
+/// What the two are called: one full, for even keys, and one with room, for odd keys.
+const MODELS: [&str; 2] = ["full", "roomy"];
+
+/// How logs are made.
+pub(crate) struct Logs {
+    /// Charges a model at an instant that has gone, in microseconds.
+    charge: fn(&mut Connection, &str, u64) -> Result<(), String>,
+    /// What a model is called in Redis.
+    model: fn(&str) -> Vec<u8>,
+    /// What a key is called in Redis.
+    name: fn(u32) -> Vec<u8>,
+}
+
+impl Logs {
+    /// Ours, charged by our script with an instant that is given.
+    pub(crate) const OURS: Self = Self {
+        charge: charge_ours,
+        model: |model| NAMING.name("model", model.as_bytes()).as_bytes().to_vec(),
+        name: |key| NAMING.name(ours::NAME, client(key).as_bytes()).as_bytes().to_vec(),
+    };
+
+    /// Sorted sets, as their script would have left them.
+    pub(crate) const USUAL: Self = Self {
+        charge: charge_usual,
+        model: |model| model.as_bytes().to_vec(),
+        name: |key| usual(key).into_bytes(),
+    };
+
+    /// Makes two logs, and copies one or the other to each key.
+    pub(crate) fn copy(&self, server: &Server, database: u32, keys: u32) -> Result<(), String> {
+        let mut connection = server.connect(database)?;
+        for (at, log) in charges(seconds(&mut connection)?) {
+            (self.charge)(&mut connection, log, at)?;
+        }
+        let models = MODELS.map(self.model);
+        let (copied, name) = (models.clone(), self.name);
+        let encode = move |key: u32, to: &mut Vec<u8>| {
+            let [full, roomy] = &copied;
+            let model = if key.is_multiple_of(2) { full } else { roomy };
+            write_command(to, &[&b"COPY"[..], model, &name(key)]);
+        };
+        let copying = [Step { encode: Box::new(encode), admits: is_granted }];
+        load(Way { server, database, in_flight: IN_FLIGHT }, &Keys::each(keys), &copying)?;
+        connection.tell(&[b"DEL", &models[0], &models[1]]).map(|_| ())
+    }
+}
+
+fn charge_ours(connection: &mut Connection, model: &str, at: u64) -> Result<(), String> {
+    let (limit, name) = (ours::log()?, NAMING.name("model", model.as_bytes()));
+    let hits = [Hit { limit: &limit, name: &name, cost: 1, mode: Mode::Enforced }];
+    let call = Ask::Charge(&hits).call_at(Micros::new(at));
+    connection.tell(&[b"SCRIPT", b"LOAD", call.script.text.as_bytes()])?;
+    let mut command = Vec::new();
+    write_call(&mut command, &call);
+    connection.send(&command)?;
+    if is_granted(&connection.answer()?)? { Ok(()) } else { Err(format!("the log `{model}` has no room")) }
+}
+
+fn charge_usual(connection: &mut Connection, model: &str, at: u64) -> Result<(), String> {
+    let (seconds, member) = ((at / 1_000_000).to_string(), at.to_string());
+    connection.tell(&[b"ZADD", model.as_bytes(), seconds.as_bytes(), member.as_bytes()])?;
+    connection.tell(&[b"EXPIRE", model.as_bytes(), DAY.to_string().as_bytes()]).map(|_| ())
+}
+
+/// The charges of both models: instants in microseconds, the earliest first.
+fn charges(now: u64) -> Vec<(u64, &'static str)> {
+    let at = |ago: u64| (now - ago) * 1_000_000;
+    let hours = |count: u64| (0..count).map(move |hour| at(DAY / 2 - hour * 3_600));
+    let [full, roomy] = MODELS;
+    // One that does not count any more, as a log in use has.
+    let gone = (at(DAY + 60), roomy);
+    let roomy = hours(LOG_ROOMY).map(|at| (at, roomy));
+    std::iter::once(gone).chain(roomy).chain(hours(LOG_LIMIT).map(|at| (at, full))).collect()
+}
+
+/// The server's time, in seconds.
+fn seconds(connection: &mut Connection) -> Result<u64, String> {
+    match connection.tell(&[b"TIME"])? {
+        Said::Text(text) => {
+            String::from_utf8_lossy(&text).parse().map_err(|error| format!("no time: {error}"))
+        }
+        Said::Number(_) => Err("the server does not say the time".into()),
+    }
+}
+
+#[test]
+fn a_full_log_is_full_and_one_with_room_has_a_charge_that_counts_no_more() {
+    let now = 1_800_000_000;
+    let found = charges(now);
+    let of = |model: &str| -> Vec<u64> {
+        found.iter().filter(|(_, log)| *log == model).map(|(at, _)| now - at / 1_000_000).collect()
+    };
+    let counting = |model: &str| of(model).into_iter().filter(|ago| *ago < DAY).count();
+    assert_eq!((of("full").len(), counting("full")), (10, 10));
+    assert_eq!((of("roomy").len(), counting("roomy")), (6, 5));
+    assert!(of("roomy").is_sorted_by(|before, after| before > after), "the earliest comes first");
+}

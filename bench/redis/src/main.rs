@@ -1,0 +1,40 @@
+//! Measures limiters in one Redis side by side: decisions, the server's processor time, memory. It prints one measurement a line;
+//! the tables are made by `cargo xtask bench redis`.
+
+mod cores;
+mod figures;
+mod fill;
+mod keys;
+mod limits;
+mod logs;
+mod measure;
+mod others;
+mod ours;
+mod peers;
+mod plain;
+mod print;
+mod rounds;
+mod server;
+mod stopwatch;
+mod store;
+mod subject;
+mod subjects;
+mod wire;
+
+use measure::measure;
+use rounds::Scale;
+
+const USAGE: &str = "\
+usage: redis-bench [quick]                      measure, and print a line for each figure
+       redis-bench serve PROGRAM [ARGUMENT]     become a server, on its core, that ends with its parent";
+
+fn main() -> Result<(), String> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        [] => measure(Scale::FULL),
+        ["quick"] => measure(Scale::QUICK),
+        ["serve", program, rest @ ..] => Err(cores::become_server(program, rest)),
+        _ => Err(USAGE.into()),
+    }
+}

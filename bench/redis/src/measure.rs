@@ -1,0 +1,31 @@
+//! The whole measurement, one step after the other. Each is in its file.
+
+use crate::others::Ticks;
+use crate::rounds::{self, Scale};
+use crate::server::Server;
+use crate::{cores, fill, print, subjects};
+
+/// Starts a server, fills it, measures everybody, and prints a line for each figure.
+///
+/// # Errors
+/// When something cannot be run, or does not answer as it should.
+pub(crate) fn measure(scale: Scale) -> Result<(), String> {
+    cores::run_on(cores::CLIENT)?;
+    let begin = Ticks::now()?;
+    let server = Server::start()?;
+    let subjects = subjects::all(&server)?;
+    for subject in &subjects {
+        eprintln!("filling: {}", subject.name);
+        print::note(subject);
+        if let Some(tenths) = fill::fill(&server, subject, scale.keys)? {
+            print::bytes(subject, tenths);
+        }
+    }
+    let mut cells = rounds::cells(&subjects);
+    rounds::alternate(&server, &mut cells, scale)?;
+    cells.iter().for_each(print::rate);
+    subjects.iter().try_for_each(|subject| fill::still_there(&server, subject, scale.keys))?;
+    drop(server);
+    print::scale(scale, &begin.sentence(Ticks::now()?));
+    Ok(())
+}
