@@ -1,0 +1,1 @@
+//! placeholder for the build of what the tests need
