@@ -1,1 +1,5 @@
-//! placeholder for the build of what the tests need
+//! The layer in front of limits in a real Redis, on a runtime with one thread: answers, waiting, and what holds without the server.
+
+mod failing;
+mod support;
+mod waiting;
