@@ -261,6 +261,9 @@ impl Limiter {
 
     /// Says what [`charge`](Self::charge) would, with the numbers of the uncharged keys, and charges nothing.
     ///
+    /// While a shared store gives no decision it is [unavailable](crate::Kind::Unavailable), whatever its limits say for then:
+    /// to peek is to ask how the budget stands, and neither a share of it nor nothing is an answer to that.
+    ///
     /// # Errors
     /// As [`charge`](Self::charge).
     pub fn peek(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use http::{HeaderMap, StatusCode};
 use smallvec::SmallVec;
-use tollgate::Receipt;
+use tollgate::{Receipt, Source};
 use tollgate_core::{Micros, Mode};
 
 use crate::fields::binds;
@@ -55,6 +55,8 @@ pub struct Standing<'a> {
     pub mode: Mode,
     /// Whether the limit would have let it through. Only one that does not count may say no.
     pub granted: bool,
+    /// By what it was decided. By nothing, the numbers are those of a client never seen.
+    pub source: Source,
 }
 
 impl Admitted {
@@ -71,15 +73,17 @@ impl Admitted {
         self.0.entries.iter().map(|entry| self.standing(entry))
     }
 
-    /// The enforced limit that binds: the one with the least remaining. `None` if there is none.
+    /// The enforced limit that binds: the one with the least remaining. `None` if there is none whose numbers are known.
     #[must_use]
     pub fn binding(&self) -> Option<Standing<'_>> {
-        let enforced = self.0.entries.iter().filter(|entry| entry.mode == Mode::Enforced);
+        let known = self.0.entries.iter().filter(|entry| entry.source != Source::Nothing);
+        let enforced = known.filter(|entry| entry.mode == Mode::Enforced);
         enforced.min_by_key(|entry| binds(&entry.decision)).map(|entry| self.standing(entry))
     }
 
-    /// Whether it was let through without its limits' word: the store could not tell, or had no room for a key, so that a cell
-    /// was charged which new keys have in common.
+    /// Whether it was let through without its limits' own count: a shared store gave no decision, so that a share was charged
+    /// or nothing; or there was no room for a key, so that a cell was charged which new keys have in common. Each limit's
+    /// [source](Standing::source) says which.
     #[must_use]
     pub fn degraded(&self) -> bool {
         self.0.degraded
@@ -93,9 +97,12 @@ impl Admitted {
 
     /// Brings every charge to what the work turned out to cost: too much is given back, too little is charged on top, by at
     /// most one capacity. Whether there was something to settle.
+    ///
+    /// What was charged in a shared store is changed in the background, so that nobody waits for it; if the store gives no
+    /// answer then, what was charged stays charged.
     #[expect(clippy::must_use_candidate, reason = "it is done all the same")]
     pub fn settle(self, actual: u64) -> bool {
-        self.take().is_some_and(|receipt| self.0.front.limiter().settle(receipt, actual).is_ok())
+        self.take().is_some_and(|receipt| self.0.front.limiter().settle_soon(receipt, Some(actual)).is_ok())
     }
 
     /// As [`settle`](Self::settle), but only the charges of the limit with this name.
@@ -106,13 +113,14 @@ impl Admitted {
         let mut kept = self.0.receipt.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((its, rest)) = kept.take().map(|receipt| receipt.part(is_its)) else { return false };
         *kept = Some(rest).filter(|rest| !rest.is_empty());
-        !its.is_empty() && self.0.front.limiter().settle(its, actual).is_ok()
+        !its.is_empty() && self.0.front.limiter().settle_soon(its, Some(actual)).is_ok()
     }
 
-    /// Gives every charge back: nothing was done. Whether there was something to give back.
+    /// Gives every charge back: nothing was done. Whether there was something to give back. In a shared store as
+    /// [`settle`](Self::settle).
     #[expect(clippy::must_use_candidate, reason = "it is done all the same")]
     pub fn refund(self) -> bool {
-        self.take().is_some_and(|receipt| self.0.front.limiter().refund(receipt).is_ok())
+        self.take().is_some_and(|receipt| self.0.front.limiter().settle_soon(receipt, None).is_ok())
     }
 
     /// Does with the response what is to be done.
@@ -138,6 +146,7 @@ impl Admitted {
             reset_after: entry.decision.reset_after,
             mode: entry.mode,
             granted: entry.decision.granted(),
+            source: entry.source,
         }
     }
 }

@@ -14,6 +14,11 @@ pub struct Answers {
     pub retry_jitter: Micros,
     /// Whether fields carry a partition key: a keyed hash of whose budget it is, never the identity itself.
     pub partition_key: bool,
+    /// Whether an answer that its limits' own counts did not decide says so, in `Tollgate-Degraded`: `local` if a limit was
+    /// counted with this process's share, `uncounted` if one was not counted, `unknown` if none could be asked, `full` if a key
+    /// had no room and was counted together with others. Of several, the worst: `unknown`, `uncounted`, `local`, `full`. An
+    /// upstream's field of this name is then taken out of every response.
+    pub degraded: bool,
 }
 
 /// Which generations of fields are sent.
@@ -43,6 +48,7 @@ impl Default for Answers {
             reset: Reset::Epoch,
             retry_jitter: Micros::ZERO,
             partition_key: false,
+            degraded: false,
         }
     }
 }

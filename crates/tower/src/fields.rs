@@ -1,5 +1,6 @@
 //! The fields of a response about limits: what is told, and how it meets what the upstream told. Each generation has its file.
 
+mod degraded;
 mod draft;
 mod triple;
 mod x_ratelimit;
@@ -14,6 +15,8 @@ use tollgate_core::{Decision, Micros, Mode, Retry};
 use crate::answers::{Answers, Reset};
 use crate::card::{Card, Visibility};
 use crate::{secret, sf};
+
+pub(crate) use degraded::Degraded;
 
 /// What one limit says to a request.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +43,7 @@ pub struct Fields {
     /// Of the limit that binds: for fields that have room for one.
     x_ratelimit: Option<Three>,
     triple: Option<Three>,
+    degraded: Degraded,
 }
 
 /// Three fields for one limit: how much there is, how much is left, and until when.
@@ -78,7 +82,13 @@ impl Fields {
             x_ratelimit: answers.generations.x_ratelimit.then(|| three(reset)),
             triple: answers.generations.triple.then(|| three(seconds)),
             draft: lists.draft(),
+            degraded: Degraded::Untold,
         }
+    }
+
+    /// The same, and whether the answer is degraded.
+    pub(crate) fn and(self, degraded: Degraded) -> Self {
+        Self { degraded, ..self }
     }
 
     /// Writes them beside what the upstream sent. Its members of lists are kept, after ours; of two sets of three the one
@@ -95,6 +105,7 @@ impl Fields {
         if let Some(three) = self.triple {
             three.write(headers, &triple::NAMES);
         }
+        self.degraded.write(headers);
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use smallvec::SmallVec;
-use tollgate::{Limiter, Receipt, Verdict};
+use tollgate::{Limiter, Receipt, Source, Verdict};
 use tollgate_core::{Decision, Mode};
 
 use crate::asked::Answer;
@@ -66,6 +66,7 @@ pub(crate) struct Entry {
     pub(crate) card: u32,
     pub(crate) decision: Decision,
     pub(crate) mode: Mode,
+    pub(crate) source: Source,
 }
 
 thread_local! {
@@ -89,6 +90,14 @@ impl Front {
         }
     }
 
+    /// Whether to ask takes a while, because some limits are counted in a shared store.
+    pub(crate) fn waits(&self) -> bool {
+        match &self.0 {
+            Kind::Guard(guard) => guard.waits(),
+            Kind::Rules(rules) => rules.waits(),
+        }
+    }
+
     /// Charges a request. Boxed, because most requests are admitted.
     pub(crate) fn ask(&self, parts: &Parts, fixed: Option<IpAddr>) -> Result<Admission, Box<Answer>> {
         let peer = fixed.or_else(|| peer::of(parts));
@@ -103,22 +112,51 @@ impl Front {
             }
         }
     }
+
+    /// As [`ask`](Self::ask), where it takes a while. Dropped before its end, it has charged nothing in this process.
+    pub(crate) async fn ask_async(
+        &self,
+        parts: &Parts,
+        fixed: Option<IpAddr>,
+    ) -> Result<Admission, Box<Answer>> {
+        let peer = fixed.or_else(|| peer::of(parts));
+        match &self.0 {
+            Kind::Rules(rules) => rules.ask_async(parts, peer).await,
+            Kind::Guard(guard) => {
+                let peer = peer.ok_or_else(|| Box::new(problem::internal(peer::UNKNOWN)))?;
+                // Others are asked about meanwhile. To make room is nothing beside a way to the store and back.
+                let mut room = Room::default();
+                let decided = guard.decide_async(&head(parts, peer), &mut room, |_| true).await?;
+                Ok(admitted(guard, decided, &room))
+            }
+        }
+    }
 }
 
 fn admission(guard: &Guard, parts: &Parts, peer: IpAddr, room: &mut Room) -> Result<Admission, Box<Answer>> {
-    let Parts { method, uri, headers, .. } = parts;
-    let head = Head { method, uri, headers, peer, body_operations: None };
     // A handler may want to settle any charge.
-    let Decided { fields, path, receipt, degraded, .. } = guard.decide(&head, room, |_| true)?;
+    let decided = guard.decide(&head(parts, peer), room, |_| true)?;
+    Ok(admitted(guard, decided, room))
+}
+
+const fn head(parts: &Parts, peer: IpAddr) -> Head<'_> {
+    let Parts { method, uri, headers, .. } = parts;
+    Head { method, uri, headers, peer, body_operations: None }
+}
+
+#[inline]
+fn admitted(guard: &Guard, decided: Decided, room: &Room) -> Admission {
+    let Decided { fields, path, receipt, degraded, .. } = decided;
     let charges = room.hits.charges().iter();
     let answers = room.verdict.iter().flat_map(Verdict::answers);
     let entries = charges.zip(answers).map(|(charge, answer)| Entry {
         card: charge.variant,
         decision: answer.decision(),
         mode: answer.mode(),
+        source: answer.source(),
     });
     let entries = entries.collect();
     let settling = if receipt.is_some() { guard.settling(&room.hits) } else { Settling::default() };
     let tier = room.hits.tier().map(Into::into);
-    Ok(Admission { entries, fields, path, receipt, settling, degraded, tier })
+    Admission { entries, fields, path, receipt, settling, degraded, tier }
 }

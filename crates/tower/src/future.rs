@@ -1,36 +1,62 @@
-//! What a call gives in the end: the service's response with fields, or an answer. It only waits for the service.
+//! What a call gives in the end: the service's response with fields, or an answer. It only waits, for a store and the service.
 
+use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use http::Response;
+use http::request::Parts;
+use http::{Request, Response};
 use pin_project_lite::pin_project;
+use tower_service::Service;
 
 use crate::admitted::Admitted;
 use crate::asked::Answer;
 use crate::body::ResponseBody;
 use crate::fields::Fields;
+use crate::front::{Admission, Front};
 
 pin_project! {
     /// The response that is to come, of [`Tollgate`](crate::Tollgate).
-    #[derive(Debug)]
-    pub struct ResponseFuture<F> {
+    ///
+    /// Dropped while a shared store is asked, it has charged nothing in this process; what the store was sent may be charged
+    /// there. Dropped later, what the request cost stays charged.
+    pub struct ResponseFuture<S, B>
+    where
+        S: Service<Request<B>>,
+    {
         #[pin]
-        kind: Kind<F>,
+        kind: Kind<S, B>,
     }
 }
 
 pin_project! {
-    #[derive(Debug)]
     #[project = Projected]
-    enum Kind<F> {
-        Admitted { #[pin] future: F, admitted: Admitted, fields: Option<Fields> },
+    enum Kind<S, B>
+    where
+        S: Service<Request<B>>,
+    {
+        Asking { asking: Asking, next: Option<(S, B)> },
+        Admitted { #[pin] future: S::Future, admitted: Admitted, fields: Option<Fields> },
         Answered { answer: Option<Box<Answer>> },
     }
 }
 
-impl<F> ResponseFuture<F> {
-    pub(crate) const fn admitted(future: F, admitted: Admitted, fields: Fields) -> Self {
+/// What was asked, and what came of it.
+type Asked = (Front, Parts, Result<Admission, Box<Answer>>);
+
+/// A shared store that is asked. In a box, which only those pay for who wait.
+type Asking = Pin<Box<dyn Future<Output = Asked> + Send>>;
+
+impl<S, B> ResponseFuture<S, B>
+where
+    S: Service<Request<B>>,
+{
+    /// A store is asked first. The service is one that is ready; if it is not called in the end, it is dropped.
+    pub(crate) fn asking(asking: impl Future<Output = Asked> + Send + 'static, service: S, body: B) -> Self {
+        Self { kind: Kind::Asking { asking: Box::pin(asking), next: Some((service, body)) } }
+    }
+
+    pub(crate) const fn admitted(future: S::Future, admitted: Admitted, fields: Fields) -> Self {
         Self { kind: Kind::Admitted { future, admitted, fields: Some(fields) } }
     }
 
@@ -39,14 +65,21 @@ impl<F> ResponseFuture<F> {
     }
 }
 
-impl<F, R, E> Future for ResponseFuture<F>
+impl<S, B, R> Future for ResponseFuture<S, B>
 where
-    F: Future<Output = Result<Response<R>, E>>,
+    S: Service<Request<B>, Response = Response<R>>,
 {
-    type Output = Result<Response<ResponseBody<R>>, E>;
+    type Output = Result<Response<ResponseBody<R>>, S::Error>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.project().kind.project() {
+        let mut kind = self.project().kind;
+        if let Projected::Asking { asking, next } = kind.as_mut().project() {
+            let (front, parts, asked) = ready!(asking.as_mut().poll(context));
+            let Some((mut service, body)) = next.take() else { return Poll::Pending };
+            let then = crate::service::went_on(&mut service, &front, (parts, body), asked);
+            kind.set(then.kind);
+        }
+        match kind.project() {
             Projected::Admitted { future, admitted, fields } => {
                 let mut response = ready!(future.poll(context))?;
                 let status = response.status();
@@ -61,6 +94,21 @@ where
                 // Whoever asks again after the answer waits for ever, as futures may.
                 None => Poll::Pending,
             },
+            // It went on above.
+            Projected::Asking { .. } => Poll::Pending,
         }
+    }
+}
+
+impl<S, B> fmt::Debug for ResponseFuture<S, B>
+where
+    S: Service<Request<B>>,
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.kind {
+            Kind::Asking { .. } => "ResponseFuture(asking)",
+            Kind::Admitted { .. } => "ResponseFuture(admitted)",
+            Kind::Answered { .. } => "ResponseFuture(answered)",
+        })
     }
 }

@@ -10,7 +10,7 @@ use tollgate_policy::{BadRequest, Budget, Charge, Facts, Hits, Matched, Policy, 
 use crate::answers::Answers;
 use crate::asked::{Answer, Asked, Pass};
 use crate::card::{Card, Visibility};
-use crate::fields::{Fields, Line};
+use crate::fields::{Degraded, Fields, Line};
 use crate::head::{Head, Room};
 use crate::later::{Later, Reported, Settling, only};
 use crate::operations::BodyWanted;
@@ -56,6 +56,8 @@ pub struct Guard {
     answers: Answers,
     /// For each set of numbers, the policy's first and then the directory's; `None` where nothing is charged.
     cards: Vec<Option<Card>>,
+    /// Whether some of its limits are counted in a shared store.
+    waits: bool,
     /// Whether some charge may have to be given back or settled when the response is there.
     settles: bool,
     /// Whether some limit is charged by what a body carries.
@@ -95,7 +97,8 @@ impl Guard {
         let settles = policy.limits().iter().any(may_settle);
         let counts_bodies = policy.limits().iter().any(|limit| body_wanted(limit).is_some());
         let methods = methods(policy);
-        Self { gate, answers, cards, settles, counts_bodies, methods }
+        let waits = gate.waits();
+        Self { gate, answers, cards, waits, settles, counts_bodies, methods }
     }
 
     /// The policy in force.
@@ -108,6 +111,11 @@ impl Guard {
     #[must_use]
     pub const fn answers(&self) -> &Answers {
         &self.answers
+    }
+
+    /// Whether to ask takes a while: see [`Gate::waits`].
+    pub(crate) const fn waits(&self) -> bool {
+        self.waits
     }
 
     /// The name of the limit whose numbers these are.
@@ -211,6 +219,7 @@ impl Guard {
     ) -> Result<Decided, Box<Answer>> {
         *verdict = said;
         let (mut fields, mut degraded) = (Fields::default(), false);
+        let told = Degraded::of(verdict.as_ref(), &self.answers);
         if let Some(verdict) = verdict {
             let lines: SmallVec<[Line<'_>; 2]> = self.lines(verdict, hits).collect();
             degraded = verdict.degraded();
@@ -218,9 +227,11 @@ impl Guard {
                 fields = Fields::of(lines.iter().copied(), &self.answers, facts.now);
             } else if let Some(mut answer) = self.refused(verdict, &lines, hits, facts.now) {
                 answer.matched = Some(matched);
+                told.write(&mut answer.headers);
                 return Err(answer);
             }
         }
+        let fields = fields.and(told);
         Ok(Decided { matched, fields, path: head.other_path(facts), receipt, degraded })
     }
 

@@ -16,6 +16,10 @@ use crate::service::Tollgate;
 /// Limits that are charged by what a body carries charge the most here, because no body is read: count it in front of the layer's
 /// place, or use the gateway.
 ///
+/// Limits that are counted in a store which several processes share are waited for without blocking anybody: the response's
+/// future does it, for a few milliseconds at the most, and then calls the service that was ready; a clone takes its place. All
+/// other limits are asked at once, in `call`. Who leaves while the store is asked has paid nothing in this process.
+///
 /// Whoever accepts connections says who is at the other end: with a [`Peer`](crate::Peer) among the request's extensions, or
 /// axum's `ConnectInfo<SocketAddr>` with the feature `axum`. If nobody does, requests are answered with 500.
 ///

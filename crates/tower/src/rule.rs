@@ -29,6 +29,19 @@ pub struct Rule {
     pub(crate) mode: Mode,
     pub(crate) visibility: Visibility,
     pub(crate) says: Option<String>,
+    pub(crate) counted: Counted,
+}
+
+/// Where a rule is counted.
+#[derive(Clone, Copy)]
+pub(crate) enum Counted {
+    /// In the limiter's store, if it has one, and in this process without its decision.
+    Usually,
+    /// In this process.
+    Here,
+    /// In the limiter's store, if it has one, and without its decision as this says.
+    #[cfg(feature = "redis")]
+    InStore(tollgate::StoreFails),
 }
 
 /// Whose budget a rule charges.
@@ -92,6 +105,7 @@ impl Rule {
             mode: Mode::Enforced,
             visibility: Visibility::Shown,
             says: None,
+            counted: Counted::Usually,
         }
     }
 
@@ -129,6 +143,20 @@ impl Rule {
     #[must_use]
     pub fn says(self, text: impl Into<String>) -> Self {
         Self { says: Some(text.into()), ..self }
+    }
+
+    /// Counts in this process, also if the limiter counts in a store that several processes share.
+    #[must_use]
+    pub fn local(self) -> Self {
+        Self { counted: Counted::Here, ..self }
+    }
+
+    /// What it says while a store that several processes share gives no decision. Unless set, this process counts alone, with
+    /// the whole limit. Without a store it makes no difference.
+    #[cfg(feature = "redis")]
+    #[must_use]
+    pub fn when_store_fails(self, fails: tollgate::StoreFails) -> Self {
+        Self { counted: Counted::InStore(fails), ..self }
     }
 }
 

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use http::request::Parts;
 use smallvec::SmallVec;
-use tollgate::{HITS_MAX, Hit, Kind, Limiter, NamedLimit, Verdict};
+use tollgate::{HITS_MAX, Hit, HitError, Kind, Limiter, NamedLimit, Receipt, Source, Verdict};
 use tollgate_core::Mode;
 use tollgate_policy::address::{Client, Prefixes};
 use tollgate_policy::found::Found;
@@ -16,10 +16,10 @@ use tollgate_policy::trusted::TrustedProxies;
 use crate::answers::Answers;
 use crate::asked::Answer;
 use crate::card::Card;
-use crate::fields::{Fields, Line};
+use crate::fields::{Degraded, Fields, Line};
 use crate::front::{Admission, Entry};
 use crate::later::{Settling, only};
-use crate::rule::{Cost, Rule, Whom};
+use crate::rule::{Cost, Counted, Rule, Whom};
 use crate::{peer, problem, refusal};
 
 /// A rule's name has at most so many characters; a longer one is an error.
@@ -39,6 +39,8 @@ pub const NAME_CHARS_MAX: usize = 200;
 pub struct Rules {
     limiter: Limiter,
     rules: Vec<Armed>,
+    /// Whether some of them are counted in a shared store.
+    waits: bool,
     answers: Answers,
     proxies: TrustedProxies,
     prefixes: Prefixes,
@@ -51,6 +53,18 @@ struct Armed {
     limit: NamedLimit,
     card: Card,
 }
+
+/// Whose budgets a request is charged to.
+struct Met {
+    /// One key after the other.
+    keys: Vec<u8>,
+    /// Where each ends.
+    ends: SmallVec<[usize; 4]>,
+    /// Those that are the client's word alone: see [`Settling`].
+    claimed: u32,
+}
+
+type Charged = (Verdict, Option<Receipt>);
 
 /// What is wrong with rules.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -109,7 +123,7 @@ impl Rules {
             if armed.iter().any(|other| other.rule.name == rule.name) {
                 return Err(RulesError::SameName { name: rule.name });
             }
-            let limit = limiter.limit(&rule.name, rule.limit);
+            let limit = named(&limiter, &rule);
             let card = Card::new(&rule.name, &rule.limit, rule.visibility, rule.says.as_deref());
             armed.push(Armed { rule, limit, card });
         }
@@ -117,7 +131,8 @@ impl Rules {
             return Err(RulesError::TooMany { rules: armed.len() });
         }
         let (answers, proxies) = (Answers::default(), TrustedProxies::None);
-        Ok(Self { limiter, rules: armed, answers, proxies, prefixes: Prefixes::default() })
+        let waits = armed.iter().any(|armed| armed.limit.is_shared());
+        Ok(Self { limiter, rules: armed, waits, answers, proxies, prefixes: Prefixes::default() })
     }
 
     /// What clients are told, in place of the defaults.
@@ -146,58 +161,98 @@ impl Rules {
         self.rules.get(rule as usize).map_or("", |armed| armed.card.name())
     }
 
+    /// Whether some rules are counted in a shared store, so that to ask takes a while.
+    pub(crate) const fn waits(&self) -> bool {
+        self.waits
+    }
+
     /// Charges a request.
     pub(crate) fn ask(&self, parts: &Parts, peer: Option<IpAddr>) -> Result<Admission, Box<Answer>> {
-        let mut keys = Vec::with_capacity(64);
-        let mut ends: SmallVec<[usize; 4]> = SmallVec::new();
-        let mut settling = Settling::default();
-        for (place, armed) in self.rules.iter().enumerate() {
-            if self.key(&armed.rule, parts, peer, &mut keys)? {
-                settling.claimed |= only(place);
-            }
-            ends.push(keys.len());
+        let met = self.met(parts, peer)?;
+        let hits = self.hits(&met, parts);
+        if hits.is_empty() {
+            return Ok(self.nothing());
         }
+        self.told(self.limiter.charge_for_receipt(&hits), &met)
+    }
+
+    /// As [`ask`](Self::ask), where it takes a while.
+    pub(crate) async fn ask_async(
+        &self,
+        parts: &Parts,
+        peer: Option<IpAddr>,
+    ) -> Result<Admission, Box<Answer>> {
+        let met = self.met(parts, peer)?;
+        let hits = self.hits(&met, parts);
+        if hits.is_empty() {
+            return Ok(self.nothing());
+        }
+        let charged = self.limiter.charge_for_receipt_async(&hits).await;
+        self.told(charged, &met)
+    }
+
+    /// Whose budgets a request is charged to.
+    fn met(&self, parts: &Parts, peer: Option<IpAddr>) -> Result<Met, Box<Answer>> {
+        let mut met = Met { keys: Vec::with_capacity(64), ends: SmallVec::new(), claimed: 0 };
+        for (place, armed) in self.rules.iter().enumerate() {
+            if self.key(&armed.rule, parts, peer, &mut met.keys)? {
+                met.claimed |= only(place);
+            }
+            met.ends.push(met.keys.len());
+        }
+        Ok(met)
+    }
+
+    /// What is charged to them.
+    fn hits<'a>(&'a self, met: &'a Met, parts: &Parts) -> SmallVec<[Hit<'a>; 2]> {
         let mut start = 0;
         let mut hits: SmallVec<[Hit<'_>; 2]> = SmallVec::new();
-        for (armed, end) in self.rules.iter().zip(&ends) {
+        for (armed, end) in self.rules.iter().zip(&met.ends) {
             let cost = match &armed.rule.cost {
                 Cost::Fixed(cost) => *cost,
                 Cost::Told(cost) => cost(parts),
             };
-            let hit = armed.limit.hit(keys.get(start..*end).unwrap_or(&[])).cost(cost);
+            let hit = armed.limit.hit(met.keys.get(start..*end).unwrap_or(&[])).cost(cost);
             hits.push(if armed.rule.mode == Mode::Shadow { hit.shadow() } else { hit });
             start = *end;
         }
-        if hits.is_empty() {
-            return Ok(Admission::default());
-        }
-        let charged = self.limiter.charge_for_receipt(&hits);
+        hits
+    }
+
+    /// What comes of a charge.
+    fn told(&self, charged: Result<Charged, HitError>, met: &Met) -> Result<Admission, Box<Answer>> {
         let (verdict, receipt) = charged.map_err(|error| Box::new(problem::internal(&error.to_string())))?;
         let now = self.limiter.now();
+        let degraded = Degraded::of(Some(&verdict), &self.answers);
         if let Kind::Unavailable(_) = verdict.kind() {
-            return Err(Box::new(refusal::unavailable()));
+            let mut answer = Box::new(refusal::unavailable());
+            degraded.write(&mut answer.headers);
+            return Err(answer);
         }
-        let lines: SmallVec<[Line<'_>; 2]> = self.lines(&verdict, &keys, &ends).collect();
+        let lines: SmallVec<[Line<'_>; 2]> = self.lines(&verdict, &met.keys, &met.ends).collect();
         if !verdict.granted()
             && let Some(mut answer) = refusal::refused(&lines, &self.answers, now)
         {
             answer.refused_by = verdict.refused_by().and_then(|place| u32::try_from(place).ok());
+            degraded.write(&mut answer.headers);
             return Err(answer);
         }
-        let fields = Fields::of(lines.iter().copied(), &self.answers, now);
-        let entries = (0..).zip(verdict.answers());
-        let entries =
-            entries.map(|(card, answer)| Entry { card, decision: answer.decision(), mode: answer.mode() });
-        let degraded = verdict.degraded();
-        Ok(Admission {
-            entries: entries.collect(),
-            fields,
-            path: None,
-            receipt,
-            settling,
-            degraded,
-            tier: None,
-        })
+        let fields = Fields::of(lines.iter().copied(), &self.answers, now).and(degraded);
+        let entries = (0..).zip(verdict.answers()).map(|(card, answer)| Entry {
+            card,
+            decision: answer.decision(),
+            mode: answer.mode(),
+            source: answer.source(),
+        });
+        let settling = Settling { claimed: met.claimed, ..Settling::default() };
+        let (entries, degraded) = (entries.collect(), verdict.degraded());
+        Ok(Admission { entries, fields, path: None, receipt, settling, degraded, tier: None })
+    }
+
+    /// What comes of a request where there are no rules.
+    fn nothing(&self) -> Admission {
+        let fields = Fields::default().and(Degraded::of(None, &self.answers));
+        Admission { fields, ..Admission::default() }
     }
 
     fn lines<'a>(
@@ -208,7 +263,14 @@ impl Rules {
     ) -> impl Iterator<Item = Line<'a>> {
         let starts = std::iter::once(&0).chain(ends);
         let spans = starts.zip(ends).map(|(start, end)| keys.get(*start..*end).unwrap_or(&[]));
-        self.rules.iter().zip(verdict.answers()).zip(spans).map(|((armed, answer), key)| Line {
+        // What nothing decided has no numbers to tell.
+        let known = self
+            .rules
+            .iter()
+            .zip(verdict.answers())
+            .zip(spans)
+            .filter(|((_, answer), _)| answer.source() != Source::Nothing);
+        known.map(|((armed, answer), key)| Line {
             card: &armed.card,
             decision: answer.decision(),
             mode: answer.mode(),
@@ -254,5 +316,15 @@ impl Rules {
         let address = self.proxies.client(peer, &parts.headers).address;
         push(keys, Part::Address, &Client::of(address, &self.prefixes).key_bytes());
         Ok(false)
+    }
+}
+
+/// The limiter's limit for a rule.
+fn named(limiter: &Limiter, rule: &Rule) -> NamedLimit {
+    match rule.counted {
+        Counted::Usually => limiter.limit(&rule.name, rule.limit),
+        Counted::Here => limiter.local_limit(&rule.name, rule.limit),
+        #[cfg(feature = "redis")]
+        Counted::InStore(fails) => limiter.shared_limit(&rule.name, rule.limit, fails),
     }
 }

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{Request, Response, Uri};
 use tower_service::Service;
@@ -11,7 +12,7 @@ use tower_service::Service;
 use crate::admitted::Admitted;
 use crate::asked::Answer;
 use crate::body::ResponseBody;
-use crate::front::Front;
+use crate::front::{Admission, Front};
 use crate::future::ResponseFuture;
 
 /// A service with limits in front of it, made by [`TollgateLayer`](crate::TollgateLayer).
@@ -30,13 +31,14 @@ impl<S> Tollgate<S> {
 
 impl<S, B, R> Service<Request<B>> for Tollgate<S>
 where
-    S: Service<Request<B>, Response = Response<R>>,
+    // Cloned only where a shared store is asked before it is called.
+    S: Service<Request<B>, Response = Response<R>> + Clone,
     R: http_body::Body,
     R::Data: From<Bytes>,
 {
     type Response = Response<ResponseBody<R>>;
     type Error = S::Error;
-    type Future = ResponseFuture<S::Future>;
+    type Future = ResponseFuture<S, B>;
 
     /// Reserves nothing of a limit: a request is charged when it is there, and has then spent what it cost, whether it is
     /// answered, cancelled or upgraded.
@@ -45,21 +47,47 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let (mut parts, body) = request.into_parts();
-        let admission = match self.front.ask(&parts, self.peer) {
-            Ok(admission) => admission,
-            Err(answer) => return ResponseFuture::answered(answer),
-        };
-        let (admitted, fields, path) = Admitted::new(&self.front, admission);
-        if let Some(path) = path {
-            match with_path(&parts.uri, &path) {
-                Some(uri) => parts.uri = uri,
-                None => return ResponseFuture::answered(Box::new(no_path())),
-            }
+        let (parts, body) = request.into_parts();
+        if self.front.waits() {
+            // The one that is ready is called, and the next request makes another one ready.
+            let next = self.inner.clone();
+            let ready = std::mem::replace(&mut self.inner, next);
+            let (front, peer) = (self.front.clone(), self.peer);
+            let asking = async move {
+                let asked = front.ask_async(&parts, peer).await;
+                (front, parts, asked)
+            };
+            return ResponseFuture::asking(asking, ready, body);
         }
-        parts.extensions.insert(admitted.clone());
-        ResponseFuture::admitted(self.inner.call(Request::from_parts(parts, body)), admitted, fields)
+        let asked = self.front.ask(&parts, self.peer);
+        went_on(&mut self.inner, &self.front, (parts, body), asked)
     }
+}
+
+/// What becomes of a request that was asked about: it goes on to the service, or is answered.
+#[inline]
+pub(crate) fn went_on<S, B>(
+    service: &mut S,
+    front: &Front,
+    (mut parts, body): (Parts, B),
+    asked: Result<Admission, Box<Answer>>,
+) -> ResponseFuture<S, B>
+where
+    S: Service<Request<B>>,
+{
+    let admission = match asked {
+        Ok(admission) => admission,
+        Err(answer) => return ResponseFuture::answered(answer),
+    };
+    let (admitted, fields, path) = Admitted::new(front, admission);
+    if let Some(path) = path {
+        match with_path(&parts.uri, &path) {
+            Some(uri) => parts.uri = uri,
+            None => return ResponseFuture::answered(Box::new(no_path())),
+        }
+    }
+    parts.extensions.insert(admitted.clone());
+    ResponseFuture::admitted(service.call(Request::from_parts(parts, body)), admitted, fields)
 }
 
 /// The same target with another path. What was matched is what goes on.

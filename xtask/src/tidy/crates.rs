@@ -22,7 +22,11 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("tollgate-policy", POLICY, &["jsonschema"]),
     ("tollgate-redis", REDIS, &["rcgen"]),
     ("tollgate-server", SERVER, &["http-body-util", "rcgen", "tollgate-twins"]),
-    ("tollgate-tower", TOWER, &["http-body-util", "sfv", "tokio", "tower"]),
+    (
+        "tollgate-tower",
+        TOWER,
+        &["http-body-util", "sfv", "tokio", "tollgate-redis", "tollgate-twins", "tower"],
+    ),
 ];
 
 /// What services are measured with, and the peer of the layer. The gateway itself is measured from outside.

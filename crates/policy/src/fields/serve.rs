@@ -110,6 +110,11 @@ const ANSWERS: &[Field] = &[
     ),
     setting("retry_jitter", TIME_OR_NONE, "`Retry-After` is made longer by up to so much."),
     setting("partition_key", Kind::Flag, "Whether fields carry a keyed hash of whose budget it is."),
+    setting(
+        "degraded",
+        Kind::Flag,
+        "Whether `Tollgate-Degraded` tells of an answer that its limits' own counts did not decide.",
+    ),
 ];
 
 const TIMEOUTS: &[Field] = &[

@@ -29,6 +29,7 @@ pub(super) const TABLE: &[Row] = &[
     ("answers.reset", |d| Slot::Reset(&mut d.settings.answers.reset)),
     ("answers.retry_jitter", |d| Slot::Jitter(&mut d.settings.answers.retry_jitter)),
     ("answers.partition_key", |d| Slot::Flag(&mut d.settings.answers.partition_key)),
+    ("answers.degraded", |d| Slot::Flag(&mut d.settings.answers.degraded)),
     ("timeouts.header", |d| Slot::Time(&mut d.settings.timeouts.header)),
     ("timeouts.idle", |d| Slot::Time(&mut d.settings.timeouts.idle)),
     ("timeouts.body", |d| Slot::Time(&mut d.settings.timeouts.body)),

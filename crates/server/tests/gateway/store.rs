@@ -82,6 +82,48 @@ fn a_gateway_starts_without_a_server() {
     assert_eq!((status(&rig.get("/shared", "")), status(&rig.get("/denied", ""))), (200, 503));
 }
 
+/// An upstream with a word of its own under the name of our field.
+fn theirs(seen: &str) -> Option<Vec<u8>> {
+    let answer = b"HTTP/1.1 200 OK\r\nTollgate-Degraded: theirs\r\nContent-Length: 2\r\n\r\nok";
+    small(seen).map(|_| answer.to_vec())
+}
+
+#[test]
+fn a_degraded_answer_says_so_in_a_field_if_the_settings_say_so() {
+    let server = Server::start(Make::Redis7, &[]).expect("redis-server runs");
+    let upstream = Recorder::new(theirs);
+    let nowhere = |settings: &mut Settings| {
+        settings.store.url = Some("unix:///nonexistent/tollgate.socket".into());
+    };
+    let there = Rig::new(POLICY, upstream.address, |settings| {
+        counting_in(&server)(settings);
+        settings.answers.degraded = true;
+    });
+    let telling = Rig::new(POLICY, upstream.address, |settings| {
+        nowhere(settings);
+        settings.answers.degraded = true;
+    });
+    let silent = Rig::new(POLICY, upstream.address, nowhere);
+    let table = [
+        ("not degraded", &there, "/shared", 200, None),
+        ("not degraded", &there, "/denied", 200, None),
+        ("a share of two", &telling, "/shared", 200, Some("local")),
+        ("a share of two", &telling, "/shared", 200, Some("local")),
+        ("a share of two", &telling, "/shared", 429, Some("local")),
+        ("denied", &telling, "/denied", 503, Some("unknown")),
+        ("allowed", &telling, "/allowed", 200, Some("uncounted")),
+        ("no limits were asked", &telling, "/elsewhere", 404, None),
+        ("not set", &silent, "/shared", 200, Some("theirs")),
+        ("not set", &silent, "/denied", 503, None),
+    ];
+    for (why, rig, path, wanted, word) in table {
+        let answer = rig.get(path, "");
+        assert_eq!((status(&answer), field(&answer, "tollgate-degraded")), (wanted, word), "{why}: {path}");
+        let lines = answer.to_ascii_lowercase().matches("tollgate-degraded").count();
+        assert_eq!(lines, usize::from(word.is_some()), "{why}: {path} has it once");
+    }
+}
+
 /// Asks until the answers were these, one after the other.
 fn until(rig: &Rig, path: &str, statuses: &[u16]) {
     let deadline = Instant::now() + Duration::from_secs(20);

@@ -153,6 +153,22 @@ fn a_handler_without_a_layer_is_told_so() {
     assert_eq!([ask("/"), ask("/maybe")], [StatusCode::INTERNAL_SERVER_ERROR, StatusCode::OK]);
 }
 
+/// Nothing is waited for, and nothing boxed for waiting: the service was called when `call` returns.
+#[test]
+fn limits_in_memory_are_asked_at_once() {
+    let (limiter, _) = limiter();
+    let mut service =
+        rules(&limiter, [Rule::new("a", bucket(1))]).peer(PEER).layer(service_fn(|_: Request<()>| {
+            std::future::ready(Ok::<_, std::convert::Infallible>(http::Response::new(String::new())))
+        }));
+    run(async {
+        for wanted in ["ResponseFuture(admitted)", "ResponseFuture(answered)"] {
+            let called = service.ready().await.expect("it is ready").call(request("GET", "/", &[]));
+            assert_eq!(format!("{called:?}"), wanted);
+        }
+    });
+}
+
 /// A request that is dropped before its response, as a cancelled stream is, has spent its token.
 #[test]
 fn a_cancelled_request_has_spent_its_token() {

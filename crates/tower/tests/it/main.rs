@@ -1,6 +1,7 @@
 //! Answers end to end: requests through the layer to a service behind it, on a clock that is moved by hand. No sockets.
 
 mod bodies;
+mod degraded;
 mod fields;
 mod injection;
 mod layer;

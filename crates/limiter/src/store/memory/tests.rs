@@ -5,3 +5,4 @@ mod differential;
 mod laws;
 mod moving;
 mod reference;
+mod vectors;

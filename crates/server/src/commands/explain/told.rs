@@ -16,6 +16,7 @@ pub(super) const ANSWERS: Answers = Answers {
     reset: Reset::Delta,
     retry_jitter: Micros::ZERO,
     partition_key: false,
+    degraded: false,
 };
 
 /// What a client would be told.

@@ -1,0 +1,118 @@
+//! Without the server: each limit's own rule, what the handler and the client are told of it, and back to the store by itself.
+
+use std::time::Duration;
+
+use axum::Router;
+use tokio::time::Instant;
+use tollgate::{Limiter, StoreFails};
+use tollgate_tower::{Answers, Rule, Rules};
+
+use crate::support::{LONG, Told, app, ask, guard, limiter, many, run, server};
+
+const POLICY: &str = "
+tollgate: 1
+routes:
+  - path: /shared
+    rate_limit: { name: shared, algorithm: token_bucket, capacity: 4, refill_rate: 1 per day, consumer_key: ip, when_store_fails: local 1/2 }
+  - path: /denied
+    rate_limit: { name: denied, algorithm: token_bucket, capacity: 40, refill_rate: 1 per day, consumer_key: ip, when_store_fails: deny }
+  - path: /allowed
+    rate_limit: { name: allowed, algorithm: token_bucket, capacity: 1, refill_rate: 1 per day, consumer_key: ip, when_store_fails: allow }
+  - path: /counted
+    rate_limit: { name: counted, algorithm: token_bucket, capacity: 1, refill_rate: 1 per day, consumer_key: ip, when_store_fails: deny, mode: shadow }
+  - path: /free
+";
+const TELLING: Answers = {
+    let generations = tollgate_tower::Generations { draft: true, x_ratelimit: true, triple: false };
+    let (reset, retry_jitter) = (tollgate_tower::Reset::Delta, tollgate::Micros::ZERO);
+    Answers { generations, reset, retry_jitter, partition_key: false, degraded: true }
+};
+/// Short, because every call waits for it until the breaker opens.
+const SHORT: Duration = Duration::from_millis(100);
+
+/// What of an answer is about being degraded: its status, the field, how much remains, and what the handler saw.
+fn seen(told: &Told) -> (u16, Option<&str>, Option<&str>, &str) {
+    let handler = if told.status == 200 { told.body.as_str() } else { "" };
+    (told.status, told.field("tollgate-degraded"), told.field("x-ratelimit-remaining"), handler)
+}
+
+#[test]
+fn each_limit_does_what_it_says_and_the_answer_tells_if_it_may() {
+    let server = server();
+    run(async {
+        let apps = |limiter: Limiter| {
+            (app(guard(&limiter, POLICY, TELLING)), app(guard(&limiter, POLICY, Answers::default())))
+        };
+        let (telling, silent) = apps(limiter(&server, LONG));
+        // Not degraded: the upstream's word goes if the field is ours, and is none of our business otherwise.
+        let table = [
+            (&telling, "/shared", (200, None, Some("3"), "false [Own]")),
+            (&silent, "/shared", (200, Some("theirs"), Some("2"), "false [Own]")),
+            (&telling, "/free", (200, None, None, "false []")),
+        ];
+        for (app, target, wanted) in table {
+            assert_eq!(seen(&ask(app.clone(), target).await), wanted, "{target}");
+        }
+        server.signal("STOP").expect("it is frozen");
+        let (telling, silent) = apps(limiter(&server, SHORT));
+        let table = [
+            (&telling, "/shared", (200, Some("local"), Some("1"), "true [Share]")),
+            (&telling, "/shared", (200, Some("local"), Some("0"), "true [Share]")),
+            (&telling, "/shared", (429, Some("local"), Some("0"), "")),
+            (&silent, "/shared", (429, None, Some("0"), "")),
+            (&telling, "/denied", (503, Some("unknown"), None, "")),
+            (&silent, "/denied", (503, None, None, "")),
+            (&telling, "/allowed", (200, Some("uncounted"), None, "true [Nothing]")),
+            (&silent, "/allowed", (200, Some("theirs"), None, "true [Nothing]")),
+            // What refuses nobody is told to nobody.
+            (&telling, "/counted", (200, None, None, "true [Nothing]")),
+            (&telling, "/free", (200, None, None, "false []")),
+        ];
+        for (place, (app, target, wanted)) in table.into_iter().enumerate() {
+            assert_eq!(seen(&ask(app.clone(), target).await), wanted, "{place}: {target}");
+        }
+        server.signal("CONT").expect("it goes on");
+        until_own(&telling).await;
+    });
+}
+
+#[test]
+fn rules_written_in_rust_have_the_same_three_answers() {
+    let server = server();
+    run(async {
+        server.signal("STOP").expect("it is frozen");
+        let rules = [
+            (StoreFails::Allow, (200, Some("uncounted"), None, "true [Nothing]")),
+            (StoreFails::Deny, (503, Some("unknown"), None, "")),
+            (StoreFails::Local { share: 1, of: 2 }, (200, Some("local"), Some("1"), "true [Share]")),
+        ];
+        for (fails, wanted) in rules {
+            let rule = Rule::new("rule", many(4)).when_store_fails(fails);
+            let rules = Rules::new(limiter(&server, SHORT), [rule]).expect("rules").answers(TELLING);
+            assert_eq!(seen(&ask(app(rules), "/").await), wanted, "{fails:?}");
+        }
+        let usually = Rules::new(limiter(&server, SHORT), [Rule::new("rule", many(4))]).expect("rules");
+        let wanted = (200, Some("local"), Some("3"), "true [Share]");
+        assert_eq!(
+            seen(&ask(app(usually.answers(TELLING)), "/").await),
+            wanted,
+            "all of it, for this process"
+        );
+        let none = Rules::new(limiter(&server, SHORT), []).expect("rules").answers(TELLING);
+        assert_eq!(seen(&ask(app(none), "/").await), (200, None, None, "false []"));
+        server.signal("CONT").expect("it goes on");
+    });
+}
+
+/// Asks until the store itself decides.
+async fn until_own(app: &Router) {
+    let deadline = Instant::now() + 2 * LONG;
+    loop {
+        let told = ask(app.clone(), "/denied").await;
+        if told.status == 200 {
+            return;
+        }
+        assert!(Instant::now() < deadline, "the store has not come back: {told:?}");
+        tokio::task::yield_now().await;
+    }
+}

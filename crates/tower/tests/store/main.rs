@@ -1,0 +1,5 @@
+//! The layer in front of limits in a real Redis, on a runtime with one thread: answers, waiting, and what holds without the server.
+
+mod failing;
+mod support;
+mod waiting;
