@@ -40,6 +40,9 @@ impl Logs {
         name: |key| usual(key).into_bytes(),
     };
 
+    /// The same, with scores in microseconds.
+    pub(crate) const EXACT: Self = Self { charge: charge_exact, ..Self::USUAL };
+
     /// Makes two logs, and copies one or the other to each key.
     pub(crate) fn copy(&self, server: &Server, database: u32, keys: u32) -> Result<(), String> {
         let mut connection = server.connect(database)?;
@@ -71,8 +74,16 @@ fn charge_ours(connection: &mut Connection, model: &str, at: u64) -> Result<(), 
 }
 
 fn charge_usual(connection: &mut Connection, model: &str, at: u64) -> Result<(), String> {
-    let (seconds, member) = ((at / 1_000_000).to_string(), at.to_string());
-    connection.tell(&[b"ZADD", model.as_bytes(), seconds.as_bytes(), member.as_bytes()])?;
+    charge_set(connection, model, (at / 1_000_000, at))
+}
+
+fn charge_exact(connection: &mut Connection, model: &str, at: u64) -> Result<(), String> {
+    charge_set(connection, model, (at, at))
+}
+
+fn charge_set(connection: &mut Connection, model: &str, (score, member): (u64, u64)) -> Result<(), String> {
+    let (score, member) = (score.to_string(), member.to_string());
+    connection.tell(&[b"ZADD", model.as_bytes(), score.as_bytes(), member.as_bytes()])?;
     connection.tell(&[b"EXPIRE", model.as_bytes(), DAY.to_string().as_bytes()]).map(|_| ())
 }
 

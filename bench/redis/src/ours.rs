@@ -48,6 +48,20 @@ pub(crate) fn charge(limit: Limit, names: &'static [&'static str]) -> Step {
     Step { encode: Box::new(encode), admits: is_granted }
 }
 
+/// What a charge at least takes of the server, for the same keys: a script that reads them and writes them back.
+pub(crate) fn bare(digest: String, names: &'static [&'static str]) -> Step {
+    let (count, expiry) = (names.len().to_string(), (WEEK * 1_000).to_string());
+    let encode = move |key, to: &mut Vec<u8>| {
+        let client = client(key);
+        let names: Vec<_> = names.iter().map(|name| NAMING.name(name, client.as_bytes())).collect();
+        let mut words: Vec<&[u8]> = vec![b"EVALSHA", digest.as_bytes(), count.as_bytes()];
+        words.extend(names.iter().map(Name::as_bytes));
+        words.push(expiry.as_bytes());
+        write_command(to, &words);
+    };
+    Step { encode: Box::new(encode), admits: is_granted }
+}
+
 /// The script that such a charge runs.
 pub(crate) fn script(limit: &Limit, names: &[&str]) -> &'static str {
     let names: Vec<_> = names.iter().map(|name| NAMING.name(name, b"")).collect();

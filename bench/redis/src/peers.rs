@@ -8,6 +8,8 @@ use crate::wire::{Said, write_command};
 pub(crate) const TOKEN_BUCKET: &str = include_str!("scripts/token_bucket.lua");
 pub(crate) const GCRA: &str = include_str!("scripts/gcra.lua");
 pub(crate) const LOG: &str = include_str!("scripts/log.lua");
+pub(crate) const EXACT_LOG: &str = include_str!("scripts/exact_log.lua");
+pub(crate) const BARE: &str = include_str!("scripts/bare.lua");
 pub(crate) const LIMITADOR_READ: &str = include_str!("scripts/limitador_read.lua");
 pub(crate) const LIMITADOR_COUNT: &str = include_str!("scripts/limitador_count.lua");
 

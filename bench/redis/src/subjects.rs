@@ -21,7 +21,9 @@ pub(crate) fn all(server: &Server) -> Result<Vec<Subject>, String> {
     all.extend(our_logs(server)?);
     all.extend(usual_buckets(server)?);
     all.extend(usual_logs(server)?);
+    all.extend(exact_logs(server)?);
     all.push(limitador(server)?);
+    all.extend(bare(server)?);
     Ok(all)
 }
 
@@ -65,6 +67,26 @@ fn usual_logs(server: &Server) -> Result<[Subject; 3], String> {
     logs(names, note, 7, Filling::Logs(Logs::USUAL), || {
         usual_calls(server, peers::LOG, peers::log_arguments())
     })
+}
+
+/// As the usual ones, but as exact as ours.
+fn exact_logs(server: &Server) -> Result<[Subject; 3], String> {
+    let names = ["exact ZSET log", "exact ZSET log, granted", "exact ZSET log, refused"];
+    let note = "the same, with scores in microseconds";
+    logs(names, note, 9, Filling::Logs(Logs::EXACT), || {
+        usual_calls(server, peers::EXACT_LOG, peers::log_arguments())
+    })
+}
+
+/// The least that one limit and three limits take, on the keys of ours.
+fn bare(server: &Server) -> Result<[Subject; 2], String> {
+    let digest = learn(server, peers::BARE)?;
+    let bare = |name, note, names| {
+        let client = Client::Plain(vec![ours::bare(digest.clone(), names)]);
+        Subject { filling: Filling::Shared, keys_each: 3, ..subject(name, note, 3, client) }
+    };
+    let note = "no limiter: the time, GET and SET with a fixed expiry, of the same keys";
+    Ok([bare("bare, one key", note, ONE), bare("bare, three keys", "", NAMES)])
 }
 
 /// The same logs three times: all of them, those with room, and those that are full.

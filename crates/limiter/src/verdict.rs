@@ -67,6 +67,17 @@ pub enum Source {
     Nothing,
 }
 
+impl Source {
+    /// Whether the numbers of the decision are the key's. If they are not, they mean nothing, and nobody should be told.
+    #[must_use]
+    pub const fn has_numbers(self) -> bool {
+        match self {
+            Self::Own | Self::Common | Self::Remembered | Self::Share => true,
+            Self::Unasked | Self::Nothing => false,
+        }
+    }
+}
+
 /// A decision, or what it takes to work out its numbers: most callers want to know only whether it was granted.
 #[derive(Clone, Copy, Debug)]
 enum Said {

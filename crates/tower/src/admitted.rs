@@ -76,7 +76,7 @@ impl Admitted {
     /// The enforced limit that binds: the one with the least remaining. `None` if there is none whose numbers are known.
     #[must_use]
     pub fn binding(&self) -> Option<Standing<'_>> {
-        let known = self.0.entries.iter().filter(|entry| entry.source != Source::Nothing);
+        let known = self.0.entries.iter().filter(|entry| entry.source.has_numbers());
         let enforced = known.filter(|entry| entry.mode == Mode::Enforced);
         enforced.min_by_key(|entry| binds(&entry.decision)).map(|entry| self.standing(entry))
     }

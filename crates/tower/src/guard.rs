@@ -2,7 +2,7 @@
 
 use http::{HeaderName, Method};
 use smallvec::SmallVec;
-use tollgate::{Charged, Gate, Kind, NotAsked, Receipt, Source, Verdict};
+use tollgate::{Charged, Gate, Kind, NotAsked, Receipt, Verdict};
 use tollgate_core::{Micros, Mode};
 use tollgate_policy::model::{Cost, Identity, PolicyLimit, StoreFails};
 use tollgate_policy::{BadRequest, Budget, Charge, Facts, Hits, Matched, Policy, Whose};
@@ -239,7 +239,7 @@ impl Guard {
     fn lines<'a>(&'a self, verdict: &'a Verdict, hits: &'a Hits) -> impl Iterator<Item = Line<'a>> {
         hits.charges().iter().zip(verdict.answers()).filter_map(|(charge, answer)| {
             // What nothing decided has no numbers to tell.
-            let known = !matches!(answer.source(), Source::Nothing | Source::Unasked);
+            let known = answer.source().has_numbers();
             let card = self.cards.get(charge.variant as usize)?.as_ref().filter(|_| known)?;
             Some(Line { card, decision: answer.decision(), mode: answer.mode(), key: hits.key(charge) })
         })

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use http::request::Parts;
 use smallvec::SmallVec;
-use tollgate::{HITS_MAX, Hit, HitError, Kind, Limiter, NamedLimit, Receipt, Source, Verdict};
+use tollgate::{HITS_MAX, Hit, HitError, Kind, Limiter, NamedLimit, Receipt, Verdict};
 use tollgate_core::Mode;
 use tollgate_policy::address::{Client, Prefixes};
 use tollgate_policy::found::Found;
@@ -269,7 +269,7 @@ impl Rules {
             .iter()
             .zip(verdict.answers())
             .zip(spans)
-            .filter(|((_, answer), _)| answer.source() != Source::Nothing);
+            .filter(|((_, answer), _)| answer.source().has_numbers());
         known.map(|((armed, answer), key)| Line {
             card: &armed.card,
             decision: answer.decision(),

@@ -61,7 +61,7 @@ impl Degraded {
 
 const fn by(source: Source) -> Degraded {
     match source {
-        Source::Own => Degraded::No,
+        Source::Own | Source::Remembered | Source::Unasked => Degraded::No,
         Source::Common => Degraded::Full,
         Source::Share => Degraded::Local,
         Source::Nothing => Degraded::Uncounted,
