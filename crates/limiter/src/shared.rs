@@ -88,7 +88,9 @@ impl<'a> Hits<'a> {
     }
 
     pub(crate) fn near(&self) -> SmallVec<[Hit<'a>; 4]> {
-        self.all.iter().filter(|hit| hit.limit.far.is_none()).copied().collect()
+        let near = self.all.iter().filter(|hit| hit.limit.far.is_none());
+        // On a receipt all the same: if the store refuses, they are given back.
+        near.map(|hit| Hit { for_good: false, ..*hit }).collect()
     }
 
     fn far(&self) -> SmallVec<[FarHit<'_>; 4]> {
@@ -343,7 +345,8 @@ fn written(hits: &Hits<'_>, near: Option<Receipt>, answers: &[Answer]) -> Option
     for (place, ((hit, name), answer)) in hits.all.iter().zip(&hits.names).zip(answers).enumerate() {
         let Some(name) = name else {
             let its = near_places.next();
-            parts.extend(near.next_if(|part| Some(part.hit) == its).map(|part| Part { hit: place, ..part }));
+            let part = near.next_if(|part| Some(part.hit) == its).filter(|_| !hit.for_good);
+            parts.extend(part.map(|part| Part { hit: place, ..part }));
             continue;
         };
         let (limit, decision) = (hit.limit.limit, answer.decision());

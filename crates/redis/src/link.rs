@@ -121,7 +121,12 @@ impl Link {
     /// # Errors
     /// When there is no answer within the budget, by name: see [`LinkError`].
     pub async fn call(&self, call: &Call) -> Result<Value, LinkError> {
-        self.0.shared.call(call).await
+        self.call_until(call, Instant::now() + self.0.shared.settings.budget).await
+    }
+
+    /// As [`call`](Self::call), until an instant that may come before the budget's end.
+    pub(crate) async fn call_until(&self, call: &Call, deadline: Instant) -> Result<Value, LinkError> {
+        self.0.shared.call(call, deadline).await
     }
 
     /// How the link is doing.
@@ -160,7 +165,7 @@ async fn probe(shared: Arc<Shared>) {
     loop {
         shared.breaker.overdue(PATIENCE).await;
         // How it ends is told to the breaker and counted on the way.
-        drop(shared.call(&call).await);
+        drop(shared.call(&call, Instant::now() + shared.settings.budget).await);
     }
 }
 

@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 use tollgate_core::{Decision, Limit, Micros, State, peek};
 
-use crate::{Hit, Name, StoreError};
+use crate::{Hit, LinkError, Name};
 
 /// How long a refusal is remembered at most. A key that is given more room in a way that nobody here can know of (another
 /// process resets it, or raises its limit; the server's clock is set forward; its data are lost) may be refused for so long all the same.
@@ -30,8 +30,16 @@ const WAYS: usize = 4;
 /// Refusals of many keys.
 #[derive(Debug)]
 pub(crate) struct Remembered {
-    sets: Box<[Mutex<Vec<Entry>>]>,
+    sets: Box<[Mutex<Set>]>,
     told: AtomicU64,
+}
+
+/// Some of the keys.
+#[derive(Debug, Default)]
+struct Set {
+    entries: Vec<Entry>,
+    /// When one of them was forgotten last: what was asked before that may be from before it was reset.
+    forgot: Option<Instant>,
 }
 
 /// What is known of a key that refused a hit lately.
@@ -56,7 +64,7 @@ struct Entry {
 #[derive(Debug, Default)]
 pub(crate) struct Asking {
     /// How it ended: with an error, or not.
-    ended: OnceLock<Option<StoreError>>,
+    ended: OnceLock<Option<LinkError>>,
     wake: Notify,
 }
 
@@ -106,13 +114,15 @@ impl Remembered {
 
     /// What a hit is told at this instant, if it is certainly refused.
     pub(crate) fn refused(&self, hit: &Hit<'_>, now: Instant) -> Option<Decision> {
-        self.set(hit.name).iter().find(|entry| entry.is_of(hit))?.refuses(hit, now)
+        self.set(hit.name).entries.iter().find(|entry| entry.is_of(hit))?.refuses(hit, now)
     }
 
     /// What is to be done about a hit at this instant.
     pub(crate) fn next(&self, hit: &Hit<'_>, now: Instant) -> Next<'_> {
         let mut set = self.set(hit.name);
-        let Some(entry) = set.iter_mut().find(|entry| entry.is_of(hit)) else { return Next::Ask };
+        let found = set.entries.iter_mut().find(|entry| entry.is_of(hit) && entry.cost <= hit.cost);
+        // What is refused to a larger cost says nothing of this one.
+        let Some(entry) = found else { return Next::Ask };
         if entry.refuses(hit, now).is_some() {
             return Next::Refuse;
         }
@@ -127,28 +137,34 @@ impl Remembered {
     /// Keeps what an answer says, and between which of our instants the server decided.
     pub(crate) fn learn(&self, hit: &Hit<'_>, learned: Learned, (asked, answered): (Instant, Instant)) {
         let mut set = self.set(hit.name);
-        let known = set.iter().position(|entry| entry.name == *hit.name);
+        if set.forgot.is_some_and(|forgot| asked <= forgot) {
+            return;
+        }
+        let entries = &mut set.entries;
+        let known = entries.iter().position(|entry| entry.name == *hit.name);
         // Answers may overtake each other: the one that was asked for last is the best known.
-        if known.and_then(|at| set.get(at)).is_some_and(|entry| entry.is_of(hit) && entry.asked > asked) {
+        if known.and_then(|at| entries.get(at)).is_some_and(|entry| entry.is_of(hit) && entry.asked > asked) {
             return;
         }
         // Who asks goes on asking, whatever is known.
-        let asking = known.and_then(|at| set.swap_remove(at).asking);
+        let asking = known.and_then(|at| entries.swap_remove(at).asking);
         let Learned::Spent(server, state) = learned else { return };
-        if set.len() >= WAYS {
-            let oldest = (0..set.len()).min_by_key(|at| set.get(*at).map(|entry| entry.answered));
-            oldest.map(|at| set.swap_remove(at));
+        if entries.len() >= WAYS {
+            let oldest = (0..entries.len()).min_by_key(|at| entries.get(*at).map(|entry| entry.answered));
+            oldest.map(|at| entries.swap_remove(at));
         }
         let (name, limit, cost) = (*hit.name, *hit.limit, hit.cost);
-        set.push(Entry { name, limit, cost, state, server, asked, answered, asking });
+        entries.push(Entry { name, limit, cost, state, server, asked, answered, asking });
     }
 
     /// Forgets a key.
     pub(crate) fn forget(&self, name: &Name) {
-        self.set(name).retain(|entry| entry.name != *name);
+        let mut set = self.set(name);
+        set.entries.retain(|entry| entry.name != *name);
+        set.forgot = Some(Instant::now());
     }
 
-    fn set(&self, name: &Name) -> MutexGuard<'_, Vec<Entry>> {
+    fn set(&self, name: &Name) -> MutexGuard<'_, Set> {
         // A name ends in digits of a keyed hash.
         let digits = name.as_bytes().iter().rev().take(4);
         let hash = digits.fold(0_usize, |sum, digit| sum * 257 + usize::from(*digit));
@@ -175,8 +191,8 @@ impl Entry {
             let elapsed = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
             peek(hit.limit, Some(state), self.server.saturating_add(Micros::new(elapsed)), hit.cost)
         };
-        // A part of a microsecond is a whole one: the server may be as late as that.
-        if at(most.saturating_add(Duration::from_micros(1))).granted() {
+        // A part of a microsecond is a whole one, and a clock that is being set right runs a little faster.
+        if at(most.saturating_add(most / 1_000).saturating_add(Duration::from_micros(1))).granted() {
             return None;
         }
         Some(at(least)).filter(|decision| !decision.granted())
@@ -188,7 +204,7 @@ impl Asking {
     ///
     /// # Errors
     /// When it ended in one: so does what waits.
-    pub(crate) async fn ended(&self, patience: Duration) -> Result<(), StoreError> {
+    pub(crate) async fn ended(&self, patience: Duration) -> Result<(), LinkError> {
         // Made before it is asked whether it has ended: so it is woken if it ends in between.
         let woken = self.wake.notified();
         if self.ended.get().is_none() {
@@ -200,8 +216,12 @@ impl Asking {
 }
 
 impl Turn<'_> {
+    pub(crate) fn is_of(&self, name: &Name) -> bool {
+        self.name == *name
+    }
+
     /// Says how it ended to those who wait.
-    pub(crate) fn end(self, error: Option<&StoreError>) {
+    pub(crate) fn end(self, error: Option<&LinkError>) {
         // It is set but once: the turn is taken.
         let _ = self.asking.ended.set(error.cloned());
     }
@@ -211,7 +231,7 @@ impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let mut set = self.remembered.set(&self.name);
         let is_this = |asking: &Arc<Asking>| Arc::ptr_eq(asking, &self.asking);
-        for entry in set.iter_mut().filter(|entry| entry.asking.as_ref().is_some_and(is_this)) {
+        for entry in set.entries.iter_mut().filter(|entry| entry.asking.as_ref().is_some_and(is_this)) {
             entry.asking = None;
         }
         drop(set);

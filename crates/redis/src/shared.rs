@@ -38,9 +38,8 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Carries a call, within its budget.
-    pub(crate) async fn call(&self, call: &Call) -> Result<Value, LinkError> {
-        let deadline = Instant::now() + self.settings.budget;
+    /// Carries a call, until an instant at the latest.
+    pub(crate) async fn call(&self, call: &Call, deadline: Instant) -> Result<Value, LinkError> {
         let result = match self.breaker.admit(call.writes) {
             None => Err(LinkError::Open),
             Some(admitted) => {

@@ -13,7 +13,7 @@ use tollgate_core::{Decision, Mode};
 
 use crate::remembered::{Asking, Learned, Next, Remembered, Turn};
 use crate::reply::stands::stands;
-use crate::{Address, Ask, Health, Hit, Link, OpenError, Reply, Settings, StoreError};
+use crate::{Address, Ask, Health, Hit, Link, LinkError, OpenError, Reply, Settings, StoreError};
 
 /// Budgets that several processes share, on one Redis or Valkey server. Cheap to clone; clones share everything.
 #[derive(Clone, Debug)]
@@ -73,7 +73,7 @@ impl Store {
     /// of the hits.
     ///
     /// Only enforced hits are remembered, and for at most [`REMEMBERED_MAX`](crate::REMEMBERED_MAX). When a refusal has had its
-    /// time, one caller asks and the others wait for what it is told; who then has to ask as well takes another budget at most.
+    /// time, one caller asks and the others wait for what it is told, within their budget.
     ///
     /// # Errors
     /// As [`ask`](Self::ask).
@@ -88,18 +88,25 @@ impl Store {
         let end = Instant::now() + self.budget;
         let turns = loop {
             let now = Instant::now();
+            // A server that is asked with too little time left would seem to fail.
+            if end.saturating_duration_since(now) < self.budget / 2 {
+                return Err(StoreError::Link(LinkError::Timeout { sent: false }));
+            }
             match self.next(&keys, now) {
                 Ok(turns) => break turns,
-                // Long enough: who is asked may never be heard of again.
-                Err(_) if now >= end => break SmallVec::new(),
-                Err(asking) => asking.ended(end - now).await?,
+                Err(asking) => asking.ended(end - now).await.map_err(StoreError::Link)?,
             }
             if let Some(refused) = self.remembered(hits, for_good) {
                 return Ok(Charged::Remembered(refused));
             }
         };
-        let charged = self.charged(hits, &keys).await;
-        turns.into_iter().for_each(|turn| turn.end(charged.as_ref().err()));
+        let charged = self.charged(hits, &keys, end).await;
+        let error = match &charged {
+            Err(StoreError::Link(error)) => Some(error),
+            // What is wrong with one key does not concern those who wait for another.
+            Err(StoreError::Disagrees(_) | StoreError::Foreign(_)) | Ok(_) => None,
+        };
+        turns.into_iter().for_each(|turn| turn.end(error));
         charged.map(Charged::Asked)
     }
 
@@ -126,6 +133,10 @@ impl Store {
     fn next(&self, keys: &[(usize, &Hit<'_>)], now: Instant) -> Result<Turns<'_>, Arc<Asking>> {
         let mut turns = SmallVec::new();
         for (_, hit) in keys {
+            // Several hits may be on one key.
+            if turns.iter().any(|turn: &Turn<'_>| turn.is_of(hit.name)) {
+                continue;
+            }
             match self.remembered.next(hit, now) {
                 // Nobody waits with a turn of another key in hand: two could wait for each other.
                 Next::Wait(asking) => return Err(asking),
@@ -143,9 +154,14 @@ impl Store {
     }
 
     /// Asks, and remembers.
-    async fn charged(&self, hits: &[Hit<'_>], keys: &[(usize, &Hit<'_>)]) -> Result<Reply, StoreError> {
+    async fn charged(
+        &self,
+        hits: &[Hit<'_>],
+        keys: &[(usize, &Hit<'_>)],
+        end: Instant,
+    ) -> Result<Reply, StoreError> {
         let (ask, asked) = (Ask::Charge(hits), Instant::now());
-        let value = self.link.call(&ask.call()).await.map_err(StoreError::Link)?;
+        let value = self.link.call_until(&ask.call(), end).await.map_err(StoreError::Link)?;
         let answered = Instant::now();
         let reply = Reply::read(&ask, &value)?;
         let Reply::Decided { granted, decisions } = &reply else { return Ok(reply) };
@@ -159,8 +175,13 @@ impl Store {
         let stands = if keys.iter().any(full) { stands(hits, &value) } else { None };
         let (server, states) = stands.unwrap_or_default();
         for key @ (place, hit) in keys {
-            let state = || states.get(*place).cloned().flatten();
-            let learned = if full(key) { Learned::Spent(server, state()) } else { Learned::Room };
+            let state = states.get(*place).cloned().flatten();
+            let learned = match state {
+                _ if !full(key) => Learned::Room,
+                // A cost that never fits, on a key that has nothing.
+                None if !granted => continue,
+                state => Learned::Spent(server, state),
+            };
             self.remembered.learn(hit, learned, (asked, answered));
         }
         Ok(reply)

@@ -198,6 +198,8 @@ impl Guard {
         let facts = head.facts(self.gate.policy(), now, (target, scratch)).map_err(|error| bad(&error))?;
         let matched = self.meet(&facts, hits)?;
         let charged = self.gate.charge_async(hits, wanted).await.map_err(|error| wrong(&error))?;
+        // Later, because what is told counts from the answer on.
+        let facts = Facts { now: self.gate.limiter().now(), ..facts };
         self.decided((head, &facts), (matched, charged), (hits, verdict))
     }
 

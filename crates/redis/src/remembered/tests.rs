@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use tollgate_core::{Limit, Micros, Mode, Retry, State, Window, decide, peek};
 
 use super::{Learned, Next, REMEMBERED_MAX, Remembered, SETS, WAYS};
-use crate::{Hit, Name, Naming, StoreError};
+use crate::{Hit, LinkError, Name, Naming};
 
 fn name(key: &str) -> Name {
     Naming::new([7; 16]).name("per key", key.as_bytes())
@@ -137,6 +137,26 @@ fn a_refusal_is_forgotten_in_time_and_under_other_numbers_and_when_there_is_room
     learn(now, false);
     remembered.forget(&name);
     assert!(!is_refused(&limit, now));
+    // What was asked before that is of before.
+    learn(now, false);
+    assert!(!is_refused(&limit, now));
+    let later = Instant::now() + Duration::from_micros(1);
+    learn(later, false);
+    assert!(is_refused(&limit, later));
+}
+
+#[test]
+fn a_smaller_cost_does_not_wait_for_a_larger_one() {
+    let (now, server, name) = (Instant::now(), Micros::new(EPOCH), name("hot"));
+    let limit = Limit::token_bucket(9, 1, Micros::HOUR).unwrap();
+    let remembered = Remembered::new();
+    let (change, _) = decide(&limit, None, server, 5);
+    let mut state = None;
+    change.apply(&mut state);
+    remembered.learn(&hit(&limit, &name, 5), Learned::Spent(server, state), (now, now));
+    let later = now + REMEMBERED_MAX;
+    assert!(matches!(remembered.next(&hit(&limit, &name, 4), later), Next::Ask));
+    assert!(matches!(remembered.next(&hit(&limit, &name, 5), later), Next::AskAlone(_)));
 }
 
 #[test]
@@ -169,9 +189,9 @@ fn one_asks_and_the_others_wait_for_how_it_ends() {
         let waiter = Arc::clone(&asking);
         let waiter = tokio::spawn(async move { waiter.ended(REMEMBERED_MAX).await });
         tokio::task::yield_now().await;
-        turn.end(Some(&StoreError::Disagrees("it does".into())));
+        turn.end(Some(&LinkError::Open));
         let ended = waiter.await.unwrap();
-        assert_eq!(ended, Err(StoreError::Disagrees("it does".into())));
+        assert_eq!(ended, Err(LinkError::Open));
         assert_eq!(asking.ended(REMEMBERED_MAX).await, ended, "also for those who come too late to be woken");
         // Who leaves without an answer leaves the turn to the next.
         drop(alone(later).unwrap());
@@ -202,6 +222,6 @@ fn a_flood_of_refused_keys_takes_no_more_room_and_the_last_are_known() {
         remembered.learn(&hit(&limit, &name, 1), Learned::Spent(server, Some(state.clone())), (at, at));
         assert!(refused(&remembered, &hit(&limit, &name, 1), at).is_some());
     }
-    let full = remembered.sets.iter().filter(|set| set.lock().unwrap().len() == WAYS).count();
+    let full = remembered.sets.iter().filter(|set| set.lock().unwrap().entries.len() == WAYS).count();
     assert_eq!(full, SETS, "names are spread over all sets");
 }

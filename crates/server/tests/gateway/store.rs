@@ -54,7 +54,7 @@ fn without_the_server_each_limit_does_what_it_says_and_then_counts_there_again()
         settings.store.budget = Duration::from_millis(100);
         settings.operations = Some(([127, 0, 0, 1], 0).into());
     });
-    until(&rig, "/allowed", &[200, 429]);
+    until(&rig, "/denied", &[200]);
     server.signal("STOP").expect("it is frozen");
     let statuses =
         |path: &str, count: usize| -> Vec<u16> { (0..count).map(|_| status(&rig.get(path, ""))).collect() };
@@ -71,6 +71,33 @@ fn without_the_server_each_limit_does_what_it_says_and_then_counts_there_again()
     assert!(page.contains("tollgate_shared_store_breaker_open 1\n"), "{page}");
     server.signal("CONT").expect("it goes on");
     until(&rig, "/denied", &[200]);
+}
+
+#[test]
+fn a_refused_key_is_remembered_and_its_answer_is_as_ever() {
+    let server = Server::start(Make::Redis7, &[]).expect("redis-server runs");
+    let upstream = Recorder::new(small);
+    let rig = Rig::new(POLICY, upstream.address, |settings| {
+        counting_in(&server)(settings);
+        settings.operations = Some(([127, 0, 0, 1], 0).into());
+    });
+    assert_eq!(status(&rig.get("/allowed", "")), 200);
+    for _ in 0..50 {
+        let answer = rig.get("/allowed", "");
+        assert_eq!((status(&answer), field(&answer, "x-ratelimit-remaining")), (429, Some("0")));
+        assert_eq!(field(&answer, "retry-after"), Some("86400"));
+    }
+    let page = metrics(&rig);
+    let count = |name: &str| -> u64 {
+        let line = page.lines().find(|line| line.starts_with(name)).expect("it is there");
+        line.rsplit(' ').next().and_then(|number| number.parse().ok()).expect("a number")
+    };
+    let (remembered, asked) = (
+        count("tollgate_shared_store_remembered_total "),
+        count("tollgate_shared_store_calls_total{result=\"answered\"}"),
+    );
+    // It is asked again once a second.
+    assert!(remembered > 25 && remembered + asked >= 51, "{remembered} remembered, {asked} asked: {page}");
 }
 
 #[test]
