@@ -65,7 +65,7 @@ pub(crate) fn run(kind: Kind) -> Result<(), String> {
 ///
 /// # Errors
 /// When it cannot be installed.
-pub(crate) fn install(question: &str, package: &str) -> Result<(), String> {
+fn install(question: &str, package: &str) -> Result<(), String> {
     if captured(command(question)).is_ok() {
         return Ok(());
     }

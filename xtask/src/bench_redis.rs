@@ -8,10 +8,10 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use crate::bench::machine;
-use crate::bench_gateway::install;
 use crate::chart::{self, Chart};
 use crate::marked;
 use crate::run::{captured, command, result_of, root};
+use crate::test::servers;
 use rows::Report;
 
 const DOCUMENT: &str = "docs/BENCHMARKS.md";
@@ -26,7 +26,7 @@ pub(crate) fn run(quick: bool) -> Result<(), String> {
     if cores < 2 {
         return Err("Redis is measured on one core and loaded from another: this takes two".into());
     }
-    install("redis-server --version", "redis-server")?;
+    servers()?;
     captured(command(
         "cargo build --release --locked --manifest-path bench/Cargo.toml --target-dir bench/target -p redis-bench",
     ))?;

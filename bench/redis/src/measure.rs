@@ -1,5 +1,6 @@
 //! The whole measurement, one step after the other. Each is in its file.
 
+use crate::make::Make;
 use crate::others::Ticks;
 use crate::rounds::{self, Scale};
 use crate::server::Server;
@@ -12,13 +13,13 @@ use crate::{cores, fill, print, subjects};
 pub(crate) fn measure(scale: Scale) -> Result<(), String> {
     cores::run_on(cores::CLIENT)?;
     let begin = Ticks::now()?;
-    let server = Server::start()?;
+    let server = Server::start(Make::Redis7)?;
     let subjects = subjects::all(&server)?;
     for subject in &subjects {
         eprintln!("filling: {}", subject.name);
         print::note(subject);
         if let Some(tenths) = fill::fill(&server, subject, scale.keys)? {
-            print::bytes(subject, tenths);
+            print::bytes(subject.name, tenths);
         }
     }
     let mut cells = rounds::cells(&subjects);
@@ -26,6 +27,20 @@ pub(crate) fn measure(scale: Scale) -> Result<(), String> {
     cells.iter().for_each(print::rate);
     subjects.iter().try_for_each(|subject| fill::still_there(&server, subject, scale.keys))?;
     drop(server);
+    elsewhere(scale)?;
     print::scale(scale, &begin.sentence(Ticks::now()?));
+    Ok(())
+}
+
+/// What a key of ours takes on the other makes of server: each has another allocator and other tables.
+fn elsewhere(scale: Scale) -> Result<(), String> {
+    for make in Make::ALL.into_iter().filter(|make| *make != Make::Redis7) {
+        eprintln!("filling: {}", make.name());
+        let server = Server::start(make)?;
+        let bucket = subjects::bucket(&server)?;
+        if let Some(tenths) = fill::fill(&server, &bucket, scale.keys)? {
+            print::bytes(&format!("{}, {}", bucket.name, make.name()), tenths);
+        }
+    }
     Ok(())
 }

@@ -17,8 +17,8 @@ pub(crate) fn scale(scale: Scale, meanwhile: &str) {
 }
 
 /// `bytes`, a subject, and ten times the bytes of memory that a key takes.
-pub(crate) fn bytes(subject: &Subject, tenths: u64) {
-    println!("bytes\t{}\t{tenths}", subject.name);
+pub(crate) fn bytes(subject: &str, tenths: u64) {
+    println!("bytes\t{subject}\t{tenths}");
 }
 
 /// `rate`, a subject, how many were in flight; median, least and most of decisions a second and of the server's nanoseconds a

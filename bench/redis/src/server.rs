@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use crate::make::Make;
 use crate::stopwatch::{pause, wait_for};
 use crate::wire::{Connection, Said};
 
@@ -24,17 +25,18 @@ pub(crate) struct Server {
 
 impl Server {
     /// Starts one that writes nothing to disk, and waits until it takes connections.
-    pub(crate) fn start() -> Result<Self, String> {
+    pub(crate) fn start(make: Make) -> Result<Self, String> {
         let me = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
         let folder = std::env::temp_dir().join(format!("redis-bench-{}", std::process::id()));
         fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let log =
             File::create(folder.join("log")).map_err(|error| format!("{}: {error}", folder.display()))?;
         let mut command = Command::new(me);
-        command.args(["serve", "redis-server", "--port", "0", "--unixsocket", "socket"]);
+        command.arg("serve").arg(make.program());
+        command.args(["--port", "0", "--unixsocket", "socket"]);
         command.args(["--save", "", "--appendonly", "no", "--databases", "16"]);
         command.current_dir(&folder).stdin(Stdio::null()).stdout(log).stderr(Stdio::inherit());
-        let child = command.spawn().map_err(|error| format!("cannot start redis-server: {error}"))?;
+        let child = command.spawn().map_err(|error| format!("cannot start {}: {error}", make.name()))?;
         let mut server = Self { child, folder };
         let ready = wait_for(READY, || match server.child.try_wait() {
             Ok(None) => server.connect(0).ok().map(|_| true),
@@ -44,7 +46,7 @@ impl Server {
             return Ok(server);
         }
         let said = fs::read_to_string(server.folder.join("log")).unwrap_or_default();
-        Err(format!("redis-server did not come up within {READY:?}. It said:\n{said}"))
+        Err(format!("{} did not come up within {READY:?}. It said:\n{said}", make.name()))
     }
 
     /// Its socket.

@@ -27,6 +27,11 @@ pub(crate) fn all(server: &Server) -> Result<Vec<Subject>, String> {
     Ok(all)
 }
 
+/// Our token bucket alone.
+pub(crate) fn bucket(server: &Server) -> Result<Subject, String> {
+    Ok(subject("tollgate token bucket", "", 1, our_calls(server, ours::token_bucket()?, ONE)?))
+}
+
 fn our_buckets(server: &Server) -> Result<Vec<Subject>, String> {
     let (bucket, gcra) = (ours::token_bucket()?, ours::gcra()?);
     let by_store = "`Store::ask` on the same keys, with the core's answer; one connection";
