@@ -194,11 +194,17 @@ fn what_may_not_be_asked_is_not_known_and_never_good() {
 }
 
 #[test]
-fn clocks_are_apart_only_beyond_what_the_round_trip_explains() {
+fn clocks_are_good_or_apart_only_where_the_round_trip_leaves_no_doubt() {
     let rows = [
         (0, 100, None),
-        (500_000, 1, None),
-        (-600_000, 100_000, None),
+        (499_999, 1, None),
+        (-499_999, 1, None),
+        (500_000, 1, Some(Grade::Unknown)),
+        (0, 500_000, None),
+        (0, 500_001, Some(Grade::Unknown)),
+        (-600_000, 100_000, Some(Grade::Unknown)),
+        (600_001, 100_001, Some(Grade::Unknown)),
+        (1, i64::MAX, Some(Grade::Unknown)),
         (600_002, 100_000, Some(Grade::Warning)),
         (-600_002, 100_000, Some(Grade::Warning)),
         (i64::MIN, 0, Some(Grade::Warning)),
