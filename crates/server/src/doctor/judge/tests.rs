@@ -180,11 +180,12 @@ fn what_may_not_be_asked_is_not_known_and_never_good() {
     found.clock = Err("the user may not ask for it".into());
     found.slow = Err("the user may not ask for it".into());
     found.rights = Err("the connection was lost".into());
+    found.may_flush = Err("the user may not ask for it".into());
     found.latency = Err("no decision was made".into());
     let told = judge(&found);
     let good: Vec<_> =
         told.iter().filter(|finding| finding.grade == Grade::Good).map(|of| of.check).collect();
-    assert_eq!(good, ["connection", "password", "decisions"]);
+    assert_eq!(good, ["connection", "decisions"]);
     assert!(told.iter().all(|finding| matches!(finding.grade, Grade::Good | Grade::Unknown)), "{told:?}");
     assert!(cure(&found, "role").starts_with("`ACL SETUSER gate +info`"));
     // A snapshot that failed, where it is not known what follows from it.
@@ -228,7 +229,9 @@ fn rights_are_named_by_the_rules_that_give_them() {
     assert_eq!(bad(&with(Rights { untold: vec!["SET"], ..Rights::default() })), [("rights", Grade::Unknown)]);
     assert_eq!(bad(&Found { user: None, ..good() }), [("password", Grade::Note)]);
     assert_eq!(bad(&Found { may_flush: Ok(true), ..good() }), [("password", Grade::Note)]);
-    assert_eq!(bad(&Found { may_flush: Err("no such command".into()), ..good() }), []);
+    let untold = Found { may_flush: Err("no such command".into()), ..good() };
+    assert_eq!(bad(&untold), [("password", Grade::Unknown)]);
+    assert!(cure(&untold, "password").starts_with("`ACL SETUSER gate +acl|dryrun`"));
 }
 
 #[test]
