@@ -1,5 +1,7 @@
 //! Tables of what was found and how it is judged: one good server, and one thing at a time that is not as it should be.
 
+mod missing;
+
 use std::time::Duration;
 
 use tollgate_redis::{Cause, LinkError, StoreError};
@@ -18,6 +20,7 @@ const INFO: &[(&str, &str)] = &[
     ("maxmemory_policy", "noeviction"),
     ("used_memory", "500000"),
     ("evicted_keys", "0"),
+    ("# Keyspace", ""),
     ("db0", "keys=3,expires=3,avg_ttl=0"),
     ("rdb_last_bgsave_status", "ok"),
     ("aof_enabled", "1"),
@@ -37,6 +40,8 @@ const CONFIG: &[(&str, &str)] = &[
     ("maxclients", "10000"),
     ("min-replicas-to-write", "0"),
     ("save", ""),
+    ("slowlog-log-slower-than", "10000"),
+    ("slowlog-max-len", "128"),
     ("stop-writes-on-bgsave-error", "yes"),
     ("timeout", "0"),
 ];
@@ -153,6 +158,12 @@ fn what_a_server_says_of_itself_is_judged_one_field_at_a_time() {
         (&[], &[("timeout", "300")], "idle", Some(Note)),
         (&[], &[("timeout", "?")], "idle", Some(Unknown)),
         (&[], &[("lua-time-limit", "0")], "scripts", Some(Warning)),
+        (&[], &[("slowlog-log-slower-than", "12500")], "slow", None),
+        (&[], &[("slowlog-log-slower-than", "12501")], "slow", Some(Unknown)),
+        (&[], &[("slowlog-log-slower-than", "0")], "slow", None),
+        (&[], &[("slowlog-log-slower-than", "-1")], "slow", Some(Unknown)),
+        (&[], &[("slowlog-max-len", "1")], "slow", None),
+        (&[], &[("slowlog-max-len", "0")], "slow", Some(Unknown)),
     ];
     for (info, config, check, grade) in rows {
         let found = bad(&but(info, config)).into_iter().find(|(name, _)| name == check);
@@ -173,7 +184,7 @@ fn a_replica_names_its_primary_and_of_a_sentinel_nothing_else_is_told() {
 fn what_may_not_be_asked_is_not_known_and_never_good() {
     let mut found = good();
     found.config = Err("the user may not ask for it".into());
-    let config = ["stalls", "restart", "replicas", "idle", "scripts"];
+    let config = ["stalls", "restart", "replicas", "idle", "scripts", "slow"];
     assert_eq!(bad(&found), config.map(|check| (check, Grade::Unknown)));
     assert!(cure(&found, "idle").starts_with("`ACL SETUSER gate +config|get`"));
     found.info = Err("the user may not ask for it".into());
