@@ -10,12 +10,14 @@ use super::{ASKING_TIME_MAX, Patient, rights, trying};
 use crate::files;
 
 /// The settings that are looked at. None of them is a secret: passwords are settings, too, and are not asked for.
-const CONFIG: [&str; 7] = [
+const CONFIG: [&str; 9] = [
     "appendfsync",
     "lua-time-limit",
     "maxclients",
     "min-replicas-to-write",
     "save",
+    "slowlog-log-slower-than",
+    "slowlog-max-len",
     "stop-writes-on-bgsave-error",
     "timeout",
 ];
@@ -60,7 +62,7 @@ impl Asker {
     async fn info(&mut self) -> Asked<Fields> {
         let said = self.ask(&["INFO"]).await?;
         let text = said.text().ok_or("`INFO` gave no text")?;
-        Ok(text.lines().filter_map(|line| line.trim_end().split_once(':')).collect())
+        Ok(fields(text))
     }
 
     /// A setting that this server does not have is left out.
@@ -128,8 +130,20 @@ impl Asker {
     /// Only asked, not tried.
     async fn may_flush(&mut self, user: &str) -> Asked<bool> {
         let said = self.ask(&["ACL", "DRYRUN", user, "FLUSHALL"]).await?;
-        Ok(said.text() == Some("OK"))
+        match said.text() {
+            Some("OK") => Ok(true),
+            Some(refusal) if refusal.contains("no permissions") => Ok(false),
+            Some(_) | None => Err("it gave an answer that is not its own".into()),
+        }
     }
+}
+
+/// The fields of `INFO`. A section's line is kept as a field without a value: an empty section says something, too.
+fn fields(text: &str) -> Fields {
+    let lines = text.lines().map(str::trim_end);
+    lines
+        .filter_map(|line| if line.starts_with("# ") { Some((line, "")) } else { line.split_once(':') })
+        .collect()
 }
 
 fn micros(time: Duration) -> i64 {
@@ -139,4 +153,11 @@ fn micros(time: Duration) -> i64 {
 /// Why something is not known, in a few words.
 fn why(error: &LinkError) -> String {
     if error.cause() == Cause::NoPerm { "the user may not ask for it".into() } else { error.to_string() }
+}
+
+#[test]
+fn sections_are_kept_as_well_as_fields() {
+    let said = fields("# Memory\r\nused_memory:7\r\nexecutable:/a:b\r\n\r\n# Keyspace\r\nnonsense\r\n");
+    let expected = [("# Memory", ""), ("used_memory", "7"), ("executable", "/a:b"), ("# Keyspace", "")];
+    assert_eq!(said, expected.into_iter().collect());
 }

@@ -82,6 +82,24 @@ fn not_asked(found: &Found, check: &'static str, (what, rule): (&str, &str), why
     Finding::unknown(check, format!("it cannot be told without `{what}`: {why}"), cure)
 }
 
+/// `INFO` was answered without a field that the check needs. That is never taken for a good value of it.
+fn info_lacks(check: &'static str, (section, field): (&str, &str)) -> Finding {
+    let cure = format!(
+        "`redis-cli INFO {section}` on the server says it; where it is left out for all, ask the provider"
+    );
+    Finding::unknown(check, format!("`INFO` does not say `{field}` in a way that can be read"), cure)
+}
+
+/// `CONFIG GET` was answered without a setting that the check needs. That is never taken for a good value of it.
+fn config_lacks(check: &'static str, name: &str) -> Finding {
+    let found = format!("`CONFIG GET {name}` says nothing that can be read");
+    Finding::unknown(
+        check,
+        found,
+        "ask the server's operator for it; where it is left out for all, ask the provider",
+    )
+}
+
 /// A time, to the microsecond.
 fn shown(time: Duration) -> String {
     format!("{:?}", Duration::from_micros(u64::try_from(time.as_micros()).unwrap_or(u64::MAX)))

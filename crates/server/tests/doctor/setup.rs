@@ -66,6 +66,25 @@ fn what_held_the_server_lately_is_told_with_its_name() {
     assert!(ran.out.contains("warning    slow: `EVAL` held the server for"), "{}", ran.out);
 }
 
+#[test]
+fn what_a_server_does_not_remember_is_not_known() {
+    for make in Make::ALL {
+        let server = Server::start(make, &[]).unwrap_or_else(|why| panic!("{why}"));
+        // Half of the budget is a second.
+        let rows = [
+            ("slowlog-log-slower-than", "1000000", "good", ""),
+            ("slowlog-log-slower-than", "1000001", "not_known", "CONFIG SET slowlog-log-slower-than 1000000"),
+            ("slowlog-log-slower-than", "-1", "not_known", "CONFIG SET slowlog-log-slower-than 1000000"),
+            ("slowlog-log-slower-than", "10000", "good", ""),
+            ("slowlog-max-len", "0", "not_known", "CONFIG SET slowlog-max-len 128"),
+        ];
+        for (name, value, grade, words) in rows {
+            assert_eq!(tell(&server, &format!("CONFIG SET {name} {value}")), "+OK\r\n");
+            examine(&url(&server)).assert("slow", grade, &[words]);
+        }
+    }
+}
+
 /// Somebody keeps a server busy, until the flag says enough.
 fn keep_busy(server: &Server, enough: &AtomicBool) {
     while !enough.load(Ordering::Relaxed) {

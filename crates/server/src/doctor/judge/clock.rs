@@ -8,7 +8,7 @@ use super::shown;
 
 const CLOCK: &str = "clock";
 
-/// Clocks that are kept by NTP differ by less.
+/// Clocks that are kept by NTP differ by less. They are good or apart only where that holds for all that the reading allows.
 const APART_MAX: Duration = Duration::from_millis(500);
 
 pub(super) fn clock(found: &Found) -> Finding {
@@ -22,13 +22,26 @@ pub(super) fn clock(found: &Found) -> Finding {
     };
     let time = |micros: u64| Duration::from_micros(micros);
     let (apart, error) = (time(clock.ahead.unsigned_abs()), time(clock.error.unsigned_abs()));
-    if apart.saturating_sub(error) <= APART_MAX {
+    if apart.saturating_add(error) <= APART_MAX {
         let sentence = if apart <= error {
             format!("as ours, as far as can be told ({} either way)", shown(error))
         } else {
             format!("{} from ours (give or take {})", shown(apart), shown(error))
         };
         return Finding::good(CLOCK, sentence);
+    }
+    if apart.saturating_sub(error) <= APART_MAX {
+        let found = format!(
+            "it cannot be told whether it is within {} of ours: it reads {} from it, give or take {}, because answers take so long",
+            shown(APART_MAX),
+            shown(apart),
+            shown(error)
+        );
+        return Finding::unknown(
+            CLOCK,
+            found,
+            "ask again from a machine that is nearer, or when the server is less busy",
+        );
     }
     let way = if clock.ahead > 0 { "ahead of" } else { "behind" };
     let found = format!(

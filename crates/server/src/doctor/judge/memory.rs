@@ -2,11 +2,14 @@
 
 use super::super::finding::Finding;
 use super::super::found::Found;
-use super::{by_info, bytes};
+use super::{by_info, bytes, info_lacks};
 
 const EVICTION: &str = "eviction";
 const ROOM: &str = "memory";
 const COMPANY: &str = "database";
+
+/// The line that begins the section of the databases.
+const KEYSPACE: &str = "# Keyspace";
 
 /// From so many hundredths of `maxmemory` on there is little room.
 const FULL_PERCENT: u64 = 90;
@@ -19,14 +22,14 @@ pub(super) fn eviction(found: &Found) -> Finding {
         let (Some(policy), Some(max)) = (info.get("maxmemory_policy"), info.number("maxmemory")) else {
             return Finding::unknown(EVICTION, "`INFO` does not say what the server evicts", NO_EVICTION);
         };
-        let evicted = info.number("evicted_keys").unwrap_or(0);
-        let so_far = if evicted > 0 {
-            format!("; {evicted} keys were evicted since it started")
-        } else {
-            String::new()
+        let evicted = info.number("evicted_keys");
+        let so_far = match evicted {
+            Some(evicted @ 1..) => format!("; {evicted} keys were evicted since it started"),
+            Some(0) | None => String::new(),
         };
         match (policy, max) {
-            ("noeviction", _) if evicted == 0 => {
+            ("noeviction", _) if evicted.is_none() => info_lacks(EVICTION, ("stats", "evicted_keys")),
+            ("noeviction", _) if evicted == Some(0) => {
                 Finding::good(EVICTION, "`noeviction`: no budget is forgotten before its time")
             }
             ("noeviction", _) => {
@@ -88,19 +91,26 @@ pub(super) fn room(found: &Found) -> Finding {
     })
 }
 
-/// Keys without a time to live are not ours. The field reads `keys=3,expires=2,avg_ttl=0`.
+/// Keys without a time to live are not ours. The field reads `keys=3,expires=2,avg_ttl=0`; a database without keys has none.
 pub(super) fn company(found: &Found) -> Finding {
     by_info(found, COMPANY, |info| {
         let (mut foreign, mut keys) = (0_u64, 0_u64);
-        for (_, value) in
+        for (name, value) in
             info.beginning("db").filter(|(name, _)| name.trim_start_matches("db").parse::<u32>().is_ok())
         {
             let number = |name: &str| {
                 let found = value.split(',').find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
-                found.and_then(|number| number.parse::<u64>().ok()).unwrap_or(0)
+                found.and_then(|number| number.parse::<u64>().ok())
             };
-            keys = keys.saturating_add(number("keys"));
-            foreign = foreign.saturating_add(number("keys").saturating_sub(number("expires")));
+            let (Some(here), Some(expire)) = (number("keys"), number("expires")) else {
+                return info_lacks(COMPANY, ("keyspace", name));
+            };
+            keys = keys.saturating_add(here);
+            foreign = foreign.saturating_add(here.saturating_sub(expire));
+        }
+        // Without keys the section is empty. Without the section it is not known whether there are keys.
+        if keys == 0 && info.get(KEYSPACE).is_none() {
+            return info_lacks(COMPANY, ("keyspace", KEYSPACE));
         }
         if keys == 0 {
             return Finding::good(COMPANY, "no keys yet");

@@ -5,18 +5,22 @@ use std::time::Duration;
 use super::super::cures::cure;
 use super::super::finding::Finding;
 use super::super::found::{Fields, Found};
-use super::{by_config, by_info, shown, worse};
+use super::{by_config, by_info, config_lacks, info_lacks, shown, worse};
 use tollgate_redis::Cause;
 
 const SAVING: &str = "saving";
 const STALLS: &str = "stalls";
 const RESTART: &str = "restart";
 
+/// The field of `INFO` that says whether there is an append-only file.
+const APPENDS: &str = "aof_enabled";
+
 /// Whether the last save went well, and what follows if not.
 pub(super) fn saving(found: &Found) -> Finding {
     by_info(found, SAVING, |info| {
         let failed = |name: &str| info.get(name).is_some_and(|status| status != "ok");
-        if info.get("aof_enabled") == Some("1") && failed("aof_last_write_status") {
+        let appends = appends(info);
+        if appends == Some(true) && failed("aof_last_write_status") {
             let found = "the append-only file could not be written, and the server takes no writes";
             return Finding::fault(
                 SAVING,
@@ -27,12 +31,30 @@ pub(super) fn saving(found: &Found) -> Finding {
         if failed("rdb_last_bgsave_status") {
             return snapshot_failed(found);
         }
-        if info.get("aof_enabled") == Some("1") && failed("aof_last_bgrewrite_status") {
+        if appends == Some(true) && failed("aof_last_bgrewrite_status") {
             let found = "the append-only file could not be rewritten, and grows until it can";
             return Finding::warning(SAVING, found, "see in the server's log why, and then `BGREWRITEAOF`");
         }
-        Finding::good(SAVING, "nothing failed when it was saved last")
+        if appends.is_none() {
+            return info_lacks(SAVING, ("persistence", APPENDS));
+        }
+        let of_appending = ["aof_last_write_status", "aof_last_bgrewrite_status"];
+        let needed = of_appending.into_iter().filter(|_| appends == Some(true));
+        let missing = needed.chain(["rdb_last_bgsave_status"]).find(|name| info.get(name).is_none());
+        missing.map_or_else(
+            || Finding::good(SAVING, "nothing failed when it was saved last"),
+            |name| info_lacks(SAVING, ("persistence", name)),
+        )
     })
+}
+
+/// Whether there is an append-only file; nothing if the server does not say.
+fn appends(info: &Fields) -> Option<bool> {
+    match info.get(APPENDS)? {
+        "1" => Some(true),
+        "0" => Some(false),
+        _ => None,
+    }
 }
 
 fn snapshot_failed(found: &Found) -> Finding {
@@ -67,7 +89,9 @@ pub(super) fn stalls(found: &Found) -> Finding {
 }
 
 fn fork(found: &Found, info: &Fields) -> Finding {
-    let fork = Duration::from_micros(info.number("latest_fork_usec").unwrap_or(0));
+    let Some(fork) = info.number("latest_fork_usec").map(Duration::from_micros) else {
+        return info_lacks(STALLS, ("stats", "latest_fork_usec"));
+    };
     if fork > found.budget {
         let sentence = format!(
             "the last fork, for a snapshot or a rewrite, held the server for {}, longer than the budget of {}",
@@ -85,17 +109,23 @@ fn fork(found: &Found, info: &Fields) -> Finding {
 }
 
 fn fsync(found: &Found, info: &Fields) -> Finding {
-    if info.get("aof_enabled") != Some("1") {
-        return Finding::good(STALLS, String::new());
+    match appends(info) {
+        Some(true) => {}
+        Some(false) => return Finding::good(STALLS, String::new()),
+        None => return info_lacks(STALLS, ("persistence", APPENDS)),
     }
     by_config(found, STALLS, |_, config| {
-        if config.get("appendfsync") == Some("always") {
-            let found = "`appendfsync always`: every decision waits for the disk";
-            return Finding::warning(
-                STALLS,
-                found,
-                "`CONFIG SET appendfsync everysec`, and the same in redis.conf",
-            );
+        match config.get("appendfsync") {
+            Some("always") => {
+                let found = "`appendfsync always`: every decision waits for the disk";
+                return Finding::warning(
+                    STALLS,
+                    found,
+                    "`CONFIG SET appendfsync everysec`, and the same in redis.conf",
+                );
+            }
+            Some("everysec" | "no") => {}
+            Some(_) | None => return config_lacks(STALLS, "appendfsync"),
         }
         match info.number("aof_delayed_fsync") {
             Some(1..) => {
@@ -106,7 +136,8 @@ fn fsync(found: &Found, info: &Fields) -> Finding {
                 let cure = "give it a quicker disk, `CONFIG SET no-appendfsync-on-rewrite yes`, or `CONFIG SET appendonly no`";
                 Finding::warning(STALLS, found, cure)
             }
-            Some(0) | None => Finding::good(STALLS, String::new()),
+            Some(0) => Finding::good(STALLS, String::new()),
+            None => info_lacks(STALLS, ("persistence", "aof_delayed_fsync")),
         }
     })
 }
@@ -114,17 +145,21 @@ fn fsync(found: &Found, info: &Fields) -> Finding {
 /// What a restart forgets. That is nobody's fault.
 pub(super) fn restart(found: &Found) -> Finding {
     by_config(found, RESTART, |info, config| {
-        if info.get("aof_enabled") == Some("1") {
+        let Some(appends) = appends(info) else {
+            return info_lacks(RESTART, ("persistence", APPENDS));
+        };
+        if appends {
             return match config.get("appendfsync") {
                 Some("always") => Finding::good(RESTART, "nothing is forgotten by a restart"),
                 Some("no") => Finding::good(
                     RESTART,
                     "what was charged in the last half a minute or so may be forgotten by a crash",
                 ),
-                Some(_) | None => Finding::good(
+                Some("everysec") => Finding::good(
                     RESTART,
                     "what was charged in the last second or two may be forgotten by a crash",
                 ),
+                Some(_) | None => config_lacks(RESTART, "appendfsync"),
             };
         }
         let cure = "nothing has to be done if that is all right; else `CONFIG SET appendonly yes`, with `appendfsync everysec`";

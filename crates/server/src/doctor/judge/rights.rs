@@ -48,6 +48,8 @@ pub(super) fn rights(found: &Found) -> Finding {
 }
 
 /// Rights beyond what is needed: advice, nothing is wrong.
+///
+/// Whether a wrong password would be taken is not tried: the server would log it (`ACL LOG`), and somebody might take it for an attack.
 pub(super) fn password(found: &Found) -> Finding {
     let user = "`ACL SETUSER tollgate on >… ~tg1:* +eval +evalsha +get +set +del +getrange +setrange +strlen +pexpire +time +select +ping`";
     let Some(name) = &found.user else {
@@ -59,14 +61,25 @@ pub(super) fn password(found: &Found) -> Finding {
             format!("{user}, then `ACL SETUSER default off`, and that user in the address"),
         );
     };
-    match found.may_flush {
+    match &found.may_flush {
         Ok(true) => {
             let sentence = format!("the user `{name}` may do more than is needed, `FLUSHALL` for one");
             Finding::note(PASSWORD, sentence, format!("give the gateway a user of its own: {user}"))
         }
         Ok(false) => {
-            Finding::good(PASSWORD, format!("the user `{name}` has a password, and may not `FLUSHALL`"))
+            let sentence = format!(
+                "one was sent for the user `{name}`, who may not `FLUSHALL`; whether any other would do is not tried"
+            );
+            Finding::good(PASSWORD, sentence)
         }
-        Err(_) => Finding::good(PASSWORD, format!("the user `{name}` has a password")),
+        Err(why) => {
+            let sentence = format!(
+                "one was sent for the user `{name}`; whether that user may do more than is needed cannot be told without `ACL DRYRUN`: {why}"
+            );
+            let cure = format!(
+                "`ACL SETUSER {name} +acl|dryrun` (Redis 7 and later), or see as an operator that `ACL GETUSER {name}` has no more than {user}"
+            );
+            Finding::unknown(PASSWORD, sentence, cure)
+        }
     }
 }

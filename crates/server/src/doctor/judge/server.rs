@@ -2,7 +2,7 @@
 
 use super::super::finding::Finding;
 use super::super::found::{Fields, Found};
-use super::by_info;
+use super::{by_info, info_lacks};
 
 /// The oldest Redis that the scripts are proved on.
 const OLDEST: (u64, u64) = (6, 2);
@@ -78,7 +78,9 @@ pub(super) fn role(found: &Found) -> Finding {
                 cure,
             );
         }
+        let alone = info.get("cluster_enabled") == Some("0") || info.get("redis_mode") == Some("standalone");
         match info.get("role") {
+            Some("master") if !alone => info_lacks(ROLE, ("cluster", "cluster_enabled")),
             Some("master") => Finding::good(ROLE, "a primary, and no cluster"),
             Some("slave") => {
                 let host = info.get("master_host").unwrap_or("…");

@@ -2,7 +2,7 @@
 
 use super::super::finding::Finding;
 use super::super::found::Found;
-use super::{by_config, by_info};
+use super::{by_config, by_info, info_lacks};
 
 const REPLICAS: &str = "replicas";
 const CLIENTS: &str = "clients";
@@ -69,7 +69,8 @@ pub(super) fn clients(found: &Found) -> Finding {
                 );
                 Finding::note(CLIENTS, found, "`CONFIG SET maxclients …` to more, if that may happen again")
             }
-            Some(0) | None => Finding::good(CLIENTS, sentence),
+            Some(0) => Finding::good(CLIENTS, sentence),
+            None => info_lacks(CLIENTS, ("stats", "rejected_connections")),
         }
     })
 }

@@ -1,5 +1,7 @@
 //! Tables of what was found and how it is judged: one good server, and one thing at a time that is not as it should be.
 
+mod missing;
+
 use std::time::Duration;
 
 use tollgate_redis::{Cause, LinkError, StoreError};
@@ -18,6 +20,7 @@ const INFO: &[(&str, &str)] = &[
     ("maxmemory_policy", "noeviction"),
     ("used_memory", "500000"),
     ("evicted_keys", "0"),
+    ("# Keyspace", ""),
     ("db0", "keys=3,expires=3,avg_ttl=0"),
     ("rdb_last_bgsave_status", "ok"),
     ("aof_enabled", "1"),
@@ -37,6 +40,8 @@ const CONFIG: &[(&str, &str)] = &[
     ("maxclients", "10000"),
     ("min-replicas-to-write", "0"),
     ("save", ""),
+    ("slowlog-log-slower-than", "10000"),
+    ("slowlog-max-len", "128"),
     ("stop-writes-on-bgsave-error", "yes"),
     ("timeout", "0"),
 ];
@@ -153,6 +158,12 @@ fn what_a_server_says_of_itself_is_judged_one_field_at_a_time() {
         (&[], &[("timeout", "300")], "idle", Some(Note)),
         (&[], &[("timeout", "?")], "idle", Some(Unknown)),
         (&[], &[("lua-time-limit", "0")], "scripts", Some(Warning)),
+        (&[], &[("slowlog-log-slower-than", "12500")], "slow", None),
+        (&[], &[("slowlog-log-slower-than", "12501")], "slow", Some(Unknown)),
+        (&[], &[("slowlog-log-slower-than", "0")], "slow", None),
+        (&[], &[("slowlog-log-slower-than", "-1")], "slow", Some(Unknown)),
+        (&[], &[("slowlog-max-len", "1")], "slow", None),
+        (&[], &[("slowlog-max-len", "0")], "slow", Some(Unknown)),
     ];
     for (info, config, check, grade) in rows {
         let found = bad(&but(info, config)).into_iter().find(|(name, _)| name == check);
@@ -173,18 +184,19 @@ fn a_replica_names_its_primary_and_of_a_sentinel_nothing_else_is_told() {
 fn what_may_not_be_asked_is_not_known_and_never_good() {
     let mut found = good();
     found.config = Err("the user may not ask for it".into());
-    let config = ["stalls", "restart", "replicas", "idle", "scripts"];
+    let config = ["stalls", "restart", "replicas", "idle", "scripts", "slow"];
     assert_eq!(bad(&found), config.map(|check| (check, Grade::Unknown)));
     assert!(cure(&found, "idle").starts_with("`ACL SETUSER gate +config|get`"));
     found.info = Err("the user may not ask for it".into());
     found.clock = Err("the user may not ask for it".into());
     found.slow = Err("the user may not ask for it".into());
     found.rights = Err("the connection was lost".into());
+    found.may_flush = Err("the user may not ask for it".into());
     found.latency = Err("no decision was made".into());
     let told = judge(&found);
     let good: Vec<_> =
         told.iter().filter(|finding| finding.grade == Grade::Good).map(|of| of.check).collect();
-    assert_eq!(good, ["connection", "password", "decisions"]);
+    assert_eq!(good, ["connection", "decisions"]);
     assert!(told.iter().all(|finding| matches!(finding.grade, Grade::Good | Grade::Unknown)), "{told:?}");
     assert!(cure(&found, "role").starts_with("`ACL SETUSER gate +info`"));
     // A snapshot that failed, where it is not known what follows from it.
@@ -194,11 +206,17 @@ fn what_may_not_be_asked_is_not_known_and_never_good() {
 }
 
 #[test]
-fn clocks_are_apart_only_beyond_what_the_round_trip_explains() {
+fn clocks_are_good_or_apart_only_where_the_round_trip_leaves_no_doubt() {
     let rows = [
         (0, 100, None),
-        (500_000, 1, None),
-        (-600_000, 100_000, None),
+        (499_999, 1, None),
+        (-499_999, 1, None),
+        (500_000, 1, Some(Grade::Unknown)),
+        (0, 500_000, None),
+        (0, 500_001, Some(Grade::Unknown)),
+        (-600_000, 100_000, Some(Grade::Unknown)),
+        (600_001, 100_001, Some(Grade::Unknown)),
+        (1, i64::MAX, Some(Grade::Unknown)),
         (600_002, 100_000, Some(Grade::Warning)),
         (-600_002, 100_000, Some(Grade::Warning)),
         (i64::MIN, 0, Some(Grade::Warning)),
@@ -222,7 +240,9 @@ fn rights_are_named_by_the_rules_that_give_them() {
     assert_eq!(bad(&with(Rights { untold: vec!["SET"], ..Rights::default() })), [("rights", Grade::Unknown)]);
     assert_eq!(bad(&Found { user: None, ..good() }), [("password", Grade::Note)]);
     assert_eq!(bad(&Found { may_flush: Ok(true), ..good() }), [("password", Grade::Note)]);
-    assert_eq!(bad(&Found { may_flush: Err("no such command".into()), ..good() }), []);
+    let untold = Found { may_flush: Err("no such command".into()), ..good() };
+    assert_eq!(bad(&untold), [("password", Grade::Unknown)]);
+    assert!(cure(&untold, "password").starts_with("`ACL SETUSER gate +acl|dryrun`"));
 }
 
 #[test]

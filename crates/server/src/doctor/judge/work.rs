@@ -7,11 +7,15 @@ use tollgate_redis::StoreError;
 use super::super::cures::cure;
 use super::super::finding::Finding;
 use super::super::found::Found;
-use super::shown;
+use super::{config_lacks, not_asked, shown};
 
 const DECISIONS: &str = "decisions";
 const LATENCY: &str = "latency";
 const SLOW: &str = "slow";
+
+/// From so many microseconds on the server remembers what held it, and so many of them.
+const SLOW_FROM: &str = "slowlog-log-slower-than";
+const SLOW_LENGTH: &str = "slowlog-max-len";
 
 /// What was slow longer ago is not told any more.
 const LATELY: Duration = Duration::from_secs(3600);
@@ -88,10 +92,7 @@ pub(super) fn slow(found: &Found) -> Finding {
     let held = |took: Duration, ago: Duration| took > found.budget / 2 && ago <= LATELY;
     let mut lately = slow.iter().filter(|slow| held(slow.took, slow.ago));
     let Some(worst) = lately.next() else {
-        return Finding::good(
-            SLOW,
-            "nothing held the server for long in the last hour, as far as it remembers",
-        );
+        return remembers(found);
     };
     let found = format!(
         "`{}` held the server for {}, {} s ago, and {} others did in the last hour: meanwhile nobody gets a decision",
@@ -105,4 +106,39 @@ pub(super) fn slow(found: &Found) -> Finding {
         found,
         "see `redis-cli SLOWLOG GET` and `redis-cli LATENCY DOCTOR`, and do such work on a replica or another server",
     )
+}
+
+/// Nothing is in the list of what was slow. That is good only if the server would have put it there.
+fn remembers(found: &Found) -> Finding {
+    let config = match &found.config {
+        Ok(config) => config,
+        Err(why) => return not_asked(found, SLOW, ("CONFIG GET", "+config|get"), why),
+    };
+    let half = found.budget / 2;
+    let Some(from) = config.get(SLOW_FROM).and_then(|text| text.parse::<i64>().ok()) else {
+        return config_lacks(SLOW, SLOW_FROM);
+    };
+    let Some(length) = config.number(SLOW_LENGTH) else {
+        return config_lacks(SLOW, SLOW_LENGTH);
+    };
+    let cure = format!("`CONFIG SET {SLOW_FROM} {}`, and the same in redis.conf", half.as_micros());
+    // A negative number turns the list off.
+    let Ok(from) = u64::try_from(from).map(Duration::from_micros) else {
+        let found = format!("`{SLOW_FROM} {from}`: the server does not remember what held it");
+        return Finding::unknown(SLOW, found, cure);
+    };
+    if from > half {
+        let found = format!(
+            "the server remembers only what held it for {} and longer (`{SLOW_FROM}`), and half of the budget is {}",
+            shown(from),
+            shown(half)
+        );
+        return Finding::unknown(SLOW, found, cure);
+    }
+    if length == 0 {
+        let found = format!("`{SLOW_LENGTH} 0`: the server does not remember what held it");
+        let cure = format!("`CONFIG SET {SLOW_LENGTH} 128`, and the same in redis.conf");
+        return Finding::unknown(SLOW, found, cure);
+    }
+    Finding::good(SLOW, "nothing held the server for long in the last hour, as far as it remembers")
 }
