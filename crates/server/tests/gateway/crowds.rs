@@ -73,6 +73,7 @@ fn without_descriptors_clients_wait_and_are_served_when_there_are_some() {
     waits.set_read_timeout(Some(Duration::from_millis(300))).expect("a socket has timeouts");
     let early = waits.read(&mut [0]).expect_err("nobody has read its request");
     assert_eq!(early.kind(), ErrorKind::WouldBlock);
+    process.wait_log("no connection can be taken");
     let log = process.log();
     assert_eq!(log.matches("no connection can be taken for now").count(), 1, "{log}");
     drop(held);
@@ -85,7 +86,7 @@ fn without_descriptors_clients_wait_and_are_served_when_there_are_some() {
 fn a_program_with_few_descriptors_takes_no_more_than_it_can_serve() {
     let upstream = Recorder::new(small);
     let process = Process::within("ulimit -n 70", POLICY, upstream.address);
-    assert!(process.log().contains("is enough for fewer connections"), "{}", process.log());
+    process.wait_log("is enough for fewer connections");
     let mut all: Vec<_> = (0..20).map(|_| process.connect()).collect();
     for stream in &mut all {
         stream

@@ -156,6 +156,16 @@ impl Process {
         std::fs::read_to_string(&self.log).expect("it has a log")
     }
 
+    /// Looks at its log until this is there. Lines are written in the background, and may come after what they tell of.
+    pub(crate) fn wait_log(&self, text: &str) {
+        #[expect(clippy::disallowed_methods, reason = "patience has an end")]
+        let until = std::time::Instant::now() + PATIENCE;
+        #[expect(clippy::disallowed_methods, reason = "patience has an end")]
+        while !self.log().contains(text) {
+            assert!(std::time::Instant::now() < until, "no `{text}` in {}", self.log());
+        }
+    }
+
     /// Waits for its end.
     pub(crate) fn ended(&mut self) -> ExitStatus {
         let pid = Pid::from_child(&self.child);
