@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::marked;
 use crate::run::{captured, command, result_of, root};
@@ -134,6 +134,19 @@ fn install() -> Result<(), String> {
     captured(command("apt-get update"))
         .and_then(|_| captured(command("apt-get install --yes valgrind")))
         .map(|_| ())
+}
+
+/// Builds a program that measures, runs it, and gives what it printed. What it says meanwhile is shown.
+///
+/// # Errors
+/// When it cannot be built, or does not end well.
+pub(crate) fn measured(package: &str, quick: bool) -> Result<String, String> {
+    captured(command(&format!(
+        "cargo build --release --locked --manifest-path bench/Cargo.toml --target-dir bench/target -p {package}"
+    )))?;
+    let mut program = Command::new(root().join("bench/target/release").join(package));
+    program.args(quick.then_some("quick")).current_dir(root()).stderr(Stdio::inherit());
+    result_of(program)
 }
 
 /// The processor, its cores, and the compiler.

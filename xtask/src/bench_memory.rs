@@ -6,11 +6,10 @@ mod rows;
 mod tables;
 
 use std::fs;
-use std::process::{Command, Stdio};
 
-use crate::bench::machine;
+use crate::bench::{machine, measured};
 use crate::marked;
-use crate::run::{captured, command, result_of, root};
+use crate::run::root;
 use rows::Report;
 
 const DOCUMENT: &str = "docs/BENCHMARKS.md";
@@ -33,12 +32,7 @@ const PEERS: [&str; 8] = [
 /// # Errors
 /// When something cannot be run, or what was to be measured did not happen.
 pub(crate) fn run(quick: bool) -> Result<(), String> {
-    captured(command(
-        "cargo build --release --locked --manifest-path bench/Cargo.toml --target-dir bench/target -p memory",
-    ))?;
-    let mut program = Command::new(root().join("bench/target/release/memory"));
-    program.args(quick.then_some("quick")).current_dir(root()).stderr(Stdio::inherit());
-    let report = Report::parse(&result_of(program)?)?;
+    let report = Report::parse(&measured("memory", quick)?)?;
     let tables = tables::all(&report);
     println!("{tables}");
     if quick {

@@ -5,12 +5,11 @@ mod rows;
 mod tables;
 
 use std::fs;
-use std::process::{Command, Stdio};
 
-use crate::bench::machine;
+use crate::bench::{machine, measured};
 use crate::chart::{self, Chart};
 use crate::marked;
-use crate::run::{captured, command, result_of, root};
+use crate::run::{command, result_of, root};
 use crate::test::servers;
 use rows::Report;
 
@@ -27,12 +26,7 @@ pub(crate) fn run(quick: bool) -> Result<(), String> {
         return Err("Redis is measured on one core and loaded from another: this takes two".into());
     }
     servers()?;
-    captured(command(
-        "cargo build --release --locked --manifest-path bench/Cargo.toml --target-dir bench/target -p redis-bench",
-    ))?;
-    let mut program = Command::new(root().join("bench/target/release/redis-bench"));
-    program.args(quick.then_some("quick")).current_dir(root()).stderr(Stdio::inherit());
-    let report = Report::parse(&result_of(program)?)?;
+    let report = Report::parse(&measured("redis-bench", quick)?)?;
     let tables = tables::all(&report);
     println!("{tables}");
     if quick {

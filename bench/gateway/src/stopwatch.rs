@@ -22,6 +22,14 @@ pub(crate) fn wait_for<T>(time: Duration, mut ask: impl FnMut() -> Option<T>) ->
         if now() >= deadline {
             return None;
         }
-        std::thread::park_timeout(PAUSE);
+        pause(PAUSE);
+    }
+}
+
+/// Lets so much time go by.
+pub(crate) fn pause(time: Duration) {
+    let end = now() + time;
+    while let Some(left) = end.checked_duration_since(now()).filter(|left| !left.is_zero()) {
+        std::thread::park_timeout(left);
     }
 }

@@ -18,6 +18,7 @@ mod plain;
 mod print;
 mod rounds;
 mod server;
+#[path = "../../gateway/src/stopwatch.rs"]
 mod stopwatch;
 mod store;
 mod subject;
