@@ -62,26 +62,9 @@ pub fn resolve(
     environment: &[(OsString, OsString)],
     read_file: ReadFile<'_>,
 ) -> Result<Resolved, Unusable> {
-    let mut problems = Vec::new();
-    let variables = environment::read(environment, &mut problems);
-    let flags = flags::read(args, &mut problems);
-    let named = named_policy(variables.said.iter().chain(&flags));
-    let mut opened = Opened::new(read_file);
-    let config = args.config.as_ref().or(variables.config.as_ref());
-    let config = opened.config(config.map(String::as_str), named.as_ref().map(|(name, _)| name.as_str()));
-    let mut said = Vec::new();
-    if let Ok(Some(file)) = &config {
-        let written = file.serve.iter().flatten().cloned();
-        said.extend(written.map(|of| Said { path: of.path, value: of.value, given: Given::File(of.place) }));
-    }
-    said.extend(variables.said.into_iter().chain(flags));
+    let Gathered { mut problems, mut said, config, mut opened } = gather(args, environment, read_file);
     policy(&mut said, &config, &mut opened);
-    let Opened { sources, findings, problems: more, .. } = opened;
-    problems.extend(more);
-    problems.extend(findings.all().iter().cloned().map(Problem::InFile));
-    if findings.more() > 0 {
-        problems.push(Problem::error(format!("{} more are not listed", findings.more())));
-    }
+    let sources = told(opened, &mut problems);
     let (draft, given) = apply(said, &mut problems);
     if draft.url.is_none() && !given.contains_key("upstream.url") && config.is_ok() {
         problems.push(Problem::error(
@@ -98,8 +81,49 @@ pub fn resolve(
     Ok(Resolved { settings, in_force, warnings: problems, config, sources })
 }
 
+/// All that flags, the environment and the file with settings say, the stronger later.
+pub(super) struct Gathered<'a> {
+    pub(super) problems: Vec<Problem>,
+    pub(super) said: Vec<Said>,
+    config: Result<Option<File>, Unknown>,
+    pub(super) opened: Opened<'a>,
+}
+
+/// Gathers it. What is wrong with the files is still in what was [opened](told).
+pub(super) fn gather<'a>(
+    args: &ServeArgs,
+    environment: &[(OsString, OsString)],
+    read_file: ReadFile<'a>,
+) -> Gathered<'a> {
+    let mut problems = Vec::new();
+    let variables = environment::read(environment, &mut problems);
+    let flags = flags::read(args, &mut problems);
+    let named = named_policy(variables.said.iter().chain(&flags));
+    let mut opened = Opened::new(read_file);
+    let config = args.config.as_ref().or(variables.config.as_ref());
+    let config = opened.config(config.map(String::as_str), named.as_ref().map(|(name, _)| name.as_str()));
+    let mut said = Vec::new();
+    if let Ok(Some(file)) = &config {
+        let written = file.serve.iter().flatten().cloned();
+        said.extend(written.map(|of| Said { path: of.path, value: of.value, given: Given::File(of.place) }));
+    }
+    said.extend(variables.said.into_iter().chain(flags));
+    Gathered { problems, said, config, opened }
+}
+
+/// Adds what is wrong with the files that were opened, and gives them, for places in them.
+pub(super) fn told(opened: Opened<'_>, problems: &mut Vec<Problem>) -> Sources {
+    let Opened { sources, findings, problems: more, .. } = opened;
+    problems.extend(more);
+    problems.extend(findings.all().iter().cloned().map(Problem::InFile));
+    if findings.more() > 0 {
+        problems.push(Problem::error(format!("{} more are not listed", findings.more())));
+    }
+    sources
+}
+
 /// The policy that is named last: the strongest one.
-pub(super) fn named_policy<'s>(said: impl DoubleEndedIterator<Item = &'s Said>) -> Option<(String, Given)> {
+fn named_policy<'s>(said: impl DoubleEndedIterator<Item = &'s Said>) -> Option<(String, Given)> {
     let said = said.rev().find(|said| said.path == "policy")?;
     match &said.value {
         Some(Value::Text(name)) => Some((name.clone(), said.given.clone())),

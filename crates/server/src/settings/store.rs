@@ -4,10 +4,9 @@ use std::ffi::OsString;
 
 use tollgate_policy::Severity;
 
-use super::given::{Given, Problem, Said};
-use super::opened::{Opened, ReadFile};
-use super::resolve::{Unusable, apply, named_policy};
-use super::{StoreAt, environment, flags};
+use super::StoreAt;
+use super::opened::ReadFile;
+use super::resolve::{Gathered, Unusable, apply, gather, told};
 use crate::cli::ServeArgs;
 
 /// The store that `serve` would use with these flags, variables and files, put together as it does.
@@ -19,20 +18,8 @@ pub(crate) fn store(
     environment: &[(OsString, OsString)],
     read_file: ReadFile<'_>,
 ) -> Result<StoreAt, Unusable> {
-    let mut problems = Vec::new();
-    let variables = environment::read(environment, &mut problems);
-    let flags = flags::read(args, &mut problems);
-    let named = named_policy(variables.said.iter().chain(&flags));
-    let mut opened = Opened::new(read_file);
-    let config = args.config.as_ref().or(variables.config.as_ref());
-    let config = opened.config(config.map(String::as_str), named.as_ref().map(|(name, _)| name.as_str()));
-    let written = config.ok().flatten().and_then(|file| file.serve).unwrap_or_default().into_iter();
-    let mut said: Vec<_> =
-        written.map(|of| Said { path: of.path, value: of.value, given: Given::File(of.place) }).collect();
-    said.extend(variables.said.into_iter().chain(flags));
-    let Opened { sources, findings, problems: more, .. } = opened;
-    problems.extend(more);
-    problems.extend(findings.all().iter().cloned().map(Problem::InFile));
+    let Gathered { mut problems, said, opened, .. } = gather(args, environment, read_file);
+    let sources = told(opened, &mut problems);
     let (draft, _) = apply(said, &mut problems);
     if problems.iter().any(|problem| problem.severity() == Severity::Error) {
         return Err(Unusable { problems, sources });
