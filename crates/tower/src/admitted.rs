@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use tollgate::{Receipt, Source};
 use tollgate_core::{Micros, Mode};
 
-use crate::fields::binds;
+use crate::fields::{Degraded, Fields, binds};
 use crate::front::{Admission, Entry, Front};
 use crate::later::{Later, Settling};
 
@@ -34,6 +34,8 @@ pub struct Admitted(Arc<Inner>);
 struct Inner {
     front: Front,
     entries: SmallVec<[Entry; 2]>,
+    told_at: Option<Micros>,
+    told: Degraded,
     degraded: bool,
     tier: Option<Box<str>>,
     settling: Settling,
@@ -60,12 +62,14 @@ pub struct Standing<'a> {
 }
 
 impl Admitted {
-    /// What a handler gets, and what its response has to carry.
-    pub(crate) fn new(front: &Front, admission: Admission) -> (Self, crate::Fields, Option<String>) {
-        let Admission { entries, fields, path, receipt, settling, degraded, tier } = admission;
+    /// What a handler gets, and the path to go on with, if it is another one.
+    #[inline]
+    pub(crate) fn new(front: &Front, admission: Admission) -> (Self, Option<String>) {
+        let Admission { entries, told_at, told, path, receipt, settling, degraded, tier } = admission;
         let receipt = Mutex::new(receipt);
-        let inner = Inner { front: front.clone(), entries, degraded, tier, settling, receipt };
-        (Self(Arc::new(inner)), fields, path)
+        let front = front.clone();
+        let inner = Inner { front, entries, told_at, told, degraded, tier, settling, receipt };
+        (Self(Arc::new(inner)), path)
     }
 
     /// Every limit that the request met, in the policy's order.
@@ -132,6 +136,13 @@ impl Admitted {
             let (limiter, settling) = (self.0.front.limiter().clone(), self.0.settling.clone());
             Later { limiter, receipt, settling }.responded(status, headers);
         }
+    }
+
+    /// Writes what the response has to carry.
+    pub(crate) fn write(&self, headers: &mut HeaderMap) {
+        let fields =
+            self.0.told_at.map_or_else(Fields::default, |now| self.0.front.fields(&self.0.entries, now));
+        fields.and(self.0.told).write(headers);
     }
 
     fn take(&self) -> Option<Receipt> {

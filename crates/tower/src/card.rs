@@ -1,7 +1,7 @@
 //! What clients may know of one limit, written down once so that answers copy it. How a key stands is not on it.
 
 use http::HeaderValue;
-use tollgate_core::{Limit, Micros, Window};
+use tollgate_core::{Limit, Micros, Mode, Window};
 
 use crate::{json, sf};
 
@@ -19,6 +19,8 @@ pub struct Card {
     pub(crate) state: Box<[u8]>,
     /// For `X-RateLimit-Limit`.
     pub(crate) limit: HeaderValue,
+    /// The same, as a number.
+    pub(crate) capacity: u64,
     /// For bodies, escaped, without quotes.
     pub(crate) name_json: Box<str>,
     /// What the policy's author says to those who are refused, escaped, without quotes.
@@ -62,9 +64,15 @@ impl Card {
             policy: HeaderValue::from_bytes(&policy).unwrap_or(HeaderValue::from_static("")),
             state: state.into(),
             limit: sf::value(limit.capacity()),
+            capacity: limit.capacity(),
             name_json: escaped(name),
             says_json: says.map(|says| escaped(says.trim_end())),
         }
+    }
+
+    /// Whether its numbers are for clients, if it counts in this way. What is only counted is told to nobody.
+    pub(crate) fn is_shown(&self, mode: Mode) -> bool {
+        mode == Mode::Enforced && self.visibility == Visibility::Shown
     }
 
     /// Its name.

@@ -13,7 +13,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use tollgate_core::{Decision, Micros, Mode, Retry};
 
 use crate::answers::{Answers, Reset};
-use crate::card::{Card, Visibility};
+use crate::card::Card;
 use crate::{secret, sf};
 
 pub(crate) use degraded::Degraded;
@@ -29,6 +29,20 @@ pub struct Line<'a> {
     pub mode: Mode,
     /// Whose budget, for the partition key.
     pub key: &'a [u8],
+}
+
+/// What one limit says to a request, as far as its client may know it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown<'a> {
+    pub(crate) card: &'a Card,
+    pub(crate) decision: Decision,
+    /// Whose budget, if that is told: see [`partition`].
+    pub(crate) partition: u64,
+}
+
+/// Whose budget it is, as clients are told it; 0 if they are not.
+pub(crate) fn partition(card: &Card, key: &[u8], answers: &Answers) -> u64 {
+    if answers.partition_key { secret::partition(&card.name, key) } else { 0 }
 }
 
 /// The fields that a response has to carry.
@@ -67,8 +81,18 @@ struct Lists<'a> {
 impl Fields {
     /// Works them out, at an instant of the calendar. Limits that are not shown, or only counted, are left out.
     pub fn of<'a>(lines: impl Iterator<Item = Line<'a>>, answers: &Answers, now: Micros) -> Self {
+        Self::of_shown(lines.filter_map(|line| line.shown(answers)), answers, now)
+    }
+
+    /// As [`of`](Self::of), of what is shown only.
+    #[inline]
+    pub(crate) fn of_shown<'a>(
+        lines: impl Iterator<Item = Shown<'a>>,
+        answers: &Answers,
+        now: Micros,
+    ) -> Self {
         let mut lists = Lists::default();
-        for line in lines.filter(Line::is_shown) {
+        for line in lines {
             lists.push(&line, answers);
         }
         let Some((card, decision)) = lists.binding else { return Self::default() };
@@ -84,6 +108,13 @@ impl Fields {
             draft: lists.draft(),
             degraded: Degraded::Untold,
         }
+    }
+
+    /// What `RateLimit` says of one limit that refuses.
+    pub(crate) fn state(card: &Card, remaining: u64, wait: Micros) -> HeaderValue {
+        let mut state = Vec::with_capacity(draft::state_len(card, remaining, wait));
+        draft::state(&mut state, card, remaining, wait);
+        HeaderValue::from_maybe_shared(Bytes::from(state)).unwrap_or(HeaderValue::from_static(""))
     }
 
     /// The same, and whether the answer is degraded.
@@ -109,12 +140,20 @@ impl Fields {
     }
 }
 
-impl Line<'_> {
+impl<'a> Line<'a> {
     /// Whether its numbers are for clients.
     pub(crate) fn is_shown(&self) -> bool {
-        self.mode == Mode::Enforced && self.card.visibility == Visibility::Shown
+        self.card.is_shown(self.mode)
     }
 
+    /// What of it is for clients.
+    fn shown(&self, answers: &Answers) -> Option<Shown<'a>> {
+        let Line { card, decision, key, .. } = *self;
+        self.is_shown().then(|| Shown { card, decision, partition: partition(card, key, answers) })
+    }
+}
+
+impl Shown<'_> {
     /// When more is granted: enough, if it was refused, or else everything.
     fn until(&self) -> Micros {
         match self.decision.retry() {
@@ -125,8 +164,8 @@ impl Line<'_> {
 }
 
 impl<'a> Lists<'a> {
-    fn push(&mut self, line: &Line<'a>, answers: &Answers) {
-        let Line { card, decision, .. } = *line;
+    fn push(&mut self, line: &Shown<'a>, answers: &Answers) {
+        let Shown { card, decision, partition } = *line;
         if self.binding.is_none_or(|(_, other)| binds(&decision) < binds(&other)) {
             self.binding = Some((card, decision));
         }
@@ -135,8 +174,7 @@ impl<'a> Lists<'a> {
         }
         let until = line.until();
         if self.state.is_empty() {
-            let numbers = sf::integer_len(decision.remaining).saturating_add(draft::until_len(until));
-            self.state.reserve_exact(card.state.len().saturating_add(numbers));
+            self.state.reserve_exact(draft::state_len(card, decision.remaining, until));
             self.only = Some(card).filter(|_| !answers.partition_key);
         } else {
             self.state.extend_from_slice(b", ");
@@ -150,7 +188,6 @@ impl<'a> Lists<'a> {
             self.policy.extend_from_slice(card.policy.as_bytes());
         }
         if answers.partition_key {
-            let partition = secret::partition(&card.name, line.key);
             for list in [&mut self.policy, &mut self.state] {
                 list.extend_from_slice(b";pk=");
                 sf::bytes(list, partition);

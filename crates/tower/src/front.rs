@@ -7,10 +7,11 @@ use std::sync::Arc;
 use http::request::Parts;
 use smallvec::SmallVec;
 use tollgate::{Limiter, Receipt, Source, Verdict};
-use tollgate_core::{Decision, Mode};
+use tollgate_core::{Decision, Micros, Mode};
 
 use crate::asked::Answer;
-use crate::fields::Fields;
+use crate::card::Card;
+use crate::fields::{Degraded, Fields, Shown, partition};
 use crate::guard::{Decided, Guard};
 use crate::head::{Head, Room};
 use crate::later::Settling;
@@ -50,7 +51,10 @@ impl From<Rules> for Front {
 pub(crate) struct Admission {
     /// What each limit said, in the order of the charges.
     pub(crate) entries: SmallVec<[Entry; 2]>,
-    pub(crate) fields: Fields,
+    /// When they said it, by the calendar, if there are numbers to tell.
+    pub(crate) told_at: Option<Micros>,
+    /// What the response says about what stood in for them.
+    pub(crate) told: Degraded,
     /// The path to go on with, if it is another one.
     pub(crate) path: Option<String>,
     pub(crate) receipt: Option<Receipt>,
@@ -67,6 +71,8 @@ pub(crate) struct Entry {
     pub(crate) decision: Decision,
     pub(crate) mode: Mode,
     pub(crate) source: Source,
+    /// Whose budget, if clients are told: see [`fields::partition`](crate::fields::partition).
+    pub(crate) partition: u64,
 }
 
 thread_local! {
@@ -84,10 +90,30 @@ impl Front {
 
     /// The name of a limit.
     pub(crate) fn name(&self, card: u32) -> &str {
+        self.card(card).map_or("", Card::name)
+    }
+
+    fn card(&self, card: u32) -> Option<&Card> {
         match &self.0 {
-            Kind::Guard(guard) => guard.name(card),
-            Kind::Rules(rules) => rules.name(card),
+            Kind::Guard(guard) => guard.card(card),
+            Kind::Rules(rules) => rules.card(card),
         }
+    }
+
+    /// What a response has to carry. It is put into words only when the response is there.
+    pub(crate) fn fields(&self, entries: &[Entry], now: Micros) -> Fields {
+        let answers = match &self.0 {
+            Kind::Guard(guard) => guard.answers(),
+            Kind::Rules(rules) => rules.told_to_clients(),
+        };
+        Fields::of_shown(entries.iter().filter_map(|entry| self.shown(entry)), answers, now)
+    }
+
+    fn shown(&self, entry: &Entry) -> Option<Shown<'_>> {
+        // What nothing decided has no numbers to tell.
+        let card = self.card(entry.card)?;
+        let is_shown = entry.source.has_numbers() && card.is_shown(entry.mode);
+        is_shown.then_some(Shown { card, decision: entry.decision, partition: entry.partition })
     }
 
     /// Whether to ask takes a while, because some limits are counted in a shared store.
@@ -146,7 +172,7 @@ const fn head(parts: &Parts, peer: IpAddr) -> Head<'_> {
 
 #[inline]
 fn admitted(guard: &Guard, decided: Decided, room: &Room) -> Admission {
-    let Decided { fields, path, receipt, degraded, .. } = decided;
+    let Decided { told_at, told, path, receipt, degraded, .. } = decided;
     let charges = room.hits.charges().iter();
     let answers = room.verdict.iter().flat_map(Verdict::answers);
     let entries = charges.zip(answers).map(|(charge, answer)| Entry {
@@ -154,9 +180,12 @@ fn admitted(guard: &Guard, decided: Decided, room: &Room) -> Admission {
         decision: answer.decision(),
         mode: answer.mode(),
         source: answer.source(),
+        partition: guard
+            .card(charge.variant)
+            .map_or(0, |card| partition(card, room.hits.key(charge), guard.answers())),
     });
     let entries = entries.collect();
     let settling = if receipt.is_some() { guard.settling(&room.hits) } else { Settling::default() };
     let tier = room.hits.tier().map(Into::into);
-    Admission { entries, fields, path, receipt, settling, degraded, tier }
+    Admission { entries, told_at, told, path, receipt, settling, degraded, tier }
 }

@@ -12,7 +12,6 @@ use tower_service::Service;
 use crate::admitted::Admitted;
 use crate::asked::Answer;
 use crate::body::ResponseBody;
-use crate::fields::Fields;
 use crate::front::{Admission, Front};
 
 pin_project! {
@@ -36,7 +35,7 @@ pin_project! {
         S: Service<Request<B>>,
     {
         Asking { asking: Asking, next: Option<(S, B)> },
-        Admitted { #[pin] future: S::Future, admitted: Admitted, fields: Option<Fields> },
+        Admitted { #[pin] future: S::Future, admitted: Admitted },
         Answered { answer: Option<Box<Answer>> },
     }
 }
@@ -56,8 +55,8 @@ where
         Self { kind: Kind::Asking { asking: Box::pin(asking), next: Some((service, body)) } }
     }
 
-    pub(crate) const fn admitted(future: S::Future, admitted: Admitted, fields: Fields) -> Self {
-        Self { kind: Kind::Admitted { future, admitted, fields: Some(fields) } }
+    pub(crate) const fn admitted(future: S::Future, admitted: Admitted) -> Self {
+        Self { kind: Kind::Admitted { future, admitted } }
     }
 
     pub(crate) const fn answered(answer: Box<Answer>) -> Self {
@@ -80,13 +79,11 @@ where
             kind.set(then.kind);
         }
         match kind.project() {
-            Projected::Admitted { future, admitted, fields } => {
+            Projected::Admitted { future, admitted } => {
                 let mut response = ready!(future.poll(context))?;
                 let status = response.status();
                 admitted.responded(status, response.headers_mut());
-                if let Some(fields) = fields.take() {
-                    fields.write(response.headers_mut());
-                }
+                admitted.write(response.headers_mut());
                 Poll::Ready(Ok(response.map(ResponseBody::inner)))
             }
             Projected::Answered { answer } => match answer.take() {

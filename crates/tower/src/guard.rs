@@ -1,5 +1,7 @@
 //! A policy in force, with what its clients are told: a request's head in, a pass or an answer out. No sockets, no bodies.
 
+use std::sync::OnceLock;
+
 use http::{HeaderName, Method};
 use smallvec::SmallVec;
 use tollgate::{Charged, Gate, Kind, NotAsked, Receipt, Verdict};
@@ -14,7 +16,8 @@ use crate::fields::{Degraded, Fields, Line};
 use crate::head::{Head, Room};
 use crate::later::{Later, Reported, Settling, only};
 use crate::operations::BodyWanted;
-use crate::{problem, refusal};
+use crate::problem;
+use crate::refusal::{self, Ready};
 
 /// So many methods are looked for when a path does not have the one that was asked for; `Allow` names no others.
 const METHODS_MAX: usize = 16;
@@ -56,6 +59,8 @@ pub struct Guard {
     answers: Answers,
     /// For each set of numbers, the policy's first and then the directory's; `None` where nothing is charged.
     cards: Vec<Option<Card>>,
+    /// For each of them, its refusal as far as it can be written down, since it first refused.
+    ready: Vec<OnceLock<Option<Box<Ready>>>>,
     /// Whether some of its limits are counted in a shared store.
     waits: bool,
     /// Whether some charge may have to be given back or settled when the response is there.
@@ -69,7 +74,9 @@ pub struct Guard {
 /// What came of asking about a request that may pass, beside the verdict.
 pub(crate) struct Decided {
     pub(crate) matched: Matched,
-    pub(crate) fields: Fields,
+    /// When it was decided, by the calendar, if there are numbers to tell.
+    pub(crate) told_at: Option<Micros>,
+    pub(crate) told: Degraded,
     pub(crate) path: Option<String>,
     pub(crate) receipt: Option<Receipt>,
     pub(crate) degraded: bool,
@@ -93,12 +100,13 @@ impl Guard {
             let numbers = variant.numbers.limit()?;
             Some(Card::new(&limit.name, &numbers, visibility, limit.description.as_deref()))
         });
-        let cards = cards.collect();
+        let cards: Vec<_> = cards.collect();
+        let ready = cards.iter().map(|_| OnceLock::new()).collect();
         let settles = policy.limits().iter().any(may_settle);
         let counts_bodies = policy.limits().iter().any(|limit| body_wanted(limit).is_some());
         let methods = methods(policy);
         let waits = gate.waits();
-        Self { gate, answers, cards, waits, settles, counts_bodies, methods }
+        Self { gate, answers, cards, ready, waits, settles, counts_bodies, methods }
     }
 
     /// The policy in force.
@@ -118,9 +126,9 @@ impl Guard {
         self.waits
     }
 
-    /// The name of the limit whose numbers these are.
-    pub(crate) fn name(&self, variant: u32) -> &str {
-        self.cards.get(variant as usize).and_then(Option::as_ref).map_or("", Card::name)
+    /// What clients may know of a set of numbers.
+    pub(crate) fn card(&self, variant: u32) -> Option<&Card> {
+        self.cards.get(variant as usize)?.as_ref()
     }
 
     /// Whether some limit of this request's operation is charged by what its body carries, and how much of it to read for that.
@@ -155,11 +163,17 @@ impl Guard {
         self.settles && charges.iter().any(settles)
     }
 
+    #[inline]
     fn asked(&self, decided: Result<Decided, Box<Answer>>, room: &Room) -> Asked {
-        let Decided { matched, fields, path, receipt, degraded } = match decided {
+        let Decided { matched, told_at, told, path, receipt, degraded } = match decided {
             Ok(decided) => decided,
             Err(answer) => return Asked::Answered(answer),
         };
+        let fields = match (&room.verdict, told_at) {
+            (Some(verdict), Some(now)) => Fields::of(self.lines(verdict, &room.hits), &self.answers, now),
+            (None, _) | (_, None) => Fields::default(),
+        };
+        let fields = fields.and(told);
         let later = receipt.map(|receipt| Later {
             limiter: self.gate.limiter().clone(),
             receipt,
@@ -220,21 +234,19 @@ impl Guard {
         (hits, verdict): (&Hits, &mut Option<Verdict>),
     ) -> Result<Decided, Box<Answer>> {
         *verdict = said;
-        let (mut fields, mut degraded) = (Fields::default(), false);
+        let (mut told_at, mut degraded) = (None, false);
         let told = Degraded::of(verdict.as_ref(), &self.answers);
         if let Some(verdict) = verdict {
-            let lines: SmallVec<[Line<'_>; 2]> = self.lines(verdict, hits).collect();
             degraded = verdict.degraded();
             if verdict.granted() {
-                fields = Fields::of(lines.iter().copied(), &self.answers, facts.now);
-            } else if let Some(mut answer) = self.refused(verdict, &lines, hits, facts.now) {
+                told_at = Some(facts.now);
+            } else if let Some(mut answer) = self.refused(verdict, hits, facts.now) {
                 answer.matched = Some(matched);
                 told.write(&mut answer.headers);
                 return Err(answer);
             }
         }
-        let fields = fields.and(told);
-        Ok(Decided { matched, fields, path: head.other_path(facts), receipt, degraded })
+        Ok(Decided { matched, told_at, told, path: head.other_path(facts), receipt, degraded })
     }
 
     /// What each limit says.
@@ -242,26 +254,33 @@ impl Guard {
         hits.charges().iter().zip(verdict.answers()).filter_map(|(charge, answer)| {
             // What nothing decided has no numbers to tell.
             let known = answer.source().has_numbers();
-            let card = self.cards.get(charge.variant as usize)?.as_ref().filter(|_| known)?;
+            let card = self.card(charge.variant).filter(|_| known)?;
             Some(Line { card, decision: answer.decision(), mode: answer.mode(), key: hits.key(charge) })
         })
     }
 
     /// What is answered to a request that was not granted; `None` if it may pass all the same.
-    fn refused(
-        &self,
-        verdict: &Verdict,
-        lines: &[Line<'_>],
-        hits: &Hits,
-        now: Micros,
-    ) -> Option<Box<Answer>> {
+    fn refused(&self, verdict: &Verdict, hits: &Hits, now: Micros) -> Option<Box<Answer>> {
         if let Kind::Unavailable(_) = verdict.kind() {
             let limit = |id: u32| self.gate.policy().limits().get(id as usize);
             let mut enforced = hits.charges().iter().filter(|charge| charge.mode == Mode::Enforced);
             let allows = |id| limit(id).is_some_and(|limit| limit.when_store_fails == StoreFails::Allow);
             return (!enforced.all(|charge| allows(charge.limit))).then(|| Box::new(refusal::unavailable()));
         }
-        let mut answer = refusal::refused(lines, &self.answers, now)?;
+        let lines: SmallVec<[Line<'_>; 2]> = self.lines(verdict, hits).collect();
+        let quickly = |line: &Line<'_>, charge: &Charge| {
+            let ready = self.ready.get(charge.variant as usize)?;
+            ready.get_or_init(|| Ready::new(line.card, &self.answers)).as_ref()?.answer(
+                line,
+                &self.answers,
+                now,
+            )
+        };
+        let answer = match (&*lines, hits.charges()) {
+            ([line], [charge]) => quickly(line, charge),
+            _ => None,
+        };
+        let mut answer = answer.or_else(|| refusal::refused(&lines, &self.answers, now))?;
         let refused_by = verdict.refused_by().and_then(|place| hits.charges().get(place));
         answer.refused_by = refused_by.map(|charge| charge.limit);
         Some(answer)

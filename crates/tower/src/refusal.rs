@@ -1,5 +1,7 @@
 //! What those are told who are refused: the status, the fields and the body. Who is refused is decided elsewhere.
 
+mod ready;
+
 use bytes::Bytes;
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue, StatusCode};
@@ -11,6 +13,8 @@ use crate::asked::{Answer, AnswerKind};
 use crate::card::{Card, Visibility};
 use crate::fields::{Fields, Line};
 use crate::{json, problem, secret, sf};
+
+pub(crate) use ready::Ready;
 
 /// How the body of a refusal begins: with the type that is registered for it, and its words.
 const REFUSED: &str = concat!(
@@ -45,7 +49,7 @@ pub fn refused(lines: &[Line<'_>], answers: &Answers, now: Micros) -> Option<Box
     }
     let (card, retry) = longest?;
     let seconds = match retry {
-        Retry::After(wait) => Some(secret::later(wait, answers.retry_jitter).secs_rounded_up().max(1)),
+        Retry::After(wait) => Some(seconds_to_wait(wait, answers)),
         Retry::Never => None,
     };
     let mut headers = HeaderMap::with_capacity(10);
@@ -71,6 +75,11 @@ pub fn refused(lines: &[Line<'_>], answers: &Answers, now: Micros) -> Option<Box
         refused_by: None,
         retry: Some(retry),
     }))
+}
+
+/// What `Retry-After` says.
+fn seconds_to_wait(wait: Micros, answers: &Answers) -> u64 {
+    secret::later(wait, answers.retry_jitter).secs_rounded_up().max(1)
 }
 
 /// The sentence: which limit, how long, and what its author has to say.

@@ -1,7 +1,9 @@
 //! Limits written in Rust, in force: a request in, an admission or an answer out. No documents, no routes.
 
+use std::cell::Cell;
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::OnceLock;
 
 use http::request::Parts;
 use smallvec::SmallVec;
@@ -16,11 +18,12 @@ use tollgate_policy::trusted::TrustedProxies;
 use crate::answers::Answers;
 use crate::asked::Answer;
 use crate::card::Card;
-use crate::fields::{Degraded, Fields, Line};
+use crate::fields::{Degraded, Line, partition};
 use crate::front::{Admission, Entry};
 use crate::later::{Settling, only};
+use crate::refusal::{self, Ready};
 use crate::rule::{Cost, Counted, Rule, Whom};
-use crate::{peer, problem, refusal};
+use crate::{peer, problem};
 
 /// A rule's name has at most so many characters; a longer one is an error.
 pub const NAME_CHARS_MAX: usize = 200;
@@ -52,16 +55,31 @@ struct Armed {
     rule: Rule,
     limit: NamedLimit,
     card: Card,
+    /// Its refusal as far as it can be written down, since it first refused.
+    ready: OnceLock<Option<Box<Ready>>>,
 }
 
 /// Whose budgets a request is charged to.
 struct Met {
     /// One key after the other.
-    keys: Vec<u8>,
+    bytes: Vec<u8>,
     /// Where each ends.
     ends: SmallVec<[usize; 4]>,
     /// Those that are the client's word alone: see [`Settling`].
     claimed: u32,
+}
+
+impl Met {
+    /// Each key, in the order of the rules.
+    fn keys(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(&0).chain(&self.ends);
+        starts.zip(&self.ends).map(|(start, end)| self.bytes.get(*start..*end).unwrap_or(&[]))
+    }
+}
+
+thread_local! {
+    /// Room for keys, so that none is made for every request.
+    static BYTES: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 type Charged = (Verdict, Option<Receipt>);
@@ -125,7 +143,7 @@ impl Rules {
             }
             let limit = named(&limiter, &rule);
             let card = Card::new(&rule.name, &rule.limit, rule.visibility, rule.says.as_deref());
-            armed.push(Armed { rule, limit, card });
+            armed.push(Armed { rule, limit, card, ready: OnceLock::new() });
         }
         if armed.len() > HITS_MAX {
             return Err(RulesError::TooMany { rules: armed.len() });
@@ -137,7 +155,8 @@ impl Rules {
 
     /// What clients are told, in place of the defaults.
     #[must_use]
-    pub fn answers(self, answers: Answers) -> Self {
+    pub fn answers(mut self, answers: Answers) -> Self {
+        self.rules.iter_mut().for_each(|armed| armed.ready = OnceLock::new());
         Self { answers, ..self }
     }
 
@@ -157,8 +176,14 @@ impl Rules {
         &self.limiter
     }
 
-    pub(crate) fn name(&self, rule: u32) -> &str {
-        self.rules.get(rule as usize).map_or("", |armed| armed.card.name())
+    /// What clients may know of a rule.
+    pub(crate) fn card(&self, rule: u32) -> Option<&Card> {
+        self.rules.get(rule as usize).map(|armed| &armed.card)
+    }
+
+    /// What clients are told.
+    pub(crate) const fn told_to_clients(&self) -> &Answers {
+        &self.answers
     }
 
     /// Whether some rules are counted in a shared store, so that to ask takes a while.
@@ -173,7 +198,10 @@ impl Rules {
         if hits.is_empty() {
             return Ok(self.nothing());
         }
-        self.told(self.limiter.charge_for_receipt(&hits), &met)
+        let told = self.told(self.limiter.charge_for_receipt(&hits), &met);
+        drop(hits);
+        BYTES.set(met.bytes);
+        told
     }
 
     /// As [`ask`](Self::ask), where it takes a while.
@@ -193,28 +221,27 @@ impl Rules {
 
     /// Whose budgets a request is charged to.
     fn met(&self, parts: &Parts, peer: Option<IpAddr>) -> Result<Met, Box<Answer>> {
-        let mut met = Met { keys: Vec::with_capacity(64), ends: SmallVec::new(), claimed: 0 };
+        let mut met = Met { bytes: BYTES.take(), ends: SmallVec::new(), claimed: 0 };
+        met.bytes.clear();
         for (place, armed) in self.rules.iter().enumerate() {
-            if self.key(&armed.rule, parts, peer, &mut met.keys)? {
+            if self.key(&armed.rule, parts, peer, &mut met.bytes)? {
                 met.claimed |= only(place);
             }
-            met.ends.push(met.keys.len());
+            met.ends.push(met.bytes.len());
         }
         Ok(met)
     }
 
     /// What is charged to them.
     fn hits<'a>(&'a self, met: &'a Met, parts: &Parts) -> SmallVec<[Hit<'a>; 2]> {
-        let mut start = 0;
         let mut hits: SmallVec<[Hit<'_>; 2]> = SmallVec::new();
-        for (armed, end) in self.rules.iter().zip(&met.ends) {
+        for (armed, key) in self.rules.iter().zip(met.keys()) {
             let cost = match &armed.rule.cost {
                 Cost::Fixed(cost) => *cost,
                 Cost::Told(cost) => cost(parts),
             };
-            let hit = armed.limit.hit(met.keys.get(start..*end).unwrap_or(&[])).cost(cost);
+            let hit = armed.limit.hit(key).cost(cost);
             hits.push(if armed.rule.mode == Mode::Shadow { hit.shadow() } else { hit });
-            start = *end;
         }
         hits
     }
@@ -223,52 +250,54 @@ impl Rules {
     fn told(&self, charged: Result<Charged, HitError>, met: &Met) -> Result<Admission, Box<Answer>> {
         let (verdict, receipt) = charged.map_err(|error| Box::new(problem::internal(&error.to_string())))?;
         let now = self.limiter.now();
-        let degraded = Degraded::of(Some(&verdict), &self.answers);
+        let told = Degraded::of(Some(&verdict), &self.answers);
         if let Kind::Unavailable(_) = verdict.kind() {
             let mut answer = Box::new(refusal::unavailable());
-            degraded.write(&mut answer.headers);
+            told.write(&mut answer.headers);
             return Err(answer);
         }
-        let lines: SmallVec<[Line<'_>; 2]> = self.lines(&verdict, &met.keys, &met.ends).collect();
-        if !verdict.granted()
-            && let Some(mut answer) = refusal::refused(&lines, &self.answers, now)
-        {
-            answer.refused_by = verdict.refused_by().and_then(|place| u32::try_from(place).ok());
-            degraded.write(&mut answer.headers);
-            return Err(answer);
+        if !verdict.granted() {
+            let lines: SmallVec<[Line<'_>; 2]> = self.lines(&verdict, met).collect();
+            let quickly = |line: &Line<'_>, armed: &Armed| {
+                let ready = armed.ready.get_or_init(|| Ready::new(line.card, &self.answers));
+                ready.as_ref()?.answer(line, &self.answers, now)
+            };
+            let answer = match (&*lines, &*self.rules) {
+                ([line], [armed]) => quickly(line, armed),
+                _ => None,
+            };
+            if let Some(mut answer) = answer.or_else(|| refusal::refused(&lines, &self.answers, now)) {
+                answer.refused_by = verdict.refused_by().and_then(|place| u32::try_from(place).ok());
+                told.write(&mut answer.headers);
+                return Err(answer);
+            }
         }
-        let fields = Fields::of(lines.iter().copied(), &self.answers, now).and(degraded);
-        let entries = (0..).zip(verdict.answers()).map(|(card, answer)| Entry {
+        let entry = |((card, armed), (answer, key)): ((u32, &Armed), (&tollgate::Answer, &[u8]))| Entry {
             card,
             decision: answer.decision(),
             mode: answer.mode(),
             source: answer.source(),
-        });
+            partition: partition(&armed.card, key, &self.answers),
+        };
+        let said = verdict.answers().iter().zip(met.keys());
+        let entries = (0..).zip(&self.rules).zip(said).map(entry).collect();
         let settling = Settling { claimed: met.claimed, ..Settling::default() };
-        let (entries, degraded) = (entries.collect(), verdict.degraded());
-        Ok(Admission { entries, fields, path: None, receipt, settling, degraded, tier: None })
+        let (told_at, degraded) = (Some(now), verdict.degraded());
+        Ok(Admission { entries, told_at, told, path: None, receipt, settling, degraded, tier: None })
     }
 
     /// What comes of a request where there are no rules.
     fn nothing(&self) -> Admission {
-        let fields = Fields::default().and(Degraded::of(None, &self.answers));
-        Admission { fields, ..Admission::default() }
+        Admission { told: Degraded::of(None, &self.answers), ..Admission::default() }
     }
 
-    fn lines<'a>(
-        &'a self,
-        verdict: &'a Verdict,
-        keys: &'a [u8],
-        ends: &'a [usize],
-    ) -> impl Iterator<Item = Line<'a>> {
-        let starts = std::iter::once(&0).chain(ends);
-        let spans = starts.zip(ends).map(|(start, end)| keys.get(*start..*end).unwrap_or(&[]));
+    fn lines<'a>(&'a self, verdict: &'a Verdict, met: &'a Met) -> impl Iterator<Item = Line<'a>> {
         // What nothing decided has no numbers to tell.
         let known = self
             .rules
             .iter()
             .zip(verdict.answers())
-            .zip(spans)
+            .zip(met.keys())
             .filter(|((_, answer), _)| answer.source().has_numbers());
         known.map(|((armed, answer), key)| Line {
             card: &armed.card,

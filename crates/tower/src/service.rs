@@ -79,7 +79,7 @@ where
         Ok(admission) => admission,
         Err(answer) => return ResponseFuture::answered(answer),
     };
-    let (admitted, fields, path) = Admitted::new(front, admission);
+    let (admitted, path) = Admitted::new(front, admission);
     if let Some(path) = path {
         match with_path(&parts.uri, &path) {
             Some(uri) => parts.uri = uri,
@@ -87,7 +87,7 @@ where
         }
     }
     parts.extensions.insert(admitted.clone());
-    ResponseFuture::admitted(service.call(Request::from_parts(parts, body)), admitted, fields)
+    ResponseFuture::admitted(service.call(Request::from_parts(parts, body)), admitted)
 }
 
 /// The same target with another path. What was matched is what goes on.

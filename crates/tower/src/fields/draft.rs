@@ -18,9 +18,10 @@ pub(super) fn state(out: &mut Vec<u8>, card: &Card, remaining: u64, until: Micro
     sf::integer(out, until.secs_rounded_up());
 }
 
-/// How many bytes follow the first number of a member.
-pub(super) fn until_len(until: Micros) -> usize {
-    sf::integer_len(until.secs_rounded_up()).saturating_add(b";t=".len())
+/// How many bytes a member has.
+pub(super) fn state_len(card: &Card, remaining: u64, until: Micros) -> usize {
+    let numbers = sf::integer_len(remaining).saturating_add(sf::integer_len(until.secs_rounded_up()));
+    card.state.len().saturating_add(numbers).saturating_add(b";t=".len())
 }
 
 /// Writes both fields.
