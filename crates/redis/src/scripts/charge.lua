@@ -7,9 +7,9 @@ local tag, cost, capacity, state, at, room, after, lasts, told
 --> limit
 --> read
 --> standing
-local most = capacity
---> room
-if cost > room then
+local fits
+--> fits
+if not fits then
   if cost <= capacity then
     local asked = cost
     --> asked

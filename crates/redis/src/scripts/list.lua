@@ -108,6 +108,9 @@ end
 room = most - used
 if room < 0 then room = 0 end
 
+---- fits
+fits = cost == 0 or used + cost <= capacity
+
 ---- asked
 -- A cost that does not fit now: the entry with which enough expires is told, so that the wait can be told.
 if expired < slots then
@@ -239,16 +242,16 @@ end
 
 ---- write
 if after then
-  call('SET', key, after, 'PX', format('%.0f', lasts / 1000 + SLACK))
+  call('SET', key, after, 'PX', format(lasts < NEAR and '%d' or '%.0f', lasts / 1000 + SLACK))
 elseif after == false then
   call('DEL', key)
 elseif expired * 2 > slots then
   local kept = call('GETRANGE', key, format('%.0f', 12 + expired * 14), merges and '-15' or '-1')
   after = pack('>BI4I7c0I7I7', tag, 0, total, kept, at, added)
-  call('SET', key, after, 'PX', format('%.0f', lasts / 1000 + SLACK))
+  call('SET', key, after, 'PX', format(lasts < NEAR and '%d' or '%.0f', lasts / 1000 + SLACK))
 else
   local place = merges and length - 14 or length
   call('SETRANGE', key, format('%.0f', place), pack('>I7I7', at, added))
   if expired > gone then call('SETRANGE', key, '0', pack('>BI4I7', tag, expired, total)) end
-  call('PEXPIRE', key, format('%.0f', lasts / 1000 + SLACK))
+  call('PEXPIRE', key, format(lasts < NEAR and '%d' or '%.0f', lasts / 1000 + SLACK))
 end
