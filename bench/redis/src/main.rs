@@ -5,6 +5,7 @@ mod cores;
 mod figures;
 mod fill;
 mod keys;
+mod lengths;
 mod limits;
 mod logs;
 #[path = "../../../proof/twins/src/make.rs"]
