@@ -5,8 +5,9 @@ use crate::{Argument, Call};
 
 /// How many calls go to the server as one, at most. More wait for the next.
 ///
-/// What every script call costs is shared by all of them. But the server answers when the last is decided, and does nothing else meanwhile:
-/// 16 of them hold it for a tenth of a millisecond. Twice as many would save each of them a thirtieth.
+/// What every script call costs is shared by all of them: a token bucket takes 9.4 us of the server alone, 6.9 among 4 and 4.9 among 16;
+/// among 32 it would take 4.6. But nobody is answered before the last is decided, and the server does nothing else meanwhile:
+/// with 16 that is a tenth of a millisecond.
 pub const TOGETHER_MAX: usize = 16;
 
 impl Call {

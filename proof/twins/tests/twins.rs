@@ -15,7 +15,8 @@ fn compared(make: Make) {
     assert!(
         tally.refused > DECISIONS / 10 && tally.batches > DECISIONS / 10 && tally.refunds > DECISIONS / 50
     );
-    assert!(tally.clock_back > DECISIONS / 100 && tally.states > DECISIONS);
+    assert!(tally.together > DECISIONS / 10);
+    assert!(tally.clock_back > DECISIONS / 100 && tally.states > DECISIONS * 4 / 5);
 }
 
 #[test]

@@ -9,9 +9,9 @@ end
 local tells = {}
 for place = 1, #KEYS do
   local is_well, told = guarded(decide, KEYS[place], ARGV[place])
-  if not is_well and type(told) ~= 'table' then
-    -- Redis 6.2 says what a command met as a text, and every server so what Lua met.
-    told = {err = 'ERR Error running script: ' .. tostring(told)}
+  if not is_well then
+    -- One that fails takes nothing from the others. What it met is a text, or a table with one, depending on the server.
+    told = {err = 'ERR Error running script: ' .. tostring(type(told) == 'table' and told.err or told)}
   end
   tells[place] = told
 end
