@@ -80,15 +80,15 @@ pub fn scene(number: u64, random: &mut Random) -> Vec<Step> {
         };
         let asked = scene.ask();
         steps.push(scene.step(asked, Micros::new(now)));
-        if scene.random.one_in(CROWDS) {
-            scene.crowd(&mut steps, Micros::new(now));
-        }
+    }
+    if scene.random.one_in(CROWDS) {
+        scene.crowd(&mut steps, Micros::new(now));
     }
     steps
 }
 
-/// After one question in so many comes a crowd: single charges at the same instant, more than go together at times.
-const CROWDS: u64 = 40;
+/// One scene in so many ends with a crowd: charges at one instant, at times more than go together.
+const CROWDS: u64 = 4;
 const CROWD_MAX: u64 = 20;
 
 fn limit(spec: &Spec, random: &mut Random) -> Limit {
