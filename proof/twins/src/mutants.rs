@@ -26,6 +26,18 @@ pub const MUTANTS: &[Mutant] = &[
     mutant("is_refused = verb == 1 and room == 0", "is_refused = verb == 1"),
     mutant("if amount > room then\namount = room", "if amount > room then\namount = 0"),
     mutant("local was_there = call('DEL', KEYS[1])", "local was_there = call('EXISTS', KEYS[1])"),
+    // Several charges in one call.
+    mutant("guarded(decide, KEYS[place], ARGV[place])", "guarded(decide, KEYS[place], ARGV[1])"),
+    mutant("guarded(decide, KEYS[place], ARGV[place])", "guarded(decide, KEYS[1], ARGV[place])"),
+    mutant("for place = 1, #KEYS do", "for place = #KEYS, 1, -1 do"),
+    mutant("for place = 1, #KEYS do", "for place = 1, #KEYS - 1 do"),
+    mutant("tells[place] = told\n", "tells[#KEYS + 1 - place] = told\n"),
+    mutant("return tells", "return tells[1]"),
+    mutant("tells[place] = told\n", "tells[place] = told\nnow = now + 1\n"),
+    mutant(
+        "tells[place] = told\n",
+        "tells[place] = told\nif byte(told, 7) % 2 == 0 then decide = function() return told end end\n",
+    ),
     // How states are told apart, written and kept.
     mutant("or (length == 20 and kind >= 17 and kind <= 19)", ""),
     mutant("(length == 22 and kind >= 17 and kind <= 20)", "(length == 22 and kind >= 17 and kind <= 19)"),

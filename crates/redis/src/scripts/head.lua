@@ -1,6 +1,8 @@
 -- What scripts begin with: the functions and numbers that they use, each looked up once; one to a line, because those that a
 -- script does not use are left out. It decides nothing.
 
+-- Lua's own way to meet an error, before its name is taken for that of the server.
+local guarded = pcall
 local call = redis.call
 local pcall = redis.pcall
 local pack = struct.pack
