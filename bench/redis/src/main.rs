@@ -24,6 +24,7 @@ mod stopwatch;
 mod store;
 mod subject;
 mod subjects;
+mod together;
 mod wire;
 
 use measure::measure;

@@ -10,7 +10,7 @@ use crate::plain::Step;
 use crate::server::Server;
 use crate::subject::{Client, Subject, subject};
 use crate::wire::Said;
-use crate::{ours, peers};
+use crate::{ours, peers, together};
 
 /// The names of our limits: three of them are charged together.
 const NAMES: &[&str] = &[ours::NAME, "per tenant", "in all"];
@@ -21,6 +21,7 @@ pub(crate) fn all(server: &Server) -> Result<Vec<Subject>, String> {
     let mut all = our_buckets(server)?;
     let [our_logs, usual_logs @ ..] = &LOG_KINDS;
     all.extend(our_logs.thrice(server)?);
+    all.push(our_logs_together(server)?);
     all.extend(usual_buckets(server)?);
     for logs in usual_logs {
         all.extend(logs.thrice(server)?);
@@ -40,6 +41,8 @@ fn our_buckets(server: &Server) -> Result<Vec<Subject>, String> {
     let (bucket, gcra) = (ours::token_bucket()?, ours::gcra()?);
     let by_store = "`Store::ask` on the same keys, with the core's answer; one connection";
     let store = Client::Store(bucket, ours::NAME);
+    let of_together =
+        "the same keys; 16 decisions in each script call, as our own client sends what waits together";
     Ok(vec![
         Subject {
             is_drawn: true,
@@ -49,6 +52,10 @@ fn our_buckets(server: &Server) -> Result<Vec<Subject>, String> {
             is_drawn: true,
             filling: Filling::Shared,
             ..subject("tollgate token bucket, own client", by_store, 1, store)
+        },
+        Subject {
+            filling: Filling::Shared,
+            ..subject("tollgate token bucket, 16 a call", of_together, 1, together_calls(server, bucket)?)
         },
         subject("tollgate GCRA", "by the plain client", 2, our_calls(server, gcra, ONE)?),
         Subject {
@@ -134,6 +141,13 @@ impl LogKind {
     }
 }
 
+/// Our logs again, several in a call; with keys of their own, because so many grants would fill the others.
+fn our_logs_together(server: &Server) -> Result<Subject, String> {
+    let calls = together_calls(server, ours::log(LOG_LIMIT)?)?;
+    let subject = subject("tollgate log, 16 a call", "", 11, calls);
+    Ok(Subject { granted: 42..=58, filling: Filling::Logs(Logs::OURS, LOG_LIMIT), ..subject })
+}
+
 /// The least that one limit and three limits take, on the keys of ours.
 fn bare(server: &Server) -> Result<[Subject; 2], String> {
     let digest = learn(server, peers::BARE)?;
@@ -168,6 +182,12 @@ fn limitador(server: &Server) -> Result<Subject, String> {
 fn our_calls(server: &Server, limit: Limit, names: &'static [&'static str]) -> Result<Client, String> {
     learn(server, ours::script(&limit, names))?;
     Ok(Client::Plain(vec![ours::charge(limit, names)]))
+}
+
+/// Calls of our script for several charges of one limit each.
+fn together_calls(server: &Server, limit: Limit) -> Result<Client, String> {
+    learn(server, together::script(&limit)?)?;
+    Ok(Client::Together(limit))
 }
 
 /// Calls of a usual script.

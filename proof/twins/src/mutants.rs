@@ -16,7 +16,10 @@ const fn mutant(shipped: &'static str, broken: &'static str) -> Mutant {
 /// Every mutant.
 pub const MUTANTS: &[Mutant] = &[
     // Drivers: one hit, a few keys, any hits, other verbs.
-    mutant("if not fits then\nif cost <= capacity", "if not fits or cost == capacity then\nif cost <= capacity"),
+    mutant(
+        "if not fits then\nif cost <= capacity",
+        "if not fits or cost == capacity then\nif cost <= capacity",
+    ),
     mutant("local asked = cost\n", "local asked = cost + 1\n"),
     mutant("after2, lasts2 = after, lasts", "after2, lasts2 = after2, lasts"),
     mutant("if granted then\nif after1 then", "if true then\nif after1 then"),

@@ -76,15 +76,16 @@ fn wide(algorithm: Algorithm, random: &mut Random) -> Spec {
     }
 }
 
-/// A limit whose list grows beyond what a script reads at once.
+/// A limit whose list grows beyond what a script reads at once; seldom one that comes after such a limit, and has fewer entries
+/// itself, so that a script would read all of its own.
 fn long(random: &mut Random) -> Spec {
     let is_log = random.one_in(2);
     Spec {
         algorithm: if is_log { Algorithm::SlidingWindowLog } else { Algorithm::SlidingWindowBuckets },
-        limit: random.within(400, 3_000),
+        limit: if random.one_in(5) { random.within(140, 150) } else { random.within(400, 3_000) },
         count: 1,
         window: random.within(230, 500),
-        buckets: if is_log { 1 } else { random.pick(&[150, 200, 300]) },
+        buckets: if is_log { 1 } else { random.pick(&[100, 145, 150, 200, 300]) },
         calendar: Calendar::None,
     }
 }
