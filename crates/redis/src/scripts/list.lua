@@ -6,7 +6,7 @@
 -- each charge, without what has expired. A longer one is changed in place, and written anew when half of it is gone.
 
 ---- numbers
-local window, bucket, entries_max, is_short
+local window, bucket, entries_max
 local length, slots, gone, newest, through, expired, used, total, merges, added, found, waits
 -- The first entry that counts, and the running total through it, if it has been looked at.
 local eldest, sum_to_eldest
@@ -17,8 +17,7 @@ tag, cost, capacity, window, bucket, entries_max, rest = unpack('>BI7I7I7I7I4', 
 ---- read
 -- The first 146 entries, if there are never more: that is all of them. If there may be, the first 20: every byte that comes into
 -- Lua is collected again, and to read 126 entries takes longer than to ask twice more.
-is_short = capacity <= 146 or entries_max <= 146
-state = pcall('GETRANGE', key, '0', is_short and '2055' or '291')
+state = pcall('GETRANGE', key, '0', (capacity <= 146 or entries_max <= 146) and '2055' or '291')
 
 ---- searching
 -- An entry's time, and the running total through it.
@@ -62,7 +61,8 @@ if state and kind ~= tag then
   gone, total, eldest = 0, 0, false
 elseif state then
   length = #state
-  if length == (is_short and 2056 or 292) then
+  if length == 292 or length == 2056 then
+    -- There may be more.
     length = call('STRLEN', key)
     newest, through = unpack('>I7I7', call('GETRANGE', key, '-14', '-1'))
   else
