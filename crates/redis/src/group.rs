@@ -78,10 +78,7 @@ impl Group {
 
 /// An element as it would have come alone.
 fn frame_of(value: Value) -> Frame {
-    match value {
-        Value::ServerError(error) => Frame::Error(line(&error)),
-        value => Frame::Value(value),
-    }
+    if let Value::ServerError(error) = &value { Frame::Error(line(error)) } else { Frame::Value(value) }
 }
 
 /// The words of an error.

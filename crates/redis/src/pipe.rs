@@ -175,6 +175,12 @@ impl Pipe {
         };
         let goes_along = form == Form::Together && many(first.script).is_some();
         let mut taken = Taken { calls: smallvec![first], form, outputs: smallvec![output] };
+        if goes_along {
+            // Room for all of them at once: callers wait for the lock.
+            let along = queue.slots.len().min(TOGETHER_MAX - 1);
+            taken.calls.reserve(along);
+            taken.outputs.reserve(along);
+        }
         while goes_along
             && taken.calls.len() < TOGETHER_MAX
             && let Some((next, _, output)) = queue.next_if(|next| taken.takes_along(next))

@@ -98,10 +98,8 @@ fn group(limit: &Limit) -> Vec<Call> {
 
 /// The answers to calls that go together, one for each.
 fn together(wire: &mut Wire, calls: &[Call]) -> Result<Vec<Value>, String> {
-    match wire.ask_call(&Call::together(calls).expect("they can go together"))? {
-        Value::Array(values) => Ok(values),
-        other => Err(format!("not an array but {other:?}")),
-    }
+    let answer = wire.ask_call(&Call::together(calls).expect("they can go together"))?;
+    if let Value::Array(values) = answer { Ok(values) } else { Err(format!("not an array but {answer:?}")) }
 }
 
 /// Whether they answer and leave together what they answer and leave one after the other.
