@@ -104,6 +104,8 @@ pub const MUTANTS: &[Mutant] = &[
     mutant("elseif start - window <= receipt_at and", "elseif start - window < receipt_at and"),
     mutant("if current > 0 then lasts = lasts + window end", ""),
     // Lists.
+    mutant("if length == 292 or length == 2056 then", "if length == 2056 then"),
+    mutant("if length == 292 or length == 2056 then", "if length == 292 then"),
     mutant("if newest - now > window then", "if newest - now >= window then"),
     mutant("if newest > now then at = newest end", ""),
     mutant("return time + window > at end)", "return time + window >= at end)"),

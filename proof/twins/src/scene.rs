@@ -107,12 +107,7 @@ impl Scene<'_> {
     fn change(&mut self) {
         let key = self.any_key();
         let spec = self.keys[key].spec;
-        let is_new = match self.style {
-            Style::Wide(_) => true,
-            Style::Any | Style::Same(_) => self.random.one_in(4),
-            Style::Long => false,
-        };
-        let spec = if is_new { self.style.spec(self.random) } else { spec.changed(self.random) };
+        let spec = self.style.changed(&spec, self.random);
         let limit = limit(&spec, self.random);
         self.keys[key] = Key { spec, limit, ..self.keys[key] };
     }

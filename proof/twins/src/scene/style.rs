@@ -26,6 +26,23 @@ impl Style {
         }
     }
 
+    /// Other numbers for a key: mostly near those that it has.
+    pub(super) fn changed(self, spec: &Spec, random: &mut Random) -> Spec {
+        let is_new = match self {
+            Self::Wide(_) => true,
+            Self::Any | Self::Same(_) => random.one_in(4),
+            Self::Long => false,
+        };
+        if is_new {
+            return self.spec(random);
+        }
+        // A limit under which a script reads all that there may be, while there is more from before.
+        if self == Self::Long && random.one_in(2) {
+            return Spec { limit: random.within(100, 146), ..*spec };
+        }
+        spec.changed(random)
+    }
+
     pub(super) fn spec(self, random: &mut Random) -> Spec {
         match self {
             Self::Any => Spec::random(random.pick(&Algorithm::ALL), random),
@@ -76,16 +93,15 @@ fn wide(algorithm: Algorithm, random: &mut Random) -> Spec {
     }
 }
 
-/// A limit whose list grows beyond what a script reads at once; seldom one that comes after such a limit, and has fewer entries
-/// itself, so that a script would read all of its own.
+/// A limit whose list grows beyond what a script reads at once.
 fn long(random: &mut Random) -> Spec {
     let is_log = random.one_in(2);
     Spec {
         algorithm: if is_log { Algorithm::SlidingWindowLog } else { Algorithm::SlidingWindowBuckets },
-        limit: if random.one_in(5) { random.within(140, 150) } else { random.within(400, 3_000) },
+        limit: random.within(400, 3_000),
         count: 1,
         window: random.within(230, 500),
-        buckets: if is_log { 1 } else { random.pick(&[100, 145, 150, 200, 300]) },
+        buckets: if is_log { 1 } else { random.pick(&[150, 200, 300]) },
         calendar: Calendar::None,
     }
 }
