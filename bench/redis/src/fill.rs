@@ -2,6 +2,7 @@
 
 use crate::keys::Keys;
 use crate::logs::Logs;
+use crate::plain::Way;
 use crate::server::Server;
 use crate::subject::Subject;
 
@@ -14,8 +15,8 @@ pub(crate) enum Filling {
     Charged,
     /// Another subject has the same keys.
     Shared,
-    /// By copies of two logs.
-    Logs(Logs),
+    /// By copies of two logs, that grant so many.
+    Logs(Logs, u64),
 }
 
 /// Fills a subject's database. Says how many bytes a key takes, times ten; nothing if it has no keys of its own.
@@ -29,7 +30,10 @@ pub(crate) fn fill(server: &Server, subject: &Subject, keys: u32) -> Result<Opti
                 return Err(format!("{}: a first charge was refused", subject.name));
             }
         }
-        Filling::Logs(logs) => logs.copy(server, subject.database, keys)?,
+        Filling::Logs(logs, limit) => {
+            let way = Way { server, database: subject.database, in_flight: IN_FLIGHT };
+            logs.copy(way, *limit, keys)?;
+        }
     }
     still_there(server, subject, keys)?;
     let taken = server.memory_at_rest()?.saturating_sub(before);

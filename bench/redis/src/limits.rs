@@ -10,8 +10,8 @@ pub(crate) const BURST: u64 = 100;
 /// busy the machine is.
 pub(crate) const WEEK: u64 = 7 * DAY;
 
-/// A log grants so many in any day.
+/// A log grants so many in any day, unless something else is said.
 pub(crate) const LOG_LIMIT: u64 = 10;
 
-/// A log with room has so many charges that count, and one before them that counts no more.
-pub(crate) const LOG_ROOMY: u64 = 5;
+/// The limits of logs over which their length is shown.
+pub(crate) const LOG_LIMITS: [u64; 3] = [LOG_LIMIT, 100, 1_000];

@@ -5,6 +5,7 @@ mod cores;
 mod figures;
 mod fill;
 mod keys;
+mod lengths;
 mod limits;
 mod logs;
 #[path = "../../../proof/twins/src/make.rs"]
@@ -23,6 +24,7 @@ mod stopwatch;
 mod store;
 mod subject;
 mod subjects;
+mod together;
 mod wire;
 
 use measure::measure;

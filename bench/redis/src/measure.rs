@@ -4,7 +4,7 @@ use crate::make::Make;
 use crate::others::Ticks;
 use crate::rounds::{self, Scale};
 use crate::server::Server;
-use crate::{cores, fill, print, subjects};
+use crate::{cores, fill, lengths, print, subjects};
 
 /// Starts a server, fills it, measures everybody, and prints a line for each figure.
 ///
@@ -27,19 +27,21 @@ pub(crate) fn measure(scale: Scale) -> Result<(), String> {
     cells.iter().for_each(print::rate);
     subjects.iter().try_for_each(|subject| fill::still_there(&server, subject, scale.keys))?;
     drop(server);
+    lengths::measure(scale)?;
     elsewhere(scale)?;
     print::scale(scale, &begin.sentence(Ticks::now()?));
     Ok(())
 }
 
-/// What a key of ours takes on the other makes of server: each has another allocator and other tables.
+/// What a key takes on the other makes of server: each has another allocator and other tables.
 fn elsewhere(scale: Scale) -> Result<(), String> {
     for make in Make::ALL.into_iter().filter(|make| *make != Make::Redis7) {
         eprintln!("filling: {}", make.name());
         let server = Server::start(make)?;
-        let bucket = subjects::bucket(&server)?;
-        if let Some(tenths) = fill::fill(&server, &bucket, scale.keys)? {
-            print::bytes(&format!("{}, {}", bucket.name, make.name()), tenths);
+        for bucket in subjects::buckets(&server)? {
+            if let Some(tenths) = fill::fill(&server, &bucket, scale.keys)? {
+                print::bytes(&format!("{}, {}", bucket.name, make.name()), tenths);
+            }
         }
     }
     Ok(())

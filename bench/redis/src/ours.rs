@@ -4,7 +4,7 @@ use tollgate_core::{Limit, LimitError, Micros, Mode};
 use tollgate_redis::{Ask, Call, Hit, Name, Naming};
 
 use crate::keys::client;
-use crate::limits::{BURST, DAY, LOG_LIMIT, WEEK};
+use crate::limits::{BURST, DAY, WEEK};
 use crate::plain::{Step, is_granted};
 use crate::wire::write_command;
 
@@ -25,8 +25,8 @@ pub(crate) fn gcra() -> Result<Limit, String> {
 }
 
 /// So many in any day.
-pub(crate) fn log() -> Result<Limit, String> {
-    Limit::sliding_window_log(LOG_LIMIT, Micros::from_secs(DAY)).map_err(said)
+pub(crate) fn log(limit: u64) -> Result<Limit, String> {
+    Limit::sliding_window_log(limit, Micros::from_secs(DAY)).map_err(said)
 }
 
 fn said(error: LimitError) -> String {

@@ -1,7 +1,7 @@
 //! The usual scripts, called as their users call them.
 
 use crate::keys::{client, usual};
-use crate::limits::{BURST, DAY, LOG_LIMIT, WEEK};
+use crate::limits::{BURST, DAY, WEEK};
 use crate::plain::{Step, is_granted};
 use crate::wire::{Said, write_command};
 
@@ -9,6 +9,7 @@ pub(crate) const TOKEN_BUCKET: &str = include_str!("scripts/token_bucket.lua");
 pub(crate) const GCRA: &str = include_str!("scripts/gcra.lua");
 pub(crate) const LOG: &str = include_str!("scripts/log.lua");
 pub(crate) const EXACT_LOG: &str = include_str!("scripts/exact_log.lua");
+pub(crate) const TELLING_LOG: &str = include_str!("scripts/telling_log.lua");
 pub(crate) const BARE: &str = include_str!("scripts/bare.lua");
 pub(crate) const LIMITADOR_READ: &str = include_str!("scripts/limitador_read.lua");
 pub(crate) const LIMITADOR_COUNT: &str = include_str!("scripts/limitador_count.lua");
@@ -26,8 +27,8 @@ pub(crate) fn gcra_arguments() -> Vec<String> {
 }
 
 /// The window in seconds, and the limit.
-pub(crate) fn log_arguments() -> Vec<String> {
-    vec![DAY.to_string(), LOG_LIMIT.to_string()]
+pub(crate) fn log_arguments(limit: u64) -> Vec<String> {
+    vec![DAY.to_string(), limit.to_string()]
 }
 
 /// A call of a script that the server knows by this digest.

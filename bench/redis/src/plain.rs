@@ -8,7 +8,7 @@ use crate::server::Server;
 use crate::wire::{Connection, Said};
 
 /// While the answers of one connection are read, the server works for the other: so it never waits for the client.
-const LANES: usize = 2;
+pub(crate) const LANES: usize = 2;
 
 /// Writes the call for a key.
 pub(crate) type Encode = Box<dyn Fn(u32, &mut Vec<u8>)>;

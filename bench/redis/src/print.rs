@@ -21,25 +21,29 @@ pub(crate) fn bytes(subject: &str, tenths: u64) {
     println!("bytes\t{subject}\t{tenths}");
 }
 
-/// `rate`, a subject, how many were in flight; median, least and most of decisions a second and of the server's nanoseconds a
-/// decision; medians of the per cent of its core that was busy, and of those granted.
+/// `length`, a subject, how many its logs grant, how many keys; then figures as of a rate.
+pub(crate) fn length(cell: &Cell<'_>, limit: u64, keys: u32) {
+    println!("length\t{}\t{limit}\t{keys}\t{}", cell.subject.name, figures(cell));
+}
+
+/// `length bytes`, a subject, how many its logs grant, and ten times the bytes of memory that a key takes.
+pub(crate) fn length_bytes(subject: &str, limit: u64, tenths: u64) {
+    println!("length bytes\t{subject}\t{limit}\t{tenths}");
+}
+
+/// `rate`, a subject, how many were in flight; then its figures.
 pub(crate) fn rate(cell: &Cell<'_>) {
+    println!("rate\t{}\t{}\t{}", cell.subject.name, cell.in_flight, figures(cell));
+}
+
+/// Median, least and most of decisions a second and of the server's nanoseconds a decision; medians of the per cent of its core that
+/// was busy, and of those granted.
+fn figures(cell: &Cell<'_>) -> String {
     let of = |figure: fn(&Figures) -> u64| ends(cell.figures.iter().map(figure).collect());
     let (rate, cpu) = (of(|figures| figures.per_second), of(|figures| figures.cpu));
     let (busy, granted) = (of(|figures| figures.busy), of(|figures| figures.granted));
-    println!(
-        "rate\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}",
-        cell.subject.name,
-        cell.in_flight,
-        rate[0],
-        rate[1],
-        rate[2],
-        cpu[0],
-        cpu[1],
-        cpu[2],
-        busy[0],
-        granted[0]
-    );
+    let all = [rate[0], rate[1], rate[2], cpu[0], cpu[1], cpu[2], busy[0], granted[0]];
+    all.map(|figure| figure.to_string()).join("\t")
 }
 
 /// The median (of an even number the lower of both), the least and the most.

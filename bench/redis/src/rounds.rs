@@ -39,11 +39,19 @@ pub(crate) struct Cell<'a> {
 
 /// Everybody at 64, and those of the curve with fewer and more.
 pub(crate) fn cells(subjects: &[Subject]) -> Vec<Cell<'_>> {
-    let cell = |subject, in_flight| Cell { subject, in_flight, figures: Vec::new() };
-    let mut all: Vec<_> = subjects.iter().map(|subject| cell(subject, IN_FLIGHT)).collect();
+    let mut all = at_one_number(subjects);
     let drawn = subjects.iter().filter(|subject| subject.is_drawn);
     all.extend(drawn.flat_map(|subject| CURVE.map(|in_flight| cell(subject, in_flight))));
     all
+}
+
+/// Everybody at 64.
+pub(crate) fn at_one_number(subjects: &[Subject]) -> Vec<Cell<'_>> {
+    subjects.iter().map(|subject| cell(subject, IN_FLIGHT)).collect()
+}
+
+const fn cell(subject: &Subject, in_flight: usize) -> Cell<'_> {
+    Cell { subject, in_flight, figures: Vec::new() }
 }
 
 /// Loads all of them in turns.

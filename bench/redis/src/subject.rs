@@ -9,12 +9,14 @@ use crate::fill::Filling;
 use crate::keys::{Keys, Which};
 use crate::plain::{Step, Way};
 use crate::server::Server;
-use crate::{plain, store};
+use crate::{plain, store, together};
 
 /// How a subject is asked.
 pub(crate) enum Client {
     /// By the plain client, as all scripts are.
     Plain(Vec<Step>),
+    /// By a plain connection, several charges of a limit in each call.
+    Together(Limit),
     /// By our own, for a limit and its name.
     Store(Limit, &'static str),
 }
@@ -66,6 +68,7 @@ impl Subject {
         let way = Way { server, database: self.database, in_flight };
         match &self.client {
             Client::Plain(steps) => plain::load(way, &keys, steps),
+            Client::Together(limit) => together::load(way, &keys, limit),
             Client::Store(limit, name) => store::load(way, keys, *limit, name),
         }
     }

@@ -4,12 +4,13 @@ use tollgate_core::Limit;
 
 use crate::fill::Filling;
 use crate::keys::Which;
+use crate::limits::LOG_LIMIT;
 use crate::logs::Logs;
 use crate::plain::Step;
 use crate::server::Server;
 use crate::subject::{Client, Subject, subject};
 use crate::wire::Said;
-use crate::{ours, peers};
+use crate::{ours, peers, together};
 
 /// The names of our limits: three of them are charged together.
 const NAMES: &[&str] = &[ours::NAME, "per tenant", "in all"];
@@ -18,24 +19,30 @@ const ONE: &[&str] = &[ours::NAME];
 /// Everybody, with databases of their own. The server learns their scripts.
 pub(crate) fn all(server: &Server) -> Result<Vec<Subject>, String> {
     let mut all = our_buckets(server)?;
-    all.extend(our_logs(server)?);
+    let [our_logs, usual_logs @ ..] = &LOG_KINDS;
+    all.extend(our_logs.thrice(server)?);
+    all.push(our_logs_together(server)?);
     all.extend(usual_buckets(server)?);
-    all.extend(usual_logs(server)?);
-    all.extend(exact_logs(server)?);
+    for logs in usual_logs {
+        all.extend(logs.thrice(server)?);
+    }
     all.push(limitador(server)?);
     all.extend(bare(server)?);
     Ok(all)
 }
 
-/// Our token bucket alone.
-pub(crate) fn bucket(server: &Server) -> Result<Subject, String> {
-    Ok(subject("tollgate token bucket", "", 1, our_calls(server, ours::token_bucket()?, ONE)?))
+/// Who has one key for each client, and a figure asked for its bytes: our token bucket, and the usual ones.
+pub(crate) fn buckets(server: &Server) -> Result<Vec<Subject>, String> {
+    let ours = subject("tollgate token bucket", "", 1, our_calls(server, ours::token_bucket()?, ONE)?);
+    Ok(std::iter::once(ours).chain(usual_buckets(server)?).collect())
 }
 
 fn our_buckets(server: &Server) -> Result<Vec<Subject>, String> {
     let (bucket, gcra) = (ours::token_bucket()?, ours::gcra()?);
     let by_store = "`Store::ask` on the same keys, with the core's answer; one connection";
     let store = Client::Store(bucket, ours::NAME);
+    let of_together =
+        "the same keys; 16 decisions in each script call, as our own client sends what waits together";
     Ok(vec![
         Subject {
             is_drawn: true,
@@ -45,6 +52,10 @@ fn our_buckets(server: &Server) -> Result<Vec<Subject>, String> {
             is_drawn: true,
             filling: Filling::Shared,
             ..subject("tollgate token bucket, own client", by_store, 1, store)
+        },
+        Subject {
+            filling: Filling::Shared,
+            ..subject("tollgate token bucket, 16 a call", of_together, 1, together_calls(server, bucket)?)
         },
         subject("tollgate GCRA", "by the plain client", 2, our_calls(server, gcra, ONE)?),
         Subject {
@@ -59,28 +70,82 @@ fn our_buckets(server: &Server) -> Result<Vec<Subject>, String> {
     ])
 }
 
-fn our_logs(server: &Server) -> Result<[Subject; 3], String> {
-    let log = ours::log()?;
-    let names = ["tollgate log", "tollgate log, granted", "tollgate log, refused"];
-    let filling = Filling::Logs(Logs::OURS);
-    logs(names, "exact to the microsecond", 4, filling, || our_calls(server, log, ONE))
+/// A kind of log: who, what is to be known of it, its database, how it is filled and called under a limit.
+struct LogKind {
+    names: [&'static str; 3],
+    note: &'static str,
+    database: u32,
+    logs: Logs,
+    calls: fn(&Server, u64) -> Result<Client, String>,
 }
 
-fn usual_logs(server: &Server) -> Result<[Subject; 3], String> {
-    let names = ["ZSET log", "ZSET log, granted", "ZSET log, refused"];
-    let note = "ZREMRANGEBYSCORE, ZCARD, ZADD, EXPIRE; counts whole seconds";
-    logs(names, note, 7, Filling::Logs(Logs::USUAL), || {
-        usual_calls(server, peers::LOG, peers::log_arguments())
-    })
+const LOG_KINDS: [LogKind; 4] = [
+    LogKind {
+        names: ["tollgate log", "tollgate log, granted", "tollgate log, refused"],
+        note: "exact to the microsecond, and tells all that a client is told",
+        database: 4,
+        logs: Logs::OURS,
+        calls: |server, limit| our_calls(server, ours::log(limit)?, ONE),
+    },
+    LogKind {
+        names: ["ZSET log", "ZSET log, granted", "ZSET log, refused"],
+        note: "ZREMRANGEBYSCORE, ZCARD, ZADD, EXPIRE; counts whole seconds, says yes or no",
+        database: 7,
+        logs: Logs::USUAL,
+        calls: |server, limit| usual_calls(server, peers::LOG, peers::log_arguments(limit)),
+    },
+    // As exact as ours, but for charges of one microsecond, which are one.
+    LogKind {
+        names: ["exact ZSET log", "exact ZSET log, granted", "exact ZSET log, refused"],
+        note: "the same, with scores in microseconds",
+        database: 9,
+        logs: Logs::EXACT,
+        calls: |server, limit| usual_calls(server, peers::EXACT_LOG, peers::log_arguments(limit)),
+    },
+    // What a sorted set takes to do what ours does.
+    LogKind {
+        names: ["ZSET log that tells", "ZSET log that tells, granted", "ZSET log that tells, refused"],
+        note: "the same, with a name for each charge, and it tells what remains, how long to wait, and when all is as new, as ours does",
+        database: 10,
+        logs: Logs::TELLING,
+        calls: |server, limit| usual_calls(server, peers::TELLING_LOG, peers::log_arguments(limit)),
+    },
+];
+
+/// All logs under one limit. The server learns their scripts.
+pub(crate) fn logs_of(server: &Server, limit: u64) -> Result<Vec<Subject>, String> {
+    LOG_KINDS.iter().map(|kind| kind.all(server, limit)).collect()
 }
 
-/// As the usual ones, but as exact as ours.
-fn exact_logs(server: &Server) -> Result<[Subject; 3], String> {
-    let names = ["exact ZSET log", "exact ZSET log, granted", "exact ZSET log, refused"];
-    let note = "the same, with scores in microseconds";
-    logs(names, note, 9, Filling::Logs(Logs::EXACT), || {
-        usual_calls(server, peers::EXACT_LOG, peers::log_arguments())
-    })
+impl LogKind {
+    /// All of its keys: those with room, and those that are full.
+    fn all(&self, server: &Server, limit: u64) -> Result<Subject, String> {
+        let [name, ..] = self.names;
+        let filling = Filling::Logs(self.logs, limit);
+        let subject = subject(name, self.note, self.database, (self.calls)(server, limit)?);
+        Ok(Subject { granted: 42..=58, filling, ..subject })
+    }
+
+    /// The same logs three times: all of them, those with room, and those that are full.
+    fn thrice(&self, server: &Server) -> Result<[Subject; 3], String> {
+        let [_, granted, refused] = self.names;
+        let shared = |which, allowed, name| {
+            let subject = subject(name, "", self.database, (self.calls)(server, LOG_LIMIT)?);
+            Ok::<_, String>(Subject { which, granted: allowed, filling: Filling::Shared, ..subject })
+        };
+        Ok([
+            self.all(server, LOG_LIMIT)?,
+            shared(Which::Odd, 97..=100, granted)?,
+            shared(Which::Even, 0..=0, refused)?,
+        ])
+    }
+}
+
+/// Our logs again, several in a call; with keys of their own, because so many grants would fill the others.
+fn our_logs_together(server: &Server) -> Result<Subject, String> {
+    let calls = together_calls(server, ours::log(LOG_LIMIT)?)?;
+    let subject = subject("tollgate log, 16 a call", "", 11, calls);
+    Ok(Subject { granted: 42..=58, filling: Filling::Logs(Logs::OURS, LOG_LIMIT), ..subject })
 }
 
 /// The least that one limit and three limits take, on the keys of ours.
@@ -92,26 +157,6 @@ fn bare(server: &Server) -> Result<[Subject; 2], String> {
     };
     let note = "no limiter: the time, GET and SET with a fixed expiry, of the same keys";
     Ok([bare("bare, one key", note, ONE), bare("bare, three keys", "", NAMES)])
-}
-
-/// The same logs three times: all of them, those with room, and those that are full.
-fn logs(
-    names: [&'static str; 3],
-    note: &'static str,
-    database: u32,
-    filling: Filling,
-    client: impl Fn() -> Result<Client, String>,
-) -> Result<[Subject; 3], String> {
-    let [all, granted, refused] = names;
-    let shared = |which, allowed, name| {
-        let subject = subject(name, "", database, client()?);
-        Ok::<_, String>(Subject { which, granted: allowed, filling: Filling::Shared, ..subject })
-    };
-    Ok([
-        Subject { granted: 42..=58, filling, ..subject(all, note, database, client()?) },
-        shared(Which::Odd, 97..=100, granted)?,
-        shared(Which::Even, 0..=0, refused)?,
-    ])
 }
 
 fn usual_buckets(server: &Server) -> Result<[Subject; 2], String> {
@@ -137,6 +182,12 @@ fn limitador(server: &Server) -> Result<Subject, String> {
 fn our_calls(server: &Server, limit: Limit, names: &'static [&'static str]) -> Result<Client, String> {
     learn(server, ours::script(&limit, names))?;
     Ok(Client::Plain(vec![ours::charge(limit, names)]))
+}
+
+/// Calls of our script for several charges of one limit each.
+fn together_calls(server: &Server, limit: Limit) -> Result<Client, String> {
+    learn(server, together::script(&limit)?)?;
+    Ok(Client::Together(limit))
 }
 
 /// Calls of a usual script.

@@ -66,6 +66,13 @@ impl Connection {
         Ok(Some(said))
     }
 
+    /// All parts of the next answer, if it has come whole; of one that is no list, itself.
+    pub(crate) fn next_parts(&mut self) -> Result<Option<Vec<Said>>, String> {
+        let Some((parts, length)) = parts(&self.come[self.taken..])? else { return Ok(None) };
+        self.taken += length;
+        Ok(Some(parts))
+    }
+
     /// Waits until more has come.
     pub(crate) fn wait(&mut self) -> Result<(), String> {
         self.come.drain(..self.taken);
@@ -137,9 +144,28 @@ fn answer(bytes: &[u8]) -> Result<Option<(Said, usize)>, String> {
     }
 }
 
+/// All parts of the first answer of some bytes, and its length. Nothing if there is no whole one.
+///
+/// # Errors
+/// When one of them is an error, or not an answer at all.
+fn parts(bytes: &[u8]) -> Result<Option<(Vec<Said>, usize)>, String> {
+    let Some((first, length)) = answer(bytes)? else { return Ok(None) };
+    if bytes.first() != Some(&b'*') {
+        return Ok(Some((vec![first], length)));
+    }
+    let head = bytes.iter().position(|byte| *byte == b'\n').map_or(length, |end| end + 1);
+    let (mut parts, mut at) = (Vec::new(), head);
+    while at < length {
+        let Some((said, length)) = answer(bytes.get(at..).unwrap_or_default())? else { return Ok(None) };
+        parts.push(said);
+        at += length;
+    }
+    Ok(Some((parts, length)))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Said, answer, write_command};
+    use super::{Said, answer, parts, write_command};
 
     #[test]
     fn answers_are_told_apart_and_of_a_list_the_first_part_counts() {
@@ -162,9 +188,26 @@ mod tests {
     }
 
     #[test]
+    fn a_list_has_its_parts_and_anything_else_is_one() {
+        let cases: [(&[u8], Vec<Said>); 4] = [
+            (b"*2\r\n:1\r\n$2\r\n\r\n\r\n", vec![Said::Number(1), Said::Text(b"\r\n".to_vec())]),
+            (b"*0\r\n", vec![]),
+            (b":7\r\n", vec![Said::Number(7)]),
+            (b"$2\r\n*1\r\n", vec![Said::Text(b"*1".to_vec())]),
+        ];
+        for (bytes, said) in cases {
+            let more = [bytes, b":9\r\n"].concat();
+            assert_eq!(parts(&more), Ok(Some((said, bytes.len()))), "{bytes:?}");
+            for part in 0..bytes.len() {
+                assert_eq!(parts(&bytes[..part]), Ok(None), "{part} bytes of {bytes:?}");
+            }
+        }
+    }
+
+    #[test]
     fn an_error_is_an_error_wherever_it_stands() {
         for bytes in [&b"-NOSCRIPT no\r\n"[..], b"*2\r\n:1\r\n-ERR x\r\n", b"!3\r\n", b"\r\n"] {
-            assert!(answer(bytes).is_err(), "{bytes:?}");
+            assert!(answer(bytes).is_err() && parts(bytes).is_err(), "{bytes:?}");
         }
     }
 

@@ -17,7 +17,8 @@ pub struct Hit<'a> {
     pub mode: Mode,
 }
 
-/// A question to the store. Each is answered by one script call, at one instant of the server's clock.
+/// A question to the store. Each is answered by one script call, at one instant of the server's clock; charges of one limit
+/// may share a call with others, and are answered as if they did not.
 #[derive(Clone, Copy, Debug)]
 pub enum Ask<'a> {
     /// Charges all enforced hits and each shadow hit that fits, or nothing: [`tollgate_core::decide_batch`].

@@ -16,7 +16,7 @@ pub struct Script {
 /// An argument's bytes. A limit without shadow hits fits in its place.
 pub type Argument = SmallVec<[u8; 40]>;
 
-/// One `EVALSHA`: the script, its `KEYS` and its `ARGV`.
+/// One `EVALSHA`: the script, its `KEYS` and its `ARGV`. [Some](Call::together) can go as one.
 #[derive(Clone, Debug)]
 pub struct Call {
     /// Which script.

@@ -170,8 +170,8 @@ impl Cause {
 
     /// The cause of an error line, without its `-`.
     ///
-    /// Redis 6.2 wraps an error that a script meets, `ERR Error running script (…): @user_script:1: -OOM …`: then the word
-    /// inside counts. What a script may not do is said in words of its own: [`FORBIDDEN`].
+    /// Redis 6.2 wraps an error that a script meets, `ERR Error running script (…): @user_script:1: -OOM …`, and so do we for one
+    /// of several calls that went together: then the word inside counts. What a script may not do is said in words of its own: [`FORBIDDEN`].
     pub(crate) fn of_line(line: &str) -> Self {
         if FORBIDDEN.iter().any(|words| line.contains(words)) {
             return Self::NoPerm;
@@ -234,6 +234,12 @@ mod tests {
                 "ERR Error running script (call to f_8cd0): @user_script:1: -READONLY You can't write",
                 Cause::ReadOnly,
             ),
+            (
+                "ERR Error running script: OOM command not allowed when used memory > 'maxmemory'.",
+                Cause::OutOfMemory,
+            ),
+            ("ERR Error running script: @user_script: 31: -READONLY You can't write", Cause::ReadOnly),
+            ("ERR Error running script: user_script:12: attempt to index a nil value", Cause::Other),
             (
                 "ERR The user executing the script can't run this command or subcommand script: 8cd0",
                 Cause::NoPerm,

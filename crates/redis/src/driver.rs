@@ -1,4 +1,4 @@
-//! Moves bytes between one connection and its pipe. It knows frames and their order, and nothing of scripts or decisions.
+//! Moves bytes between one connection and its pipe, and puts calls together that wait. It knows nothing of decisions.
 //!
 //! The client library's own multiplexing does nearly this. It cannot say whether a call was written, which is what decides
 //! whether it may be tried elsewhere, and it does not count calls whose callers have gone.
@@ -14,10 +14,11 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
-use crate::Cause;
 use crate::connect::{Failed, Stream};
-use crate::pipe::{Ended, Output, Pipe};
-use crate::resp;
+use crate::group::Group;
+use crate::pipe::{Pipe, Taken};
+use crate::resp::{self, Form};
+use crate::{Call, Cause, Script};
 
 /// How many bytes are gathered for one write. Calls beyond it stay in the queue, from which they can be taken back.
 const WRITE_BYTES: usize = 64 * 1024;
@@ -40,7 +41,9 @@ pub(crate) struct Driver {
     taken: u64,
     written: u64,
     /// Calls that were taken, in the order of their answers, with the count of bytes taken up to their end.
-    awaiting: VecDeque<(u64, Output)>,
+    awaiting: VecDeque<(u64, Group)>,
+    /// The scripts for several calls whose text was sent on this connection: there are as many as kinds of limits.
+    known: Vec<&'static Script>,
     /// What was read and is not yet a whole frame.
     input: Vec<u8>,
     scratch: Box<[u8]>,
@@ -66,6 +69,7 @@ impl Driver {
             taken: 0,
             written: 0,
             awaiting: VecDeque::new(),
+            known: Vec::new(),
             input: Vec::new(),
             scratch: vec![0; READ_BYTES].into_boxed_slice(),
             silence: Silence { max: stall, since: None, timer: Box::pin(sleep(stall)) },
@@ -107,13 +111,21 @@ impl Driver {
         while heard < ANSWERS_AT_A_TIME {
             let rest = self.input.get(at..).unwrap_or_default();
             let Some((frame, length)) = resp::frame(rest).map_err(|error| garbled(error.0))? else { break };
-            let (_, output) = self.awaiting.pop_front().ok_or_else(|| garbled("an answer to nothing"))?;
-            output.end(Ended::Said(frame));
+            // Those who cannot be told this are told that the connection ended.
+            if self.awaiting.front().is_some_and(|(_, group)| !group.is_answered_by(&frame)) {
+                return Err(garbled("an answer to several calls that has not one for each"));
+            }
+            let (_, group) = self.awaiting.pop_front().ok_or_else(|| garbled("an answer to nothing"))?;
+            if let Some(unknown) = group.unknown_script(&frame) {
+                // Each of its callers sends its own call again, alone.
+                self.known.retain(|known| !std::ptr::eq(*known, unknown));
+            }
             at += length;
-            heard += 1;
+            heard += group.len();
+            group.said(frame);
         }
         self.input.drain(..at);
-        Ok(heard == ANSWERS_AT_A_TIME)
+        Ok(heard >= ANSWERS_AT_A_TIME)
     }
 
     fn write(&mut self, cx: &mut Context<'_>) -> Result<(), Failed> {
@@ -146,11 +158,38 @@ impl Driver {
     /// Takes calls, until there are enough bytes or there is no call.
     fn gather(&mut self, cx: &Context<'_>) {
         while self.output.len() < WRITE_BYTES {
-            let Some(queued) = self.pipe.take(cx.waker()) else { return };
-            self.output.extend_from_slice(&queued.bytes);
-            self.taken += queued.bytes.len() as u64;
-            self.awaiting.push_back((self.taken, queued.output));
+            let Some(taken) = self.pipe.take(cx.waker()) else { return };
+            self.put(taken);
         }
+    }
+
+    /// Adds calls to what is to be written: as one, if they can be.
+    fn put(&mut self, Taken { calls, form, outputs }: Taken) {
+        if let Some(call) = Call::together(&calls) {
+            let form = self.form_of(call.script);
+            self.put_one(&call, form, Group::Many { outputs, script: call.script });
+            return;
+        }
+        for (call, output) in calls.iter().zip(outputs) {
+            self.put_one(call, form, Group::One(output));
+        }
+    }
+
+    fn put_one(&mut self, call: &Call, form: Form, group: Group) {
+        let before = self.output.len();
+        resp::pack(&mut self.output, call, form);
+        self.taken += (self.output.len() - before) as u64;
+        self.awaiting.push_back((self.taken, group));
+    }
+
+    /// How a script for several calls is named. The first time it is brought: nobody asks for it alone, so that nobody would
+    /// bring it otherwise.
+    fn form_of(&mut self, script: &'static Script) -> Form {
+        if self.known.iter().any(|known| std::ptr::eq(*known, script)) {
+            return Form::Digest;
+        }
+        self.known.push(script);
+        Form::Text
     }
 }
 
@@ -192,9 +231,9 @@ impl Future for Driver {
 impl Drop for Driver {
     fn drop(&mut self) {
         self.pipe.close(self.end);
-        for (end, output) in self.awaiting.drain(..) {
+        for (end, group) in self.awaiting.drain(..) {
             // A call that was not written to its last byte was not understood.
-            output.end(Ended::Lost { cause: self.end, sent: end <= self.written });
+            group.lost(self.end, end <= self.written);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Tollgate's state in Redis or Valkey: one script call per decision, the same answers as the core. Not the front door.
+//! Tollgate's state in Redis or Valkey: at most one script call per decision, the same answers as the core. Not the front door.
 //!
 //! [`Naming`] makes the key under which a budget lives, [`Ask`] is a question to the store, and its [`Call`] is what goes to
 //! the server: a script, keys and arguments. [`Reply::read`] makes core's decisions of what comes back. [`Link`] carries
@@ -34,6 +34,7 @@ mod cause;
 mod connect;
 mod driver;
 mod error;
+mod group;
 mod health;
 mod inspector;
 mod lane;
@@ -51,6 +52,7 @@ mod shared_breaker;
 pub mod state;
 mod store;
 mod targets;
+mod together;
 
 pub use address::{Address, AddressError};
 pub use ask::{Ask, Hit};
@@ -67,3 +69,4 @@ pub use remembered::REMEMBERED_MAX;
 pub use reply::Reply;
 pub use settings::{CONNECTIONS_MAX, IN_FLIGHT_MAX, Roots, Settings, TIME_MAX, TIME_MIN};
 pub use store::{Charged, Store};
+pub use together::TOGETHER_MAX;

@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
+use smallvec::{SmallVec, smallvec};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use crate::resp::{Form, Frame, pack};
-use crate::{Call, Cause, Script};
+use crate::resp::{Form, Frame};
+use crate::script::many;
+use crate::{Call, Cause, Script, TOGETHER_MAX};
 
 /// One connection as callers see it: a queue of calls that are not yet written.
 ///
@@ -44,14 +46,25 @@ type Sender = oneshot::Sender<(Ended, OwnedSemaphorePermit)>;
 struct Slot {
     permit: OwnedSemaphorePermit,
     /// None if the caller has gone.
-    call: Option<(Vec<u8>, Sender)>,
+    queued: Option<Queued>,
 }
 
 /// A call that is not yet written.
 #[derive(Debug)]
-pub(crate) struct Queued {
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) output: Output,
+struct Queued {
+    call: Call,
+    form: Form,
+    sender: Sender,
+}
+
+/// Calls that were taken from the queue: one, or several that can go together.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    pub(crate) calls: SmallVec<[Call; 1]>,
+    /// How each of them is to be sent, if it goes alone.
+    pub(crate) form: Form,
+    /// Whom to tell, in the order of the calls.
+    pub(crate) outputs: SmallVec<[Output; 1]>,
 }
 
 /// Whom to tell how a call ended. As long as it exists the call is in flight.
@@ -96,7 +109,7 @@ impl Pipe {
         form: Form,
         permit: OwnedSemaphorePermit,
     ) -> Result<Waiting<'_>, Closed> {
-        let bytes = pack(call, form);
+        let call = call.clone();
         let mut queue = self.lock();
         if queue.closed {
             return Err(Closed(permit));
@@ -107,7 +120,7 @@ impl Pipe {
             queue.texts.push((call.script, number));
         }
         let (sender, receiver) = oneshot::channel();
-        queue.slots.push_back(Slot { permit, call: Some((bytes, sender)) });
+        queue.slots.push_back(Slot { permit, queued: Some(Queued { call, form, sender }) });
         let waker = queue.waker.take();
         drop(queue);
         if let Some(waker) = waker {
@@ -136,8 +149,9 @@ impl Pipe {
             (std::mem::take(&mut queue.slots), queue.waker.take())
         };
         for slot in slots {
-            if let Some(queued) = Queued::of(slot) {
-                queued.output.end(Ended::Lost { cause, sent: false });
+            if let Some(queued) = slot.queued {
+                let output = Output { sender: queued.sender, permit: slot.permit };
+                output.end(Ended::Lost { cause, sent: false });
             }
         }
         if let Some(waker) = waker {
@@ -149,20 +163,32 @@ impl Pipe {
         self.open.load(Ordering::Acquire)
     }
 
-    /// The next call to write. If there is none, `waker` is woken when there is.
-    pub(crate) fn take(&self, waker: &Waker) -> Option<Queued> {
+    /// The next call to write, and those behind it that can go with it. If there is none, `waker` is woken when there is.
+    pub(crate) fn take(&self, waker: &Waker) -> Option<Taken> {
         let mut queue = self.lock();
-        while let Some(slot) = queue.slots.pop_front() {
-            queue.first += 1;
-            if let Some(queued) = Queued::of(slot) {
-                return Some(queued);
+        let Some((first, form, output)) = queue.next_if(|_| true) else {
+            match &mut queue.waker {
+                Some(known) => known.clone_from(waker),
+                none => *none = Some(waker.clone()),
             }
+            return None;
+        };
+        let goes_along = form == Form::Together && many(first.script).is_some();
+        let mut taken = Taken { calls: smallvec![first], form, outputs: smallvec![output] };
+        if goes_along {
+            // Room for all of them at once: callers wait for the lock.
+            let along = queue.slots.len().min(TOGETHER_MAX - 1);
+            taken.calls.reserve(along);
+            taken.outputs.reserve(along);
         }
-        match &mut queue.waker {
-            Some(known) => known.clone_from(waker),
-            none => *none = Some(waker.clone()),
+        while goes_along
+            && taken.calls.len() < TOGETHER_MAX
+            && let Some((next, _, output)) = queue.next_if(|next| taken.takes_along(next))
+        {
+            taken.calls.push(next);
+            taken.outputs.push(output);
         }
-        None
+        Some(taken)
     }
 
     /// Takes a call back. Returns whether it was still there, and so was never written.
@@ -172,8 +198,8 @@ impl Pipe {
         let Some(slot) = usize::try_from(place).ok().and_then(|place| queue.slots.get_mut(place)) else {
             return false;
         };
-        slot.call = None;
-        while queue.slots.front().is_some_and(|slot| slot.call.is_none()) {
+        slot.queued = None;
+        while queue.slots.front().is_some_and(|slot| slot.queued.is_none()) {
             queue.slots.pop_front();
             queue.first += 1;
         }
@@ -197,10 +223,26 @@ impl Pipe {
     }
 }
 
-impl Queued {
-    fn of(slot: Slot) -> Option<Self> {
-        let (bytes, sender) = slot.call?;
-        Some(Self { bytes, output: Output { sender, permit: slot.permit } })
+impl Queue {
+    /// Takes the first call whose caller is still there, if it is as wished.
+    fn next_if(&mut self, wished: impl Fn(&Queued) -> bool) -> Option<(Call, Form, Output)> {
+        loop {
+            if self.slots.front()?.queued.as_ref().is_some_and(|queued| !wished(queued)) {
+                return None;
+            }
+            let slot = self.slots.pop_front()?;
+            self.first += 1;
+            if let Some(Queued { call, form, sender }) = slot.queued {
+                return Some((call, form, Output { sender, permit: slot.permit }));
+            }
+        }
+    }
+}
+
+impl Taken {
+    /// Whether a call can go with these.
+    fn takes_along(&self, next: &Queued) -> bool {
+        next.form == Form::Together && self.calls.first().is_some_and(|first| next.call.joins(first))
     }
 }
 

@@ -17,9 +17,11 @@ const DEPTH_MAX: u32 = 8;
 /// How the script is named.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Form {
-    /// By its digest: `EVALSHA`.
+    /// By its digest: `EVALSHA`. Others may go in the same call.
+    Together,
+    /// By its digest, and alone.
     Digest,
-    /// By its whole text: `EVAL`, which also makes the digest known.
+    /// By its whole text: `EVAL`, which also makes the digest known. Alone.
     Text,
 }
 
@@ -36,21 +38,18 @@ pub(crate) enum Frame {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Garbled(pub(crate) &'static str);
 
-/// The bytes of a call.
-pub(crate) fn pack(call: &Call, form: Form) -> Vec<u8> {
+/// Adds the bytes of a call.
+pub(crate) fn pack(bytes: &mut Vec<u8>, call: &Call, form: Form) {
     let (verb, script) = match form {
-        Form::Digest => ("EVALSHA", &call.script.digest),
+        Form::Together | Form::Digest => ("EVALSHA", &call.script.digest),
         Form::Text => ("EVAL", &call.script.text),
     };
-    let arguments: usize = call.arguments.iter().map(|argument| argument.len() + 12).sum();
-    let mut bytes = Vec::with_capacity(48 + script.len() + 40 * call.names.len() + arguments);
-    head(&mut bytes, b'*', 3 + call.names.len() + call.arguments.len());
-    bulk(&mut bytes, verb.as_bytes());
-    bulk(&mut bytes, script.as_bytes());
-    bulk(&mut bytes, call.names.len().to_string().as_bytes());
-    call.names.iter().for_each(|name| bulk(&mut bytes, name.as_bytes()));
-    call.arguments.iter().for_each(|argument| bulk(&mut bytes, argument));
-    bytes
+    head(bytes, b'*', 3 + call.names.len() + call.arguments.len());
+    bulk(bytes, verb.as_bytes());
+    bulk(bytes, script.as_bytes());
+    bulk(bytes, call.names.len().to_string().as_bytes());
+    call.names.iter().for_each(|name| bulk(bytes, name.as_bytes()));
+    call.arguments.iter().for_each(|argument| bulk(bytes, argument));
 }
 
 /// The bytes of any command.

@@ -35,6 +35,8 @@ pub(crate) struct Kinds(u8);
 pub(crate) enum Driver {
     /// One hit on one key.
     Charge,
+    /// Several such calls, each by itself.
+    Many,
     /// Enforced hits on so many keys, two to four, all or none.
     Few(u8),
     /// Any hits, all or none.
@@ -57,9 +59,15 @@ pub(crate) enum Clock {
     Given,
 }
 
+const CLOCKS: &[Clock] = &[
+    Clock::Server,
+    #[cfg(any(test, feature = "given-time"))]
+    Clock::Given,
+];
+
 /// How many sets of kinds there are, and how many drivers: `Few` is one for each number of keys.
 const SETS: usize = 16;
-const DRIVERS: usize = 8;
+const DRIVERS: usize = 9;
 
 /// The most keys for which a script is written out. More are asked about in a loop, which takes longer for each.
 pub(crate) const FEW_MAX: u8 = 4;
@@ -70,18 +78,34 @@ static GIVEN: [OnceLock<Script>; SETS * DRIVERS] = [const { OnceLock::new() }; S
 
 /// The script for a driver and the kinds that the call is about.
 pub(crate) fn script(driver: Driver, kinds: Kinds, clock: Clock) -> &'static Script {
+    cell(driver, kinds, clock).get_or_init(|| {
+        let text = Assembly { driver, kinds, clock }.text();
+        let digest = redis::Script::new(&text).get_hash().to_string();
+        Script { text, digest }
+    })
+}
+
+/// The script that answers several calls of this one; none if it is not one hit on one key.
+pub(crate) fn many(charge: &Script) -> Option<&'static Script> {
+    for clock in CLOCKS {
+        for kinds in KINDS.map(|kind| Kinds(kind as u8)) {
+            let made = cell(Driver::Charge, kinds, *clock).get();
+            if made.is_some_and(|made| std::ptr::eq(made, charge)) {
+                return Some(script(Driver::Many, kinds, *clock));
+            }
+        }
+    }
+    None
+}
+
+fn cell(driver: Driver, kinds: Kinds, clock: Clock) -> &'static OnceLock<Script> {
     let place = driver.place() * SETS + usize::from(kinds.0);
     let scripts = match clock {
         Clock::Server => &SERVER,
         #[cfg(any(test, feature = "given-time"))]
         Clock::Given => &GIVEN,
     };
-    let cell = scripts.get(place).expect("a set of four kinds is below 16");
-    cell.get_or_init(|| {
-        let text = Assembly { driver, kinds, clock }.text();
-        let digest = redis::Script::new(&text).get_hash().to_string();
-        Script { text, digest }
-    })
+    scripts.get(place).expect("a set of four kinds is below 16")
 }
 
 impl Driver {
@@ -97,6 +121,7 @@ impl Driver {
                 3 => 6,
                 4.. => 7,
             },
+            Self::Many => 8,
         }
     }
 }

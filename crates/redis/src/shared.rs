@@ -93,7 +93,7 @@ impl Shared {
         mut permit: OwnedSemaphorePermit,
         deadline: Instant,
     ) -> Result<Value, (LinkError, Option<OwnedSemaphorePermit>)> {
-        let mut form = Form::Digest;
+        let mut form = Form::Together;
         loop {
             let mut waiting = match pipe.send(call, form, permit) {
                 Ok(waiting) => waiting,

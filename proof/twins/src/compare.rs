@@ -3,7 +3,7 @@
 use redis::Value;
 use tollgate_core::State;
 use tollgate_proof::random::Random;
-use tollgate_redis::{Reply, state};
+use tollgate_redis::{Call, Name, Reply, TOGETHER_MAX, state};
 
 use crate::asked::Asked;
 use crate::mutants::Mutant;
@@ -21,6 +21,8 @@ pub struct Tally {
     pub refused: u64,
     /// Those about several hits.
     pub batches: u64,
+    /// Those that were sent with others in one call.
+    pub together: u64,
     /// Refunds.
     pub refunds: u64,
     /// Questions at an earlier instant than the one before.
@@ -46,19 +48,22 @@ pub fn run(server: &Server, (seed, decisions): (u64, u64), mutant: Option<Mutant
     while tally.decisions < decisions {
         let scenes: Vec<_> =
             (number..number + AT_ONCE).map(|number| scene(number, &mut Random::case(seed, number))).collect();
-        for step in scenes.iter().flatten() {
-            send(&mut wire, step)?;
+        let groups: Vec<Vec<_>> = scenes.iter().map(|scene| groups(scene)).collect();
+        for group in groups.iter().flatten() {
+            send(&mut wire, group)?;
         }
         wire.add(redis::cmd("FLUSHALL").arg("ASYNC"));
         let mut answers = wire.answers()?.into_iter();
-        for (place, scene) in (number..).zip(&scenes) {
-            for (at, step) in scene.iter().enumerate() {
+        for (place, (scene, groups)) in (number..).zip(scenes.iter().zip(&groups)) {
+            let mut at = 0;
+            for group in groups {
+                at += group.len();
                 let difference = |why| {
-                    let before: Vec<_> = scene[..=at].iter().map(|step| format!("{step:#?}")).collect();
-                    let from = before.len().saturating_sub(4);
-                    format!("seed {seed}, scene {place}, step {at}: {why}\n{}", before[from..].join("\n"))
+                    let from = at.saturating_sub(group.len().max(4));
+                    let before: Vec<_> = scene[from..at].iter().map(|step| format!("{step:#?}")).collect();
+                    format!("seed {seed}, scene {place}, up to step {at}: {why}\n{}", before.join("\n"))
                 };
-                judge(step, &mut answers, &mut tally).map_err(difference)?;
+                judge(group, &mut answers, &mut tally).map_err(difference)?;
             }
             tally.clock_back += scene.windows(2).map(|two| u64::from(two[1].now < two[0].now)).sum::<u64>();
         }
@@ -71,25 +76,69 @@ pub fn run(server: &Server, (seed, decisions): (u64, u64), mutant: Option<Mutant
     Ok(tally)
 }
 
-fn send(wire: &mut Wire, step: &Step) -> Result<(), String> {
-    let call = step.asked.with(|ask| ask.call_at(step.now));
-    wire.call(&call)?;
-    for (name, ..) in &step.keys {
+fn call(step: &Step) -> Call {
+    step.asked.with(|ask| ask.call_at(step.now))
+}
+
+/// Steps in groups, each of which is one call: of several single charges at one instant, or of one question.
+fn groups(scene: &[Step]) -> Vec<&[Step]> {
+    let calls: Vec<Call> = scene.iter().map(call).collect();
+    let (mut groups, mut from) = (Vec::new(), 0);
+    while from < scene.len() {
+        let is_along = |at: &usize| {
+            scene[*at].now == scene[from].now
+                && Call::together(&[calls[from].clone(), calls[*at].clone()]).is_some()
+        };
+        let along = (from + 1..scene.len()).take(TOGETHER_MAX - 1).take_while(is_along).count();
+        groups.push(&scene[from..=from + along]);
+        from += 1 + along;
+    }
+    groups
+}
+
+fn send(wire: &mut Wire, group: &[Step]) -> Result<(), String> {
+    let calls: Vec<Call> = group.iter().map(call).collect();
+    match Call::together(&calls) {
+        Some(call) => wire.call(&call)?,
+        None => calls.iter().try_for_each(|call| wire.call(call))?,
+    }
+    for (name, ..) in left(group) {
         wire.add(redis::cmd("GET").arg(name.as_bytes()));
         wire.add(redis::cmd("PTTL").arg(name.as_bytes()));
     }
     Ok(())
 }
 
-/// Compares one step's answers.
-fn judge(step: &Step, answers: &mut impl Iterator<Item = Answered>, tally: &mut Tally) -> Result<(), String> {
+/// Where the keys of a group stand after all of it.
+fn left(group: &[Step]) -> impl Iterator<Item = &(Name, Option<State>, Option<u64>)> {
+    let later = |at: usize, name: &Name| {
+        group[at + 1..].iter().any(|step| step.keys.iter().any(|key| key.0 == *name))
+    };
+    group
+        .iter()
+        .enumerate()
+        .flat_map(move |(at, step)| step.keys.iter().filter(move |key| !later(at, &key.0)))
+}
+
+/// Compares the answers to one group.
+fn judge(
+    group: &[Step],
+    answers: &mut impl Iterator<Item = Answered>,
+    tally: &mut Tally,
+) -> Result<(), String> {
     let mut next = || answers.next().unwrap_or_else(|| Err("no answer".into()));
     let value = next()?;
-    let reply = step.asked.with(|ask| Reply::read(ask, &value)).map_err(|error| error.to_string())?;
-    if reply != step.reply {
-        return Err(format!("it answers {reply:#?}"));
+    match (group, value) {
+        ([step], value) => judge_one(step, &value, tally)?,
+        (_, Value::Array(values)) if values.len() == group.len() => {
+            for (step, value) in group.iter().zip(&values) {
+                judge_one(step, value, tally)?;
+                tally.together += 1;
+            }
+        }
+        (_, value) => return Err(format!("{} calls together are answered by {value:?}", group.len())),
     }
-    for (_, expected, lasts) in &step.keys {
+    for (_, expected, lasts) in left(group) {
         let (found, kept) = (stored(&next()?)?, next()?);
         if found != *expected {
             return Err(format!("the state is {found:?}"));
@@ -98,6 +147,15 @@ fn judge(step: &Step, answers: &mut impl Iterator<Item = Answered>, tally: &mut 
             kept_for(&kept, *lasts)?;
         }
         tally.states += 1;
+    }
+    Ok(())
+}
+
+/// Compares the answer to one question.
+fn judge_one(step: &Step, value: &Value, tally: &mut Tally) -> Result<(), String> {
+    let reply = step.asked.with(|ask| Reply::read(ask, value)).map_err(|error| error.to_string())?;
+    if reply != step.reply {
+        return Err(format!("it answers {reply:#?}"));
     }
     tally.decisions += 1;
     tally.refused += u64::from(matches!(reply, Reply::Decided { granted: false, .. }));

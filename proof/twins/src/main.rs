@@ -31,20 +31,21 @@ fn main() -> ExitCode {
 fn report(decisions: u64, seed: u64) -> Result<(), String> {
     println!("Seed {seed}.\n");
     println!(
-        "| server | decisions | differences | refused | batches | refunds | clock back | states compared | time |"
+        "| server | decisions | differences | refused | batches | together | refunds | clock back | states compared | time |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|");
     for make in Make::ALL {
         let start = Instant::now();
         let server = Server::start(make, &[])?;
         let tally = compare::run(&server, (seed, decisions), None)
             .map_err(|why| format!("{}: {why}", make.name()))?;
         println!(
-            "| {} | {} | 0 | {} | {} | {} | {} | {} | {} s |",
+            "| {} | {} | 0 | {} | {} | {} | {} | {} | {} | {} s |",
             make.name(),
             tally.decisions,
             tally.refused,
             tally.batches,
+            tally.together,
             tally.refunds,
             tally.clock_back,
             tally.states,

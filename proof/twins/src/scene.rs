@@ -78,10 +78,18 @@ pub fn scene(number: u64, random: &mut Random) -> Vec<Step> {
         } else {
             clock.step(&scene.keys[key].spec, scene.last.as_ref(), scene.random)
         };
-        steps.push(scene.step(Micros::new(now)));
+        let asked = scene.ask();
+        steps.push(scene.step(asked, Micros::new(now)));
+    }
+    if scene.random.one_in(CROWDS) {
+        scene.crowd(&mut steps, Micros::new(now));
     }
     steps
 }
+
+/// One scene in so many ends with a crowd: charges at one instant, at times more than go together.
+const CROWDS: u64 = 4;
+const CROWD_MAX: u64 = 20;
 
 fn limit(spec: &Spec, random: &mut Random) -> Limit {
     if random.one_in(24) {
@@ -99,12 +107,7 @@ impl Scene<'_> {
     fn change(&mut self) {
         let key = self.any_key();
         let spec = self.keys[key].spec;
-        let is_new = match self.style {
-            Style::Wide(_) => true,
-            Style::Any | Style::Same(_) => self.random.one_in(4),
-            Style::Long => false,
-        };
-        let spec = if is_new { self.style.spec(self.random) } else { spec.changed(self.random) };
+        let spec = self.style.changed(&spec, self.random);
         let limit = limit(&spec, self.random);
         self.keys[key] = Key { spec, limit, ..self.keys[key] };
     }
@@ -165,8 +168,16 @@ impl Scene<'_> {
         Asked::Refund(hit, (at, cost.min(limit.capacity().saturating_mul(2)), charged_under), part)
     }
 
-    fn step(&mut self, now: Micros) -> Step {
-        let asked = self.ask();
+    /// Single charges at one instant: what a connection sends as one call, if they are of one kind.
+    fn crowd(&mut self, steps: &mut Vec<Step>, now: Micros) {
+        for _ in 0..self.random.within(2, CROWD_MAX) {
+            let key = self.any_key();
+            let asked = Asked::Charge(vec![self.hit(key)]);
+            steps.push(self.step(asked, now));
+        }
+    }
+
+    fn step(&mut self, asked: Asked, now: Micros) -> Step {
         let before = self.world.clone();
         let reply = self.world.answer(&asked, now);
         self.note(&asked, &reply, now);

@@ -15,6 +15,7 @@ fn compared(make: Make) {
     assert!(
         tally.refused > DECISIONS / 10 && tally.batches > DECISIONS / 10 && tally.refunds > DECISIONS / 50
     );
+    assert!(tally.together > DECISIONS / 10);
     assert!(tally.clock_back > DECISIONS / 100 && tally.states > DECISIONS);
 }
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::rows::{Rate, Report, Spread};
+use super::rows::{Length, Rate, Report, Spread};
 use crate::markdown::{grouped, section};
 
 /// Most of the figures are taken with so many in flight.
@@ -15,7 +15,12 @@ const LOG: &str = "tollgate log";
 const FASTER: [(&str, &str, u32); 3] =
     [(BUCKET, "HMSET token bucket", 125), (BUCKET, "float GCRA", 85), (LOG, "ZSET log", 120)];
 /// The same for which nothing was asked.
-const BESIDES: [(&str, &str); 5] = [
+const BESIDES: [(&str, &str); 10] = [
+    ("tollgate token bucket, 16 a call", "HMSET token bucket"),
+    ("tollgate log, 16 a call", "ZSET log"),
+    (LOG, "ZSET log that tells"),
+    ("tollgate log, granted", "ZSET log that tells, granted"),
+    ("tollgate log, refused", "ZSET log that tells, refused"),
     ("tollgate log, granted", "ZSET log, granted"),
     ("tollgate log, refused", "ZSET log, refused"),
     (LOG, "exact ZSET log"),
@@ -40,7 +45,8 @@ pub(super) fn all(report: &Report) -> String {
             "{meanwhile}\n{keys} keys; {rounds} rounds of {millis} ms; median (least–most).\n"
         );
     }
-    for table in [asked(report), rates(report), bytes(report), curve(report)].into_iter().flatten() {
+    let tables = [asked(report), rates(report), lengths(report), bytes(report), curve(report)];
+    for table in tables.into_iter().flatten() {
         let _ = writeln!(text, "{table}");
     }
     for (subject, note) in &report.notes {
@@ -128,6 +134,43 @@ fn rates(report: &Report) -> Option<String> {
     section(&format!("Decisions with {IN_FLIGHT} in flight"), about, &header, &lines)
 }
 
+/// Logs of different lengths: a line for each kind and length, and how many times as fast ours is.
+fn lengths(report: &Report) -> Option<String> {
+    let header = [
+        "",
+        "limit",
+        "keys",
+        "decisions/s",
+        "server's µs per decision",
+        "tollgate log ÷ it",
+        "by the server's time",
+        "bytes per key",
+    ]
+    .map(String::from);
+    let line = |length: &Length| {
+        let ours =
+            report.lengths.iter().find(|other| other.limit == length.limit && other.rate.subject == LOG)?;
+        let (mine, rate) = (&ours.rate, &length.rate);
+        let is_ours = rate.subject == LOG;
+        let ratio = |ratio: f64| if is_ours { String::new() } else { format!("{ratio:.2}") };
+        let bytes = report.length_bytes_of(&rate.subject, length.limit);
+        Some(vec![
+            rate.subject.clone(),
+            grouped(length.limit),
+            grouped(length.keys),
+            whole(rate),
+            micros(rate.cpu),
+            ratio(mine.per_second.median / rate.per_second.median),
+            ratio(rate.cpu.median / mine.cpu.median),
+            bytes.map_or(String::new(), |bytes| format!("{bytes:.1}")),
+        ])
+    };
+    let lines: Vec<_> = report.lengths.iter().filter_map(line).collect();
+    let about = "Half of the logs are full, and refuse; half have half of it, and grant. The longer they are, the fewer: there are as many charges in \
+                 all. Redis keeps a sorted set of up to 128 entries as a list that is walked, and a longer one as a table and a skip list.";
+    section("Over the length of the log", about, &header, &lines)
+}
+
 fn bytes(report: &Report) -> Option<String> {
     let line = |(subject, bytes): &(String, f64)| vec![subject.clone(), format!("{bytes:.1}")];
     let lines: Vec<_> = report.bytes.iter().map(line).collect();
@@ -209,6 +252,25 @@ mod tests {
             let line = cells(&all(&Report::parse(&printed).unwrap()), "three limits ÷ one");
             assert_eq!((line[2].as_str(), line[5].as_str()), ("at most 1.80", reached));
         }
+    }
+
+    #[test]
+    fn logs_are_compared_with_those_of_their_length() {
+        let length = |subject: &str, limit: u32, rate: u32, cpu: u32| {
+            format!("length\t{subject}\t{limit}\t500\t{rate}\t{rate}\t{rate}\t{cpu}\t{cpu}\t{cpu}\t99\t50\n")
+        };
+        let printed = length("tollgate log", 10, 50_000, 20_000)
+            + &length("ZSET log", 10, 60_000, 17_000)
+            + &length("tollgate log", 1_000, 40_000, 25_000)
+            + &length("ZSET log", 1_000, 20_000, 45_000)
+            + "length bytes\tZSET log\t1000\t800004\n";
+        let text = all(&Report::parse(&printed).unwrap());
+        let found: Vec<_> = text.lines().filter(|line| line.starts_with("| ZSET log")).collect();
+        for (line, expected) in found.iter().zip([["0.83", "0.85", ""], ["2.00", "1.80", "80000.4"]]) {
+            let cells: Vec<_> = line.split('|').map(str::trim).collect();
+            assert_eq!(cells[6..9], expected, "{line}");
+        }
+        assert_eq!((found.len(), cells(&text, "tollgate log")[6].as_str()), (2, ""));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! One connection without a server: what was sent when it breaks, answers in order, silence, and leaving. Bytes by hand.
 
+mod groups;
+
 use std::sync::LazyLock;
 
 use smallvec::SmallVec;
@@ -7,9 +9,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::sync::Semaphore;
 
 use super::*;
-use crate::pipe::Waiting;
-use crate::resp::{Form, Frame};
-use crate::{Call, Script};
+use crate::pipe::{Ended, Waiting};
+use crate::resp::Frame;
 
 static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script {
     text: "return 1".into(),
@@ -18,7 +19,7 @@ static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script {
 
 fn send<'a>(pipe: &'a Pipe, permits: &Arc<Semaphore>) -> Waiting<'a> {
     let call = Call { script: &SCRIPT, names: SmallVec::new(), arguments: SmallVec::new(), writes: true };
-    pipe.send(&call, Form::Digest, Arc::clone(permits).try_acquire_owned().unwrap()).unwrap()
+    pipe.send(&call, Form::Together, Arc::clone(permits).try_acquire_owned().unwrap()).unwrap()
 }
 
 fn run<R>(test: impl Future<Output = R>) -> R {

@@ -88,14 +88,20 @@ fn a_call_is_packed_as_the_client_library_packs_it() {
     let arguments: SmallVec<[crate::Argument; 4]> =
         [b"17".as_slice(), b"", b"\r\n\xff"].map(SmallVec::from_slice).into_iter().collect();
     let call = Call { script, names: SmallVec::from_slice(&[name, name]), arguments, writes: true };
-    for (form, verb, word) in [(Form::Digest, "EVALSHA", &script.digest), (Form::Text, "EVAL", &script.text)]
-    {
+    let forms = [
+        (Form::Together, "EVALSHA", &script.digest),
+        (Form::Digest, "EVALSHA", &script.digest),
+        (Form::Text, "EVAL", &script.text),
+    ];
+    for (form, verb, word) in forms {
         let mut expected = redis::cmd(verb);
         expected.arg(word).arg(2).arg(name.as_bytes()).arg(name.as_bytes());
         call.arguments.iter().for_each(|argument| {
             expected.arg(argument.as_slice());
         });
-        assert_eq!(pack(&call, form), expected.get_packed_command());
+        let mut packed = b"before".to_vec();
+        pack(&mut packed, &call, form);
+        assert_eq!(packed, [b"before", &expected.get_packed_command()[..]].concat());
     }
     assert_eq!(command(&["AUTH", "é", ""]), redis::cmd("AUTH").arg("é").arg("").get_packed_command());
 }

@@ -55,13 +55,16 @@ impl Assembly {
         used.join("\n") + "\n" + &text
     }
 
-    const fn driver_file(&self) -> &'static str {
+    /// Its own sections, and others that it uses.
+    const fn driver_files(&self) -> &'static [&'static str] {
+        const CHARGE: &str = include_str!("../scripts/charge.lua");
         match self.driver {
-            Driver::Charge => include_str!("../scripts/charge.lua"),
-            Driver::Few(_) => include_str!("../scripts/few.lua"),
-            Driver::Batch | Driver::Peek => include_str!("../scripts/batch.lua"),
-            Driver::Verbs => include_str!("../scripts/verbs.lua"),
-            Driver::Reset => include_str!("../scripts/reset.lua"),
+            Driver::Charge => &[CHARGE],
+            Driver::Many => &[include_str!("../scripts/many.lua"), CHARGE],
+            Driver::Few(_) => &[include_str!("../scripts/few.lua")],
+            Driver::Batch | Driver::Peek => &[include_str!("../scripts/batch.lua")],
+            Driver::Verbs => &[include_str!("../scripts/verbs.lua")],
+            Driver::Reset => &[include_str!("../scripts/reset.lua")],
         }
     }
 
@@ -78,7 +81,7 @@ impl Assembly {
     }
 
     fn include(&self, text: &mut String, name: &str, kinds: Kinds) {
-        if let Some(lines) = section(self.driver_file(), name) {
+        if let Some(lines) = self.driver_files().iter().find_map(|file| section(file, name)) {
             self.include_of_driver(text, name, lines);
             return;
         }

@@ -61,7 +61,7 @@ if granted then
     local amount = takes[index]
     after, lasts = afters[index], lives[index]
     if after then
-      call('SET', key, after, 'PX', format('%.0f', lasts / 1000 + SLACK))
+      call('SET', key, after, 'PX', format(lasts < NEAR and '%d' or '%.0f', lasts / 1000 + SLACK))
     elseif amount > 0 then
       local argument = ARGV[index]
       rest = 1

@@ -1,15 +1,18 @@
--- One hit on one key: the shortest way. Several hits are `batch.lua`, other verbs `verbs.lua`.
+-- One hit on one key: the shortest way. Several hits are `batch.lua`, several such calls `many.lua`, other verbs `verbs.lua`.
 
 ---- main
 local index, key, argument, rest = 1, KEYS[1], ARGV[1], 1
+--> decide
+
+---- decide
 local tag, cost, capacity, state, at, room, after, lasts, told
 --> numbers
 --> limit
 --> read
 --> standing
-local most = capacity
---> room
-if cost > room then
+local fits
+--> fits
+if not fits then
   if cost <= capacity then
     local asked = cost
     --> asked

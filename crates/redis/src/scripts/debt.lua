@@ -12,27 +12,35 @@ tag, cost, capacity, count, period, rest = unpack('>BI7I7I7I7', argument, rest)
 
 ---- standing
 at, owed = now, 0
-if state and ((#state ~= 20 and #state ~= 22) or byte(state) ~= tag) then
+local kind, written, debt, units
+if state and #state == 20 then
+  kind, written, debt, units = unpack('>BI7I7I5', state)
+elseif state and #state == 22 then
+  kind, written, debt, units = unpack('>BI7I7I7', state)
+  if kind == tag and (units < 1099511627776 or units > INSTANT_MAX) then return -index end
+end
+if state and kind ~= tag then
   --> other
 elseif state then
-  local _, written, debt, units = unpack(#state == 20 and '>BI7I7I5' or '>BI7I7I7', state)
-  if written > INSTANT_MAX or debt >= BEYOND or units > INSTANT_MAX or units == 0 then return -index end
-  if #state == 22 and units < 1099511627776 then return -index end
-  local counts = true
+  if debt >= BEYOND or units == 0 then return -index end
   if written > now then
+    if written > INSTANT_MAX then return -index end
     local burst = capacity * period
     local over = fmod(burst, count)
     local drain = (burst - over) / count
     if over > 0 then drain = drain + 1 end
-    counts = written - now <= drain
-    if counts then at = written end
+    if written - now <= drain then
+      at = written
+    else
+      written, debt = now, 0
+    end
   end
-  if counts and units ~= period then
-    --> converted_after
-  elseif counts then
+  if units == period then
     -- A product that is too large to be exact is larger than any debt all the same.
     local drained = (at - written) * count
     if drained < debt then owed = debt - drained end
+  else
+    --> converted_after
   end
 end
 
@@ -78,6 +86,10 @@ local cells = (owed - part_of_cell) / period
 if part_of_cell > 0 then cells = cells + 1 end
 room = most - cells
 if room < 0 then room = 0 end
+
+---- fits
+-- Without a division: how much room there is, nobody asks here. A sum that is too large to be exact is larger than any capacity.
+fits = cost == 0 or owed + cost * period <= capacity * period
 
 ---- charged
 owed = owed + amount * period

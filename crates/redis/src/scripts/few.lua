@@ -20,9 +20,9 @@ do
   --> limit
   --> read
   --> standing
-  local most = capacity
-  --> room
-  if cost > room then
+  local fits
+  --> fits
+  if not fits then
     granted = false
     if cost <= capacity then
       local asked = cost
@@ -41,7 +41,7 @@ end
 
 ---- commit
 if after@ then
-  call('SET', KEYS[@], after@, 'PX', format('%.0f', lasts@ / 1000 + SLACK))
+  call('SET', KEYS[@], after@, 'PX', format(lasts@ < NEAR and '%d' or '%.0f', lasts@ / 1000 + SLACK))
 elseif take@ > 0 then
   local index, key, amount = @, KEYS[@], take@
   rest = since@

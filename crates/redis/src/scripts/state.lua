@@ -19,6 +19,12 @@ local is_ours = length == 0
 if not is_ours then return -index end
 state = false
 
+---- fits
+-- Whether the cost does.
+local most = capacity
+--> room
+fits = cost <= room
+
 ---- told
 told = state or ''
 
@@ -33,7 +39,7 @@ return pack('>I7c0', head, state or '')
 ---- write
 -- The time to live is garbage collection only. It is set with every write, so that a key that has lost it is mended.
 if after then
-  call('SET', key, after, 'PX', format('%.0f', lasts / 1000 + SLACK))
+  call('SET', key, after, 'PX', format(lasts < NEAR and '%d' or '%.0f', lasts / 1000 + SLACK))
 else
   call('DEL', key)
 end

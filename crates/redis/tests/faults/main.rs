@@ -13,7 +13,7 @@ mod figures; // a stage for faults, and what they did in numbers
 mod lanes; // several connections
 mod load; // callers
 #[path = "../../../../proof/twins/src/make.rs"]
-#[expect(dead_code, unreachable_pub, reason = "where it lives, it is exported")]
+#[expect(unreachable_pub, reason = "where it lives, it is exported")]
 mod make; // which servers there are
 mod makes; // the same faults on other servers
 mod outages; // servers that are gone, frozen or far away
@@ -24,4 +24,5 @@ mod server; // a real one
 mod silent; // faults that nobody announces
 mod steps; // clocks that jump
 mod support; // a runtime, and patience
+mod together; // charges that go together
 mod wires; // faults of what is between

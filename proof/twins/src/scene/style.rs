@@ -26,6 +26,23 @@ impl Style {
         }
     }
 
+    /// Other numbers for a key: mostly near those that it has.
+    pub(super) fn changed(self, spec: &Spec, random: &mut Random) -> Spec {
+        let is_new = match self {
+            Self::Wide(_) => true,
+            Self::Any | Self::Same(_) => random.one_in(4),
+            Self::Long => false,
+        };
+        if is_new {
+            return self.spec(random);
+        }
+        // A limit under which a script reads all that there may be, while there is more from before.
+        if self == Self::Long && random.one_in(2) {
+            return Spec { limit: random.within(100, 146), ..*spec };
+        }
+        spec.changed(random)
+    }
+
     pub(super) fn spec(self, random: &mut Random) -> Spec {
         match self {
             Self::Any => Spec::random(random.pick(&Algorithm::ALL), random),

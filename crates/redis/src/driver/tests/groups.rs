@@ -1,0 +1,160 @@
+//! Calls that go together on one connection without a server: what is written, and what each of them is told. Bytes by hand.
+
+use redis::Value;
+use tollgate_core::{Limit, Micros, Mode};
+
+use super::*;
+use crate::{Ask, Hit, Naming};
+
+/// A charge of one limit, which can go together with others.
+fn charge() -> Call {
+    let limit = Limit::token_bucket(5, 1, Micros::SECOND).unwrap();
+    let name = Naming::new([1; 16]).name("a", b"ada");
+    Ask::Charge(&[Hit { limit: &limit, name: &name, cost: 1, mode: Mode::Enforced }]).call()
+}
+
+fn many<'a>(pipe: &'a Pipe, permits: &Arc<Semaphore>, count: usize) -> Vec<Waiting<'a>> {
+    let permit = || Arc::clone(permits).try_acquire_owned().unwrap();
+    (0..count).map(|_| pipe.send(&charge(), Form::Together, permit()).unwrap()).collect()
+}
+
+/// The bytes of so many of them as one.
+fn bytes(count: usize, form: Form) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    resp::pack(&mut bytes, &Call::together(&vec![charge(); count]).unwrap(), form);
+    bytes
+}
+
+/// Reads exactly what is expected.
+async fn hear(server: &mut DuplexStream, expected: &[u8]) {
+    let mut heard = vec![0; expected.len()];
+    server.read_exact(&mut heard).await.unwrap();
+    assert_eq!(String::from_utf8_lossy(&heard), String::from_utf8_lossy(expected));
+}
+
+#[test]
+fn each_is_told_its_own_element_although_one_has_gone() {
+    run(async {
+        let (pipe, permits) = (Arc::new(Pipe::new()), Arc::new(Semaphore::new(8)));
+        let (_driver, mut server) = driven(&pipe, Duration::from_secs(9));
+        let mut calls = many(&pipe, &permits, 5);
+        hear(&mut server, &bytes(5, Form::Text)).await;
+        assert!(calls.remove(1).give_up(), "it may have been sent");
+        server.write_all(b"*5\r\n$1\r\na\r\n$1\r\nb\r\n:-1\r\n-OOM no memory\r\n-WHAT\r\n").await.unwrap();
+        let expected = [
+            Frame::Value(Value::BulkString(b"a".to_vec())),
+            Frame::Value(Value::Int(-1)),
+            Frame::Error("OOM no memory".into()),
+            Frame::Error("WHAT".into()),
+        ];
+        for (call, expected) in calls.iter_mut().zip(expected) {
+            assert_eq!(said(call).await, expected);
+        }
+        drop(calls);
+        assert_eq!(permits.available_permits(), 8);
+    });
+}
+
+#[test]
+fn the_text_is_brought_first_and_again_when_it_was_forgotten() {
+    run(async {
+        let (pipe, permits) = (Arc::new(Pipe::new()), Arc::new(Semaphore::new(8)));
+        let (_driver, mut server) = driven(&pipe, Duration::from_secs(9));
+        let turns = [
+            (Form::Text, "*2\r\n:1\r\n:2\r\n"),
+            (Form::Digest, "*2\r\n:1\r\n:2\r\n"),
+            (Form::Digest, "-BUSY a script\r\n"),
+            (Form::Digest, "-NOSCRIPT No matching script.\r\n"),
+            (Form::Text, "-LOADING its data\r\n"),
+            (Form::Digest, "*2\r\n:1\r\n:2\r\n"),
+        ];
+        for (form, answer) in turns {
+            let mut calls = many(&pipe, &permits, 2);
+            hear(&mut server, &bytes(2, form)).await;
+            server.write_all(answer.as_bytes()).await.unwrap();
+            for (call, number) in calls.iter_mut().zip([1, 2]) {
+                let expected = match answer.strip_prefix('-') {
+                    Some(line) => Frame::Error(line.trim().into()),
+                    None => Frame::Value(Value::Int(number)),
+                };
+                assert_eq!(said(call).await, expected, "an error of the whole is for each");
+            }
+        }
+    });
+}
+
+#[test]
+fn an_answer_without_one_for_each_is_none_and_ends_the_connection() {
+    run(async {
+        for answer in [
+            "*1\r\n:1\r\n",
+            "*3\r\n:1\r\n:2\r\n:3\r\n",
+            "*0\r\n",
+            "*-1\r\n",
+            ":1\r\n",
+            "+OK\r\n",
+            "$2\r\nab\r\n",
+        ] {
+            let (pipe, permits) = (Arc::new(Pipe::new()), Arc::new(Semaphore::new(8)));
+            let (driver, mut server) = driven(&pipe, Duration::from_secs(9));
+            let mut calls = many(&pipe, &permits, 2);
+            hear(&mut server, &bytes(2, Form::Text)).await;
+            server.write_all(answer.as_bytes()).await.unwrap();
+            for call in &mut calls {
+                let ended = call.ended().await;
+                let lost = matches!(ended, Some((Ended::Lost { cause: Cause::Garbled, sent: true }, _)));
+                assert!(lost, "{answer}: {ended:?}");
+            }
+            assert_eq!(driver.await.unwrap().cause, Cause::Garbled);
+        }
+    });
+}
+
+#[test]
+fn a_group_that_was_not_written_to_its_last_byte_was_not_sent_by_any_of_them() {
+    run(async {
+        let length = bytes(3, Form::Text).len();
+        for room in (0..length).step_by(97).chain([length - 1, length]) {
+            let (pipe, permits) = (Arc::new(Pipe::new()), Arc::new(Semaphore::new(8)));
+            let mut calls = many(&pipe, &permits, 3);
+            // One more, so that a connection that took all of the group breaks too.
+            let mut last = send(&pipe, &permits);
+            let stream = Stream::new(Narrow(room));
+            assert_eq!(
+                Driver::new(Arc::clone(&pipe), stream, Duration::from_secs(9)).await.cause,
+                Cause::Closed
+            );
+            for call in &mut calls {
+                let Some((Ended::Lost { sent, .. }, _)) = call.ended().await else { panic!("lost") };
+                assert_eq!(sent, room >= length, "{room} of {length} bytes were taken");
+            }
+            assert!(matches!(last.ended().await, Some((Ended::Lost { sent: false, .. }, _))));
+            drop((calls, last));
+            assert_eq!(permits.available_permits(), 8);
+        }
+    });
+}
+
+#[test]
+fn groups_and_single_calls_are_answered_in_their_order() {
+    run(async {
+        let (pipe, permits) = (Arc::new(Pipe::new()), Arc::new(Semaphore::new(100)));
+        let (_driver, mut server) = driven(&pipe, Duration::from_secs(9));
+        let mut calls = many(&pipe, &permits, 18);
+        calls.push(send(&pipe, &permits));
+        calls.extend(many(&pipe, &permits, 3));
+        assert!(server.read(&mut [0; 1 << 16]).await.unwrap() > 0);
+        // Sixteen, two, one alone, and three.
+        let mut answer = String::new();
+        for (count, from) in [(16, 0), (2, 16), (1, 18), (3, 19)] {
+            if count > 1 {
+                answer += &format!("*{count}\r\n");
+            }
+            (from..from + count).for_each(|number| answer += &format!(":{number}\r\n"));
+        }
+        server.write_all(answer.as_bytes()).await.unwrap();
+        for (call, number) in calls.iter_mut().zip(0..) {
+            assert_eq!(said(call).await, Frame::Value(Value::Int(number)));
+        }
+    });
+}

@@ -1,0 +1,90 @@
+//! Those who wait for one answer of the server: one caller, or several whose calls went together. It moves no bytes.
+
+use redis::{ServerError, Value};
+use smallvec::SmallVec;
+
+use crate::pipe::{Ended, Output};
+use crate::resp::Frame;
+use crate::{Cause, Script};
+
+/// Those whom one answer is for.
+#[derive(Debug)]
+pub(crate) enum Group {
+    /// It is the answer.
+    One(Output),
+    /// It has an element for each, in this order; or is an error, which is for all.
+    Many {
+        outputs: SmallVec<[Output; 1]>,
+        /// The script that answers so.
+        script: &'static Script,
+    },
+}
+
+impl Group {
+    /// How many they are.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::One(_) => 1,
+            Self::Many { outputs, .. } => outputs.len(),
+        }
+    }
+
+    /// Whether this can be the answer to their call.
+    pub(crate) fn is_answered_by(&self, frame: &Frame) -> bool {
+        match (self, frame) {
+            (Self::One(_), _) | (Self::Many { .. }, Frame::Error(_)) => true,
+            (Self::Many { outputs, .. }, Frame::Value(value)) => {
+                matches!(value, Value::Array(values) if values.len() == outputs.len())
+            }
+        }
+    }
+
+    /// The script that the server does not know, if that is what it says.
+    pub(crate) fn unknown_script(&self, frame: &Frame) -> Option<&'static Script> {
+        match (self, frame) {
+            (Self::Many { script, .. }, Frame::Error(line)) if Cause::of_line(line) == Cause::NoScript => {
+                Some(script)
+            }
+            (Self::Many { .. } | Self::One(_), Frame::Error(_) | Frame::Value(_)) => None,
+        }
+    }
+
+    /// Tells each what the server said, which [is their answer](Self::is_answered_by).
+    pub(crate) fn said(self, frame: Frame) {
+        match (self, frame) {
+            (Self::One(output), frame) => output.end(Ended::Said(frame)),
+            (Self::Many { outputs, .. }, Frame::Value(Value::Array(values))) => {
+                outputs
+                    .into_iter()
+                    .zip(values)
+                    .for_each(|(output, value)| output.end(Ended::Said(frame_of(value))));
+            }
+            (Self::Many { outputs, .. }, frame) => {
+                outputs.into_iter().for_each(|output| output.end(Ended::Said(frame.clone())));
+            }
+        }
+    }
+
+    /// Tells each that the connection has ended.
+    pub(crate) fn lost(self, cause: Cause, sent: bool) {
+        match self {
+            Self::One(output) => output.end(Ended::Lost { cause, sent }),
+            Self::Many { outputs, .. } => {
+                outputs.into_iter().for_each(|output| output.end(Ended::Lost { cause, sent }));
+            }
+        }
+    }
+}
+
+/// An element as it would have come alone.
+fn frame_of(value: Value) -> Frame {
+    if let Value::ServerError(error) = &value { Frame::Error(line(error)) } else { Frame::Value(value) }
+}
+
+/// The words of an error.
+fn line(error: &ServerError) -> String {
+    match error.details() {
+        None => error.code().to_owned(),
+        Some(details) => format!("{} {details}", error.code()),
+    }
+}

@@ -1,0 +1,46 @@
+//! Several calls as one: which can be, and what is sent then. When they are, the driver of a connection decides.
+
+use crate::script::many;
+use crate::{Argument, Call};
+
+/// How many calls go to the server as one, at most. More wait for the next.
+///
+/// What every script call costs is shared by all of them: a token bucket takes 9.4 us of the server alone, 6.9 among 4 and 4.9 among 16;
+/// among 32 it would take 4.6. But nobody is answered before the last is decided, and the server does nothing else meanwhile:
+/// with 16 that is a tenth of a millisecond.
+pub const TOGETHER_MAX: usize = 16;
+
+impl Call {
+    /// One call that asks what several do, in their order: each a charge of one limit, and all by the same script.
+    ///
+    /// It is answered by an array with an element for each: what that call alone would have been answered, be it an error. They are
+    /// decided one after the other at one instant, each by itself, and may be about the same key.
+    ///
+    /// None if they are fewer than two, more than [`TOGETHER_MAX`], or not of that kind.
+    #[must_use]
+    pub fn together(calls: &[Self]) -> Option<Self> {
+        let first = calls.first()?;
+        let fits = (2..=TOGETHER_MAX).contains(&calls.len()) && calls.iter().all(|call| call.joins(first));
+        let script = many(first.script).filter(|_| fits)?;
+        let names = calls.iter().flat_map(|call| call.names.iter().copied()).collect();
+        let own = calls.iter().filter_map(|call| call.arguments.first());
+        let arguments = own.chain(first.common()).cloned().collect();
+        Some(Self { script, names, arguments, writes: calls.iter().any(|call| call.writes) })
+    }
+
+    /// Whether it can go together with another, if that can go together with any.
+    pub(crate) fn joins(&self, other: &Self) -> bool {
+        std::ptr::eq(self.script, other.script)
+            && self.names.len() == 1
+            && !self.arguments.is_empty()
+            && self.common() == other.common()
+    }
+
+    /// The arguments that are not its own: the time, where a test gives it.
+    fn common(&self) -> &[Argument] {
+        self.arguments.get(1..).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests;
