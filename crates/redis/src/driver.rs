@@ -26,8 +26,9 @@ const WRITE_BYTES: usize = 64 * 1024;
 /// How many bytes are read at a time.
 const READ_BYTES: usize = 64 * 1024;
 
-/// After so many answers other tasks have their turn. What their callers ask next is then on its way while the rest is
-/// heard: the server and its callers work at the same time and not in turns. A quarter more calls a second, with 64 callers.
+/// After so many answered calls, each of a group counted, other tasks have their turn. What their callers ask next is then on its
+/// way while the rest is heard: the server and its callers work at the same time and not in turns. A quarter more calls a
+/// second, with 64 callers.
 const ANSWERS_AT_A_TIME: usize = 16;
 
 /// Runs one connection until it ends. Then every call on it has ended, each knowing whether it may have been sent.
