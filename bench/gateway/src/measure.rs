@@ -33,7 +33,7 @@ pub(crate) fn run(tollgate: &str, quick: bool) -> Result<(), String> {
     let start = Start { name: "the upstream".into(), cores: "1", words, environment: Vec::new() };
     let running = Process::start(&start, &folder)?.listening(upstream)?;
     let script = write(&folder, "requests.lua", &document::wrk_script())?;
-    let (rounds, seconds) = if quick { (3, 1) } else { (9, 3) };
+    let (rounds, seconds) = if quick { (3, 1) } else { (27, 1) };
     let plan = Plan { rounds, seconds, cores: "1", script };
     let place = Place { folder, upstream, tollgate: (tollgate != "nginx").then(|| tollgate.to_string()) };
 
@@ -49,7 +49,7 @@ pub(crate) fn run(tollgate: &str, quick: bool) -> Result<(), String> {
     let memory = memory::table(&place, if quick { 1 } else { 3 })?;
     drop(running);
     println!("{}", others.sentence()?);
-    println!("{rounds} rounds of {seconds} s; median (least–most).\n");
+    println!("{rounds} rounds of {seconds} s; median (least–most). What is compared is compared round by round.\n");
     for table in [&proxied.tables, &latency, &both, &layer, &memory] {
         println!("{table}");
     }

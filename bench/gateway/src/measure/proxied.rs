@@ -6,13 +6,16 @@ use std::fmt::Write;
 use super::contestant::{Contestant, Place, Setup, Whose};
 use super::document::Limits;
 use super::rounds::{Answers, Figures, Plan, alternate};
-use super::spread::ratio;
+use super::spread::{Spread, ratio};
 
 /// What was measured, as tables, and the lower of both peaks.
 pub(crate) struct Proxied {
     pub(crate) tables: String,
     pub(crate) peak: u64,
 }
+
+/// What comparisons are parts of.
+const WHOLE: u64 = 10_000;
 
 /// A row: who, and what was measured of it.
 type Row = (String, Figures);
@@ -74,22 +77,22 @@ fn table(rows: &[Row]) -> String {
     );
     let nginx = &rows[1].1;
     for (name, figures) in rows {
-        let rate = ratio(figures.per_second.median(), nginx.per_second.median());
-        let cpu = ratio(nginx.cpu.median(), figures.cpu.median());
+        let rate = ratio(figures.per_second.over(&nginx.per_second).median(), WHOLE);
+        let cpu = ratio(nginx.cpu.over(&figures.cpu).median(), WHOLE);
         let (shown, used) = (figures.per_second.whole(), figures.cpu.thousandths());
         let _ = writeln!(text, "| {name} | {shown} | {rate} | {used} | {cpu} | {} |", figures.busy.median());
     }
     text
 }
 
-/// What limits cost, as a share of what is left without them.
+/// What limits cost, as a share of what is left without them: the median of what each round says.
 fn cost_of_limits(with: &Row, without: &Row) -> String {
-    let share = |more: u64, less: u64| {
-        let tenths = (more.saturating_sub(less) * 1_000 + less / 2).checked_div(less).unwrap_or(0);
+    let share = |more: &Spread, less: &Spread| {
+        let tenths = (more.over(less).median().saturating_sub(WHOLE) + 5) / 10;
         format!("{}.{}", tenths / 10, tenths % 10)
     };
-    let slower = share(without.1.per_second.median(), with.1.per_second.median());
-    let dearer = share(with.1.cpu.median(), without.1.cpu.median());
+    let slower = share(&without.1.per_second, &with.1.per_second);
+    let dearer = share(&with.1.cpu, &without.1.cpu);
     format!("- Limits cost {} {dearer} % of CPU per request, and {slower} % of time.", with.0)
 }
 

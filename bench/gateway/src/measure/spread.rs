@@ -23,6 +23,13 @@ impl Spread {
         Self(self.0.iter().zip(&other.0).map(|(more, less)| more.saturating_sub(*less)).collect())
     }
 
+    /// Each round's figure as ten-thousandths of another's of the same round. What slows a shared machine down for a while slows
+    /// both, so this says more than to compare medians.
+    pub(crate) fn over(&self, other: &Self) -> Self {
+        let share = |(one, other): (&u64, &u64)| (one * 10_000 + other / 2).checked_div(*other).unwrap_or(0);
+        Self(self.0.iter().zip(&other.0).map(share).collect())
+    }
+
     /// The median and the ends, in units of 1,000, with one decimal: `18.5 (17.9–20.2)`.
     pub(crate) fn thousandths(&self) -> String {
         let (low, high) = self.ends();
@@ -84,7 +91,9 @@ fn figures_are_shown_for_people() {
 }
 
 #[test]
-fn what_is_added_is_taken_round_by_round() {
+fn what_is_added_and_compared_is_taken_round_by_round() {
     let (more, less) = (Spread(vec![10, 20, 5]), Spread(vec![4, 5, 6]));
     assert_eq!(more.beyond(&less), Spread(vec![6, 15, 0]));
+    assert_eq!(more.over(&less), Spread(vec![25_000, 40_000, 8_333]));
+    assert_eq!(more.over(&Spread(vec![0])), Spread(vec![0]));
 }
