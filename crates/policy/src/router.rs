@@ -3,8 +3,10 @@
 mod build;
 mod edges;
 mod fold;
+mod key;
 mod meet;
 mod search;
+mod segments;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -35,6 +35,20 @@ pub(super) struct Node {
     pub(super) forms: (u32, u32),
     /// Whether any text leads on.
     pub(super) literals: bool,
+    /// Whether nothing but a text leads on: then a search never comes back.
+    pub(super) literals_only: bool,
+}
+
+impl Node {
+    /// Whether some template has so many segments from here on, as far as can be told. Most branches that lead nowhere are too
+    /// long or too short, which one bit says.
+    #[inline]
+    pub(super) fn reaches(&self, left: usize) -> bool {
+        u32::try_from(left)
+            .ok()
+            .and_then(|left| self.lengths.checked_shr(left))
+            .is_none_or(|bits| bits & 1 == 1)
+    }
 }
 
 /// Patterns of one node whose texts before and after are of one length: one lookup finds those that a segment could
@@ -73,7 +87,9 @@ impl Table {
             let begin = number(table.forms.len());
             table.lay(patterns, base);
             let forms = (begin, number(table.forms.len()));
-            table.nodes.push(Node { lengths, here, tail, parameter, forms, literals: literals != NONE });
+            let literals = literals != NONE;
+            let literals_only = (parameter, tail) == (NONE, NONE) && forms.0 == forms.1;
+            table.nodes.push(Node { lengths, here, tail, parameter, forms, literals, literals_only });
         }
         Ok(table)
     }
@@ -96,11 +112,11 @@ impl Table {
             }
             let mut place = self.forms.last().map_or(NONE, |form| form.place);
             for text in [prefix, suffix].iter().filter(|text| !text.is_empty()) {
-                let word = self.words.take(text.as_bytes());
-                let mut next = self.edges.find(place, word);
+                let mut next = self.edges.find(place, text.as_bytes(), &self.words);
                 if next == NONE {
                     next = self.new_place(base);
-                    self.edges.insert(place, word, next);
+                    let word = self.words.take(text.as_bytes());
+                    self.edges.insert(place, word, next, &self.words);
                 }
                 place = next;
             }
