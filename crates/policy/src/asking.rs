@@ -15,11 +15,11 @@ use crate::request::Facts;
 use crate::{cookie, header, query};
 
 /// An API key, looked for wherever it may stand.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Sent {
     /// None, or an empty one.
     Nothing,
-    /// One; its bytes are in the room of whoever asked.
+    /// One; its values are the [parts](Asking::key_parts).
     One,
     /// Several, or one that cannot be read.
     Unclear,
@@ -90,11 +90,15 @@ impl<'a> Asking<'a> {
     }
 
     /// The API key: in one of its places, and in no other.
-    pub(crate) fn api_key(&mut self) -> &Sent {
-        if self.key.is_none() {
-            self.key = Some(self.look_for_key());
+    pub(crate) fn api_key(&mut self) -> Sent {
+        match self.key {
+            Some(sent) => sent,
+            None => {
+                let sent = self.look_for_key();
+                self.key = Some(sent);
+                sent
+            }
         }
-        self.key.as_ref().unwrap_or(&Sent::Nothing)
     }
 
     fn look_for_key(&mut self) -> Sent {
@@ -106,7 +110,7 @@ impl<'a> Asking<'a> {
                 KeyPlace::Header(_) | KeyPlace::Query(_) | KeyPlace::Cookie(_) => std::slice::from_ref(place),
             };
             let start = self.parts.len();
-            match (self.look_in(together), &sent) {
+            match (self.look_in(together), sent) {
                 (Sent::Nothing, _) => self.parts.truncate(start),
                 (Sent::One, Sent::Nothing) => sent = Sent::One,
                 // Two keys where one is asked for: the upstream may read the other.
@@ -168,10 +172,14 @@ impl<'a> Asking<'a> {
     }
 
     /// The consumer whose key was sent.
+    #[inline]
     pub(crate) fn consumer(&mut self) -> Option<Consumer<'a>> {
-        let directory = self.directory?;
+        self.directory.and_then(|directory| self.consumer_in(directory))
+    }
+
+    fn consumer_in(&mut self, directory: &'a Directory) -> Option<Consumer<'a>> {
         if self.consumer.is_none() {
-            let sent = self.api_key() == &Sent::One;
+            let sent = self.api_key() == Sent::One;
             let known = || self.key_parts().find_map(|key| directory.consumers().find(key));
             self.consumer = Some(if sent { known() } else { None });
         }

@@ -250,3 +250,64 @@ fn the_host<'a>(named: [Option<&'a str>; 2], headers: &'a HeaderMap) -> Result<O
     }
     Ok(first)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dice::Dice;
+
+    #[test]
+    fn a_target_read_plainly_is_read_as_in_full() {
+        let mut plain = 0;
+        for seed in 0..300_000 {
+            let mut dice = Dice::new(seed);
+            let alphabet: &[u8] =
+                if dice.below(2) == 0 { b"//..ab?=&;%%2fF5eE#\\*@: {\x00\x7f" } else { b"//abc.?x=%&" };
+            let mut target = String::from_utf8(dice.soup(alphabet, 24)).unwrap();
+            if dice.below(8) > 0 {
+                target.insert(0, '/');
+            }
+            let Some(asked) = Asked::plainly(&target) else { continue };
+            let mut buffer = String::new();
+            for method in ["GET", "OPTIONS", "CONNECT"] {
+                assert_eq!(
+                    Asked::in_full(method, &target, &mut buffer),
+                    Ok(asked),
+                    "seed {seed}: {target:?}"
+                );
+            }
+            plain += 1;
+        }
+        assert!(plain > 30_000, "only {plain} were plain");
+    }
+
+    #[test]
+    fn what_could_be_wrong_is_not_read_plainly() {
+        let longest = format!("/?{}", "q".repeat(target::TARGET_MAX - 2));
+        let longer = format!("{longest}q");
+        let table = [
+            ("/", true),
+            ("/a/b/", true),
+            ("/a?", true),
+            ("/a?b=/../%zz?//", true),
+            (&longest, true),
+            (&longer, false),
+            ("/a?b#c", false),
+            ("/a?b c", false),
+            ("/a?\u{e9}", false),
+            ("/a?\u{7f}", false),
+            ("/a#b", false),
+            ("/a%41", false),
+            ("/a/../b", false),
+            ("//a", false),
+            ("/a\\b", false),
+            ("*", false),
+            ("", false),
+            ("http://h/a", false),
+            ("h:443", false),
+        ];
+        for (target, plain) in table {
+            assert_eq!(Asked::plainly(target).is_some(), plain, "{target}");
+        }
+    }
+}

@@ -7,6 +7,7 @@ mod key;
 mod meet;
 mod search;
 mod segments;
+mod stem;
 mod table;
 #[cfg(test)]
 mod tests;

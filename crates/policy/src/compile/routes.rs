@@ -65,9 +65,10 @@ impl MethodCode {
     #[inline]
     pub(crate) fn of(method: &str) -> Self {
         // Most requests.
-        if method == "GET" {
-            return Self::GET;
-        }
+        if method == "GET" { Self::GET } else { Self::listed(method) }
+    }
+
+    fn listed(method: &str) -> Self {
         let known = Self::KNOWN.iter().position(|known| *known == method);
         known.and_then(|at| u8::try_from(at.saturating_add(1)).ok()).map_or(Self::OTHER, Self)
     }

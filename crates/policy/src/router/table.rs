@@ -3,6 +3,7 @@
 use core::cmp::Reverse;
 
 use super::edges::Edges;
+use super::stem::Stem;
 use super::trie::{Branch, Follower, NONE, Trie, number};
 use super::words::Words;
 use super::{RouterError, STEPS_MAX};
@@ -18,6 +19,7 @@ pub(super) struct Table {
     /// The patterns of each place that is no node, as a range of `patterns`. Places count on where nodes end.
     pub(super) buckets: Vec<(u32, u32)>,
     pub(super) patterns: Vec<Between>,
+    pub(super) stem: Stem,
     steps: u64,
 }
 
@@ -40,6 +42,12 @@ pub(super) struct Node {
 }
 
 impl Node {
+    /// Whether a segment with text and parameters leads on.
+    #[inline]
+    pub(super) const fn has_forms(&self) -> bool {
+        self.forms.0 != self.forms.1
+    }
+
     /// Whether some template has so many segments from here on, as far as can be told. Most branches that lead nowhere are too
     /// long or too short, which one bit says.
     #[inline]
@@ -77,11 +85,12 @@ impl Table {
         if steps > STEPS_MAX {
             return Err(RouterError::TooTangled);
         }
+        let stem = Stem::of(&trie);
         let Trie { words, edges, nodes: branches, .. } = trie;
         let base = number(branches.len());
         let (nodes, forms) = (Vec::with_capacity(branches.len()), Vec::new());
         let (buckets, patterns) = (Vec::new(), Vec::new());
-        let mut table = Self { words, edges, nodes, forms, buckets, patterns, steps };
+        let mut table = Self { words, edges, nodes, forms, buckets, patterns, stem, steps };
         for (branch, lengths) in branches.into_iter().zip(lengths) {
             let Branch { here, tail, parameter, patterns, literals } = branch;
             let begin = number(table.forms.len());
