@@ -23,6 +23,9 @@ const KINDS: [u8; 256] = {
     kinds
 };
 
+/// A one in each of eight bytes.
+const ONES: u64 = 0x0101_0101_0101_0101;
+
 /// Where a normal path ends that the text begins with: at the first byte that has no place in it as it stands, or at the end.
 /// `None` if what is before that is not normal, or may not be.
 ///
@@ -32,7 +35,7 @@ const KINDS: [u8; 256] = {
 pub(crate) fn end(text: &[u8]) -> Option<usize> {
     let rest = text.strip_prefix(b"/")?;
     let (chunks, _) = rest.as_chunks::<8>();
-    let (mut slashes, mut at) = (1, 0);
+    let (mut slashes, mut at) = (1_u64, 0);
     // A mark in the lowest byte if the byte before is a slash.
     let mut before = 0x80;
     for chunk in chunks {
@@ -42,11 +45,14 @@ pub(crate) fn end(text: &[u8]) -> Option<usize> {
         }
         if kinds != QUIET {
             let bytes = u64::from_le_bytes(*chunk);
-            let (slash, dot) = (marks(bytes, b'/'), marks(bytes, b'.'));
-            if (slash << 8 | before) & (slash | dot) != 0 {
+            // A dot and a slash differ in their lowest bit.
+            let dot_or_slash = marks(bytes | ONES, b'/');
+            let slash = dot_or_slash & bytes << 7;
+            if (slash << 8 | before) & dot_or_slash != 0 {
                 return None;
             }
-            slashes += slash.count_ones();
+            // The sum of all bytes comes to stand in the highest.
+            slashes += (slash >> 7).wrapping_mul(ONES) >> 56;
             before = slash >> 56;
         } else {
             before = 0;
@@ -63,12 +69,12 @@ pub(crate) fn end(text: &[u8]) -> Option<usize> {
             return None;
         }
         behind_slash = kind == SLASH;
-        slashes += u32::from(behind_slash);
+        slashes += u64::from(behind_slash);
         at += 1;
     }
     // With the first slash.
     let end = at + 1;
-    (slashes as usize <= SEGMENTS_MAX && end <= PATH_BYTES_MAX).then_some(end)
+    (slashes <= SEGMENTS_MAX as u64 && end <= PATH_BYTES_MAX).then_some(end)
 }
 
 /// The highest bit of each of eight bytes that is this one, and no other bit.
