@@ -120,7 +120,7 @@ impl<'a> Asking<'a> {
         sent
     }
 
-    /// Whether there is a value in every one of these places; they go to the end of the key's bytes.
+    /// Whether there is a value in every one of these places; they become the key's last parts.
     fn look_in(&mut self, places: &[KeyPlace]) -> Sent {
         for place in places {
             let sent = match place {

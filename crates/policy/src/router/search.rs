@@ -26,10 +26,12 @@ impl Table {
     #[inline]
     pub(super) fn search<R>(&self, path: &str, accept: &mut impl FnMut(u32) -> Option<R>) -> Option<R> {
         let Stem { text, place, segments: taken } = &self.stem;
-        let (place, taken, from) = match path.as_bytes().starts_with(text) {
-            true => (*place, *taken, text.len()),
-            false if path.starts_with('/') => (0, 0, 1),
-            false => return None,
+        let (place, taken, from) = if path.as_bytes().starts_with(text) {
+            (*place, *taken, text.len())
+        } else if path.starts_with('/') {
+            (0, 0, 1)
+        } else {
+            return None;
         };
         let mut segments = Segments::none(path);
         segments.cut(self.words.case(), from)?;
