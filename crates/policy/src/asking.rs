@@ -15,14 +15,24 @@ use crate::request::Facts;
 use crate::{cookie, header, query};
 
 /// An API key, looked for wherever it may stand.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Sent {
     /// None, or an empty one.
     Nothing,
-    /// One; its bytes are in the room of whoever asked.
+    /// One; its values are the [parts](Asking::key_parts).
     One,
     /// Several, or one that cannot be read.
     Unclear,
+}
+
+impl Sent {
+    const fn of(found: &Found<'_>) -> Self {
+        match found {
+            Found::Missing | Found::Empty => Self::Nothing,
+            Found::Repeated | Found::Malformed => Self::Unclear,
+            Found::One(_) => Self::One,
+        }
+    }
 }
 
 /// What a request says of who is asking. Each answer is found when it is first asked for.
@@ -33,14 +43,24 @@ pub(crate) struct Asking<'a> {
     directory: Option<&'a Directory>,
     places: &'a [KeyPlace],
     key: Option<Sent>,
-    /// The API key's bytes, and which of them are its values.
+    /// The values of the API key.
+    parts: SmallVec<[Part<'a>; 2]>,
+    /// The bytes of those values that do not stand in the request as they are.
     key_bytes: &'a mut Vec<u8>,
-    parts: SmallVec<[Range<usize>; 2]>,
     /// Room for values of the query.
     pub(crate) room: &'a mut Vec<u8>,
     consumer: Option<Option<Consumer<'a>>>,
     claims: Option<Token>,
     unverified: Option<Token>,
+}
+
+/// A value of an API key.
+#[derive(Debug)]
+enum Part<'a> {
+    /// As it was sent.
+    Sent(&'a [u8]),
+    /// Out of the query: in the key's bytes.
+    Decoded(Range<usize>),
 }
 
 /// A token's claims.
@@ -70,11 +90,15 @@ impl<'a> Asking<'a> {
     }
 
     /// The API key: in one of its places, and in no other.
-    pub(crate) fn api_key(&mut self) -> &Sent {
-        if self.key.is_none() {
-            self.key = Some(self.look_for_key());
+    pub(crate) fn api_key(&mut self) -> Sent {
+        match self.key {
+            Some(sent) => sent,
+            None => {
+                let sent = self.look_for_key();
+                self.key = Some(sent);
+                sent
+            }
         }
-        self.key.as_ref().unwrap_or(&Sent::Nothing)
     }
 
     fn look_for_key(&mut self) -> Sent {
@@ -86,7 +110,7 @@ impl<'a> Asking<'a> {
                 KeyPlace::Header(_) | KeyPlace::Query(_) | KeyPlace::Cookie(_) => std::slice::from_ref(place),
             };
             let start = self.parts.len();
-            match (self.look_in(together), &sent) {
+            match (self.look_in(together), sent) {
                 (Sent::Nothing, _) => self.parts.truncate(start),
                 (Sent::One, Sent::Nothing) => sent = Sent::One,
                 // Two keys where one is asked for: the upstream may read the other.
@@ -96,32 +120,50 @@ impl<'a> Asking<'a> {
         sent
     }
 
-    /// Whether there is a value in every one of these places; they go to the end of the key's bytes.
+    /// Whether there is a value in every one of these places; they become the key's last parts.
     fn look_in(&mut self, places: &[KeyPlace]) -> Sent {
         for place in places {
-            let found = match place {
-                KeyPlace::Header(name) => header::find(self.facts.headers, name),
-                KeyPlace::Cookie(name) => cookie::find(self.facts.headers, name),
-                KeyPlace::Query(name) => query::find(self.facts.query.unwrap_or(""), name, self.room),
+            let sent = match place {
+                KeyPlace::Header(name) => self.sent(header::find(self.facts.headers, name)),
+                KeyPlace::Cookie(name) => self.sent(cookie::find(self.facts.headers, name)),
+                KeyPlace::Query(name) => self.decoded(name),
                 // Schemes that are asked for at once are not asked for at once again.
-                KeyPlace::Together(_) => Found::Malformed,
+                KeyPlace::Together(_) => Sent::Unclear,
             };
-            match found {
-                Found::Missing | Found::Empty => return Sent::Nothing,
-                Found::Repeated | Found::Malformed => return Sent::Unclear,
-                Found::One(value) => {
-                    let start = self.key_bytes.len();
-                    self.key_bytes.extend_from_slice(value);
-                    self.parts.push(start..self.key_bytes.len());
-                }
+            match sent {
+                Sent::One => {}
+                Sent::Nothing | Sent::Unclear => return sent,
             }
         }
         Sent::One
     }
 
+    /// Keeps a value that stands in the request as it is.
+    #[inline]
+    fn sent(&mut self, found: Found<'a>) -> Sent {
+        if let Found::One(value) = found {
+            self.parts.push(Part::Sent(value));
+        }
+        Sent::of(&found)
+    }
+
+    /// Keeps a value of the query, which may have to be decoded.
+    fn decoded(&mut self, name: &str) -> Sent {
+        let found = query::find(self.facts.query.unwrap_or(""), name, self.room);
+        if let Found::One(value) = found {
+            let start = self.key_bytes.len();
+            self.key_bytes.extend_from_slice(value);
+            self.parts.push(Part::Decoded(start..self.key_bytes.len()));
+        }
+        Sent::of(&found)
+    }
+
     /// The values of the API key: one, or several that are asked for at once.
     pub(crate) fn key_parts(&self) -> impl Iterator<Item = &[u8]> {
-        self.parts.iter().filter_map(|part| self.key_bytes.get(part.clone()))
+        self.parts.iter().filter_map(|part| match part {
+            Part::Sent(value) => Some(*value),
+            Part::Decoded(range) => self.key_bytes.get(range.clone()),
+        })
     }
 
     /// Whether a consumers file can say whose a key is.
@@ -130,13 +172,16 @@ impl<'a> Asking<'a> {
     }
 
     /// The consumer whose key was sent.
+    #[inline]
     pub(crate) fn consumer(&mut self) -> Option<Consumer<'a>> {
+        self.directory.and_then(|directory| self.consumer_in(directory))
+    }
+
+    fn consumer_in(&mut self, directory: &'a Directory) -> Option<Consumer<'a>> {
         if self.consumer.is_none() {
-            let known = match (self.directory, self.api_key() == &Sent::One) {
-                (Some(directory), true) => self.key_parts().find_map(|key| directory.consumers().find(key)),
-                _ => None,
-            };
-            self.consumer = Some(known);
+            let sent = self.api_key() == Sent::One;
+            let known = || self.key_parts().find_map(|key| directory.consumers().find(key));
+            self.consumer = Some(if sent { known() } else { None });
         }
         self.consumer.flatten()
     }

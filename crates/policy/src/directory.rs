@@ -99,7 +99,7 @@ fn one(
     let Some(limit) = policy.limits().get(id as usize) else { return Ok(Vec::new()) };
     let own = if numbers.trim() == "none" { None } else { Some(written(numbers)?) };
     // A favour is laid over what the consumer's tier has, whichever that is.
-    let replaced = policy.variants.of(id).map(|(number, variant)| {
+    let replaced = policy.variants.of(id).iter().map(|(number, variant)| {
         let tier = limit.tiers.iter().find(|tier| Some(&tier.tier) == variant.tier.as_ref());
         let base = tier.and_then(|tier| tier.written.as_ref()).unwrap_or(&limit.written);
         let numbers = match &own {

@@ -3,7 +3,7 @@
 use tollgate_core::Mode;
 
 use crate::asking::Asking;
-use crate::compile::variants::Budget;
+use crate::compile::variants::{Budget, VariantsOf};
 use crate::directory::Directory;
 use crate::key::{Kind, push};
 use crate::matching::Matched;
@@ -37,32 +37,39 @@ pub struct Charge {
 /// The hits of one request, and room that is used again.
 #[derive(Debug, Default)]
 pub struct Hits {
-    charges: Vec<Charge>,
-    /// Limits that are held rather than charged: concurrency and queues.
-    held: Vec<Charge>,
-    keys: Vec<u8>,
+    list: List,
     api_key: Vec<u8>,
     room: Vec<u8>,
     tier: String,
+}
+
+/// What is charged.
+#[derive(Debug, Default)]
+struct List {
+    charges: Vec<Charge>,
+    /// Limits that are held rather than charged: concurrency and queues.
+    held: Vec<Charge>,
+    /// The keys of both, one behind the other.
+    keys: Vec<u8>,
 }
 
 impl Hits {
     /// Hits to be charged, all or none.
     #[must_use]
     pub fn charges(&self) -> &[Charge] {
-        &self.charges
+        &self.list.charges
     }
 
     /// Limits on what is in flight, to be held while it is.
     #[must_use]
     pub fn held(&self) -> &[Charge] {
-        &self.held
+        &self.list.held
     }
 
     /// The key of a charge.
     #[must_use]
     pub fn key(&self, charge: &Charge) -> &[u8] {
-        self.keys.get(charge.start as usize..charge.end as usize).unwrap_or(&[])
+        self.list.keys.get(charge.start as usize..charge.end as usize).unwrap_or(&[])
     }
 
     /// The tier that was found; `None` if there is none.
@@ -70,12 +77,13 @@ impl Hits {
     pub fn tier(&self) -> Option<&str> {
         Some(self.tier.as_str()).filter(|tier| !tier.is_empty())
     }
+}
 
+impl List {
     fn clear(&mut self) {
         self.charges.clear();
         self.held.clear();
         self.keys.clear();
-        self.tier.clear();
     }
 }
 
@@ -103,80 +111,76 @@ impl Policy {
         directory: Option<&Directory>,
         hits: &mut Hits,
     ) -> Result<(), BadRequest> {
-        hits.clear();
+        let Hits { list, api_key, room, tier } = hits;
+        list.clear();
         let operation = match matched {
             Matched::Operation(id) | Matched::Loosely(id) => self.operations.get(id as usize),
             Matched::Preflight | Matched::Forwarded | Matched::Nothing { .. } => None,
         };
         let places = operation.map_or(self.root_api_key.as_slice(), |operation| &operation.api_key);
-        let mut api_key = std::mem::take(&mut hits.api_key);
-        let mut room = std::mem::take(&mut hits.room);
-        let mut tier = std::mem::take(&mut hits.tier);
-        let mut asking = Asking::new(facts, self, directory, places, (&mut api_key, &mut room));
-        asking.tier(&mut tier);
-        let limits = self.limits_of(matched).iter();
-        let mut result = Ok(());
-        for (id, limit) in limits.filter_map(|id| Some((*id, self.limits.get(*id as usize)?))) {
+        let mut asking = Asking::new(facts, self, directory, places, (api_key, room));
+        asking.tier(tier);
+        for id in self.limits_of(matched) {
+            let Some(limit) = self.limits.get(*id as usize) else { continue };
             let name = operation.filter(|_| limit.counted == Counted::PerOperation);
             let name = name.map(|of| of.identity.as_str());
-            let one = One { id, limit, operation: name, tier: &tier, directory };
-            if let Err(bad) = self.one(&one, &mut asking, hits) {
-                result = Err(bad);
-                break;
+            let variants = self.variants.of(*id);
+            let one = One { id: *id, limit, variants, operation: name, tier, directory };
+            if let Err(bad) = self.one(&one, &mut asking, list) {
+                list.clear();
+                tier.clear();
+                return Err(bad);
             }
         }
-        hits.api_key = api_key;
-        hits.room = room;
-        hits.tier = tier;
-        if result.is_err() {
-            hits.clear();
-        }
-        result
+        Ok(())
     }
 
-    fn one(&self, one: &One<'_>, asking: &mut Asking<'_>, hits: &mut Hits) -> Result<(), BadRequest> {
-        let start = hits.keys.len();
-        one.operation(&mut hits.keys);
+    fn one(&self, one: &One<'_>, asking: &mut Asking<'_>, list: &mut List) -> Result<(), BadRequest> {
+        let start = list.keys.len();
+        one.operation(&mut list.keys);
         // What is not enforced refuses nothing: it takes the most, and the address, where it would have.
-        let lenient = one.limit.mode == Mode::Shadow || one.limit.numbers.limit().is_none();
         let cost = match costing::of(one.limit, asking) {
-            Err(_) if lenient => one.limit.cost.range().1,
+            Err(_) if one.is_lenient() => one.limit.cost.range().1,
             other => other?,
         };
-        let whose = match whose::write(one.limit, asking, &mut hits.keys) {
-            Err(_) if lenient => {
-                push(&mut hits.keys, Kind::Address, &asking.client().key_bytes());
+        let whose = match whose::write(one.limit, asking, &mut list.keys) {
+            Err(_) if one.is_lenient() => {
+                push(&mut list.keys, Kind::Address, &asking.client().key_bytes());
                 Whose::Address
             }
             other => other?,
         };
-        let charge = Charge {
+        let (start, end) = (place(start), place(list.keys.len()));
+        let own = Charge {
             limit: one.id,
             variant: 0,
             budget: Budget::Own,
             cost,
             mode: one.limit.mode,
             whose,
-            start: place(start),
-            end: place(hits.keys.len()),
+            start,
+            end,
         };
-        self.charge(charge.clone(), one, asking, hits);
+        self.charge(&own, one, asking, list);
         let wider: &[Budget] = match whose {
             Whose::Claimed => &[Budget::AddressCeiling, Budget::WideCeiling],
             // Without a key, an address counts towards what it gets with any number of keys.
             Whose::Address => &[Budget::WideAddress, Budget::AddressCeiling],
             Whose::Shared | Whose::Verified => &[],
         };
-        for budget in wider {
-            self.wider(Charge { budget: *budget, ..charge.clone() }, one, asking, hits);
+        // Most limits have no wider ones.
+        if one.variants.has_wider() {
+            for budget in wider {
+                self.wider(Charge { budget: *budget, ..own.clone() }, one, asking, list);
+            }
         }
         Ok(())
     }
 
     /// A wider budget beside the limit's own: for an address or for a wide prefix. Its key says which, so that it is
     /// nobody's own.
-    fn wider(&self, own: Charge, one: &One<'_>, asking: &mut Asking<'_>, hits: &mut Hits) {
-        if self.variants.find(one.id, None, own.budget).is_none() {
+    fn wider(&self, own: Charge, one: &One<'_>, asking: &mut Asking<'_>, list: &mut List) {
+        if one.variants.find(None, own.budget).is_none() {
             return;
         }
         let client = asking.client();
@@ -187,27 +191,27 @@ impl Policy {
             Budget::Own | Budget::AddressCeiling => ("ceiling", Kind::Address, Some(client)),
         };
         let Some(client) = client else { return };
-        let start = hits.keys.len();
-        push(&mut hits.keys, Kind::Limit, name.as_bytes());
-        one.operation(&mut hits.keys);
-        push(&mut hits.keys, kind, &client.key_bytes());
-        let (start, end) = (place(start), place(hits.keys.len()));
+        let start = list.keys.len();
+        push(&mut list.keys, Kind::Limit, name.as_bytes());
+        one.operation(&mut list.keys);
+        push(&mut list.keys, kind, &client.key_bytes());
+        let (start, end) = (place(start), place(list.keys.len()));
         let charge = Charge { start, end, whose: Whose::Address, ..own };
-        self.charge(charge, one, asking, hits);
+        self.charge(&charge, one, asking, list);
     }
 
     /// Finds the numbers, and keeps the charge unless it is unlimited.
-    fn charge(&self, mut charge: Charge, one: &One<'_>, asking: &mut Asking<'_>, hits: &mut Hits) {
+    fn charge(&self, charge: &Charge, one: &One<'_>, asking: &mut Asking<'_>, list: &mut List) {
         let tier = Some(one.tier).filter(|tier| !tier.is_empty());
-        let Some(usual) = self.variants.find(one.id, tier, charge.budget) else { return };
+        let Some(usual) = one.variants.find(tier, charge.budget) else { return };
         let overrides = asking.consumer().and_then(|consumer| consumer.overrides);
         let own = one.directory.zip(overrides).and_then(|(directory, id)| directory.variant(id, usual));
         let variant = own.unwrap_or(usual);
-        charge.variant = variant;
+        let charged = || Charge { variant, ..charge.clone() };
         match self.numbers(variant, one.directory) {
             None | Some(Numbers::Unlimited) => {}
-            Some(Numbers::Counted(_)) => hits.charges.push(charge),
-            Some(Numbers::Queue { .. } | Numbers::Concurrency { .. }) => hits.held.push(charge),
+            Some(Numbers::Counted(_)) => list.charges.push(charged()),
+            Some(Numbers::Queue { .. } | Numbers::Concurrency { .. }) => list.held.push(charged()),
         }
     }
 
@@ -225,6 +229,7 @@ impl Policy {
 struct One<'a> {
     id: u32,
     limit: &'a PolicyLimit,
+    variants: VariantsOf<'a>,
     /// The operation's name, if each has a budget of its own.
     operation: Option<&'a str>,
     tier: &'a str,
@@ -232,6 +237,11 @@ struct One<'a> {
 }
 
 impl One<'_> {
+    /// Whether it refuses nothing.
+    fn is_lenient(&self) -> bool {
+        self.limit.mode == Mode::Shadow || self.limit.numbers.limit().is_none()
+    }
+
     fn operation(&self, keys: &mut Vec<u8>) {
         if let Some(name) = self.operation {
             push(keys, Kind::Operation, name.as_bytes());

@@ -1,7 +1,7 @@
 //! Which operation a request means. What that costs whom is decided by `hits`.
 
 use crate::compile::effective::Operation;
-use crate::compile::routes::{MethodCode, Pick};
+use crate::compile::routes::{MethodCode, Pick, Picks};
 use crate::found::Found;
 use crate::header;
 use crate::model::Unmatched;
@@ -68,9 +68,19 @@ impl Policy {
     }
 
     /// Of a template's operations that ask for nothing which the request has not: the one that asks for most.
+    #[inline]
     fn pick(&self, template: u32, facts: &Facts<'_>, wanted: &Wanted<'_>) -> Option<Pick> {
+        let picks = self.picks.get(template as usize)?;
+        if let Some(only) = picks.only().filter(|only| !only.asks) {
+            let name = || self.operations.get(only.operation as usize)?.method.as_deref();
+            return wanted.rank(only.method, name).map(|_| *only);
+        }
+        self.best(picks, facts, wanted)
+    }
+
+    fn best(&self, picks: &Picks, facts: &Facts<'_>, wanted: &Wanted<'_>) -> Option<Pick> {
         let mut best: Option<(Pick, (usize, usize, u8))> = None;
-        for pick in self.picks.get(template as usize)?.iter() {
+        for pick in picks.iter() {
             let operation = || self.operations.get(pick.operation as usize);
             let Some(method) = wanted.rank(pick.method, || operation()?.method.as_deref()) else { continue };
             let mut rank = (0, 0, method);
@@ -119,7 +129,7 @@ impl<'a> Wanted<'a> {
         if code == wanted {
             return (!code.needs_name() || name() == Some(method)).then_some(2);
         }
-        (self.or_all && method == "HEAD" && code == MethodCode::of("GET")).then_some(1)
+        (self.or_all && method == "HEAD" && code == MethodCode::GET).then_some(1)
     }
 }
 

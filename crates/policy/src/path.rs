@@ -2,6 +2,7 @@
 
 mod error;
 mod escape;
+pub(crate) mod plain;
 #[cfg(test)]
 mod tests;
 
@@ -41,6 +42,14 @@ pub const SEGMENTS_MAX: usize = 64;
 /// # Errors
 /// With the first thing, from the left, for which the path is refused.
 pub fn normalise<'a>(raw: &'a str, buffer: &'a mut String) -> Result<&'a str, PathError> {
+    if plain::end(raw.as_bytes()) == Some(raw.len()) {
+        return Ok(raw);
+    }
+    in_full(raw, buffer)
+}
+
+/// The normal form of a path that is not plainly normal, or why it has none. Right for every path.
+fn in_full<'a>(raw: &'a str, buffer: &'a mut String) -> Result<&'a str, PathError> {
     if raw.is_empty() {
         return Ok("/");
     }
@@ -74,14 +83,15 @@ enum Kind {
     Refused,
 }
 
+/// What stands for itself in a path: unreserved characters, sub-delimiters, `:` and `@`.
+const PLAIN: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=:@";
+
 /// The kind of every byte.
 const KINDS: [Kind; 256] = {
     let mut kinds = [Kind::Refused; 256];
-    // Unreserved characters, sub-delimiters, `:` and `@`.
-    let plain = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=:@";
     let mut i = 0;
-    while i < plain.len() {
-        kinds[plain[i] as usize] = Kind::Plain;
+    while i < PLAIN.len() {
+        kinds[PLAIN[i] as usize] = Kind::Plain;
         i += 1;
     }
     kinds[b'/' as usize] = Kind::Slash;

@@ -159,42 +159,28 @@ impl Policy {
         request: &Request<'a>,
         scratch: &'a mut Scratch,
     ) -> Result<Facts<'a>, BadRequest> {
-        let method = method::check(request.method.as_bytes()).map_err(BadRequest::Method)?;
-        let target = target::parse(method, request.target.as_bytes()).map_err(BadRequest::Target)?;
-        let Scratch { path, host } = scratch;
-        let path = path::normalise(target.path, path).map_err(BadRequest::Path)?;
+        let Scratch { path, host: seen } = scratch;
+        let method = method::check_text(request.method).map_err(BadRequest::Method)?;
+        let Asked { path, query, host } = match Asked::plainly(request.target) {
+            Some(asked) => asked,
+            None => Asked::in_full(method, request.target, path)?,
+        };
         for name in &self.condition_headers {
             // The upstream may read the other one.
             if matches!(crate::header::find(request.headers, name), Found::Repeated | Found::Malformed) {
                 return Err(BadRequest::TwoHeaders { name: name.to_string() });
             }
         }
-        let mut hosts = request.headers.get_all(header::HOST).iter();
-        let sent = match (hosts.next(), hosts.next()) {
-            (_, Some(_)) => return Err(BadRequest::TwoHosts),
-            (sent, None) => sent.map(http::HeaderValue::as_bytes),
-        };
-        // The target's own host goes before the connection's, and that before the header's (RFC 9112 3.2.2); but who names
-        // several and different ones wants to be read in several ways.
-        let named = [target.host.map(str::as_bytes), request.authority.map(str::as_bytes), sent];
-        let mut named = named.into_iter().flatten().filter(|raw| !raw.is_empty());
-        let first = named.next();
-        for other in named {
-            let (mut one, mut two) = (Vec::new(), Vec::new());
-            let one = host::canonical(first.unwrap_or(b""), &mut one).map_err(BadRequest::Host)?.name;
-            if one != host::canonical(other, &mut two).map_err(BadRequest::Host)?.name {
-                return Err(BadRequest::TwoHosts);
-            }
-        }
-        let host = match first {
+        let host = the_host([host, request.authority], request.headers)?;
+        let host = match host {
             None => "",
-            Some(raw) => host.canonical(raw).map_err(BadRequest::Host)?,
+            Some(raw) => seen.canonical(raw).map_err(BadRequest::Host)?,
         };
         let proxies = &self.settings.trusted_proxies;
         Ok(Facts {
             method,
             path,
-            query: target.query,
+            query,
             host,
             headers: request.headers,
             origin: proxies.client(request.peer, request.headers),
@@ -203,5 +189,125 @@ impl Policy {
             body_operations: None,
             tier: None,
         })
+    }
+}
+
+/// What a target asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Asked<'a> {
+    /// Normalised.
+    path: &'a str,
+    query: Option<&'a str>,
+    /// In absolute and authority form.
+    host: Option<&'a str>,
+}
+
+impl<'a> Asked<'a> {
+    /// Of a target in origin form whose path is plainly normal, as most are; `None` for all others, and for those that may be
+    /// wrong. It says the same as [`in_full`](Self::in_full), in one look at each byte.
+    #[inline]
+    fn plainly(target: &'a str) -> Option<Self> {
+        let end = path::plain::end(target.as_bytes()).filter(|_| target.len() <= target::TARGET_MAX)?;
+        let (path, rest) = target.split_at_checked(end)?;
+        if rest.is_empty() {
+            return Some(Self { path, query: None, host: None });
+        }
+        let query = rest.strip_prefix('?')?;
+        let fine = query.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#');
+        fine.then_some(Self { path, query: Some(query), host: None })
+    }
+
+    /// Of any target. The normal form of its path is written into `buffer`, unless it is as it came.
+    fn in_full(method: &str, target: &'a str, buffer: &'a mut String) -> Result<Self, BadRequest> {
+        let target = target::parse(method, target.as_bytes()).map_err(BadRequest::Target)?;
+        let path = path::normalise(target.path, buffer).map_err(BadRequest::Path)?;
+        Ok(Self { path, query: target.query, host: target.host })
+    }
+}
+
+/// The host that a request names, as it came: by its target, its connection or its header; `None` if by none of them.
+#[inline]
+fn the_host<'a>(named: [Option<&'a str>; 2], headers: &'a HeaderMap) -> Result<Option<&'a [u8]>, BadRequest> {
+    let mut hosts = headers.get_all(&header::HOST).iter();
+    let sent = match (hosts.next(), hosts.next()) {
+        (_, Some(_)) => return Err(BadRequest::TwoHosts),
+        (sent, None) => sent.map(http::HeaderValue::as_bytes).filter(|raw| !raw.is_empty()),
+    };
+    if let [None, None] = named {
+        return Ok(sent);
+    }
+    // The target's own host goes before the connection's, and that before the header's (RFC 9112 3.2.2); but who names
+    // several and different ones wants to be read in several ways.
+    let named = named.into_iter().flatten().map(str::as_bytes).filter(|raw| !raw.is_empty());
+    let mut named = named.chain(sent);
+    let first = named.next();
+    for other in named {
+        let (mut one, mut two) = (Vec::new(), Vec::new());
+        let one = host::canonical(first.unwrap_or(b""), &mut one).map_err(BadRequest::Host)?.name;
+        if one != host::canonical(other, &mut two).map_err(BadRequest::Host)?.name {
+            return Err(BadRequest::TwoHosts);
+        }
+    }
+    Ok(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dice::Dice;
+
+    #[test]
+    fn a_target_read_plainly_is_read_as_in_full() {
+        let mut plain = 0;
+        for seed in 0..300_000 {
+            let mut dice = Dice::new(seed);
+            let alphabet: &[u8] =
+                if dice.below(2) == 0 { b"//..ab?=&;%%2fF5eE#\\*@: {\x00\x7f" } else { b"//abc.?x=%&" };
+            let mut target = String::from_utf8(dice.soup(alphabet, 24)).unwrap();
+            if dice.below(8) > 0 {
+                target.insert(0, '/');
+            }
+            let Some(asked) = Asked::plainly(&target) else { continue };
+            let mut buffer = String::new();
+            for method in ["GET", "OPTIONS", "CONNECT"] {
+                assert_eq!(
+                    Asked::in_full(method, &target, &mut buffer),
+                    Ok(asked),
+                    "seed {seed}: {target:?}"
+                );
+            }
+            plain += 1;
+        }
+        assert!(plain > 30_000, "only {plain} were plain");
+    }
+
+    #[test]
+    fn what_could_be_wrong_is_not_read_plainly() {
+        let longest = format!("/?{}", "q".repeat(target::TARGET_MAX - 2));
+        let longer = format!("{longest}q");
+        let table = [
+            ("/", true),
+            ("/a/b/", true),
+            ("/a?", true),
+            ("/a?b=/../%zz?//", true),
+            (&longest, true),
+            (&longer, false),
+            ("/a?b#c", false),
+            ("/a?b c", false),
+            ("/a?\u{e9}", false),
+            ("/a?\u{7f}", false),
+            ("/a#b", false),
+            ("/a%41", false),
+            ("/a/../b", false),
+            ("//a", false),
+            ("/a\\b", false),
+            ("*", false),
+            ("", false),
+            ("http://h/a", false),
+            ("h:443", false),
+        ];
+        for (target, plain) in table {
+            assert_eq!(Asked::plainly(target).is_some(), plain, "{target}");
+        }
     }
 }

@@ -3,8 +3,11 @@
 mod build;
 mod edges;
 mod fold;
+mod key;
 mod meet;
 mod search;
+mod segments;
+mod stem;
 mod table;
 #[cfg(test)]
 mod tests;

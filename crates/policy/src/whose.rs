@@ -122,7 +122,7 @@ fn api_key(asking: &mut Asking<'_>, keys: &mut Vec<u8>) -> Link {
 }
 
 fn missing_or_unclear(asking: &mut Asking<'_>) -> Link {
-    if asking.api_key() == &Sent::Unclear { Link::Unclear } else { Link::Missing }
+    if asking.api_key() == Sent::Unclear { Link::Unclear } else { Link::Missing }
 }
 
 fn verified(keys: &mut Vec<u8>, kind: Kind<'_>, value: &[u8]) -> Link {

@@ -38,6 +38,11 @@ pub(crate) struct Picks {
 }
 
 impl Picks {
+    /// The only one; `None` if there are several.
+    pub(crate) fn only(&self) -> Option<&Pick> {
+        self.more.is_empty().then_some(&self.first)
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Pick> {
         std::iter::once(&self.first).chain(&self.more)
     }
@@ -52,10 +57,18 @@ impl MethodCode {
     pub(crate) const ANY: Self = Self(0);
     /// One without a number of its own: compared by name.
     const OTHER: Self = Self(u8::MAX);
+    /// What `HEAD` counts as.
+    pub(crate) const GET: Self = Self(1);
     const KNOWN: [&'static str; 8] = ["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE"];
 
     /// The code of a method.
+    #[inline]
     pub(crate) fn of(method: &str) -> Self {
+        // Most requests.
+        if method == "GET" { Self::GET } else { Self::listed(method) }
+    }
+
+    fn listed(method: &str) -> Self {
         let known = Self::KNOWN.iter().position(|known| *known == method);
         known.and_then(|at| u8::try_from(at.saturating_add(1)).ok()).map_or(Self::OTHER, Self)
     }

@@ -41,20 +41,42 @@ pub(crate) struct Variants {
     pub(crate) first: Vec<u32>,
 }
 
+/// The variants of one limit: its own first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct VariantsOf<'a> {
+    first: u32,
+    all: &'a [Variant],
+}
+
 impl Variants {
     /// The variants of a limit.
-    pub(crate) fn of(&self, limit: u32) -> impl Iterator<Item = (u32, &Variant)> {
-        let start = self.first.get(limit as usize).copied().unwrap_or(u32::MAX);
+    pub(crate) fn of(&self, limit: u32) -> VariantsOf<'_> {
+        let first = self.first.get(limit as usize).copied().unwrap_or(u32::MAX);
         let end = self.first.get((limit as usize).saturating_add(1)).copied();
         let end = end.map_or(self.all.len(), |end| end as usize);
-        let slice = self.all.get(start as usize..end).unwrap_or(&[]);
-        (start..).zip(slice)
+        VariantsOf { first, all: self.all.get(first as usize..end).unwrap_or(&[]) }
+    }
+}
+
+impl<'a> VariantsOf<'a> {
+    /// Each with its number.
+    pub(crate) fn iter(self) -> impl Iterator<Item = (u32, &'a Variant)> {
+        (self.first..).zip(self.all)
+    }
+
+    /// Whether some may be for more than the limit itself: with one variant there is but its own.
+    pub(crate) const fn has_wider(self) -> bool {
+        self.all.len() > 1
     }
 
     /// The variant for a tier, or the limit's own.
-    pub(crate) fn find(&self, limit: u32, tier: Option<&str>, budget: Budget) -> Option<u32> {
+    pub(crate) fn find(self, tier: Option<&str>, budget: Budget) -> Option<u32> {
+        // Most limits have but one.
+        if let [Variant { tier: None, budget: only, .. }] = self.all {
+            return (*only == budget).then_some(self.first);
+        }
         let mut own = None;
-        for (id, variant) in self.of(limit).filter(|(_, variant)| variant.budget == budget) {
+        for (id, variant) in self.iter().filter(|(_, variant)| variant.budget == budget) {
             match &variant.tier {
                 None => own = own.or(Some(id)),
                 Some(name) if Some(name.as_str()) == tier => return Some(id),

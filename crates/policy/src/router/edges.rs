@@ -2,8 +2,9 @@
 
 use core::fmt;
 
+use super::key::Key;
 use super::trie::NONE;
-use super::words::mix;
+use super::words::Words;
 
 /// Where each text leads from each place.
 pub(super) struct Edges {
@@ -14,49 +15,58 @@ pub(super) struct Edges {
 
 #[derive(Clone, Copy)]
 struct Edge {
+    /// The text's, so that most that are others are told without a look at the text.
+    key: Key,
     from: u32,
     word: u32,
     to: u32,
 }
 
-const EMPTY: Edge = Edge { from: NONE, word: NONE, to: NONE };
+const EMPTY: Edge = Edge { key: Key::NONE, from: NONE, word: NONE, to: NONE };
 
 impl Edges {
     pub(super) fn new() -> Self {
         Self { slots: vec![EMPTY; 16], count: 0 }
     }
 
-    /// Where a text leads from a place, or `NONE`. No edge has the text `NONE`.
-    pub(super) fn find(&self, from: u32, word: u32) -> u32 {
-        self.slots[self.slot(from, word)].to
+    /// Where a text leads from a place, or `NONE`. The texts are those of `words`.
+    #[inline(always)]
+    pub(super) fn find(&self, from: u32, text: &[u8], words: &Words) -> u32 {
+        let Some(key) = words.key(text) else { return NONE };
+        let mask = self.slots.len() - 1;
+        let mut at = key.at(from) & mask;
+        loop {
+            let edge = &self.slots[at];
+            let here = edge.from == from && edge.key == key && words.is(edge.word, text, key);
+            if here || edge.from == NONE {
+                return edge.to;
+            }
+            at = (at + 1) & mask;
+        }
     }
 
-    pub(super) fn insert(&mut self, from: u32, word: u32, to: u32) {
-        let slot = self.slot(from, word);
-        self.slots[slot] = Edge { from, word, to };
+    /// Lets a text lead on from a place, from which it leads nowhere yet.
+    pub(super) fn insert(&mut self, from: u32, word: u32, to: u32, words: &Words) {
+        let key = Key::of(words.get(word), words.case());
+        self.put(Edge { key, from, word, to });
         self.count += 1;
         if self.count * 2 > self.slots.len() {
             let doubled = vec![EMPTY; self.slots.len() * 2];
             let old = core::mem::replace(&mut self.slots, doubled);
             for edge in old.into_iter().filter(|edge| edge.from != NONE) {
-                let slot = self.slot(edge.from, edge.word);
-                self.slots[slot] = edge;
+                self.put(edge);
             }
         }
     }
 
-    /// Where an edge is, or would be.
-    fn slot(&self, from: u32, word: u32) -> usize {
+    /// Puts an edge that is not there into the first slot that is free.
+    fn put(&mut self, edge: Edge) {
         let mask = self.slots.len() - 1;
-        let hash = mix(u64::from(from) << 32 | u64::from(word));
-        let mut at = usize::try_from(hash >> 32).unwrap_or(0) & mask;
-        loop {
-            let edge = &self.slots[at];
-            if edge.from == NONE || (edge.from == from && edge.word == word) {
-                return at;
-            }
+        let mut at = edge.key.at(edge.from) & mask;
+        while self.slots[at].from != NONE {
             at = (at + 1) & mask;
         }
+        self.slots[at] = edge;
     }
 }
 

@@ -3,6 +3,7 @@
 use core::cmp::Reverse;
 
 use super::edges::Edges;
+use super::stem::Stem;
 use super::trie::{Branch, Follower, NONE, Trie, number};
 use super::words::Words;
 use super::{RouterError, STEPS_MAX};
@@ -18,6 +19,7 @@ pub(super) struct Table {
     /// The patterns of each place that is no node, as a range of `patterns`. Places count on where nodes end.
     pub(super) buckets: Vec<(u32, u32)>,
     pub(super) patterns: Vec<Between>,
+    pub(super) stem: Stem,
     steps: u64,
 }
 
@@ -35,6 +37,26 @@ pub(super) struct Node {
     pub(super) forms: (u32, u32),
     /// Whether any text leads on.
     pub(super) literals: bool,
+    /// Whether nothing but a text leads on: then a search never comes back.
+    pub(super) literals_only: bool,
+}
+
+impl Node {
+    /// Whether a segment with text and parameters leads on.
+    #[inline]
+    pub(super) const fn has_forms(&self) -> bool {
+        self.forms.0 != self.forms.1
+    }
+
+    /// Whether some template has so many segments from here on, as far as can be told. Most branches that lead nowhere are too
+    /// long or too short, which one bit says.
+    #[inline]
+    pub(super) fn reaches(&self, left: usize) -> bool {
+        u32::try_from(left)
+            .ok()
+            .and_then(|left| self.lengths.checked_shr(left))
+            .is_none_or(|bits| bits & 1 == 1)
+    }
 }
 
 /// Patterns of one node whose texts before and after are of one length: one lookup finds those that a segment could
@@ -63,17 +85,20 @@ impl Table {
         if steps > STEPS_MAX {
             return Err(RouterError::TooTangled);
         }
+        let stem = Stem::of(&trie);
         let Trie { words, edges, nodes: branches, .. } = trie;
         let base = number(branches.len());
         let (nodes, forms) = (Vec::with_capacity(branches.len()), Vec::new());
         let (buckets, patterns) = (Vec::new(), Vec::new());
-        let mut table = Self { words, edges, nodes, forms, buckets, patterns, steps };
+        let mut table = Self { words, edges, nodes, forms, buckets, patterns, stem, steps };
         for (branch, lengths) in branches.into_iter().zip(lengths) {
             let Branch { here, tail, parameter, patterns, literals } = branch;
             let begin = number(table.forms.len());
             table.lay(patterns, base);
             let forms = (begin, number(table.forms.len()));
-            table.nodes.push(Node { lengths, here, tail, parameter, forms, literals: literals != NONE });
+            let literals = literals != NONE;
+            let literals_only = (parameter, tail) == (NONE, NONE) && forms.0 == forms.1;
+            table.nodes.push(Node { lengths, here, tail, parameter, forms, literals, literals_only });
         }
         Ok(table)
     }
@@ -96,11 +121,11 @@ impl Table {
             }
             let mut place = self.forms.last().map_or(NONE, |form| form.place);
             for text in [prefix, suffix].iter().filter(|text| !text.is_empty()) {
-                let word = self.words.take(text.as_bytes());
-                let mut next = self.edges.find(place, word);
+                let mut next = self.edges.find(place, text.as_bytes(), &self.words);
                 if next == NONE {
                     next = self.new_place(base);
-                    self.edges.insert(place, word, next);
+                    let word = self.words.take(text.as_bytes());
+                    self.edges.insert(place, word, next, &self.words);
                 }
                 place = next;
             }

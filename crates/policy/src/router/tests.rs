@@ -16,7 +16,7 @@ fn add(builder: &mut RouterBuilder, text: &str) -> Result<Added, RouterError> {
     builder.add(&template(text))
 }
 
-fn router(texts: &[&str]) -> Router {
+pub(super) fn router(texts: &[&str]) -> Router {
     let mut builder = RouterBuilder::new();
     for (i, text) in (0..).zip(texts) {
         assert_eq!(add(&mut builder, text), Ok(Added::New(i)), "{text}");

@@ -75,10 +75,7 @@ impl Trie {
     pub(super) fn follow(&self, node: u32, segment: &Segment) -> u32 {
         let branch = self.node(node);
         match segment {
-            Segment::Literal(text) => match self.words.find(text.as_bytes()) {
-                NONE => NONE,
-                word => self.edges.find(node, word),
-            },
+            Segment::Literal(text) => self.edges.find(node, text.as_bytes(), &self.words),
             Segment::Pattern(pattern) => {
                 let same = branch.patterns.iter().find(|follower| follower.pattern == *pattern);
                 same.map_or(NONE, |follower| follower.child)
@@ -137,7 +134,7 @@ impl Trie {
                 let word = self.words.take(text.as_bytes());
                 let first = core::mem::replace(&mut branch.literals, number(self.siblings.len()));
                 self.siblings.push(Sibling { word, child, next: first });
-                self.edges.insert(node, word, child);
+                self.edges.insert(node, word, child, &self.words);
             }
             Segment::Pattern(pattern) => {
                 // Only at the first new node can there be others, so nothing was added before this.

@@ -1,32 +1,33 @@
-//! Every text of the templates, once, with a number; found by a hash. Not where a text may stand.
+//! Every text of the templates, once, with a number. Not where a text may stand, nor how a path's text is found: that is `edges`.
 
 use core::fmt;
 
+use super::key::Key;
 use super::trie::{NONE, number};
 use crate::template::Case;
 
-/// Texts and their numbers, from 0. The texts come from the operator's templates, so the hash needs no secret: a request
-/// looks up, and never adds.
+/// Texts and their numbers, from 0.
 pub(super) struct Words {
     case: Case,
     text: Vec<u8>,
     /// Where each text ends, in `text`; it begins where the one before ends.
     ends: Vec<usize>,
+    longest: usize,
     /// A power of two of them, at most half full.
     slots: Vec<Slot>,
 }
 
 #[derive(Clone, Copy)]
 struct Slot {
-    hash: u32,
+    key: Key,
     word: u32,
 }
 
-const EMPTY: Slot = Slot { hash: 0, word: NONE };
+const EMPTY: Slot = Slot { key: Key::NONE, word: NONE };
 
 impl Words {
     pub(super) fn new(case: Case) -> Self {
-        Self { case, text: Vec::new(), ends: Vec::new(), slots: vec![EMPTY; 16] }
+        Self { case, text: Vec::new(), ends: Vec::new(), longest: 0, slots: vec![EMPTY; 16] }
     }
 
     pub(super) const fn case(&self) -> Case {
@@ -40,22 +41,31 @@ impl Words {
         &self.text[begin..self.ends[word]]
     }
 
-    /// The number of a text, or `NONE`.
-    pub(super) fn find(&self, text: &[u8]) -> u32 {
-        self.slots[self.slot(text, hash(text, self.case))].word
+    /// The key of a text that may be here; `None` if it is longer than all that are. So the work for a request's text is
+    /// bounded by the templates, however often it is looked up.
+    #[inline]
+    pub(super) fn key(&self, text: &[u8]) -> Option<Key> {
+        (text.len() <= self.longest).then(|| Key::of(text, self.case))
+    }
+
+    /// Whether a text is the one of this number, if their keys are the same.
+    #[inline]
+    pub(super) fn is(&self, word: u32, text: &[u8], key: Key) -> bool {
+        key.is_whole() || self.case.same(self.get(word), text)
     }
 
     /// The number of a text, which is new if it must be.
     pub(super) fn take(&mut self, text: &[u8]) -> u32 {
-        let hash = hash(text, self.case);
-        let slot = self.slot(text, hash);
+        let key = Key::of(text, self.case);
+        let slot = self.slot(text, key);
         if self.slots[slot].word != NONE {
             return self.slots[slot].word;
         }
         let word = number(self.ends.len());
-        self.slots[slot] = Slot { hash, word };
+        self.slots[slot] = Slot { key, word };
         self.text.extend_from_slice(text);
         self.ends.push(self.text.len());
+        self.longest = self.longest.max(text.len());
         if self.ends.len() * 2 > self.slots.len() {
             self.grow();
         }
@@ -63,13 +73,12 @@ impl Words {
     }
 
     /// Where a text is, or would be.
-    fn slot(&self, text: &[u8], hash: u32) -> usize {
+    fn slot(&self, text: &[u8], key: Key) -> usize {
         let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
+        let mut at = key.at(0) & mask;
         loop {
             let slot = self.slots[at];
-            let here = slot.hash == hash && slot.word != NONE && self.case.same(self.get(slot.word), text);
-            if here || slot.word == NONE {
+            if slot.word == NONE || slot.key == key && self.is(slot.word, text, key) {
                 return at;
             }
             at = (at + 1) & mask;
@@ -80,7 +89,7 @@ impl Words {
         let mask = self.slots.len() * 2 - 1;
         let old = core::mem::replace(&mut self.slots, vec![EMPTY; mask + 1]);
         for slot in old.into_iter().filter(|slot| slot.word != NONE) {
-            let mut at = slot.hash as usize & mask;
+            let mut at = slot.key.at(0) & mask;
             while self.slots[at].word != NONE {
                 at = (at + 1) & mask;
             }
@@ -93,26 +102,4 @@ impl fmt::Debug for Words {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Words({})", self.ends.len())
     }
-}
-
-/// Eight bytes at a time. Where case is ignored, one bit of each byte is: what is hashed alike is compared later.
-fn hash(text: &[u8], case: Case) -> u32 {
-    let ignored = match case {
-        Case::Kept => 0,
-        Case::Ignored => 0x2020_2020_2020_2020,
-    };
-    let (chunks, rest) = text.as_chunks::<8>();
-    let mut hash = text.len() as u64;
-    for chunk in chunks {
-        hash = mix(hash ^ (u64::from_le_bytes(*chunk) | ignored));
-    }
-    let rest = rest.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
-    hash = mix(hash ^ (rest | ignored));
-    u32::try_from(hash >> 32).unwrap_or(0)
-}
-
-/// Spreads what differs to the upper half, and back into the lower.
-pub(super) const fn mix(bits: u64) -> u64 {
-    let spread = bits.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (spread ^ spread >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
