@@ -1,6 +1,7 @@
-//! Small axum services that differ in their limiter only: without one, with tower_governor, with our layer. They
+//! Small axum services that differ in their limiter only: without one, with tower_governor, with our layer, with its fields alone. They
 //! answer two bytes and measure nothing.
 
+mod fields;
 mod governor;
 mod layer;
 
@@ -22,7 +23,8 @@ pub(crate) fn serve(kind: &str, port: u16) -> Result<(), String> {
         "governor" => governor::limited(service)?,
         "layer" => layer::limited(service)?,
         "rule" => layer::one_limit(service)?,
-        _ => return Err(format!("there is no service `{kind}`: take plain, governor, layer or rule")),
+        "fields" => fields::told(service),
+        _ => return Err(format!("there is no service `{kind}`: take plain, governor, layer, rule or fields")),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
     let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;

@@ -45,6 +45,8 @@ pub(crate) struct Driver {
     awaiting: VecDeque<(u64, Group)>,
     /// The scripts for several calls whose text was sent on this connection: there are as many as kinds of limits.
     known: Vec<&'static Script>,
+    /// Calls go one by one, because the server is a node of a cluster.
+    alone: bool,
     /// What was read and is not yet a whole frame.
     input: Vec<u8>,
     scratch: Box<[u8]>,
@@ -71,6 +73,7 @@ impl Driver {
             written: 0,
             awaiting: VecDeque::new(),
             known: Vec::new(),
+            alone: false,
             input: Vec::new(),
             scratch: vec![0; READ_BYTES].into_boxed_slice(),
             silence: Silence { max: stall, since: None, timer: Box::pin(sleep(stall)) },
@@ -121,6 +124,7 @@ impl Driver {
                 // Each of its callers sends its own call again, alone.
                 self.known.retain(|known| !std::ptr::eq(*known, unknown));
             }
+            self.alone |= group.is_across_slots(&frame);
             at += length;
             heard += group.len();
             group.said(frame);
@@ -166,7 +170,7 @@ impl Driver {
 
     /// Adds calls to what is to be written: as one, if they can be.
     fn put(&mut self, Taken { calls, form, outputs }: Taken) {
-        if let Some(call) = Call::together(&calls) {
+        if let Some(call) = Call::together(&calls).filter(|_| !self.alone) {
             let form = self.form_of(call.script);
             self.put_one(&call, form, Group::Many { outputs, script: call.script });
             return;

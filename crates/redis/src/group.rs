@@ -49,6 +49,14 @@ impl Group {
         }
     }
 
+    /// Whether the server says that their keys are in several slots of a cluster, where calls cannot go together.
+    pub(crate) fn is_across_slots(&self, frame: &Frame) -> bool {
+        match (self, frame) {
+            (Self::Many { .. }, Frame::Error(line)) => Cause::of_line(line) == Cause::CrossSlot,
+            (Self::Many { .. } | Self::One(_), Frame::Error(_) | Frame::Value(_)) => false,
+        }
+    }
+
     /// Tells each what the server said, which [is their answer](Self::is_answered_by).
     pub(crate) fn said(self, frame: Frame) {
         match (self, frame) {

@@ -117,7 +117,6 @@ impl From<Garbled> for Stop {
 
 impl<'a> Reader<'a> {
     fn frame(&mut self, depth: u32) -> Result<Frame, Stop> {
-        let start = self.at;
         let line = self.line()?;
         let (sign, rest) = line.split_first().ok_or(Garbled("an empty line"))?;
         let value = match sign {
@@ -127,10 +126,10 @@ impl<'a> Reader<'a> {
             b'$' => self.bulk(number(rest)?)?,
             b'*' => self.array(number(rest)?, depth)?,
             b'-' if depth == 0 => return Ok(Frame::Error(text(rest))),
-            // An error within an answer has a type that only the client library can make.
+            // An error within an answer has a type that only the client library can make, and only of text.
             b'-' => {
-                let line = self.bytes.get(start..self.at).unwrap_or_default();
-                parse_redis_value(line).map_err(|_| Garbled("an error within an answer"))?
+                let line = format!("-{}\r\n", text(rest));
+                parse_redis_value(line.as_bytes()).map_err(|_| Garbled("an error within an answer"))?
             }
             _ => return Err(Garbled("an unknown sign").into()),
         };

@@ -114,10 +114,12 @@ impl Shared {
                 }
                 Ended::Said(Frame::Error(line)) => {
                     let error = LinkError::server(&line);
-                    if error.cause() != Cause::NoScript || form == Form::Text {
-                        return Err((error, Some(back)));
-                    }
-                    form = pipe.cure(call, waiting.number());
+                    form = match (error.cause(), form) {
+                        (Cause::NoScript, Form::Together | Form::Digest) => pipe.cure(call, waiting.number()),
+                        // It went with others whose keys are in other slots of a cluster, so that none of them has run.
+                        (Cause::CrossSlot, Form::Together) => Form::Digest,
+                        _ => return Err((error, Some(back))),
+                    };
                     permit = back;
                 }
                 Ended::Lost { cause, sent } => return Err((LinkError::Lost { cause, sent }, Some(back))),

@@ -7,7 +7,7 @@ use crate::{Argument, Call};
 ///
 /// What every script call costs is shared by all of them: a token bucket takes 9.4 us of the server alone, 6.9 among 4 and 4.9 among 16;
 /// among 32 it would take 4.6. But nobody is answered before the last is decided, and the server does nothing else meanwhile:
-/// with 16 that is a tenth of a millisecond.
+/// with 16 token buckets that is a tenth of a millisecond, and with long logs as long as they take one after the other.
 pub const TOGETHER_MAX: usize = 16;
 
 impl Call {

@@ -59,7 +59,8 @@ pub struct Guard {
     answers: Answers,
     /// For each set of numbers, the policy's first and then the directory's; `None` where nothing is charged.
     cards: Vec<Option<Card>>,
-    /// For each of them, its refusal as far as it can be written down, since it first refused.
+    /// For each of the policy's, its refusal as far as it can be written down, since it first refused. The directory's have none:
+    /// there may be as many as consumers.
     ready: Vec<OnceLock<Option<Box<Ready>>>>,
     /// Whether some of its limits are counted in a shared store.
     waits: bool,
@@ -101,7 +102,7 @@ impl Guard {
             Some(Card::new(&limit.name, &numbers, visibility, limit.description.as_deref()))
         });
         let cards: Vec<_> = cards.collect();
-        let ready = cards.iter().map(|_| OnceLock::new()).collect();
+        let ready = policy.variants().iter().map(|_| OnceLock::new()).collect();
         let settles = policy.limits().iter().any(may_settle);
         let counts_bodies = policy.limits().iter().any(|limit| body_wanted(limit).is_some());
         let methods = methods(policy);

@@ -77,8 +77,11 @@ impl Met {
     }
 }
 
+/// Room for keys is kept for the next request up to this. More, which only a long key told by a closure takes, is given back.
+const BYTES_KEPT_MAX: usize = 4_096;
+
 thread_local! {
-    /// Room for keys, so that none is made for every request.
+    /// Room for keys, so that none is made for a request that is decided at once.
     static BYTES: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
@@ -200,7 +203,9 @@ impl Rules {
         }
         let told = self.told(self.limiter.charge_for_receipt(&hits), &met);
         drop(hits);
-        BYTES.set(met.bytes);
+        if met.bytes.capacity() <= BYTES_KEPT_MAX {
+            BYTES.set(met.bytes);
+        }
         told
     }
 

@@ -1,4 +1,4 @@
-//! What a limiter adds to an axum service, in processor time: none, tower_governor, and our layer.
+//! What a limiter adds to an axum service, in processor time: none, tower_governor, our layer, and its fields alone.
 
 use std::fmt::Write;
 
@@ -18,7 +18,8 @@ pub(crate) fn table(place: &Place, plan: &Plan) -> Result<String, String> {
     } else {
         [again; 2]
     };
-    let services = [("axum", "plain"), ("axum with tower_governor", "governor"), document, rule];
+    let fields = ("axum with five constant fields and no limiter", "fields");
+    let services = [("axum", "plain"), ("axum with tower_governor", "governor"), document, rule, fields];
     let started: Result<Vec<_>, _> = services.iter().map(|(name, kind)| service(place, name, kind)).collect();
     let started = started?;
     let figures = alternate(&started.iter().collect::<Vec<_>>(), plan, Answers::Granted)?;

@@ -100,6 +100,26 @@ fn many_callers_take_few_scripts_and_a_hot_key_admits_exactly_its_limit() {
     }
 }
 
+/// A cluster is not what this link is for; but one node that has all slots answers, and must not fail when calls wait together.
+#[test]
+fn a_node_of_a_cluster_fails_nobody_when_calls_wait_together() {
+    run(async {
+        let server = Server::started_as(Make::Redis7, &["--cluster-enabled yes"]).await;
+        server.tell("CLUSTER ADDSLOTSRANGE 0 16383");
+        let is_up = || {
+            let text: String = redis::from_redis_value(server.tell("CLUSTER INFO")).unwrap_or_default();
+            text.contains("cluster_state:ok")
+        };
+        until("the node serves", is_up).await;
+        let store = open(server.address());
+        charge(&store, &burst(9), "first").await.unwrap();
+        let ends = crowd(&store, burst(1_000), (64, 20), true).await;
+        assert!(ends.iter().all(Result::is_ok), "{:?}", ends.iter().find(|end| end.is_err()));
+        assert_eq!(granted(&ends), 64 * 20);
+        assert_eq!(charged(&store, &burst(1_000), "key 7").await, 20);
+    });
+}
+
 #[test]
 fn scripts_that_are_forgotten_in_between_fail_nobody_and_charge_nobody_twice() {
     for make in Make::ALL {

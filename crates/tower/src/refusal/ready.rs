@@ -116,7 +116,7 @@ fn pieces(body: &[u8]) -> Option<[Box<[u8]>; 5]> {
         rest = after;
     }
     pieces.push(rest);
-    let numbers = [WAIT, REMAINING, RESET].map(|number| number.to_string());
+    let numbers = [WAIT, REMAINING, RESET, NOW + RESET].map(|number| number.to_string());
     if pieces.iter().any(|piece| numbers.iter().any(|number| piece.contains(number.as_str()))) {
         return None;
     }

@@ -84,6 +84,42 @@ fn the_text_is_brought_first_and_again_when_it_was_forgotten() {
 }
 
 #[test]
+fn a_node_of_a_cluster_is_asked_one_by_one_from_then_on() {
+    run(async {
+        let (pipe, permits) = (Arc::new(Pipe::new()), Arc::new(Semaphore::new(8)));
+        let (_driver, mut server) = driven(&pipe, Duration::from_secs(9));
+        let mut calls = many(&pipe, &permits, 2);
+        hear(&mut server, &bytes(2, Form::Text)).await;
+        server.write_all(b"-CROSSSLOT Keys in request don't hash to the same slot\r\n").await.unwrap();
+        for call in &mut calls {
+            assert!(matches!(said(call).await, Frame::Error(line) if line.starts_with("CROSSSLOT")));
+        }
+        drop(calls);
+        let mut calls = many(&pipe, &permits, 2);
+        let mut one = Vec::new();
+        resp::pack(&mut one, &charge(), Form::Digest);
+        hear(&mut server, &[one.clone(), one].concat()).await;
+        server.write_all(b":1\r\n:2\r\n").await.unwrap();
+        for (call, number) in calls.iter_mut().zip(1..) {
+            assert_eq!(said(call).await, Frame::Value(Value::Int(number)));
+        }
+    });
+}
+
+#[test]
+fn an_error_within_an_answer_that_is_no_text_is_still_its_callers_alone() {
+    run(async {
+        let (pipe, permits) = (Arc::new(Pipe::new()), Arc::new(Semaphore::new(8)));
+        let (_driver, mut server) = driven(&pipe, Duration::from_secs(9));
+        let mut calls = many(&pipe, &permits, 2);
+        hear(&mut server, &bytes(2, Form::Text)).await;
+        server.write_all(b"*2\r\n-ERR a \xff byte\r\n:2\r\n").await.unwrap();
+        assert_eq!(said(&mut calls[0]).await, Frame::Error("ERR a \u{fffd} byte".into()));
+        assert_eq!(said(&mut calls[1]).await, Frame::Value(Value::Int(2)));
+    });
+}
+
+#[test]
 fn an_answer_without_one_for_each_is_none_and_ends_the_connection() {
     run(async {
         for answer in [

@@ -9,7 +9,7 @@ use crate::card::{Card, Visibility};
 const AT: Micros = Micros::from_secs(1_800_000_000);
 
 fn card(name: &str, capacity: u64, says: Option<&str>) -> Card {
-    let limit = Limit::token_bucket(capacity, 1, Micros::SECOND).expect("it fits");
+    let limit = Limit::token_bucket(capacity, 1_000, Micros::SECOND).expect("it fits");
     Card::new(name, &limit, Visibility::Shown, says)
 }
 
@@ -63,15 +63,31 @@ fn what_is_ready_says_what_is_written_anew() {
 }
 
 #[test]
+fn a_wait_with_jitter_is_told_alike_in_the_field_and_in_the_body() {
+    let answers = Answers { retry_jitter: Micros::from_secs(5), ..Answers::default() };
+    let card = card("a", 5, None);
+    let ready = Ready::new(&card, &answers).expect("it is shown");
+    for _ in 0..100 {
+        let answer = ready.answer(&refusal(&card, (10_000_000, 0, 1)), &answers, AT).expect("it refuses");
+        let wait = answer.headers["retry-after"].to_str().expect("digits").to_owned();
+        assert!((10..=15).contains(&wait.parse::<u64>().expect("a number")), "{wait}");
+        let body = String::from_utf8_lossy(&answer.body).into_owned();
+        assert!(body.contains(&format!("granted in {wait} s.")), "{body}");
+        assert!(body.contains(&format!("\"retry_after\":{wait},")), "{body}");
+    }
+}
+
+#[test]
 fn what_cannot_be_ready_is_not() {
     let plain = Answers::default();
     let with_keys = Answers { partition_key: true, ..plain };
     let limit = Limit::token_bucket(5, 1, Micros::SECOND).expect("it fits");
-    for number in [WAIT, REMAINING, RESET].map(|number| number.to_string()) {
-        assert!(Ready::new(&card(&number, 5, None), &plain).is_none(), "a name that looks like {number}");
-        assert!(Ready::new(&card("a", 5, Some(&number)), &plain).is_none(), "words that look like {number}");
+    for number in [WAIT, REMAINING, RESET, NOW + RESET] {
+        let text = number.to_string();
+        assert!(Ready::new(&card(&text, 5, None), &plain).is_none(), "a name that looks like {number}");
+        assert!(Ready::new(&card("a", 5, Some(&text)), &plain).is_none(), "words that look like {number}");
+        assert!(Ready::new(&card("a", number, None), &plain).is_none(), "a limit that looks like {number}");
     }
-    assert!(Ready::new(&card("a", REMAINING, None), &plain).is_none(), "a limit that looks like one");
     assert!(Ready::new(&card("a", 5, None), &with_keys).is_none());
     for visibility in [Visibility::Named, Visibility::Hidden] {
         assert!(Ready::new(&Card::new("a", &limit, visibility, None), &plain).is_none(), "{visibility:?}");
