@@ -49,7 +49,9 @@ pub(crate) fn run(tollgate: &str, quick: bool) -> Result<(), String> {
     let memory = memory::table(&place, if quick { 1 } else { 3 })?;
     drop(running);
     println!("{}", others.sentence()?);
-    println!("{rounds} rounds of {seconds} s; median (least–most). What is compared is compared round by round.\n");
+    println!(
+        "{rounds} rounds of {seconds} s; median (least–most). What is compared is compared round by round.\n"
+    );
     for table in [&proxied.tables, &latency, &both, &layer, &memory] {
         println!("{table}");
     }

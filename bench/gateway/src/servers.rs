@@ -24,7 +24,9 @@ pub(crate) fn serve(kind: &str, port: u16) -> Result<(), String> {
         "layer" => layer::limited(service)?,
         "rule" => layer::one_limit(service)?,
         "fields" => fields::told(service),
-        _ => return Err(format!("there is no service `{kind}`: take plain, governor, layer, rule or fields")),
+        _ => {
+            return Err(format!("there is no service `{kind}`: take plain, governor, layer, rule or fields"));
+        }
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
     let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;

@@ -31,7 +31,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
 
 /// What services are measured with, and the peer of the layer. The gateway itself is measured from outside.
 const GATEWAY: &[&str] =
-    &["axum", "rustix", "tokio", "tollgate", "tollgate-policy", "tollgate-tower", "tower_governor"];
+    &["axum", "rustix", "tokio", "tollgate", "tollgate-policy", "tollgate-tower", "tower", "tower_governor"];
 
 /// Everybody that is measured in memory.
 const MEMORY: &[&str] = &[
