@@ -2,12 +2,11 @@
 //! it never grows, drops nothing, answers nothing but yes or no, and anybody can make its keys collide.
 
 use std::hash::{BuildHasher as _, Hasher as _};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tollgate::Clock;
 
-use crate::keys::Keys;
+use crate::keys::Asked;
 use crate::ours::ticking_clock;
 use crate::subject::{Candidate, Limit, Subject};
 use crate::workload::Workload;
@@ -19,7 +18,6 @@ const LINE_SLOTS: usize = 4;
 struct Line([(AtomicU64, AtomicU64); LINE_SLOTS]);
 
 struct Bare {
-    keys: Arc<Keys>,
     lines: Vec<Line>,
     hash: foldhash::fast::FixedState,
     clock: Clock,
@@ -29,9 +27,9 @@ struct Bare {
 }
 
 impl Subject for Bare {
-    fn decide(&self, key: u32) -> bool {
+    fn decide(&self, key: Asked<'_>) -> bool {
         let mut hasher = self.hash.build_hasher();
-        hasher.write(self.keys.name(key).as_bytes());
+        hasher.write(key.name.as_bytes());
         let hash = hasher.finish() | 1;
         let place = (u128::from(hash) * self.lines.len() as u128) >> 64;
         let now = self.clock.now().get() * 1_000;
@@ -67,17 +65,16 @@ struct ClockAlone {
 }
 
 impl Subject for ClockAlone {
-    fn decide(&self, _key: u32) -> bool {
+    fn decide(&self, _key: Asked<'_>) -> bool {
         std::hint::black_box(self.clock.now());
         self.granted
     }
 }
 
-fn bare(keys: &Arc<Keys>, limit: Limit, clock: Clock) -> Box<dyn Subject> {
-    let lines = (keys.count() as usize * 2).div_ceil(LINE_SLOTS);
+fn bare(keys: u32, limit: Limit, clock: Clock) -> Box<dyn Subject> {
+    let lines = (keys as usize * 2).div_ceil(LINE_SLOTS);
     let most = u64::from(limit.seconds()) * 1_000_000_000;
     Box::new(Bare {
-        keys: Arc::clone(keys),
         lines: (0..lines).map(|_| Line::default()).collect(),
         hash: foldhash::fast::FixedState::with_seed(7),
         clock,
@@ -88,7 +85,7 @@ fn bare(keys: &Arc<Keys>, limit: Limit, clock: Clock) -> Box<dyn Subject> {
 
 /// The floors: with the same clocks as ours.
 pub(crate) fn candidates() -> Vec<Candidate> {
-    use Workload::{Granted, Refused, Ticked, Uniform, Zipf};
+    use Workload::{Granted, Refused, Scattered, Ticked, Uniform, Zipf};
     vec![
         Candidate {
             name: "the clock alone",
@@ -102,14 +99,14 @@ pub(crate) fn candidates() -> Vec<Candidate> {
         Candidate {
             name: "a bare table",
             note: "no limiter: what is left if everything else is left out; fast hash, time stamp counter",
-            takes: &[Refused, Granted, Uniform, Zipf],
+            takes: &[Refused, Granted, Uniform, Zipf, Scattered],
             keys_max: u32::MAX,
             prepare: |keys, limit| Ok(bare(keys, limit, Clock::tsc())),
         },
         Candidate {
             name: "a bare table, ticked clock",
             note: "the same with a clock that ticks every 0.5 ms",
-            takes: &[Ticked],
+            takes: &[Scattered, Ticked],
             keys_max: u32::MAX,
             prepare: |keys, limit| Ok(bare(keys, limit, ticking_clock())),
         },

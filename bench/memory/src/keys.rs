@@ -6,29 +6,36 @@ use std::fmt::Write as _;
 /// No order is shorter: the processor does not learn it by heart.
 const ORDER_MIN: usize = 1 << 22;
 
-/// The names of all keys, by number.
-pub(crate) struct Keys {
-    names: Vec<String>,
+/// A key that is asked for, as its caller has it.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) number: u32,
+    pub(crate) name: &'a String,
 }
 
-impl Keys {
-    pub(crate) fn new(count: u32) -> Self {
+/// Names, one after another in memory.
+pub(crate) struct Names(Vec<String>);
+
+impl Names {
+    /// The names of these keys, in this order. Whoever asks for them in the same order finds each at hand, as a caller does that
+    /// has just read it from a request.
+    pub(crate) fn of(numbers: impl Iterator<Item = u32>) -> Self {
         let name = |number: u32| {
             let mut name = String::with_capacity(16);
             let _ = write!(name, "api:user-{number:06}");
             name
         };
-        Self { names: (0..count).map(name).collect() }
+        Self(numbers.map(name).collect())
     }
 
-    /// How many there are.
-    pub(crate) fn count(&self) -> u32 {
-        u32::try_from(self.names.len()).expect("made from a u32")
+    /// Each of them, as a key to ask for: `numbers` are those that they were made of.
+    pub(crate) fn asked(&self, numbers: impl Iterator<Item = u32>) -> Vec<Asked<'_>> {
+        numbers.zip(&self.0).map(|(number, name)| Asked { number, name }).collect()
     }
 
-    /// A key's name.
-    pub(crate) fn name(&self, key: u32) -> &String {
-        &self.names[key as usize]
+    /// Keys to ask for in another order, each by the name that stands at its number: names from all over the memory.
+    pub(crate) fn asked_by_number(&self, order: &[u32]) -> Vec<Asked<'_>> {
+        order.iter().map(|&number| Asked { number, name: &self.0[number as usize] }).collect()
     }
 }
 
@@ -42,7 +49,7 @@ pub(crate) enum Order {
 }
 
 impl Order {
-    /// The keys to ask for, again and again from the beginning. Its length is a power of two.
+    /// The numbers of the keys to ask for, again and again from the beginning. There are a power of two of them.
     pub(crate) fn of(self, keys: u32) -> Vec<u32> {
         let mut random = Random(0x7011_6a7e);
         let length = ORDER_MIN.max((keys as usize).next_power_of_two());

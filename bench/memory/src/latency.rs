@@ -2,10 +2,8 @@
 //! and a process of its own each time. The stopwatch itself is in the figures; the row without a limiter
 //! shows it, and the machine.
 
-use std::sync::Arc;
-
 use crate::histogram::Histogram;
-use crate::keys::{Keys, Order};
+use crate::keys::{Asked, Names, Order};
 use crate::scale::Scale;
 use crate::subject::{Candidate, Limit, Subject};
 use crate::timed::share;
@@ -42,14 +40,14 @@ pub(crate) fn run(candidates: &[Candidate], scale: &Scale) -> Result<(), String>
 /// # Errors
 /// When the subject cannot be made or refuses.
 pub(crate) fn measure(candidate: Candidate, count: u32) -> Result<(), String> {
-    let keys = Arc::new(Keys::new(count));
-    let (new, live): (Vec<u32>, _) = ((0..count).collect(), Order::Uniform.of(count));
-    let subject = (candidate.prepare)(&keys, Limit::Lasting)?;
-    timed(&candidate, subject.as_ref(), &new)?;
-    timed(&candidate, subject.as_ref(), &live)
+    let numbers = Order::Uniform.of(count);
+    let (new, live) = (Names::of(0..count), Names::of(numbers.iter().copied()));
+    let subject = (candidate.prepare)(count, Limit::Lasting)?;
+    timed(&candidate, subject.as_ref(), &new.asked(0..count))?;
+    timed(&candidate, subject.as_ref(), &live.asked(numbers.iter().copied()))
 }
 
-fn timed(candidate: &Candidate, subject: &dyn Subject, keys: &[u32]) -> Result<(), String> {
+fn timed(candidate: &Candidate, subject: &dyn Subject, keys: &[Asked<'_>]) -> Result<(), String> {
     let mut times = Histogram::new();
     let granted = share(subject.time_all(keys, &mut times), keys.len() as u64);
     if granted < 99.0 {

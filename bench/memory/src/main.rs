@@ -20,7 +20,7 @@ use subject::Candidate;
 use workload::Workload;
 
 const USAGE: &str = "\
-usage: memory [quick] [only WORKLOAD]
+usage: memory [quick] [only WORKLOAD [SUBJECT]]
        memory rss SUBJECT KEYS       one subject's resident bytes per key, in a process of its own
        memory latency SUBJECT KEYS   one subject's latencies, in a process of its own";
 
@@ -35,8 +35,9 @@ fn main() -> Result<(), String> {
     match words.as_slice() {
         [] => everything(&Scale::FULL),
         ["quick"] => everything(&Scale::QUICK),
-        ["only", name] => one(Workload::named(name)?, &Scale::FULL),
-        ["quick", "only", name] => one(Workload::named(name)?, &Scale::QUICK),
+        ["only", name] => one(Workload::named(name)?, &candidates(), &Scale::FULL),
+        ["only", name, subject] => one(Workload::named(name)?, &[child::named(subject)?], &Scale::FULL),
+        ["quick", "only", name] => one(Workload::named(name)?, &candidates(), &Scale::QUICK),
         ["rss", subject, keys] => rss::measure(child::named(subject)?, child::count(keys)?),
         ["latency", subject, keys] => latency::measure(child::named(subject)?, child::count(keys)?),
         _ => Err(USAGE.into()),
@@ -44,17 +45,17 @@ fn main() -> Result<(), String> {
 }
 
 fn everything(scale: &Scale) -> Result<(), String> {
-    candidates().iter().for_each(print::note);
-    Workload::ALL.into_iter().try_for_each(|workload| one(workload, scale))
+    let candidates = candidates();
+    candidates.iter().for_each(print::note);
+    Workload::ALL.into_iter().try_for_each(|workload| one(workload, &candidates, scale))
 }
 
-fn one(workload: Workload, scale: &Scale) -> Result<(), String> {
-    let candidates = candidates();
+fn one(workload: Workload, candidates: &[Candidate], scale: &Scale) -> Result<(), String> {
     if workload == Workload::Rss {
-        return rss::run(&candidates, scale);
+        return rss::run(candidates, scale);
     }
     if workload == Workload::Latency {
-        return latency::run(&candidates, scale);
+        return latency::run(candidates, scale);
     }
-    workload::plans(workload, scale).iter().try_for_each(|plan| timed::run(plan, &candidates, scale))
+    workload::plans(workload, scale).iter().try_for_each(|plan| timed::run(plan, candidates, scale))
 }

@@ -2,12 +2,11 @@
 //! once.
 
 use std::hint::black_box;
-use std::sync::Arc;
 use std::time::Duration;
 
 use tollgate::{Builder, Clock, Limiter, Micros, NamedLimit};
 
-use crate::keys::Keys;
+use crate::keys::Asked;
 use crate::subject::{Candidate, Limit, Subject};
 use crate::workload::Workload;
 
@@ -18,14 +17,13 @@ const BATCH: usize = 32;
 
 /// One limit, one decision at a time.
 struct Single {
-    keys: Arc<Keys>,
     limiter: Limiter,
     limit: NamedLimit,
 }
 
 impl Subject for Single {
-    fn decide(&self, key: u32) -> bool {
-        let verdict = self.limiter.charge(&[self.limit.hit(self.keys.name(key))]);
+    fn decide(&self, key: Asked<'_>) -> bool {
+        let verdict = self.limiter.charge(&[self.limit.hit(key.name)]);
         verdict.is_ok_and(|verdict| verdict.granted())
     }
 }
@@ -34,16 +32,16 @@ impl Subject for Single {
 struct Batches(Single);
 
 impl Subject for Batches {
-    fn decide(&self, key: u32) -> bool {
+    fn decide(&self, key: Asked<'_>) -> bool {
         self.0.decide(key)
     }
 
-    fn decide_all(&self, keys: &[u32]) -> u64 {
+    fn decide_all(&self, keys: &[Asked<'_>]) -> u64 {
         let mut granted = 0;
         let mut hits = Vec::with_capacity(BATCH);
         for keys in keys.chunks(BATCH) {
             hits.clear();
-            hits.extend(keys.iter().map(|&key| self.0.limit.hit(self.0.keys.name(black_box(key)))));
+            hits.extend(keys.iter().map(|&key| self.0.limit.hit(black_box(key).name)));
             let count = |_, verdict: tollgate::Verdict| granted += u64::from(black_box(verdict.granted()));
             if self.0.limiter.charge_each(&hits, count).is_err() {
                 return 0;
@@ -55,14 +53,13 @@ impl Subject for Batches {
 
 /// Three limits, all or none.
 struct Three {
-    keys: Arc<Keys>,
     limiter: Limiter,
     limits: [NamedLimit; 3],
 }
 
 impl Subject for Three {
-    fn decide(&self, key: u32) -> bool {
-        let name = self.keys.name(key);
+    fn decide(&self, key: Asked<'_>) -> bool {
+        let name = key.name;
         let hits = [self.limits[0].hit(name), self.limits[1].hit(name), self.limits[2].hit(name)];
         self.limiter.charge(&hits).is_ok_and(|verdict| verdict.granted())
     }
@@ -78,10 +75,10 @@ fn named(limiter: &Limiter, name: &str, limit: Limit) -> Result<NamedLimit, Stri
     Ok(limiter.limit(name, limit.map_err(|error| error.to_string())?))
 }
 
-fn single(keys: &Arc<Keys>, limit: Limit, builder: Builder) -> Result<Single, String> {
+fn single(limit: Limit, builder: Builder) -> Result<Single, String> {
     let limiter = limiter(builder)?;
     let limit = named(&limiter, "limit", limit)?;
-    Ok(Single { keys: Arc::clone(keys), limiter, limit })
+    Ok(Single { limiter, limit })
 }
 
 fn tsc() -> Builder {
@@ -97,45 +94,47 @@ fn ticking() -> Builder {
     Limiter::builder().clock(ticking_clock())
 }
 
-fn precise(keys: &Arc<Keys>, limit: Limit) -> Result<Box<dyn Subject>, String> {
-    Ok(Box::new(single(keys, limit, tsc())?))
+fn precise(_: u32, limit: Limit) -> Result<Box<dyn Subject>, String> {
+    Ok(Box::new(single(limit, tsc())?))
 }
 
-fn monotonic(keys: &Arc<Keys>, limit: Limit) -> Result<Box<dyn Subject>, String> {
-    Ok(Box::new(single(keys, limit, Limiter::builder())?))
+fn monotonic(_: u32, limit: Limit) -> Result<Box<dyn Subject>, String> {
+    Ok(Box::new(single(limit, Limiter::builder())?))
 }
 
-fn vouched(keys: &Arc<Keys>, limit: Limit) -> Result<Box<dyn Subject>, String> {
-    Ok(Box::new(single(keys, limit, tsc().keys_are_vouched_for())?))
+fn vouched(_: u32, limit: Limit) -> Result<Box<dyn Subject>, String> {
+    Ok(Box::new(single(limit, tsc().keys_are_vouched_for())?))
 }
 
-fn ticked(keys: &Arc<Keys>, limit: Limit) -> Result<Box<dyn Subject>, String> {
-    Ok(Box::new(single(keys, limit, ticking())?))
+fn ticked(_: u32, limit: Limit) -> Result<Box<dyn Subject>, String> {
+    Ok(Box::new(single(limit, ticking())?))
 }
 
-fn batches(keys: &Arc<Keys>, limit: Limit) -> Result<Box<dyn Subject>, String> {
-    Ok(Box::new(Batches(single(keys, limit, tsc())?)))
+fn batches(_: u32, limit: Limit) -> Result<Box<dyn Subject>, String> {
+    Ok(Box::new(Batches(single(limit, tsc())?)))
 }
 
-fn three(keys: &Arc<Keys>, limit: Limit) -> Result<Box<dyn Subject>, String> {
+fn three(_: u32, limit: Limit) -> Result<Box<dyn Subject>, String> {
     let limiter = limiter(tsc())?;
     let limits = [
         named(&limiter, "per address", limit)?,
         named(&limiter, "per key", limit)?,
         named(&limiter, "per organisation", limit)?,
     ];
-    Ok(Box::new(Three { keys: Arc::clone(keys), limiter, limits }))
+    Ok(Box::new(Three { limiter, limits }))
 }
 
 /// What of ours is measured.
 pub(crate) fn candidates() -> Vec<Candidate> {
-    use Workload::{Batches, Curve, Granted, Latency, Refused, Rss, Ticked, Together, Uniform, Zipf};
+    use Workload::{
+        Batches, Curve, Granted, Latency, Refused, Rss, Scattered, Ticked, Together, Uniform, Zipf,
+    };
     let candidate = |name, note, takes, prepare| Candidate { name, note, takes, keys_max: u32::MAX, prepare };
     vec![
         candidate(
             "tollgate",
             "GCRA, keyed hash, time stamp counter",
-            &[Refused, Granted, Uniform, Zipf, Together, Curve, Rss, Latency],
+            &[Refused, Granted, Uniform, Zipf, Scattered, Together, Curve, Rss, Latency],
             precise,
         ),
         candidate("tollgate, vouched keys", "a fast hash", &[Refused, Granted, Uniform, Zipf], vouched),
@@ -145,8 +144,13 @@ pub(crate) fn candidates() -> Vec<Candidate> {
             &[Refused, Granted, Uniform],
             monotonic,
         ),
-        candidate("tollgate, ticked clock", "ticks every 0.5 ms", &[Ticked, Curve], ticked),
-        candidate("tollgate, batches of 32", "`charge_each`, one clock reading", &[Batches, Curve], batches),
+        candidate("tollgate, ticked clock", "ticks every 0.5 ms", &[Scattered, Ticked, Curve], ticked),
+        candidate(
+            "tollgate, batches of 32",
+            "`charge_each`, one clock reading",
+            &[Scattered, Batches, Curve],
+            batches,
+        ),
         candidate("tollgate, three limits", "all or none", &[Together], three),
     ]
 }

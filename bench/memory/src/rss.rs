@@ -1,9 +1,8 @@
 //! Resident memory per live key: what a process of its own grows by while it decides once on every key.
 
 use std::fs;
-use std::sync::Arc;
 
-use crate::keys::Keys;
+use crate::keys::Names;
 use crate::scale::Scale;
 use crate::subject::{Candidate, Limit};
 use crate::timed::share;
@@ -32,10 +31,10 @@ pub(crate) fn run(candidates: &[Candidate], scale: &Scale) -> Result<(), String>
 /// # Errors
 /// When the subject cannot be made or refuses, or the system does not say.
 pub(crate) fn measure(candidate: Candidate, count: u32) -> Result<(), String> {
-    let keys = Arc::new(Keys::new(count));
-    let all: Vec<u32> = (0..count).collect();
+    let names = Names::of(0..count);
+    let all = names.asked(0..count);
     let before = resident()?;
-    let subject = (candidate.prepare)(&keys, Limit::Lasting)?;
+    let subject = (candidate.prepare)(count, Limit::Lasting)?;
     let granted = share(subject.decide_all(&all), u64::from(count));
     let grown = resident()?.saturating_sub(before);
     if granted < 99.0 {

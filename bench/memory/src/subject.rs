@@ -1,11 +1,10 @@
-//! Who is measured: a limiter that holds its keys, how it is made, and under which limits. Not how it is
+//! Who is measured: a limiter, how it is made, and under which limits. Not how it is
 //! measured.
 
 use std::hint::black_box;
-use std::sync::Arc;
 
 use crate::histogram::Histogram;
-use crate::keys::Keys;
+use crate::keys::Asked;
 use crate::timed::now;
 use crate::workload::Workload;
 
@@ -14,17 +13,17 @@ use crate::workload::Workload;
 /// The loops over decisions are methods here, so that each is compiled for its limiter: a call through a
 /// table happens once for a thousand decisions, and not for each.
 pub(crate) trait Subject: Sync {
-    /// One decision of cost one on the key of this number. Whether it was granted.
-    fn decide(&self, key: u32) -> bool;
+    /// One decision of cost one on this key. Whether it was granted.
+    fn decide(&self, key: Asked<'_>) -> bool;
 
     /// Decides on these keys, one after another, and says how many were granted. Who decides in batches has
     /// its own.
-    fn decide_all(&self, keys: &[u32]) -> u64 {
+    fn decide_all(&self, keys: &[Asked<'_>]) -> u64 {
         keys.iter().map(|&key| u64::from(black_box(self.decide(black_box(key))))).sum()
     }
 
     /// The same with a stopwatch to each decision. It allocates nothing.
-    fn time_all(&self, keys: &[u32], times: &mut Histogram) -> u64 {
+    fn time_all(&self, keys: &[Asked<'_>], times: &mut Histogram) -> u64 {
         let mut granted = 0;
         for &key in keys {
             let began = now();
@@ -36,8 +35,8 @@ pub(crate) trait Subject: Sync {
     }
 }
 
-/// What makes a subject of some keys and a limit. No key has been decided on yet.
-pub(crate) type Prepare = fn(&Arc<Keys>, Limit) -> Result<Box<dyn Subject>, String>;
+/// What makes a subject for so many keys and a limit. No key has been decided on yet.
+pub(crate) type Prepare = fn(u32, Limit) -> Result<Box<dyn Subject>, String>;
 
 /// A limiter that can be measured, by name.
 pub(crate) struct Candidate {

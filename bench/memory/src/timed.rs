@@ -1,10 +1,10 @@
 //! Nanoseconds per decision and thread: subjects in turn, so that a noisy moment hits all of them alike.
 
 use std::hint::black_box;
-use std::sync::{Arc, Barrier};
+use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
-use crate::keys::Keys;
+use crate::keys::{Asked, Names};
 use crate::print;
 use crate::scale::Scale;
 use crate::subject::{Candidate, Subject};
@@ -37,15 +37,20 @@ struct Runner {
 pub(crate) fn run(plan: &Plan, candidates: &[Candidate], scale: &Scale) -> Result<(), String> {
     let taking =
         candidates.iter().filter(|one| one.takes.contains(&plan.workload) && plan.keys <= one.keys_max);
-    let keys = Arc::new(Keys::new(plan.keys));
-    let order = plan.order.of(plan.keys);
+    let numbers = plan.order.of(plan.keys);
+    let all = Names::of(0..plan.keys);
+    let in_order = Names::of(if plan.scattered { &[] } else { numbers.as_slice() }.iter().copied());
+    let order =
+        if plan.scattered { all.asked_by_number(&numbers) } else { in_order.asked(numbers.iter().copied()) };
     let mut runners = Vec::new();
     for candidate in taking {
         eprintln!("{}: {} with {} keys", plan.name, candidate.name, plan.keys);
-        let subject = (candidate.prepare)(&keys, plan.limit)?;
-        // Every key is there before anything is timed.
-        let all: Vec<u32> = (0..plan.keys).collect();
-        black_box(subject.decide_all(&all));
+        let subject = (candidate.prepare)(plan.keys, plan.limit)?;
+        // Every key is there before anything is timed, and a table that was still growing when the last one came has grown.
+        let each = all.asked(0..plan.keys);
+        for _ in 0..3 {
+            black_box(subject.decide_all(&each));
+        }
         runners.push(Runner { name: candidate.name, subject, times: Vec::new(), decided: 0, granted: 0 });
     }
     for &threads in plan.threads {
@@ -65,7 +70,7 @@ pub(crate) fn run(plan: &Plan, candidates: &[Candidate], scale: &Scale) -> Resul
 }
 
 /// Warms all up, then times each in turn, again and again.
-fn rounds(runners: &mut [Runner], order: &[u32], threads: usize, scale: &Scale) {
+fn rounds(runners: &mut [Runner], order: &[Asked<'_>], threads: usize, scale: &Scale) {
     for runner in &*runners {
         eprintln!("warming up {}, {threads} threads", runner.name);
         once(runner.subject.as_ref(), order, 0, (threads, scale.time));
@@ -98,7 +103,12 @@ impl Done {
 }
 
 /// Decides for a while, on so many threads at once.
-fn once(subject: &dyn Subject, order: &[u32], start: usize, (threads, time): (usize, Duration)) -> Vec<Done> {
+fn once(
+    subject: &dyn Subject,
+    order: &[Asked<'_>],
+    start: usize,
+    (threads, time): (usize, Duration),
+) -> Vec<Done> {
     let barrier = Barrier::new(threads);
     std::thread::scope(|scope| {
         let begin = |thread: usize| {
@@ -114,7 +124,7 @@ fn once(subject: &dyn Subject, order: &[u32], start: usize, (threads, time): (us
 }
 
 /// Decides until the time is over, from somewhere in the order, which begins again at its end.
-fn decide_for(subject: &dyn Subject, order: &[u32], start: usize, time: Duration) -> Done {
+fn decide_for(subject: &dyn Subject, order: &[Asked<'_>], start: usize, time: Duration) -> Done {
     let chunks = order.len() / CHUNK;
     let (mut at, mut decided, mut granted) = (start / CHUNK, 0, 0);
     let began = now();

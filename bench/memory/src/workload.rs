@@ -17,6 +17,8 @@ pub(crate) enum Workload {
     Uniform,
     /// Many keys, few of them often.
     Zipf,
+    /// As `Uniform`, but that the callers' names come from all over the memory too.
+    Scattered,
     /// As `Uniform`, with a clock that somebody else ticks.
     Ticked,
     /// As `Uniform`, in batches of 32.
@@ -32,11 +34,12 @@ pub(crate) enum Workload {
 }
 
 impl Workload {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Refused,
         Self::Granted,
         Self::Uniform,
         Self::Zipf,
+        Self::Scattered,
         Self::Ticked,
         Self::Batches,
         Self::Together,
@@ -52,6 +55,7 @@ impl Workload {
             Self::Granted => "granted",
             Self::Uniform => "uniform",
             Self::Zipf => "zipf",
+            Self::Scattered => "scattered",
             Self::Ticked => "ticked",
             Self::Batches => "batches",
             Self::Together => "together",
@@ -76,6 +80,9 @@ pub(crate) struct Plan {
     pub(crate) limit: Limit,
     pub(crate) keys: u32,
     pub(crate) order: Order,
+    /// Whether the callers' names come from all over the memory. If not, each is at hand when it is asked for, as it is for a
+    /// caller that has just read it from a request.
+    pub(crate) scattered: bool,
     pub(crate) threads: &'static [usize],
     /// How many of a hundred may be granted. Anything else, and the wrong thing was measured.
     pub(crate) granted: RangeInclusive<f64>,
@@ -87,7 +94,16 @@ pub(crate) fn plans(workload: Workload, scale: &Scale) -> Vec<Plan> {
     let mostly = 99.0..=100.0;
     let hot = |limit, granted| {
         let name = workload.name().to_string();
-        Plan { workload, name, limit, keys: 1, order: Order::Uniform, threads: &[1, 2], granted }
+        Plan {
+            workload,
+            name,
+            limit,
+            keys: 1,
+            order: Order::Uniform,
+            scattered: false,
+            threads: &[1, 2],
+            granted,
+        }
     };
     let many = |order, granted| Plan {
         workload,
@@ -96,6 +112,7 @@ pub(crate) fn plans(workload: Workload, scale: &Scale) -> Vec<Plan> {
         limit: Limit::Lasting,
         keys: scale.keys,
         order,
+        scattered: workload == Workload::Scattered,
         threads: &[1, 2],
         granted,
     };
@@ -105,15 +122,18 @@ pub(crate) fn plans(workload: Workload, scale: &Scale) -> Vec<Plan> {
         limit: Limit::Lasting,
         keys,
         order: Order::Uniform,
+        scattered: false,
         threads: &[1],
         granted: 99.0..=100.0,
     };
     match workload {
         Workload::Refused => vec![hot(Limit::Refusing, 0.0..=1.0)],
         Workload::Granted => vec![hot(Limit::Granting, mostly)],
-        Workload::Uniform | Workload::Ticked | Workload::Batches | Workload::Together => {
-            vec![many(Order::Uniform, mostly)]
-        }
+        Workload::Uniform
+        | Workload::Scattered
+        | Workload::Ticked
+        | Workload::Batches
+        | Workload::Together => vec![many(Order::Uniform, mostly)],
         // The hottest keys are exhausted: how many are granted depends on how fast the limiter is.
         Workload::Zipf => vec![many(Order::Zipf, 10.0..=100.0)],
         Workload::Curve => scale.curve.iter().map(point).collect(),

@@ -79,15 +79,22 @@ impl Inner {
         }
     }
 
-    #[inline(never)]
-    pub(crate) fn charge_and_tell(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
-        if self.listener.is_none() {
-            // Without anybody to tell, a plain verdict is made where it is returned.
-            return match self.charge_plainly(hits) {
-                Some((weighed, now)) => Ok(Verdict::of_weighed_all(hits, &weighed, now)),
-                None => self.charge_fully(hits).map(|(verdict, _)| verdict),
-            };
+    /// Charges several hits.
+    ///
+    /// Like [`charge_at`](Self::charge_at) it is compiled into its caller, so that a plain verdict is made where it is used.
+    #[inline(always)]
+    pub(crate) fn charge_several(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
+        if self.listener.is_some() {
+            return self.charge_and_tell(hits);
         }
+        match self.charge_plainly(hits) {
+            Some((weighed, now)) => Ok(Verdict::of_weighed_all(hits, &weighed, now)),
+            None => self.charge_fully(hits).map(|(verdict, _)| verdict),
+        }
+    }
+
+    #[inline(never)]
+    fn charge_and_tell(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
         let (verdict, at) = self.charge(hits)?;
         self.tell(Verb::Charge, hits, &verdict, at);
         Ok(verdict)
@@ -106,6 +113,7 @@ impl Inner {
     }
 
     /// Charges any number of hits of any kind, all or none.
+    #[inline(never)]
     fn charge_fully(&self, hits: &[Hit<'_>]) -> Result<(Verdict, Micros), HitError> {
         let charges = self.charges(hits)?;
         let now = self.clock.now();
@@ -115,7 +123,7 @@ impl Inner {
 
     /// Charges a few hits on keys whose debts are words, all or none; `None` if they are not that plain, and then nothing was
     /// charged.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn charge_plainly(&self, hits: &[Hit<'_>]) -> Option<(Weighed, Micros)> {
         match hits.len() {
             2 => self.charge_as_many::<2>(hits.try_into().ok()?),

@@ -186,7 +186,7 @@ impl Limiter {
         if let [hit] = hits {
             return self.0.charge_one(hit);
         }
-        self.0.charge_and_tell(hits)
+        self.0.charge_several(hits)
     }
 
     /// As [`charge`](Self::charge), with a receipt by which it can be [refunded](Self::refund); `None` if nothing was

@@ -1,6 +1,6 @@
 //! The one answer to a request: granted, refused, or "cannot tell", with what each limit says. It charges nothing itself.
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use tollgate_core::{Decision, Micros, Mode, Retry};
 
 use crate::limit::Hit;
@@ -144,15 +144,25 @@ impl Verdict {
     }
 
     /// The verdict on several enforced hits whose numbers have not been worked out.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn of_weighed_all(hits: &[Hit<'_>], weighed: &Weighed, now: Micros) -> Self {
-        let mut answers = SmallVec::new();
-        let narrows = hits.iter().filter_map(|hit| hit.limit.narrow.as_ref());
-        for (narrow, raw) in narrows.zip(&weighed.raws) {
-            let said = Said::Weighed(*narrow, *raw, now);
-            answers.push(Answer { said, mode: Mode::Enforced, source: Source::Own });
-        }
-        Self { kind: if weighed.granted { Kind::Granted } else { Kind::Refused }, answers }
+        let [first, second, third, fourth] = weighed.raws;
+        let answer = |hit: &Hit<'_>, raw| {
+            let said = Said::Weighed(hit.limit.narrow?, raw, now);
+            Some(Answer { said, mode: Mode::Enforced, source: Source::Own })
+        };
+        // One after another and not in a loop: so the compiler sees how many there are, and leaves out those that nobody reads.
+        let answers = || match hits {
+            [a, b] => Some(smallvec![answer(a, first)?, answer(b, second)?]),
+            [a, b, c] => Some(smallvec![answer(a, first)?, answer(b, second)?, answer(c, third)?]),
+            [a, b, c, d] => {
+                let (a, b) = (answer(a, first)?, answer(b, second)?);
+                Some(smallvec![a, b, answer(c, third)?, answer(d, fourth)?])
+            }
+            _ => None,
+        };
+        let kind = if weighed.granted { Kind::Granted } else { Kind::Refused };
+        Self { kind, answers: answers().unwrap_or_default() }
     }
 
     /// Granted, refused, or neither.

@@ -10,11 +10,12 @@ use crate::markdown::{grouped, section};
 const BY_DEFAULT: &str = "governor String";
 const FAST_HASHER: &str = "governor String, fast hasher";
 /// Workloads in nanoseconds per decision: name, title, whom the ratio is to.
-const TIMED: [(&str, &str, &str); 7] = [
+const TIMED: [(&str, &str, &str); 8] = [
     ("refused", "One hot key, refused", FAST_HASHER),
     ("granted", "One hot key, granted", FAST_HASHER),
     ("uniform", "Many keys, each as often as any other", BY_DEFAULT),
     ("zipf", "Many keys, Zipf", BY_DEFAULT),
+    ("scattered", "Many keys, and their names from all over the memory too", BY_DEFAULT),
     ("ticked", "Many keys, a ticked clock", BY_DEFAULT),
     ("batches", "Many keys, batches of 32", BY_DEFAULT),
     ("together", "Many keys, three limits all or none against one", BY_DEFAULT),

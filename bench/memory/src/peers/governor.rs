@@ -2,7 +2,6 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroU32;
-use std::sync::Arc;
 use std::time::Duration;
 
 use governor::clock::{Clock, DefaultClock, QuantaUpkeepClock};
@@ -10,7 +9,7 @@ use governor::middleware::NoOpMiddleware;
 use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
 
-use crate::keys::Keys;
+use crate::keys::Asked;
 use crate::subject::{Limit, Subject};
 
 type Limiter<K, S, C> = RateLimiter<K, DashMapStateStore<K, S>, C, NoOpMiddleware<<C as Clock>::Instant>>;
@@ -23,7 +22,6 @@ fn quota(limit: Limit) -> Result<Quota, String> {
 
 /// Keys are names.
 struct Names<S: BuildHasher + Clone, C: Clock> {
-    keys: Arc<Keys>,
     limiter: Limiter<String, S, C>,
 }
 
@@ -33,28 +31,28 @@ where
     C: Clock + Send + Sync,
     C::Instant: Send + Sync,
 {
-    fn decide(&self, key: u32) -> bool {
-        self.limiter.check_key(self.keys.name(key)).is_ok()
+    fn decide(&self, key: Asked<'_>) -> bool {
+        self.limiter.check_key(key.name).is_ok()
     }
 }
 
-pub(super) fn default_hasher(keys: &Arc<Keys>, limit: Limit) -> Result<Box<dyn Subject>, String> {
-    Ok(Box::new(Names { keys: Arc::clone(keys), limiter: RateLimiter::keyed(quota(limit)?) }))
+pub(super) fn default_hasher(_: u32, limit: Limit) -> Result<Box<dyn Subject>, String> {
+    Ok(Box::new(Names { limiter: RateLimiter::keyed(quota(limit)?) }))
 }
 
-pub(super) fn fast_hasher(keys: &Arc<Keys>, limit: Limit) -> Result<Box<dyn Subject>, String> {
+pub(super) fn fast_hasher(_: u32, limit: Limit) -> Result<Box<dyn Subject>, String> {
     let hasher = foldhash::fast::RandomState::default();
     let limiter = RateLimiter::dashmap_with_hasher(quota(limit)?, hasher);
-    Ok(Box::new(Names { keys: Arc::clone(keys), limiter }))
+    Ok(Box::new(Names { limiter }))
 }
 
 /// Its clock that a thread of its own reads: there can be only one at a time.
-pub(super) fn upkeep_clock(keys: &Arc<Keys>, limit: Limit) -> Result<Box<dyn Subject>, String> {
+pub(super) fn upkeep_clock(_: u32, limit: Limit) -> Result<Box<dyn Subject>, String> {
     let clock =
         QuantaUpkeepClock::from_interval(Duration::from_millis(1)).map_err(|error| error.to_string())?;
     let hasher = foldhash::fast::RandomState::default();
     let limiter = RateLimiter::dashmap_with_clock_and_hasher(quota(limit)?, clock, hasher);
-    Ok(Box::new(Names { keys: Arc::clone(keys), limiter }))
+    Ok(Box::new(Names { limiter }))
 }
 
 /// Keys are numbers.
@@ -63,17 +61,17 @@ struct Numbers<S: BuildHasher + Clone> {
 }
 
 impl<S: BuildHasher + Clone + Send + Sync> Subject for Numbers<S> {
-    fn decide(&self, key: u32) -> bool {
-        self.limiter.check_key(&u64::from(key)).is_ok()
+    fn decide(&self, key: Asked<'_>) -> bool {
+        self.limiter.check_key(&u64::from(key.number)).is_ok()
     }
 }
 
-pub(super) fn numbers(_: &Arc<Keys>, limit: Limit) -> Result<Box<dyn Subject>, String> {
+pub(super) fn numbers(_: u32, limit: Limit) -> Result<Box<dyn Subject>, String> {
     let limiter: Limiter<_, RandomState, _> = RateLimiter::keyed(quota(limit)?);
     Ok(Box::new(Numbers { limiter }))
 }
 
-pub(super) fn numbers_fast_hasher(_: &Arc<Keys>, limit: Limit) -> Result<Box<dyn Subject>, String> {
+pub(super) fn numbers_fast_hasher(_: u32, limit: Limit) -> Result<Box<dyn Subject>, String> {
     let hasher = foldhash::fast::RandomState::default();
     Ok(Box::new(Numbers { limiter: RateLimiter::dashmap_with_hasher(quota(limit)?, hasher) }))
 }

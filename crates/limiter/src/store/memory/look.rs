@@ -8,7 +8,7 @@
     )
 )]
 
-use super::slot::{LINE_SLOTS, Tag};
+use super::slot::{LINE_SLOTS, Line, Tag};
 
 /// Fetches whatever something lies in, and does not wait for it.
 #[inline]
@@ -21,6 +21,18 @@ pub(crate) fn prefetch<T: ?Sized>(what: &T) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = what;
+}
+
+/// Fetches a line and the one after it, where a key stands that found its home full. Waits for neither.
+#[inline]
+pub(crate) fn prefetch_pair(line: &Line) {
+    prefetch(line);
+    #[cfg(target_arch = "x86_64")]
+    {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch of any address is harmless, even of one where nothing is.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(line).wrapping_add(1).cast()) };
+    }
 }
 
 /// Which of the tags is this one: a bit for each, the first one lowest. There is no jump in it: which slot a key has cannot

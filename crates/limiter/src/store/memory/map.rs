@@ -1,6 +1,6 @@
 //! Where to look: which regions are in use, and the line in which a search begins. Searching is `table.rs`.
 
-use super::look::{matching, prefetch};
+use super::look::{matching, prefetch_pair};
 use super::slot::{Line, Slot, Tag};
 use super::table::{Area, Table};
 use crate::sync::Ordering;
@@ -53,7 +53,7 @@ impl<'a> Spot<'a> {
     /// Fetches the line, and does not wait for it.
     #[inline]
     pub(crate) fn prefetch(&self) {
-        self.0.into_iter().for_each(prefetch);
+        self.0.into_iter().for_each(prefetch_pair);
     }
 
     /// The slot, tag and value of a key of a certain kind, if it stands in its home and nobody is at it. Whether tag and
