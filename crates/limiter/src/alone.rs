@@ -27,9 +27,8 @@ impl Shared {
     /// How the keys of this process stand, uncharged.
     pub(crate) fn here(&self, inner: &Inner, hits: &Hits<'_>) -> Result<SmallVec<[Answer; 4]>, HitError> {
         let near = hits.near();
-        let peeked = inner.peeked(&near)?;
+        let (peeked, now) = inner.peeked(&near)?;
         if let Kind::Unavailable(_) = peeked.kind {
-            let now = inner.clock.now();
             return Ok(near.iter().map(|hit| unknown(hit, now, Source::Unasked)).collect());
         }
         Ok(peeked.answers)

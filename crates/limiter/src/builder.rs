@@ -77,7 +77,8 @@ impl Builder {
     }
 
     /// How many reservations may be open at once (each takes some hundred bytes, on top of the budget): 65,536 unless set.
-    /// When there are as many, to [reserve](Limiter::reserve) one more is unavailable.
+    /// When there are as many, to [reserve](Limiter::reserve) one more is unavailable. How they ended is remembered of up to 15 times
+    /// as many, in some hundred bytes each, so that to end one once more is no error.
     #[must_use]
     pub fn reservations_max(self, reservations: usize) -> Self {
         Self { reservations_max: reservations, ..self }
@@ -139,5 +140,25 @@ impl Builder {
             #[cfg(feature = "redis")]
             shared: self.store.map(|(store, naming)| crate::shared::Shared::new(store, naming)),
         })))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Limiter;
+    use std::collections::HashSet;
+
+    /// What an attacker learns of one process is worth nothing in another.
+    #[test]
+    fn every_limiter_hashes_by_a_secret_of_its_own() {
+        for vouched in [false, true] {
+            let hash = |_| {
+                let builder = Limiter::builder();
+                let builder = if vouched { builder.keys_are_vouched_for() } else { builder };
+                builder.build().unwrap().0.hashing.of_name(0).of(b"ada")
+            };
+            let hashes: HashSet<u64> = (0..8).map(hash).collect();
+            assert_eq!(hashes.len(), 8, "vouched for: {vouched}");
+        }
     }
 }

@@ -151,18 +151,18 @@ impl Inner {
     }
 
     /// Charges as much of one hit's cost as fits.
-    pub(crate) fn charged_up_to(&self, hit: &Hit<'_>) -> Result<Verdict, HitError> {
+    pub(crate) fn charged_up_to(&self, hit: &Hit<'_>) -> Result<(Verdict, Micros), HitError> {
         let id = self.id_of(hit)?;
         let now = self.clock.now();
         let given = self.memory.act(hit.limit, id, Ask::UpTo(hit.cost), (&self.clock, now));
-        Ok(verdict_of(hit.mode, given))
+        Ok((verdict_of(hit.mode, given), now))
     }
 
     /// Says what a charge would, with the numbers of the uncharged keys.
-    pub(crate) fn peeked(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
+    pub(crate) fn peeked(&self, hits: &[Hit<'_>]) -> Result<(Verdict, Micros), HitError> {
         let charges = self.charges(hits)?;
         let now = self.clock.now();
-        Ok(verdict_of_all(hits, self.memory.peek_all(&charges, (&self.clock, now))))
+        Ok((verdict_of_all(hits, self.memory.peek_all(&charges, (&self.clock, now))), now))
     }
 
     /// The hits as the store sees them.

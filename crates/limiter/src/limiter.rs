@@ -214,8 +214,8 @@ impl Limiter {
         if let Some(shared) = self.0.far(std::slice::from_ref(hit)) {
             return shared.blocking(shared.charge_up_to(&self.0, hit));
         }
-        let verdict = self.0.charged_up_to(hit)?;
-        self.0.tell(Verb::Charge, std::slice::from_ref(hit), &verdict, self.0.clock.now());
+        let (verdict, at) = self.0.charged_up_to(hit)?;
+        self.0.tell(Verb::Charge, std::slice::from_ref(hit), &verdict, at);
         Ok(verdict)
     }
 
@@ -271,8 +271,8 @@ impl Limiter {
         if let Some(shared) = self.0.far(hits) {
             return shared.blocking(shared.peek(&self.0, hits));
         }
-        let verdict = self.0.peeked(hits)?;
-        self.0.tell(Verb::Peek, hits, &verdict, self.0.clock.now());
+        let (verdict, at) = self.0.peeked(hits)?;
+        self.0.tell(Verb::Peek, hits, &verdict, at);
         Ok(verdict)
     }
 

@@ -36,6 +36,9 @@ pub(crate) struct Part {
 pub(crate) enum Place {
     /// In this process, under this number.
     Here(u64),
+    /// In a cell that keys have in common, because there was no room for the key of this number: what was charged to others too
+    /// is not given back, but a cost that turns out to be higher is charged all the same.
+    InCommon(u64),
     /// In the shared store, under this name, when receipts had become void so many times.
     #[cfg(feature = "redis")]
     Store(tollgate_redis::Name, u64),
@@ -165,7 +168,7 @@ impl Inner {
     )]
     pub(crate) fn adjust(&self, part: &Part, adjust: Adjust, now: Micros) {
         let id = match part.place {
-            Place::Here(id) => id,
+            Place::Here(id) | Place::InCommon(id) => id,
             #[cfg(feature = "redis")]
             Place::Store(..) => {
                 if let Some(shared) = self.shared() {
@@ -177,23 +180,24 @@ impl Inner {
         };
         let ask = match adjust {
             Adjust::Back(0) | Adjust::More(0) => return,
+            Adjust::Back(_) if matches!(part.place, Place::InCommon(_)) => return,
             Adjust::Back(_) if part.limit.0.is_void(part.charge.at) => return,
             Adjust::Back(amount) => Ask::Refund(&part.charge, amount),
             Adjust::More(cost) => Ask::Settle(cost),
         };
-        // If there is no room for the key, there is nothing to give back, and nobody to charge.
+        // If there is not even a cell in common for the key, there is nobody to charge.
         let _ = self.memory.act(&part.limit.0, id, ask, (&self.clock, now));
     }
 }
 
-/// What is written down of one hit's charge; `None` if there is nothing to give back.
+/// What is written down of one hit's charge; `None` if there is nothing to give back or to charge on top.
 fn part((at, hit): (usize, &Hit<'_>), id: u64, answer: Option<&Answer>, ahead: i64) -> Option<Part> {
-    let answer = answer.filter(|answer| !answer.shared() && !hit.for_good)?;
+    let answer = answer.filter(|_| !hit.for_good)?;
     let (limit, decision) = (hit.limit.limit.with_calendar_ahead(ahead), answer.decision());
     let nothing = tollgate_core::Receipt { at: decision.at, cost: 0, limit };
     // A guess of nothing can still be committed with something.
     let charge = decision.receipt(&limit).or(hit.estimated.then_some(nothing))?;
-    let place = Place::Here(id);
+    let place = if answer.shared() { Place::InCommon(id) } else { Place::Here(id) };
     let limit = NamedLimit(hit.limit.clone());
     Some(Part { limit, place, charge, estimated: hit.estimated, hit: at })
 }

@@ -1,8 +1,7 @@
 //! Reserve, then commit or cancel: for a cost that is known only afterwards. What is reserved is charged at once; what is
 //! committed is given back or charged on top.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::PoisonError;
@@ -58,11 +57,13 @@ impl fmt::Display for ReservationError {
 
 impl std::error::Error for ReservationError {}
 
-/// All reservations that have not expired.
+/// All reservations that are open, and the latest of those that have ended, until they expire.
 #[derive(Debug)]
 pub(crate) struct Book {
     entries: HashMap<ReservationId, Entry>,
-    expiries: BinaryHeap<Reverse<(Micros, u128)>>,
+    expiries: BTreeSet<(Micros, u128)>,
+    /// Those that have ended, in the order in which they did, and whether or not they have expired since.
+    ended: VecDeque<ReservationId>,
     /// How many have not ended.
     open: usize,
     most: usize,
@@ -82,26 +83,35 @@ enum State {
 
 /// So many expired reservations are forgotten whenever a new one is made: more come than go only while they are alive.
 const FORGOTTEN_PER_RESERVATION: usize = 2;
-/// So many times as many as may be open are remembered in all.
-const ENDED_PER_OPEN: usize = 16;
+/// Of those that have ended so many times as many are remembered as may be open; of more, the ones that ended first are forgotten.
+const ENDED_PER_OPEN: usize = 15;
 
 impl Book {
     pub(crate) fn new(most: usize) -> Self {
-        Self { entries: HashMap::new(), expiries: BinaryHeap::new(), open: 0, most }
+        let (entries, expiries, ended) = (HashMap::new(), BTreeSet::new(), VecDeque::new());
+        Self { entries, expiries, ended, open: 0, most }
     }
 
-    /// Ended ones are remembered until they expire, so that to end them once more is no error; but not any number of them.
-    fn is_full(&self) -> bool {
-        self.open >= self.most || self.entries.len() >= self.most.saturating_mul(ENDED_PER_OPEN)
+    /// Writes down that one has ended. It is remembered until it expires, so that to end it once more is no error; but not any
+    /// number of them.
+    fn note_end(&mut self, id: ReservationId) {
+        self.open -= 1;
+        self.ended.push_back(id);
+        if self.ended.len() > self.most.saturating_mul(ENDED_PER_OPEN)
+            && let Some(first) = self.ended.pop_front()
+            && let Some(entry) = self.entries.remove(&first)
+        {
+            self.expiries.remove(&(entry.expires, first.0));
+        }
     }
 
     fn forget_expired(&mut self, now: Micros) {
         for _ in 0..FORGOTTEN_PER_RESERVATION {
-            match self.expiries.peek() {
-                Some(Reverse((expires, id))) if *expires <= now => {
+            match self.expiries.first() {
+                Some((expires, id)) if *expires <= now => {
                     let gone = self.entries.remove(&ReservationId(*id));
                     self.open -= usize::from(gone.is_some_and(|entry| matches!(entry.state, State::Open(_))));
-                    self.expiries.pop();
+                    self.expiries.pop_first();
                 }
                 _ => return,
             }
@@ -158,10 +168,11 @@ impl Limiter {
     /// Ends a reservation with its actual cost: of each hit whose cost was a guess, what was charged too much is given back,
     /// or what was charged too little is charged on top, by at most one capacity (see [`tollgate_core::settle`]).
     ///
-    /// To commit once more changes nothing, and tells how it ended.
+    /// To commit once more changes nothing, and tells how it ended, as long as that is remembered: until it expires, or many others
+    /// have ended since (15 times [as many as may be open](crate::Builder::reservations_max)).
     ///
     /// # Errors
-    /// When it has expired, or was cancelled.
+    /// When it has expired, or was cancelled, or is not remembered any more.
     pub fn commit(&self, id: ReservationId, actual: u64) -> Result<Ended, ReservationError> {
         let (ended, receipt) = self.0.end(id, Ended::Committed(actual))?;
         let now = self.0.clock.now();
@@ -213,7 +224,7 @@ impl Opening<'_> {
         let mut book = self.inner.book.lock().unwrap_or_else(PoisonError::into_inner);
         let expires = self.inner.clock.now().saturating_add(Micros::from_duration(within));
         book.entries.insert(self.id, Entry { expires, state: State::Open(receipt) });
-        book.expiries.push(Reverse((expires, self.id.0)));
+        book.expiries.insert((expires, self.id.0));
         drop(book);
         self.kept = true;
         Ok((verdict, Some(self.id)))
@@ -235,7 +246,7 @@ impl Inner {
         getrandom::fill(&mut random).map_err(|_| Unavailable::NoRandomness)?;
         let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
         book.forget_expired(self.clock.now());
-        if book.is_full() {
+        if book.open >= book.most {
             return Err(Unavailable::TooManyReservations);
         }
         book.open += 1;
@@ -271,7 +282,7 @@ impl Inner {
             (State::Ended(first), _) => return Err(ReservationError::Ended(*first)),
         };
         *state = State::Ended(as_this);
-        book.open -= 1;
+        book.note_end(id);
         Ok((as_this, receipt))
     }
 }

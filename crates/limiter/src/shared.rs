@@ -133,7 +133,7 @@ impl Shared {
     /// Says what a charge would, and charges nothing.
     pub(crate) async fn peek(&self, inner: &Inner, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
         let hits = self.hits(inner, hits)?;
-        let near = inner.peeked(&hits.near())?;
+        let (near, _) = inner.peeked(&hits.near())?;
         if let Kind::Unavailable(_) = near.kind {
             return Ok(near);
         }
@@ -167,7 +167,7 @@ impl Shared {
                 None => self.alone(inner, &self.hits(inner, &[*hit])?, error.name())?.0,
                 Some(share) => {
                     let local = Hit { limit: &share, ..*hit };
-                    let mut verdict = inner.charged_up_to(&local)?;
+                    let (mut verdict, _) = inner.charged_up_to(&local)?;
                     let as_share = |answer: &Answer| Answer::new(answer.decision(), hit.mode, Source::Share);
                     verdict.answers.iter_mut().for_each(|answer| *answer = as_share(answer));
                     verdict

@@ -15,6 +15,8 @@ use crate::limiter::{Inner, Limiter, Name};
 mod coding;
 mod paper;
 
+#[cfg(test)]
+use coding::END as END_OF_KEYS;
 use coding::Torn;
 use paper::{Reader, Writer};
 
@@ -108,7 +110,7 @@ pub(crate) struct Contents {
 
 impl Limiter {
     /// Saves the store in a file, from which [`Builder::restore`](crate::Builder::restore) makes one like it. Returns how
-    /// many keys were saved. Reservations and receipts are not.
+    /// many keys were saved. Reservations and receipts are not, nor what new keys have spent in common while the store was full.
     ///
     /// Decisions go on meanwhile, but for new keys that the table has to grow for: they wait. Keys that change are saved as
     /// they were at some moment. The file is written beside, made
@@ -235,4 +237,43 @@ fn contents(paper: &mut Reader<'_>) -> Result<(Head, Vec<String>), Torn> {
         names.push(String::from_utf8(paper.bytes()?.to_vec()).map_err(|_| Torn)?);
     }
     Ok((Head { hashing, trial, saved_at, keys }, names))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{END_OF_KEYS, Hashing, MAGIC, Secret, TRIAL, VERSION, Writer, read};
+    use std::io::Write as _;
+
+    /// What is said of a file that is whole, and has these numbers in it.
+    fn said(name: &str, numbers: &[u64]) -> String {
+        let path = std::env::temp_dir().join(format!("tollgate-{name}-{}", std::process::id()));
+        let mut file = std::fs::File::create(&path).unwrap();
+        file.write_all(MAGIC).unwrap();
+        let mut paper = Writer::new(file);
+        numbers.iter().for_each(|number| paper.number(*number));
+        paper.finish().unwrap();
+        let found = read(&path);
+        std::fs::remove_file(&path).unwrap();
+        found.map_or_else(|error| error.to_string(), |_| "read".into())
+    }
+
+    #[test]
+    fn a_file_of_another_layout_or_hash_is_refused_by_name() {
+        let trial = Hashing::Sip(Secret(7, 8)).of_name(0).of(TRIAL);
+        let numbers = |version, trial| [version, 0, 7, 8, trial, 1_000, END_OF_KEYS, 0];
+        assert_eq!(said("well", &numbers(VERSION, trial)), "read");
+        let other = said("later", &numbers(VERSION + 1, trial));
+        assert!(
+            other.ends_with("has layout 2, and this version reads layout 1: the store starts empty"),
+            "{other}"
+        );
+        let hash = said("hash", &numbers(VERSION, trial ^ 1));
+        assert!(
+            hash.contains("its keys were hashed in a way that this processor or this version cannot"),
+            "{hash}"
+        );
+        // A way that nobody knows is not a whole file.
+        let torn = said("way", &[VERSION, 3, 7, 8, trial, 1_000, END_OF_KEYS, 0]);
+        assert!(torn.contains("is torn or cut off"), "{torn}");
+    }
 }

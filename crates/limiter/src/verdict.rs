@@ -178,7 +178,7 @@ impl Verdict {
         matches!(self.kind, Kind::Granted)
     }
 
-    /// What each limit says, in the order of the hits; nothing if it cannot be told.
+    /// What each limit says, in the order of the hits; nothing if it cannot be told. Those of more than four hits are on the heap.
     #[must_use]
     pub fn answers(&self) -> &[Answer] {
         &self.answers

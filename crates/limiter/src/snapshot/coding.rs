@@ -12,7 +12,7 @@ use crate::store::memory::snapshot::{Saved, What};
 pub(super) struct Torn;
 
 /// What comes next.
-const END: u64 = 0;
+pub(super) const END: u64 = 0;
 const DEBT: u64 = 1;
 const STATE: u64 = 2;
 

@@ -72,6 +72,45 @@ fn batches_in_opposite_order_charge_all_or_none() {
     }
 }
 
+/// Charges that are given back, committed with less, cancelled, or granted in part, by all threads at one instant: what stays
+/// charged is what was kept, and nothing was ever granted beyond the limit.
+#[test]
+fn what_is_given_back_among_threads_is_given_back_once() {
+    let minute = Duration::from_secs(60);
+    for limit in fifties() {
+        let (limiter, _clock) = with_clock();
+        let named = limiter.limit("given back", limit);
+        let hit = named.hit("ada");
+        let kept = granted(16, |thread| {
+            let _ = limiter.peek(&[hit]).unwrap();
+            match thread % 4 {
+                0 => {
+                    let (_, receipt) = limiter.charge_for_receipt(&[hit.cost(3)]).unwrap();
+                    receipt.into_iter().for_each(|receipt| limiter.refund(receipt).unwrap());
+                    false
+                }
+                1 => {
+                    let (verdict, id) = limiter.reserve(&[hit.estimate(2)], minute).unwrap();
+                    id.into_iter().for_each(|id| drop(limiter.commit(id, 1).unwrap()));
+                    verdict.granted()
+                }
+                2 => {
+                    let (_, id) = limiter.reserve(&[hit.estimate(2)], minute).unwrap();
+                    id.into_iter().for_each(|id| drop(limiter.cancel(id).unwrap()));
+                    false
+                }
+                _ => limiter.charge_up_to(&hit).unwrap().granted(),
+            }
+        });
+        let used = || 50 - limiter.inspect(&named, "ada").unwrap().decision.remaining;
+        assert_eq!(used(), kept as u64, "{limit}");
+        // One reservation that all of them end: it is given back once.
+        let id = limiter.reserve(&[hit.estimate(10)], minute).unwrap().1.unwrap();
+        let ended = granted(16, |_| limiter.commit(id, 4) == Ok(tollgate::Ended::Committed(4)));
+        assert_eq!((ended, used()), (64, kept as u64 + 4), "{limit}");
+    }
+}
+
 /// Keys come, and the table grows, while others are charged: nobody's charge is lost.
 #[test]
 fn charges_are_not_lost_while_the_table_grows() {

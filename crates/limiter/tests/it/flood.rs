@@ -109,6 +109,59 @@ fn batches_without_room_are_all_or_none() {
     }
 }
 
+/// A cost that is known only afterwards is charged to the cell in common too: a guess of 1 is no way around the limit.
+#[test]
+fn late_costs_of_keys_without_room_are_charged() {
+    for limit in [Limit::token_bucket(100, 1, Micros::HOUR), Limit::sliding_window_log(100, Micros::HOUR)] {
+        let limit = limit.unwrap();
+        let (limiter, _clock) = small();
+        let flooded = limiter.limit("flooded", Limit::token_bucket(3, 1, Micros::HOUR).unwrap());
+        for key in 0..FLOOD {
+            let _ = limiter.charge(&[flooded.hit(&format!("flood {key}"))]).unwrap();
+        }
+        let tokens = limiter.limit("tokens", limit);
+        let left = |key: &str| limiter.peek(&[tokens.hit(key)]).unwrap().remaining().unwrap();
+        let new = (0..1_000).map(|key| format!("new {key}"));
+        let key = new.into_iter().find(|key| limiter.peek(&[tokens.hit(key)]).unwrap().shared()).unwrap();
+        let before = left(&key);
+        let (verdict, id) =
+            limiter.reserve(&[tokens.hit(&key).estimate(1)], Duration::from_secs(60)).unwrap();
+        assert!(verdict.granted() && verdict.shared(), "{limit}");
+        limiter.commit(id.unwrap(), 60).unwrap();
+        assert_eq!(left(&key), before - 60, "{limit}");
+        // By a receipt as well; but what was charged to others too is not given back.
+        let (verdict, receipt) = limiter.charge_for_receipt(&[tokens.hit(&key)]).unwrap();
+        assert!(verdict.granted() && verdict.shared(), "{limit}");
+        limiter.settle(receipt.unwrap(), 30).unwrap();
+        assert_eq!(left(&key), before - 90, "{limit}");
+        let (verdict, receipt) = limiter.charge_for_receipt(&[tokens.hit(&key).cost(5)]).unwrap();
+        assert!(verdict.granted(), "{limit}");
+        limiter.refund(receipt.unwrap()).unwrap();
+        assert_eq!(left(&key), before - 95, "{limit}");
+    }
+}
+
+/// Whoever counts events learns that the store is full.
+#[test]
+fn an_event_says_that_a_key_found_no_room() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    let shared = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&shared);
+    let clock = Clock::manual(Micros::from_secs(1_763_208_000));
+    let builder = Limiter::builder().clock(clock.clock()).budget(BUDGET);
+    let builder = builder.listen(move |event| {
+        count.fetch_add(u64::from(event.verdict.shared()), Ordering::Relaxed);
+    });
+    let limiter = builder.build().unwrap();
+    let named = limiter.limit("flooded", Limit::token_bucket(3, 1, Micros::HOUR).unwrap());
+    for key in 0..FLOOD {
+        let _ = limiter.charge(&[named.hit(&format!("flood {key}"))]).unwrap();
+    }
+    let told = shared.load(Ordering::Relaxed);
+    assert!(told > 0 && told == limiter.stats().overflowed, "{told} of {:?}", limiter.stats());
+}
+
 /// A log that could grow beyond the budget counts what it cannot tell apart for longer, and never admits more.
 #[test]
 fn long_lists_stay_within_the_budget() {

@@ -79,3 +79,32 @@ fn there_are_only_so_many_reservations_at_once() {
     clock.advance(MINUTE);
     assert!(reserve().0.granted(), "all have expired");
 }
+
+/// Those that have ended take no place from new ones; how they ended is remembered of the latest only.
+#[test]
+fn any_number_of_reservations_may_have_ended() {
+    let clock = Clock::manual(Micros::from_secs(1_763_208_000));
+    let limiter = Limiter::builder().clock(clock.clock()).reservations_max(2).build().unwrap();
+    let limit = limiter.limit("limit", Limit::gcra(1_000, 1, Micros::DAY).unwrap());
+    let reserve = || limiter.reserve(&[limit.hit("ada").estimate(1)], MINUTE).unwrap();
+    let held = reserve().1.unwrap();
+    let ids: Vec<_> = (0..100)
+        .map(|_| {
+            let id = reserve().1.expect("one is open, and two may be");
+            assert_eq!(limiter.commit(id, 2), Ok(Ended::Committed(2)));
+            id
+        })
+        .collect();
+    for (place, id) in ids.into_iter().enumerate() {
+        let again = limiter.commit(id, 3);
+        // Of 30 that is remembered: fifteen times as many as may be open.
+        let expected = if place < 70 { Err(ReservationError::Gone) } else { Ok(Ended::Committed(2)) };
+        assert_eq!(again, expected, "{place}");
+    }
+    assert_eq!(limiter.cancel(held), Ok(Ended::Cancelled));
+    assert_eq!(limiter.inspect(&limit, "ada").unwrap().decision.remaining, 800);
+    // Two are as many as may be open, however many have ended.
+    let (first, second, third) = (reserve().1, reserve().1, reserve());
+    assert!(first.is_some() && second.is_some() && third.1.is_none());
+    assert_eq!(third.0.kind(), Kind::Unavailable(Unavailable::TooManyReservations));
+}

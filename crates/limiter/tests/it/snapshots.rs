@@ -147,3 +147,24 @@ fn a_store_that_cannot_be_saved_says_so() {
     let said = limiter.save(&folder.join("no such folder").join("store")).unwrap_err().to_string();
     assert!(said.contains("the store could not be saved (") && said.ends_with("is still whole"), "{said}");
 }
+
+/// Whoever has opened the file before keeps the old one, whole: nothing is ever written into it.
+#[cfg(unix)]
+#[test]
+fn a_store_is_written_beside_and_only_its_owner_may_read_it() {
+    use std::io::Read as _;
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = folder("beside");
+    let file = folder.join("store");
+    let (limiter, _clock) = used(false);
+    limiter.save(&file).unwrap();
+    let first = fs::read(&file).unwrap();
+    let mut opened = fs::File::open(&file).unwrap();
+    assert_eq!(opened.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let more = limiter.limit("more", Limit::gcra(3, 1, Micros::DAY).unwrap());
+    assert!(limiter.charge(&[more.hit("ada")]).unwrap().granted());
+    limiter.save(&file).unwrap();
+    let mut kept = Vec::new();
+    opened.read_to_end(&mut kept).unwrap();
+    assert!(kept == first && fs::read(&file).unwrap() != first);
+}

@@ -160,3 +160,26 @@ fn every_verdict_is_one_event() {
     limiter.charge_each(&[hit], |_, _| ()).unwrap();
     assert_eq!(told.load(Ordering::Relaxed), 6);
 }
+
+/// Several known keys whose debts are words are charged on a way of their own.
+#[test]
+fn a_plain_batch_makes_one_event_too() {
+    let told = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&told);
+    let clock = Clock::manual(Micros::from_secs(1_000));
+    let builder = Limiter::builder().clock(clock.clock());
+    let builder = builder.listen(move |event| {
+        assert_eq!(event.hits.len(), event.verdict.answers().len());
+        count.fetch_add(1, Ordering::Relaxed);
+    });
+    let limiter = builder.build().unwrap();
+    let limit = limiter.limit("told", Limit::gcra(3, 1, Micros::HOUR).unwrap());
+    for keys in [&["ada", "bob"][..], &["ada", "bob", "eve"], &["ada", "bob", "eve", "joe"]] {
+        let hits: Vec<_> = keys.iter().map(|key| limit.hit(*key)).collect();
+        for _ in 0..5 {
+            let before = told.load(Ordering::Relaxed);
+            let _ = limiter.charge(&hits).unwrap();
+            assert_eq!(told.load(Ordering::Relaxed), before + 1, "{keys:?}");
+        }
+    }
+}

@@ -44,8 +44,10 @@ pub(super) struct Member<'a> {
     pub(super) limit: &'a Registered,
     pub(super) dated: Limit,
     pub(super) id: u64,
-    /// It has no slot.
+    /// It has no slot, or none that its state fits in.
     pub(super) shared: bool,
+    /// What stood in its slot when that was found out; `None` if it had none.
+    pub(super) seen: Option<Tag>,
 }
 
 impl<'a> Member<'a> {
@@ -103,7 +105,7 @@ impl Memory {
 
     /// Gives a member a slot, and a cell if it needs one, or notes that there is no room. Returns whether it was new.
     fn settle_in(&self, member: &mut Member<'_>, at: &At<'_>) -> bool {
-        member.shared = false;
+        (member.shared, member.seen) = (false, None);
         let fits_in_word = member.limit.narrow.map(|narrow| narrow.kind);
         if let Some((_, tag, _)) = self.table.read(member.id)
             && (Some(tag.kind()) == fits_in_word || tag.kind() == IN_A_CELL)
@@ -137,6 +139,7 @@ impl Memory {
         let is_new = self.is_new(&locked, now);
         let taken = self.take_out(&locked, member.whose(), now, None);
         let has_cell = taken.cell.is_some();
+        member.seen = locked.known().map(|(tag, _)| tag);
         if !is_new && !taken.changed && (has_cell || member.limit.narrow.is_some()) || is_new && has_cell {
             self.leave(locked, taken);
             return is_new;
@@ -179,7 +182,8 @@ impl Memory {
             }
         }
         for member in members.iter().filter(|member| member.shared) {
-            match self.table.try_hold(member.id, &grip.slots, &grip.homes) {
+            // If it has got a slot meanwhile, it is charged there and nowhere else.
+            match self.table.try_hold((member.id, member.seen), &grip.slots, &grip.homes) {
                 Ok(held) => grip.homes.extend(held),
                 Err(Busy) => {
                     grip.let_go();
@@ -253,7 +257,10 @@ impl Memory {
         for charge in charges.iter().filter(|charge| charge.limit.limit != Limit::Unlimited) {
             if let Err(place) = members.binary_search_by_key(&charge.id, |member| member.id) {
                 let dated = self.dated(&charge.limit.limit, clock, now);
-                members.insert(place, Member { limit: charge.limit, dated, id: charge.id, shared: false });
+                members.insert(
+                    place,
+                    Member { limit: charge.limit, dated, id: charge.id, shared: false, seen: None },
+                );
             }
         }
         members

@@ -217,22 +217,27 @@ impl Table {
     }
 
     /// Locks the home of a key that is to be charged elsewhere, or its slot if it has one, so that nobody else is at it;
-    /// `None` if that is one of ours already.
+    /// `None` if that is one of ours already. What stands in its slot has to be what was seen there: who has got a slot since is
+    /// not to be charged elsewhere.
     pub(crate) fn try_hold(
         &self,
-        id: u64,
+        (id, seen): (u64, Option<Tag>),
         ours: &[Locked<'_>],
         held: &[Held<'_>],
     ) -> Result<Option<Held<'_>>, Busy> {
         let home = self.home(id);
         let path = self.path(home.region, home.line);
-        let known = Self::slot_of(path, id).map(|(slot, _)| slot);
+        let found = Self::slot_of(path, id);
+        if found.map(|(_, tag)| tag) != seen {
+            return Err(Busy);
+        }
+        let known = found.map(|(slot, _)| slot);
         let slot = known.or_else(|| path.first().map(|line| &line.0[0])).ok_or(Busy)?;
         let is_ours = ours.iter().any(|locked| std::ptr::eq(locked.slot, slot))
             || held.iter().any(|held| std::ptr::eq(held.0, slot));
         let taken = if is_ours { None } else { Some(slot.try_lock().ok_or(Busy)?) };
-        let still = Self::slot_of(path, id).map(|(slot, _)| std::ptr::from_ref(slot));
-        if self.home(id) == home && still == known.map(std::ptr::from_ref) {
+        let still = Self::slot_of(path, id).map(|(slot, tag)| (std::ptr::from_ref(slot), tag));
+        if self.home(id) == home && still == found.map(|(slot, tag)| (std::ptr::from_ref(slot), tag)) {
             return Ok(taken.map(|value| Held(slot, value)));
         }
         if let Some(value) = taken {

@@ -2,6 +2,7 @@
 
 mod collisions;
 mod differential;
+mod holding;
 mod laws;
 mod moving;
 mod reference;
