@@ -21,7 +21,7 @@ pub(crate) fn all(server: &Server) -> Result<Vec<Subject>, String> {
     let mut all = our_buckets(server)?;
     let [our_logs, usual_logs @ ..] = &LOG_KINDS;
     all.extend(our_logs.thrice(server)?);
-    all.push(our_logs_together(server)?);
+    all.extend(our_logs_together(server)?);
     all.extend(usual_buckets(server)?);
     for logs in usual_logs {
         all.extend(logs.thrice(server)?);
@@ -141,11 +141,18 @@ impl LogKind {
     }
 }
 
-/// Our logs again, several in a call; with keys of their own, because so many grants would fill the others.
-fn our_logs_together(server: &Server) -> Result<Subject, String> {
-    let calls = together_calls(server, ours::log(LOG_LIMIT)?)?;
-    let subject = subject("tollgate log, 16 a call", "", 11, calls);
-    Ok(Subject { granted: 42..=58, filling: Filling::Logs(Logs::OURS, LOG_LIMIT), ..subject })
+/// Our logs again, several in a call, and as our own client asks for them; with keys of their own, because so many grants would
+/// fill the others.
+fn our_logs_together(server: &Server) -> Result<[Subject; 2], String> {
+    let log = ours::log(LOG_LIMIT)?;
+    let full = |name, database, client| {
+        let filling = Filling::Logs(Logs::OURS, LOG_LIMIT);
+        Subject { granted: 42..=58, filling, ..subject(name, "", database, client) }
+    };
+    Ok([
+        full("tollgate log, own client", 12, Client::Store(log, ours::NAME)),
+        full("tollgate log, 16 a call", 11, together_calls(server, log)?),
+    ])
 }
 
 /// The least that one limit and three limits take, on the keys of ours.

@@ -15,9 +15,10 @@ const LOG: &str = "tollgate log";
 const FASTER: [(&str, &str, u32); 3] =
     [(BUCKET, "HMSET token bucket", 125), (BUCKET, "float GCRA", 85), (LOG, "ZSET log", 120)];
 /// The same for which nothing was asked.
-const BESIDES: [(&str, &str); 10] = [
+const BESIDES: [(&str, &str); 11] = [
     ("tollgate token bucket, 16 a call", "HMSET token bucket"),
     ("tollgate log, 16 a call", "ZSET log"),
+    ("tollgate log, own client", "ZSET log"),
     (LOG, "ZSET log that tells"),
     ("tollgate log, granted", "ZSET log that tells, granted"),
     ("tollgate log, refused", "ZSET log that tells, refused"),
