@@ -16,7 +16,8 @@
 //! or those of an OpenAPI document, with a [`Guard`] in place of [`Rules`]. Serve the router with
 //! `into_make_service_with_connect_info::<SocketAddr>()`, so that the layer knows who is asking. A handler that takes
 //! [`Admitted`] learns how its caller stands, and may settle the cost or give it back when the work is done. Whoever is refused
-//! gets a 429 with an exact `Retry-After`, the `RateLimit` fields of the current draft, and a problem body.
+//! gets a 429 with an exact `Retry-After`, the `RateLimit` fields of the current draft, and a problem body; or, if it was a call of
+//! gRPC, the status `RESOURCE_EXHAUSTED` with the same fields.
 
 mod admitted;
 mod answers;
@@ -28,6 +29,7 @@ mod extract;
 mod fields;
 mod front;
 mod future;
+pub mod grpc;
 mod guard;
 mod head;
 mod json;

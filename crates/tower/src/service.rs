@@ -14,6 +14,7 @@ use crate::asked::Answer;
 use crate::body::ResponseBody;
 use crate::front::{Admission, Front};
 use crate::future::ResponseFuture;
+use crate::grpc;
 
 /// A service with limits in front of it, made by [`TollgateLayer`](crate::TollgateLayer).
 #[derive(Clone, Debug)]
@@ -77,7 +78,12 @@ where
 {
     let admission = match asked {
         Ok(admission) => admission,
-        Err(answer) => return ResponseFuture::answered(answer),
+        Err(mut answer) => {
+            if grpc::is_call(&parts.headers) {
+                grpc::answer_call(&mut answer);
+            }
+            return ResponseFuture::answered(answer);
+        }
     };
     let (admitted, path) = Admitted::new(front, admission);
     if let Some(path) = path {

@@ -3,6 +3,7 @@
 mod bodies;
 mod degraded;
 mod fields;
+mod grpc;
 mod injection;
 mod layer;
 mod promises;
