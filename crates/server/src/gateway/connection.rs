@@ -78,16 +78,18 @@ async fn speak_http1(mut stream: Stream, client: Arc<Client>, stop: Receiver<boo
 
 /// Waits for the next request. False if the connection has to go.
 async fn nap(stream: &mut Stream, client: &Client, stop: &Receiver<bool>) -> bool {
-    poll_fn(|cx| {
-        if *stop.borrow() {
-            return Poll::Ready(false);
-        }
-        match stream.poll_bytes(cx) {
-            Poll::Ready(bytes) => Poll::Ready(bytes.is_ok()),
-            Poll::Pending => late(client, cx).map(|()| false),
-        }
-    })
-    .await
+    let woken = poll_fn(|cx| match stream.poll_bytes(cx) {
+        // Before it is told to go: what has come is read, and answered.
+        Poll::Ready(bytes) => Poll::Ready(Some(bytes.is_ok())),
+        Poll::Pending if *stop.borrow() => Poll::Ready(None),
+        Poll::Pending => late(client, cx).map(|()| Some(false)),
+    });
+    if let Some(goes_on) = woken.await {
+        return goes_on;
+    }
+    // The runtime may not have heard yet of what has come. It asks the system before it comes back here.
+    tokio::task::yield_now().await;
+    poll_fn(|cx| Poll::Ready(matches!(stream.poll_bytes(cx), Poll::Ready(Ok(()))))).await
 }
 
 /// How driving a connection ended.

@@ -12,6 +12,7 @@ mod frames;
 mod heads;
 mod http2;
 mod lines;
+mod naps;
 mod paths;
 mod peers;
 mod pool;
