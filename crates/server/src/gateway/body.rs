@@ -203,7 +203,11 @@ impl Body for ResponseBody {
         }
         let polled = match &mut this.source {
             Source::Whole(bytes) if bytes.is_empty() => return Poll::Ready(None),
-            Source::Whole(bytes) => return Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            Source::Whole(bytes) => {
+                // Our own answers wait for a client's window like others.
+                this.running.given();
+                return Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes)))));
+            }
             Source::Http1(body) => Pin::new(body).poll_frame(cx),
             Source::Http2(body) => {
                 Pin::new(body).poll_frame(cx).map_err(|error| UpstreamError::broken(&error))
