@@ -25,3 +25,4 @@ mod store;
 mod streaming;
 mod support;
 mod tls;
+mod told;
