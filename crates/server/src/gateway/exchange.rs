@@ -213,10 +213,7 @@ impl Came {
                 self.answered_here(answer)
             }
             Ok((mut head, source)) => {
-                if let Some(later) = pass.later {
-                    later.responded(head.status, &mut head.headers);
-                }
-                pass.fields.write(&mut head.headers);
+                pass.responded(head.status, &mut head.headers);
                 self.answered(head, source)
             }
         }

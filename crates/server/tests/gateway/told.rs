@@ -5,6 +5,7 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use crate::process::read_one;
+use crate::scripted::Scripted;
 use crate::support::{Recorder, Rig, field, status};
 
 const POLICY: &str = "
@@ -56,4 +57,32 @@ fn a_request_that_was_charged_is_told_so_whatever_becomes_of_it() {
         assert_eq!(status(&got), wanted, "{got}");
         assert_eq!(left(&got), [Some("\"small\";r=8;t=1000"), Some("8")], "{got}");
     }
+}
+
+const CLAIMED: &str = "
+openapi: 3.1.0
+info: { title: Test, version: '1' }
+paths:
+  /a:
+    get:
+      x-rate-limit:
+        - { name: key, algorithm: token_bucket, capacity: 9, refill_rate: 0.001, consumer_key: 'header:X-Key' }
+        - { name: all, algorithm: token_bucket, capacity: 99, refill_rate: 0.001, consumer_key: everyone }
+  /key:
+    get:
+      x-rate-limit: { name: one, algorithm: token_bucket, capacity: 9, refill_rate: 0.001, consumer_key: 'header:X-Key' }
+";
+
+/// A stranger who names another's key learns from a 401 how much that one has left, unless it is not said.
+#[test]
+fn a_401_tells_nothing_of_a_budget_that_was_only_claimed() {
+    let denies = Scripted::always(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n");
+    let rig = Rig::new(CLAIMED, denies.address, |_| {});
+    let got = rig.get("/a", "X-Key: ada\r\n");
+    assert_eq!((status(&got), left(&got)), (401, [Some("\"all\";r=98;t=1000"), Some("98")]), "{got}");
+    let got = rig.get("/key", "X-Key: ada\r\n");
+    assert_eq!((status(&got), left(&got)), (401, [None, None]), "{got}");
+    // Who names no key is charged by address, which nobody has to be believed.
+    let got = rig.get("/key", "");
+    assert_eq!((status(&got), left(&got)), (401, [Some("\"one\";r=8;t=1000"), Some("8")]), "{got}");
 }

@@ -52,6 +52,28 @@ fn a_401_gives_back_what_was_charged_to_somebody_by_their_own_word() {
     }
 }
 
+/// Its numbers are those of whom the client claims to be: to tell them would be to let strangers read another's traffic.
+#[test]
+fn a_401_does_not_tell_what_it_gives_back() {
+    let (limiter, _) = limiter();
+    let layer = policy(&limiter, CLAIMED);
+    for (status, headers, wanted) in [
+        (401, &[("x-key", "ada")][..], &["all"][..]),
+        (200, &[("x-key", "ada")], &["key", "all"]),
+        (403, &[("x-key", "ada")], &["key", "all"]),
+        (401, &[], &["key", "all"]),
+    ] {
+        let told = send_to(&layer, request("GET", "/a", headers), |_| {
+            Response::builder().status(status).body(Full::<Bytes>::default()).expect("it is a response")
+        });
+        for field in ["ratelimit", "ratelimit-policy"] {
+            let names: Vec<_> = told.list(field).into_iter().map(|(name, _)| name).collect();
+            assert_eq!(names, wanted, "{status}: {headers:?}");
+        }
+        assert_eq!(told.number("x-ratelimit-limit"), 100);
+    }
+}
+
 const REPORTED: &str = "
 tollgate: 1
 routes:
