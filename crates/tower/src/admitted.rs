@@ -133,9 +133,10 @@ impl Admitted {
             return;
         }
         let limiter = self.0.front.limiter();
-        if let Some(receipt) = self.take() {
-            drop(self.0.settling.settled(receipt, limiter, (status, headers)));
-        }
+        let mut kept = self.0.receipt.lock().unwrap_or_else(PoisonError::into_inner);
+        // What the head says nothing of may still be settled: a handler may know the cost only when the body is sent.
+        let rest = kept.take().map(|receipt| self.0.settling.settled(receipt, limiter, (status, headers)));
+        *kept = rest.filter(|rest| !rest.is_empty());
     }
 
     /// Writes what the response has to carry. What it gives back because the client is not who it says is not told: see

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use http_body_util::Full;
-use tollgate_tower::{Answers, Asked, Head, Room, TollgateLayer};
+use tollgate_tower::{Admitted, Answers, Asked, Head, Room, TollgateLayer};
 
 use crate::support::{PEER, guard, limiter, policy, request, send, send_to};
 
@@ -71,6 +71,24 @@ fn a_401_does_not_tell_what_it_gives_back() {
             assert_eq!(names, wanted, "{status}: {headers:?}");
         }
         assert_eq!(told.number("x-ratelimit-limit"), 100);
+    }
+}
+
+/// A handler that streams its response knows what it cost when the body is sent, which is after the head.
+#[test]
+fn what_the_head_says_nothing_of_can_be_settled_after_it() {
+    for (status, wanted) in [(200, [100, 100]), (401, [100, 100])] {
+        let (limiter, _) = limiter();
+        let layer = policy(&limiter, CLAIMED);
+        let kept = std::sync::Mutex::new(None);
+        let _ = send_to(&layer, request("GET", "/a", &[("x-key", "ada")]), |request| {
+            *kept.lock().expect("nobody panics") = request.extensions().get::<Admitted>().cloned();
+            Response::builder().status(status).body(Full::<Bytes>::default()).expect("it is a response")
+        });
+        let admitted = kept.into_inner().expect("nobody panics").expect("it was admitted");
+        assert!(admitted.clone().refund(), "there is something left");
+        assert!(!admitted.refund(), "and then nothing");
+        assert_eq!(left(&layer, &[("x-key", "ada")]), wanted, "{status}");
     }
 }
 
