@@ -126,7 +126,11 @@ impl Body for RequestBody {
             return Poll::Ready(Some(this.count(Frame::data(held))));
         }
         let Some(rest) = &mut this.rest else { return Poll::Ready(None) };
-        let polled = Pin::new(rest).poll_frame(cx);
+        let polled = Pin::new(&mut *rest).poll_frame(cx);
+        let ended = matches!(polled, Poll::Ready(None)) || rest.is_end_stream();
+        if let Some(watch) = this.watch.as_ref().filter(|_| ended) {
+            watch.set_unread(false);
+        }
         this.waited(polled.is_pending());
         match polled {
             Poll::Pending => Poll::Pending,

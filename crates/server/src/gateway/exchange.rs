@@ -83,6 +83,7 @@ pub(crate) fn exchange(client: &Arc<Client>, request: Request<Incoming>) -> Exch
     let running = client.begin();
     let id = running.id().header();
     let (parts, body) = request.into_parts();
+    running.watch().set_unread(!http_body::Body::is_end_stream(&body));
     let noted = client.worker.noted(client.peer, &parts.method);
     let live = Arc::clone(&client.worker.live.load());
     let upgrade = parts.headers.get(UPGRADE).is_some_and(is_websocket);

@@ -26,3 +26,4 @@ mod streaming;
 mod support;
 mod tls;
 mod told;
+mod uploads;
