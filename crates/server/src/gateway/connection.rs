@@ -73,12 +73,12 @@ async fn speak_http1(mut stream: Stream, client: Arc<Client>, stop: Receiver<boo
             Run::Nap => {}
         }
         let parts = connection.into_parts();
-        // Nothing was read since the last response was written.
-        if !parts.read_buf.is_empty() {
-            return;
-        }
         stream = parts.io.into_inner();
-        if !nap(&mut stream, &client, &stop).await {
+        if !parts.read_buf.is_empty() {
+            // A client that sends ahead has sent the beginning of its next request: the rest of the head has to follow.
+            stream.put_back(parts.read_buf);
+            client.watch.wait_for(Due::Header);
+        } else if !nap(&mut stream, &client, &stop).await {
             return;
         }
     }

@@ -45,3 +45,31 @@ fn a_request_that_has_come_before_the_end_is_answered() {
     assert_eq!(answered, all.len());
     assert_eq!(rig.ended(), Ok(()));
 }
+
+/// A client that sends ahead may have sent half a head: the rest of it comes when it comes, in the time of a head.
+#[test]
+fn half_a_head_that_came_with_the_request_before_is_kept() {
+    let upstream = Recorder::new(small);
+    let rig = rig(&upstream);
+    let mut stream = rig.connect();
+    let (half, rest) = REQUEST.split_at(10);
+    stream.write_all(&[REQUEST, half].concat()).expect("it takes bytes");
+    assert_eq!(status(&read_one(&mut stream)), 200);
+    wait_for_nap(&mut stream);
+    stream.write_all(&[rest, REQUEST].concat()).expect("it takes bytes");
+    for _ in 0..2 {
+        assert_eq!(status(&read_one(&mut stream)), 200);
+    }
+    assert_eq!(upstream.requests(), 3);
+}
+
+/// The rest of it has no more time than the head of any request.
+#[test]
+fn half_a_head_without_the_rest_is_closed() {
+    let upstream = Recorder::new(small);
+    let rig = Rig::new(POLICY, upstream.address, |settings| settings.timeouts.header = NAP);
+    let mut stream = rig.connect();
+    stream.write_all(&[REQUEST, &REQUEST[..10]].concat()).expect("it takes bytes");
+    assert_eq!(status(&read_one(&mut stream)), 200);
+    assert_eq!(read_to_end(&mut stream), "");
+}
