@@ -12,6 +12,7 @@ mod exchange;
 mod framing;
 mod head;
 mod held;
+mod linger;
 pub mod live;
 pub mod logs;
 pub mod metrics;

@@ -10,7 +10,7 @@ use tollgate_core::{Micros, Mode};
 
 use crate::fields::{Degraded, Fields, binds};
 use crate::front::{Admission, Entry, Front};
-use crate::later::{Later, Settling};
+use crate::later::{Settling, holds};
 
 /// A request that its limits have let through: for its handler.
 ///
@@ -128,20 +128,24 @@ impl Admitted {
     }
 
     /// Does with the response what is to be done.
-    pub(crate) fn responded(&self, status: StatusCode, headers: &mut HeaderMap) {
+    pub(crate) fn responded(&self, status: StatusCode, headers: &HeaderMap) {
         if self.0.settling.is_empty() {
             return;
         }
-        if let Some(receipt) = self.take() {
-            let (limiter, settling) = (self.0.front.limiter().clone(), self.0.settling.clone());
-            Later { limiter, receipt, settling }.responded(status, headers);
-        }
+        let limiter = self.0.front.limiter();
+        let mut kept = self.0.receipt.lock().unwrap_or_else(PoisonError::into_inner);
+        // What the head says nothing of may still be settled: a handler may know the cost only when the body is sent.
+        let rest = kept.take().map(|receipt| self.0.settling.settled(receipt, limiter, (status, headers)));
+        *kept = rest.filter(|rest| !rest.is_empty());
     }
 
-    /// Writes what the response has to carry.
-    pub(crate) fn write(&self, headers: &mut HeaderMap) {
-        let fields =
-            self.0.told_at.map_or_else(Fields::default, |now| self.0.front.fields(&self.0.entries, now));
+    /// Writes what the response has to carry. What it gives back because the client is not who it says is not told: see
+    /// [`Pass::responded`](crate::Pass::responded).
+    pub(crate) fn write(&self, status: StatusCode, headers: &mut HeaderMap) {
+        let denied = self.0.settling.denied(status);
+        let told = self.0.entries.iter().enumerate().filter(|(place, _)| !holds(denied, *place));
+        let told = told.map(|(_, entry)| entry);
+        let fields = self.0.told_at.map_or_else(Fields::default, |now| self.0.front.fields(told, now));
         fields.and(self.0.told).write(headers);
     }
 

@@ -38,6 +38,21 @@ pub struct Pass {
     pub degraded: bool,
 }
 
+impl Pass {
+    /// Does with the response what is to be done: what it says about charges, and the fields that tell its client where it
+    /// stands. Limits whose charges a 401 gives back are not told: their numbers are those of whom the client claims to be.
+    pub fn responded(self, status: StatusCode, headers: &mut HeaderMap) {
+        let Self { mut fields, later, .. } = self;
+        if let Some(mut later) = later {
+            if later.settling.denied(status) != 0 {
+                fields = std::mem::take(&mut later.unclaimed);
+            }
+            later.responded(status, headers);
+        }
+        fields.write(headers);
+    }
+}
+
 /// A whole answer to a request that does not pass. Its body is a problem (RFC 9457).
 #[derive(Debug)]
 pub struct Answer {

@@ -123,7 +123,7 @@ impl Fields {
     }
 
     /// Writes them beside what the upstream sent. Its members of lists are kept, after ours; of two sets of three the one
-    /// with less remaining stands, whole.
+    /// with less remaining stands, whole, and the upstream's if that cannot be told.
     pub fn write(self, headers: &mut HeaderMap) {
         // At once, and not in steps.
         headers.reserve(8);
@@ -213,8 +213,8 @@ pub(crate) const fn binds(decision: &Decision) -> (Reverse<Option<Retry>>, u64, 
 }
 
 impl Three {
-    /// Writes the three, unless the upstream's own say that less remains: of several lines of it, the least. What it says is
-    /// nothing if it cannot be read.
+    /// Writes the three, unless the upstream's own may say that no more remains: of several lines of it, the least. If as much
+    /// remains, its own may hold for longer; and what is no whole number, such as one below zero, may be less than ours.
     fn write(self, headers: &mut HeaderMap, [limit, remaining, reset]: &[HeaderName; 3]) {
         let ours = sf::value(self.remaining);
         match headers.entry(remaining) {
@@ -222,8 +222,11 @@ impl Three {
                 place.insert(ours);
             }
             Entry::Occupied(mut place) => {
-                let theirs = place.iter().filter_map(|value| whole(value.as_bytes())).min();
-                if theirs.is_some_and(|theirs| theirs < self.remaining) {
+                let is_more = |value: &HeaderValue| {
+                    whole(value.as_bytes()).is_some_and(|theirs| theirs > self.remaining)
+                };
+                // A line without a value says nothing.
+                if !place.iter().all(|value| value.is_empty() || is_more(value)) {
                     return;
                 }
                 place.insert(ours);

@@ -101,12 +101,12 @@ impl Front {
     }
 
     /// What a response has to carry. It is put into words only when the response is there.
-    pub(crate) fn fields(&self, entries: &[Entry], now: Micros) -> Fields {
+    pub(crate) fn fields<'a>(&self, entries: impl Iterator<Item = &'a Entry>, now: Micros) -> Fields {
         let answers = match &self.0 {
             Kind::Guard(guard) => guard.answers(),
             Kind::Rules(rules) => rules.told_to_clients(),
         };
-        Fields::of_shown(entries.iter().filter_map(|entry| self.shown(entry)), answers, now)
+        Fields::of_shown(entries.filter_map(|entry| self.shown(entry)), answers, now)
     }
 
     fn shown(&self, entry: &Entry) -> Option<Shown<'_>> {

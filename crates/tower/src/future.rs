@@ -82,8 +82,8 @@ where
             Projected::Admitted { future, admitted } => {
                 let mut response = ready!(future.poll(context))?;
                 let status = response.status();
-                admitted.responded(status, response.headers_mut());
-                admitted.write(response.headers_mut());
+                admitted.responded(status, response.headers());
+                admitted.write(status, response.headers_mut());
                 Poll::Ready(Ok(response.map(ResponseBody::inner)))
             }
             Projected::Answered { answer } => match answer.take() {

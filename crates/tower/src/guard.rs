@@ -14,7 +14,7 @@ use crate::asked::{Answer, Asked, Pass};
 use crate::card::{Card, Visibility};
 use crate::fields::{Degraded, Fields, Line};
 use crate::head::{Head, Room};
-use crate::later::{Later, Reported, Settling, only};
+use crate::later::{Later, Reported, Settling, holds, only};
 use crate::operations::BodyWanted;
 use crate::problem;
 use crate::refusal::{self, Ready};
@@ -170,16 +170,22 @@ impl Guard {
             Ok(decided) => decided,
             Err(answer) => return Asked::Answered(answer),
         };
-        let fields = match (&room.verdict, told_at) {
-            (Some(verdict), Some(now)) => Fields::of(self.lines(verdict, &room.hits), &self.answers, now),
-            (None, _) | (_, None) => Fields::default(),
+        let fields = |without: u32| {
+            let fields = match (&room.verdict, told_at) {
+                (Some(verdict), Some(now)) => {
+                    Fields::of(self.lines(verdict, &room.hits, without), &self.answers, now)
+                }
+                (None, _) | (_, None) => Fields::default(),
+            };
+            fields.and(told)
         };
-        let fields = fields.and(told);
-        let later = receipt.map(|receipt| Later {
-            limiter: self.gate.limiter().clone(),
-            receipt,
-            settling: self.settling(&room.hits),
+        let later = receipt.map(|receipt| {
+            let settling = self.settling(&room.hits);
+            // Only where a response could make a difference to what is told.
+            let unclaimed = if settling.claimed == 0 { Fields::default() } else { fields(settling.claimed) };
+            Later { limiter: self.gate.limiter().clone(), receipt, settling, unclaimed }
         });
+        let fields = fields(0);
         Asked::Pass(Pass { matched, fields, path, later, degraded })
     }
 
@@ -250,11 +256,17 @@ impl Guard {
         Ok(Decided { matched, told_at, told, path: head.other_path(facts), receipt, degraded })
     }
 
-    /// What each limit says.
-    fn lines<'a>(&'a self, verdict: &'a Verdict, hits: &'a Hits) -> impl Iterator<Item = Line<'a>> {
-        hits.charges().iter().zip(verdict.answers()).filter_map(|(charge, answer)| {
+    /// What each limit says, but for a set of charges.
+    fn lines<'a>(
+        &'a self,
+        verdict: &'a Verdict,
+        hits: &'a Hits,
+        without: u32,
+    ) -> impl Iterator<Item = Line<'a>> {
+        let both = hits.charges().iter().zip(verdict.answers()).enumerate();
+        both.filter_map(move |(place, (charge, answer))| {
             // What nothing decided has no numbers to tell.
-            let known = answer.source().has_numbers();
+            let known = answer.source().has_numbers() && !holds(without, place);
             let card = self.card(charge.variant).filter(|_| known)?;
             Some(Line { card, decision: answer.decision(), mode: answer.mode(), key: hits.key(charge) })
         })
@@ -268,7 +280,7 @@ impl Guard {
             let allows = |id| limit(id).is_some_and(|limit| limit.when_store_fails == StoreFails::Allow);
             return (!enforced.all(|charge| allows(charge.limit))).then(|| Box::new(refusal::unavailable()));
         }
-        let lines: SmallVec<[Line<'_>; 2]> = self.lines(verdict, hits).collect();
+        let lines: SmallVec<[Line<'_>; 2]> = self.lines(verdict, hits, 0).collect();
         let quickly = |line: &Line<'_>, charge: &Charge| {
             let ready = self.ready.get(charge.variant as usize)?;
             ready.get_or_init(|| Ready::new(line.card, &self.answers)).as_ref()?.answer(

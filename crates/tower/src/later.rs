@@ -5,7 +5,7 @@ use tollgate::{Limiter, Receipt};
 use tollgate_policy::found::Found;
 use tollgate_policy::header;
 
-use crate::fields::whole;
+use crate::fields::{Fields, whole};
 
 /// What is to be done with the response to a request that passed.
 ///
@@ -16,6 +16,8 @@ pub struct Later {
     pub(crate) limiter: Limiter,
     pub(crate) receipt: Receipt,
     pub(crate) settling: Settling,
+    /// The fields without those of limits that were charged by the client's word alone.
+    pub(crate) unclaimed: Fields,
 }
 
 /// By what a response settles charges. A charge is told by its place among those of the request.
@@ -42,6 +44,36 @@ impl Settling {
     pub(crate) fn is_empty(&self) -> bool {
         self.claimed == 0 && self.reported.is_empty()
     }
+
+    /// The charges that this response gives back, because the client is not who it says: a set. Their numbers are another's.
+    pub(crate) fn denied(&self, status: StatusCode) -> u32 {
+        if status == StatusCode::UNAUTHORIZED { self.claimed } else { 0 }
+    }
+
+    /// Does with charges what the response says; what it says nothing of is returned.
+    #[must_use = "what is left may still be settled by somebody else"]
+    pub(crate) fn settled(
+        &self,
+        mut receipt: Receipt,
+        limiter: &Limiter,
+        (status, headers): (StatusCode, &HeaderMap),
+    ) -> Receipt {
+        let denied = self.denied(status);
+        if denied != 0 {
+            let (claimed, rest) = receipt.part(|place| holds(denied, place));
+            // Of this limiter, so that it cannot be another's.
+            let _ = limiter.settle_soon(claimed, None);
+            receipt = rest;
+        }
+        for reported in &self.reported {
+            let Found::One(text) = header::find(headers, &reported.header) else { continue };
+            let Some(actual) = whole(text) else { continue };
+            let (its, rest) = receipt.part(|place| holds(reported.charges, place));
+            let _ = limiter.settle_soon(its, Some(actual.min(reported.max)));
+            receipt = rest;
+        }
+        receipt
+    }
 }
 
 /// Whether a set of charges holds one.
@@ -61,19 +93,8 @@ impl Later {
     /// that a stranger cannot spend, or read, what is another's. A cost that the response reports replaces the estimate: a
     /// whole number, at most the limit's `max`; if it is missing, there twice, or no number, the estimate stays.
     pub fn responded(self, status: StatusCode, headers: &mut HeaderMap) {
-        let Self { limiter, mut receipt, settling } = self;
-        if status == StatusCode::UNAUTHORIZED && settling.claimed != 0 {
-            let (claimed, rest) = receipt.part(|place| holds(settling.claimed, place));
-            // Of this limiter, so that it cannot be another's.
-            let _ = limiter.settle_soon(claimed, None);
-            receipt = rest;
-        }
-        for reported in &settling.reported {
-            let Found::One(text) = header::find(headers, &reported.header) else { continue };
-            let Some(actual) = whole(text) else { continue };
-            let (its, rest) = receipt.part(|place| holds(reported.charges, place));
-            let _ = limiter.settle_soon(its, Some(actual.min(reported.max)));
-            receipt = rest;
-        }
+        let Self { limiter, receipt, settling, .. } = self;
+        // Nobody else knows of these charges: what is left stays charged.
+        drop(settling.settled(receipt, &limiter, (status, headers)));
     }
 }

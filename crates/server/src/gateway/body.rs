@@ -83,6 +83,18 @@ impl RequestBody {
         Self { held: Some(bytes), left: u64::MAX, ..Self::empty() }
     }
 
+    /// While the client is silent it is the client that is waited for, from its last piece on. Else it is the upstream, and
+    /// that anew with every piece and with the end: its time is counted from there, however long the request was.
+    fn waited(&mut self, pending: bool) {
+        let Some(watch) = &self.watch else { return };
+        if !pending {
+            watch.wait_for_before_answer(Due::Response);
+        } else if !self.waiting {
+            watch.wait_for_before_answer(Due::Body);
+        }
+        self.waiting = pending;
+    }
+
     fn count(&mut self, frame: Frame<Bytes>) -> Result<Frame<Bytes>, BodyError> {
         self.begun = true;
         let bytes = frame.data_ref().map_or(0, |data| u64::try_from(data.len()).unwrap_or(u64::MAX));
@@ -114,14 +126,12 @@ impl Body for RequestBody {
             return Poll::Ready(Some(this.count(Frame::data(held))));
         }
         let Some(rest) = &mut this.rest else { return Poll::Ready(None) };
-        let polled = Pin::new(rest).poll_frame(cx);
-        if let Some(watch) = &this.watch
-            && polled.is_pending() != this.waiting
-        {
-            // While the client is silent it is the client that is waited for, and else the upstream.
-            this.waiting = polled.is_pending();
-            watch.wait_for_before_answer(if this.waiting { Due::Body } else { Due::Response });
+        let polled = Pin::new(&mut *rest).poll_frame(cx);
+        let ended = matches!(polled, Poll::Ready(None)) || rest.is_end_stream();
+        if let Some(watch) = this.watch.as_ref().filter(|_| ended) {
+            watch.set_unread(false);
         }
+        this.waited(polled.is_pending());
         match polled {
             Poll::Pending => Poll::Pending,
             Poll::Ready(None) => Poll::Ready(None),
@@ -197,7 +207,11 @@ impl Body for ResponseBody {
         }
         let polled = match &mut this.source {
             Source::Whole(bytes) if bytes.is_empty() => return Poll::Ready(None),
-            Source::Whole(bytes) => return Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            Source::Whole(bytes) => {
+                // Our own answers wait for a client's window like others.
+                this.running.given();
+                return Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes)))));
+            }
             Source::Http1(body) => Pin::new(body).poll_frame(cx),
             Source::Http2(body) => {
                 Pin::new(body).poll_frame(cx).map_err(|error| UpstreamError::broken(&error))
@@ -261,3 +275,33 @@ impl fmt::Display for BodyError {
 }
 
 impl std::error::Error for BodyError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::watch::Watches;
+    use crate::settings::Timeouts;
+
+    #[test]
+    fn the_upstream_has_its_time_anew_with_every_piece_and_a_silent_client_has_not() {
+        let watches = Watches::new(&Timeouts::default());
+        let watch = watches.watch();
+        let mut body = RequestBody { watch: Some(Arc::clone(&watch)), ..RequestBody::empty() };
+        let late = || watch.poll_late(&Context::from_waker(std::task::Waker::noop()));
+        let most = watches.ticks.of(Timeouts::default().response);
+        for _ in 0..3 {
+            body.waited(false);
+            (0..most).for_each(|_| watches.tick());
+            assert_eq!(late(), Poll::Pending, "a piece has come");
+        }
+        watches.tick();
+        assert_eq!(late(), Poll::Ready(Due::Response));
+        // However often it is looked.
+        let most = watches.ticks.of(Timeouts::default().body);
+        for _ in 0..=most {
+            body.waited(true);
+            watches.tick();
+        }
+        assert_eq!(late(), Poll::Ready(Due::Body));
+    }
+}

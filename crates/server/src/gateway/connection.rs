@@ -17,6 +17,7 @@ use tokio::sync::watch::Receiver;
 use super::body::ResponseBody;
 use super::client::Client;
 use super::exchange::{Exchange, exchange};
+use super::linger::linger;
 use super::stream::{Stream, Wire};
 use super::streams::Streams;
 use super::watch::{Due, Watch};
@@ -61,16 +62,23 @@ async fn speak_http1(mut stream: Stream, client: Arc<Client>, stop: Receiver<boo
         let mut connection = client.worker.http1.serve_connection(TokioIo::new(stream), service);
         let shut_down = http1::Connection::graceful_shutdown;
         match run(Pin::new(&mut connection), shut_down, &client, &stop).await {
-            Run::Over => return,
+            Run::Cut => return,
+            Run::Over(served) => {
+                // In a box: hardly any connection has to.
+                if served.is_err() || client.watch.is_unread() {
+                    Box::pin(linger(connection.into_parts().io.into_inner())).await;
+                }
+                return;
+            }
             Run::Nap => {}
         }
         let parts = connection.into_parts();
-        // Nothing was read since the last response was written.
-        if !parts.read_buf.is_empty() {
-            return;
-        }
         stream = parts.io.into_inner();
-        if !nap(&mut stream, &client, &stop).await {
+        if !parts.read_buf.is_empty() {
+            // A client that sends ahead has sent the beginning of its next request: the rest of the head has to follow.
+            stream.put_back(parts.read_buf);
+            client.watch.wait_for(Due::Header);
+        } else if !nap(&mut stream, &client, &stop).await {
             return;
         }
     }
@@ -78,22 +86,26 @@ async fn speak_http1(mut stream: Stream, client: Arc<Client>, stop: Receiver<boo
 
 /// Waits for the next request. False if the connection has to go.
 async fn nap(stream: &mut Stream, client: &Client, stop: &Receiver<bool>) -> bool {
-    poll_fn(|cx| {
-        if *stop.borrow() {
-            return Poll::Ready(false);
-        }
-        match stream.poll_bytes(cx) {
-            Poll::Ready(bytes) => Poll::Ready(bytes.is_ok()),
-            Poll::Pending => late(client, cx).map(|()| false),
-        }
-    })
-    .await
+    let woken = poll_fn(|cx| match stream.poll_bytes(cx) {
+        // Before it is told to go: what has come is read, and answered.
+        Poll::Ready(bytes) => Poll::Ready(Some(bytes.is_ok())),
+        Poll::Pending if *stop.borrow() => Poll::Ready(None),
+        Poll::Pending => late(client, cx).map(|()| Some(false)),
+    });
+    if let Some(goes_on) = woken.await {
+        return goes_on;
+    }
+    // The runtime may not have heard yet of what has come. It asks the system before it comes back here.
+    tokio::task::yield_now().await;
+    poll_fn(|cx| Poll::Ready(matches!(stream.poll_bytes(cx), Poll::Ready(Ok(()))))).await
 }
 
 /// How driving a connection ended.
 enum Run {
-    /// It is over.
-    Over,
+    /// It has ended by itself.
+    Over(hyper::Result<()>),
+    /// It has to go as it is.
+    Cut,
     /// It has nothing to do.
     Nap,
 }
@@ -147,7 +159,7 @@ async fn begin(tcp: TcpStream, worker: &Worker, watch: &Arc<Watch>) -> std::io::
 }
 
 /// Drives a connection to its end.
-async fn run<C: Future>(
+async fn run<C: Future<Output = hyper::Result<()>>>(
     mut connection: Pin<&mut C>,
     shut_down: impl Fn(Pin<&mut C>),
     client: &Client,
@@ -156,21 +168,24 @@ async fn run<C: Future>(
     let mut told = false;
     poll_fn(|cx| {
         // Before it is told to go: what has come is read, and answered.
-        if connection.as_mut().poll(cx).is_ready() || client.resets_too_much() {
-            return Poll::Ready(Run::Over);
+        if let Poll::Ready(served) = connection.as_mut().poll(cx) {
+            return Poll::Ready(Run::Over(served));
+        }
+        if client.resets_too_much() {
+            return Poll::Ready(Run::Cut);
         }
         // Whoever takes connections wakes them all when it is said.
         if !told && (*stop.borrow() || is_left(client, cx)) {
             told = true;
             shut_down(connection.as_mut());
-            if connection.as_mut().poll(cx).is_ready() {
-                return Poll::Ready(Run::Over);
+            if let Poll::Ready(served) = connection.as_mut().poll(cx) {
+                return Poll::Ready(Run::Over(served));
             }
         }
         if !told && !client.http2 && client.watch.may_nap() {
             return Poll::Ready(Run::Nap);
         }
-        late(client, cx).map(|()| Run::Over)
+        late(client, cx).map(|()| Run::Cut)
     })
     .await
 }

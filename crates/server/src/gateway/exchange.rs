@@ -13,7 +13,7 @@ use http::header::{CONNECTION, CONTENT_TYPE, HOST, TRANSFER_ENCODING, UPGRADE};
 use http::uri::Scheme;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version, request};
 use hyper::body::Incoming;
-use tollgate_tower::{Asked, BodyWanted, Head, Pass, Room, problem};
+use tollgate_tower::{Answer, Asked, BodyWanted, Head, Pass, Room, problem};
 
 use super::account::Noted;
 use super::body::{RequestBody, ResponseBody, Source};
@@ -83,6 +83,7 @@ pub(crate) fn exchange(client: &Arc<Client>, request: Request<Incoming>) -> Exch
     let running = client.begin();
     let id = running.id().header();
     let (parts, body) = request.into_parts();
+    running.watch().set_unread(!http_body::Body::is_end_stream(&body));
     let noted = client.worker.noted(client.peer, &parts.method);
     let live = Arc::clone(&client.worker.live.load());
     let upgrade = parts.headers.get(UPGRADE).is_some_and(is_websocket);
@@ -159,7 +160,12 @@ impl Came {
         client.worker.decided(live, room, running.since());
         client.worker.note(live, &parts.headers, &asked, noted);
         match asked {
-            Asked::Pass(_) if *upgrade => Err(unable("this gateway does not speak WebSocket")),
+            // It was charged, and is told so.
+            Asked::Pass(pass) if *upgrade => {
+                let mut answer = not_implemented("this gateway does not speak WebSocket");
+                pass.fields.write(&mut answer.headers);
+                Err(Stopped::Answer(Box::new(answer)))
+            }
             Asked::Pass(pass) => Ok(pass),
             Asked::Answered(answer) => {
                 client.worker.refused(live, &answer, parts, running);
@@ -200,26 +206,32 @@ impl Came {
         let body = RequestBody::of_client(rest.held, rest.body, self.running.watch(), bytes_max);
         let parts = std::mem::replace(&mut self.parts, Request::new(()).into_parts().0);
         match forward(parts, body, &self.running, (&pass, &self.id)).await {
-            Err(_) if too_large.load(Ordering::Relaxed) => self.stopped(Stopped::TooLarge),
-            Err(stopped) => self.stopped(stopped),
+            Err(stopped) => {
+                let stopped = if too_large.load(Ordering::Relaxed) { Stopped::TooLarge } else { stopped };
+                // It was charged, and is told so, whoever answers it in the end.
+                let mut answer = self.running.client().worker.stopped(stopped);
+                pass.fields.write(&mut answer.headers);
+                self.answered_here(answer)
+            }
             Ok((mut head, source)) => {
-                if let Some(later) = pass.later {
-                    later.responded(head.status, &mut head.headers);
-                }
-                pass.fields.write(&mut head.headers);
+                pass.responded(head.status, &mut head.headers);
                 self.answered(head, source)
             }
         }
     }
 
-    /// An answer of the gateway's own.
+    /// An answer of the gateway's own to a request that was not charged, or whose answer says so already.
     fn stopped(self, stopped: Stopped) -> Response<ResponseBody> {
-        let client = self.running.client();
-        let answer = client.worker.stopped(stopped);
+        let answer = self.running.client().worker.stopped(stopped);
+        self.answered_here(answer)
+    }
+
+    fn answered_here(self, answer: Answer) -> Response<ResponseBody> {
         let mut head = Response::new(()).into_parts().0;
         head.status = answer.status;
         head.headers = answer.headers;
-        if !client.http2 && matches!(answer.status, StatusCode::BAD_REQUEST | StatusCode::NOT_IMPLEMENTED) {
+        let http2 = self.running.client().http2;
+        if !http2 && matches!(answer.status, StatusCode::BAD_REQUEST | StatusCode::NOT_IMPLEMENTED) {
             // Who sends what could be read in two ways, or hopes for another protocol, may have sent more of that.
             head.headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
@@ -245,7 +257,7 @@ fn prepare(parts: &mut request::Parts, client: &Client, live: &InForce) -> Resul
         return Err(bad("the target is of another scheme: this gateway serves http and https"));
     }
     if parts.method == Method::CONNECT {
-        return Err(unable("this gateway makes no tunnels"));
+        return Err(Stopped::Answer(Box::new(not_implemented("this gateway makes no tunnels"))));
     }
     let trusted = &live.guard.gate().policy().settings().trusted_proxies;
     let peer_trusted = trusted.peer_is_trusted(client.peer);
@@ -321,8 +333,8 @@ fn bad(detail: &str) -> Stopped {
     Stopped::Answer(Box::new(problem::answer(StatusCode::BAD_REQUEST, "Bad request", detail)))
 }
 
-fn unable(detail: &str) -> Stopped {
-    Stopped::Answer(Box::new(problem::answer(StatusCode::NOT_IMPLEMENTED, "Not implemented", detail)))
+fn not_implemented(detail: &str) -> Answer {
+    problem::answer(StatusCode::NOT_IMPLEMENTED, "Not implemented", detail)
 }
 
 impl std::fmt::Debug for Waiting {

@@ -40,7 +40,10 @@ pub(crate) async fn hold(
             Poll::Pending => watch.poll_late(cx).map(|due| Err(Stopped::Late(due))),
         });
         match frame.await? {
-            None => break,
+            None => {
+                watch.set_unread(false);
+                break;
+            }
             Some(Err(_)) => return Err(Stopped::Upstream(UpstreamError::Client)),
             Some(Ok(frame)) => bytes.extend_from_slice(frame.data_ref().map_or(&[], |data| data)),
         }

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
@@ -31,6 +32,8 @@ pub(crate) struct Stream {
     ahead: [u8; PREFACE.len()],
     from: usize,
     to: usize,
+    /// Read already and put back; it comes before all others.
+    back: Bytes,
     watch: Arc<Watch>,
     /// Whether bytes on an idle connection are a request's: over HTTP/2 they may be anything.
     bytes_are_requests: bool,
@@ -38,7 +41,15 @@ pub(crate) struct Stream {
 
 impl Stream {
     pub(crate) const fn new(wire: Wire, watch: Arc<Watch>) -> Self {
-        Self { wire, ahead: [0; PREFACE.len()], from: 0, to: 0, watch, bytes_are_requests: true }
+        Self {
+            wire,
+            ahead: [0; PREFACE.len()],
+            from: 0,
+            to: 0,
+            back: Bytes::new(),
+            watch,
+            bytes_are_requests: true,
+        }
     }
 
     /// Whether the client speaks HTTP/2 from its first byte on: by what it negotiated, else by what it sends.
@@ -85,6 +96,11 @@ impl Stream {
         }
     }
 
+    /// These were read too early, and are read next.
+    pub(crate) fn put_back(&mut self, bytes: Bytes) {
+        self.back = bytes;
+    }
+
     /// Waits for the first byte of whatever comes next, without room for more.
     pub(crate) fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.from < self.to {
@@ -126,7 +142,10 @@ impl AsyncRead for Stream {
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
         let before = buf.filled().len();
-        if this.from < this.to {
+        if !this.back.is_empty() {
+            let taken = this.back.len().min(buf.remaining());
+            buf.put_slice(&this.back.split_to(taken));
+        } else if this.from < this.to {
             let ahead = this.ahead.get(this.from..this.to).unwrap_or_default();
             let taken = ahead.len().min(buf.remaining());
             buf.put_slice(ahead.get(..taken).unwrap_or_default());

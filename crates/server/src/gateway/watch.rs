@@ -117,6 +117,8 @@ pub(crate) struct Watch {
     stuck: AtomicU64,
     /// Whether the response has begun: then it is the response that is waited for, and not what the client may still send.
     answered: AtomicBool,
+    /// Whether a request has more of a body than was read.
+    unread: AtomicBool,
     waker: Mutex<Option<Waker>>,
 }
 
@@ -130,6 +132,7 @@ impl Watch {
             total: never(),
             stuck: never(),
             answered: AtomicBool::new(false),
+            unread: AtomicBool::new(false),
             waker: Mutex::new(None),
         }
     }
@@ -182,6 +185,16 @@ impl Watch {
         self.answered.store(false, Ordering::Relaxed);
         self.total.store(self.ticks.deadline(Due::Total), Ordering::Relaxed);
         self.rest();
+    }
+
+    /// Whether there is, as far as is known, more of the request's body than was read.
+    pub(crate) fn set_unread(&self, unread: bool) {
+        self.unread.store(unread, Ordering::Relaxed);
+    }
+
+    /// Whether the client may still be sending a body that nobody reads.
+    pub(crate) fn is_unread(&self) -> bool {
+        self.unread.load(Ordering::Relaxed)
     }
 
     /// The response has begun.

@@ -8,7 +8,7 @@ use http::{Method, Response, StatusCode};
 use http_body_util::BodyExt;
 use tollgate_server::settings::Timeouts;
 
-use crate::frames::{Frames, PING, frame};
+use crate::frames::{Frames, PING, RST_STREAM, SETTINGS, frame, get};
 use crate::peers::{
     Handler, Service, block_on, client_http1, client_http2, data, echo, nothing, pieces, request,
 };
@@ -122,6 +122,27 @@ fn a_stream_that_nobody_reads_ends_alone() {
         assert_eq!(other.expect("it is answered").status(), StatusCode::OK);
         assert!(unread.collect().await.is_err(), "it was broken off");
     });
+}
+
+/// Answers of our own are short, and are held all the same by a client that leaves no room for them.
+#[test]
+fn a_stream_that_has_no_window_is_reset_whoever_answers() {
+    let rig = with(Recorder::new(small).address, |timeouts| timeouts.write = SHORT);
+    let mut frames = Frames::new(&rig);
+    let no_window = [0, 4, 0, 0, 0, 0];
+    frames.write(&frame(SETTINGS, 0, 0, &no_window));
+    let mut paths = vec!["/free", "/nowhere"];
+    paths.extend(["/limited"; 4]);
+    let mut waiting: Vec<u32> = (0..).step_by(2).map(|number| number + 1).take(paths.len()).collect();
+    for (path, stream) in paths.iter().zip(&waiting) {
+        frames.write(&get(*stream, path));
+    }
+    while !waiting.is_empty() {
+        let (kind, _, stream, _) = frames.next().expect("the connection goes on");
+        if kind == RST_STREAM {
+            waiting.retain(|waiting| *waiting != stream);
+        }
+    }
 }
 
 #[test]

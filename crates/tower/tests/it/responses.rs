@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use http_body_util::Full;
-use tollgate_tower::{Answers, Asked, Head, Room, TollgateLayer};
+use tollgate_tower::{Admitted, Answers, Asked, Head, Room, TollgateLayer};
 
 use crate::support::{PEER, guard, limiter, policy, request, send, send_to};
 
@@ -49,6 +49,46 @@ fn a_401_gives_back_what_was_charged_to_somebody_by_their_own_word() {
             respond(&layer, headers, status, &[]);
         }
         assert_eq!(left(&layer, headers), wanted, "{status}");
+    }
+}
+
+/// Its numbers are those of whom the client claims to be: to tell them would be to let strangers read another's traffic.
+#[test]
+fn a_401_does_not_tell_what_it_gives_back() {
+    let (limiter, _) = limiter();
+    let layer = policy(&limiter, CLAIMED);
+    for (status, headers, wanted) in [
+        (401, &[("x-key", "ada")][..], &["all"][..]),
+        (200, &[("x-key", "ada")], &["key", "all"]),
+        (403, &[("x-key", "ada")], &["key", "all"]),
+        (401, &[], &["key", "all"]),
+    ] {
+        let told = send_to(&layer, request("GET", "/a", headers), |_| {
+            Response::builder().status(status).body(Full::<Bytes>::default()).expect("it is a response")
+        });
+        for field in ["ratelimit", "ratelimit-policy"] {
+            let names: Vec<_> = told.list(field).into_iter().map(|(name, _)| name).collect();
+            assert_eq!(names, wanted, "{status}: {headers:?}");
+        }
+        assert_eq!(told.number("x-ratelimit-limit"), 100);
+    }
+}
+
+/// A handler that streams its response knows what it cost when the body is sent, which is after the head.
+#[test]
+fn what_the_head_says_nothing_of_can_be_settled_after_it() {
+    for (status, wanted) in [(200, [100, 100]), (401, [100, 100])] {
+        let (limiter, _) = limiter();
+        let layer = policy(&limiter, CLAIMED);
+        let kept = std::sync::Mutex::new(None);
+        let _ = send_to(&layer, request("GET", "/a", &[("x-key", "ada")]), |request| {
+            *kept.lock().expect("nobody panics") = request.extensions().get::<Admitted>().cloned();
+            Response::builder().status(status).body(Full::<Bytes>::default()).expect("it is a response")
+        });
+        let admitted = kept.into_inner().expect("nobody panics").expect("it was admitted");
+        assert!(admitted.clone().refund(), "there is something left");
+        assert!(!admitted.refund(), "and then nothing");
+        assert_eq!(left(&layer, &[("x-key", "ada")]), wanted, "{status}");
     }
 }
 

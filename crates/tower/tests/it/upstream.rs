@@ -49,11 +49,14 @@ fn of_two_sets_of_three_the_one_with_less_remaining_stands_whole() {
     let table = [
         ("3", theirs),
         ("0", ["1000", "0"]),
-        ("4", ours),
+        // As much: theirs may hold for longer than ours.
+        ("4", ["1000", "4"]),
         ("5", ours),
         ("1000", ours),
-        ("many", ours),
-        ("-1", ours),
+        // Less, or not known to be more.
+        ("-1", ["1000", "-1"]),
+        ("many", ["1000", "many"]),
+        ("007", ["1000", "007"]),
         ("", ours),
     ];
     for (remaining, wanted) in table {

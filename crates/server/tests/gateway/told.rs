@@ -1,0 +1,88 @@
+//! What clients are told of their limits, by whichever answer they get in the end. What the fields mean is the layer's.
+
+use std::io::Write;
+use std::net::TcpListener;
+use std::time::Duration;
+
+use crate::process::read_one;
+use crate::scripted::Scripted;
+use crate::support::{Recorder, Rig, field, status};
+
+const POLICY: &str = "
+openapi: 3.1.0
+info: { title: Test, version: '1' }
+paths:
+  /a:
+    x-rate-limit: { name: small, algorithm: token_bucket, capacity: 9, refill_rate: 0.001, consumer_key: ip }
+    get: {}
+    post: {}
+";
+
+/// Short enough for a test, long enough for a busy machine.
+const SHORT: Duration = Duration::from_millis(150);
+
+/// What a client is told: how much is left, in both generations.
+fn left(response: &str) -> [Option<&str>; 2] {
+    ["ratelimit", "x-ratelimit-remaining"].map(|name| field(response, name))
+}
+
+/// It was charged, so that it is told, whoever answers it in the end.
+#[test]
+fn a_request_that_was_charged_is_told_so_whatever_becomes_of_it() {
+    let silent = Recorder::new(|_| None);
+    let closed = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
+    let nobody = closed.local_addr().expect("it is bound");
+    drop(closed);
+    let (get, post) = ("GET /a HTTP/1.1\r\nHost: a\r\n", "POST /a HTTP/1.1\r\nHost: a\r\n");
+    let upgrade = "Connection: upgrade\r\nUpgrade: websocket\r\n";
+    let table = [
+        (502, nobody, format!("{get}\r\n")),
+        (504, silent.address, format!("{get}\r\n")),
+        (501, silent.address, format!("{get}{upgrade}\r\n")),
+        (408, silent.address, format!("{post}Content-Length: 9\r\n\r\nhalf")),
+        (
+            413,
+            silent.address,
+            format!("{post}Transfer-Encoding: chunked\r\n\r\n14\r\n{}\r\n", "x".repeat(20)),
+        ),
+    ];
+    for (wanted, upstream, sent) in table {
+        let rig = Rig::new(POLICY, upstream, |settings| {
+            (settings.timeouts.body, settings.timeouts.response) = (SHORT, SHORT);
+            settings.bounds.body_bytes = Some(10);
+        });
+        let mut stream = rig.connect();
+        stream.write_all(sent.as_bytes()).expect("it takes bytes");
+        let got = read_one(&mut stream);
+        assert_eq!(status(&got), wanted, "{got}");
+        assert_eq!(left(&got), [Some("\"small\";r=8;t=1000"), Some("8")], "{got}");
+    }
+}
+
+const CLAIMED: &str = "
+openapi: 3.1.0
+info: { title: Test, version: '1' }
+paths:
+  /a:
+    get:
+      x-rate-limit:
+        - { name: key, algorithm: token_bucket, capacity: 9, refill_rate: 0.001, consumer_key: 'header:X-Key' }
+        - { name: all, algorithm: token_bucket, capacity: 99, refill_rate: 0.001, consumer_key: everyone }
+  /key:
+    get:
+      x-rate-limit: { name: one, algorithm: token_bucket, capacity: 9, refill_rate: 0.001, consumer_key: 'header:X-Key' }
+";
+
+/// A stranger who names another's key learns from a 401 how much that one has left, unless it is not said.
+#[test]
+fn a_401_tells_nothing_of_a_budget_that_was_only_claimed() {
+    let denies = Scripted::always(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n");
+    let rig = Rig::new(CLAIMED, denies.address, |_| {});
+    let got = rig.get("/a", "X-Key: ada\r\n");
+    assert_eq!((status(&got), left(&got)), (401, [Some("\"all\";r=98;t=1000"), Some("98")]), "{got}");
+    let got = rig.get("/key", "X-Key: ada\r\n");
+    assert_eq!((status(&got), left(&got)), (401, [None, None]), "{got}");
+    // Who names no key is charged by address, which nobody has to be believed.
+    let got = rig.get("/key", "");
+    assert_eq!((status(&got), left(&got)), (401, [Some("\"one\";r=8;t=1000"), Some("8")]), "{got}");
+}
