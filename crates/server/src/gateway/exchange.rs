@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::header::{CONNECTION, CONTENT_TYPE, HOST, TRANSFER_ENCODING, UPGRADE};
+use http::header::{CONNECTION, HOST, TRANSFER_ENCODING, UPGRADE};
 use http::uri::Scheme;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version, request};
 use hyper::body::Incoming;
-use tollgate_tower::{Answer, Asked, BodyWanted, Head, Pass, Room, problem};
+use tollgate_tower::{Answer, Asked, BodyWanted, Head, Pass, Room, grpc, problem};
 
 use super::account::Noted;
 use super::body::{RequestBody, ResponseBody, Source};
@@ -42,6 +42,8 @@ struct Came {
     running: Running,
     /// Whether it would rather speak WebSocket.
     upgrade: bool,
+    /// Whether it is a call of gRPC, and has to be answered as one.
+    grpc: bool,
 }
 
 /// What is read of a request beside its head.
@@ -87,7 +89,8 @@ pub(crate) fn exchange(client: &Arc<Client>, request: Request<Incoming>) -> Exch
     let noted = client.worker.noted(client.peer, &parts.method);
     let live = Arc::clone(&client.worker.live.load());
     let upgrade = parts.headers.get(UPGRADE).is_some_and(is_websocket);
-    let mut came = Came { parts, id, noted, live, running, upgrade };
+    let grpc = grpc::is_call(&parts.headers);
+    let mut came = Came { parts, id, noted, live, running, upgrade, grpc };
     match came.asked_at_once(body) {
         Err(stopped) => Exchange::Ready(Some(came.stopped(stopped))),
         Ok(AtOnce::Passes(pass, body)) => {
@@ -215,7 +218,7 @@ impl Came {
             }
             Ok((mut head, source)) => {
                 pass.responded(head.status, &mut head.headers);
-                self.answered(head, source)
+                self.answered(head.status, head, source)
             }
         }
     }
@@ -226,22 +229,32 @@ impl Came {
         self.answered_here(answer)
     }
 
-    fn answered_here(self, answer: Answer) -> Response<ResponseBody> {
+    fn answered_here(self, mut answer: Answer) -> Response<ResponseBody> {
+        // To lines and metrics a call that was refused is a 429, whatever its client reads.
+        let status = answer.status;
+        if self.grpc {
+            grpc::answer_call(&mut answer);
+        }
         let mut head = Response::new(()).into_parts().0;
         head.status = answer.status;
         head.headers = answer.headers;
         let http2 = self.running.client().http2;
-        if !http2 && matches!(answer.status, StatusCode::BAD_REQUEST | StatusCode::NOT_IMPLEMENTED) {
+        if !http2 && matches!(status, StatusCode::BAD_REQUEST | StatusCode::NOT_IMPLEMENTED) {
             // Who sends what could be read in two ways, or hopes for another protocol, may have sent more of that.
             head.headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        self.answered(head, Source::Whole(answer.body))
+        self.answered(status, head, Source::Whole(answer.body))
     }
 
-    fn answered(self, mut head: http::response::Parts, source: Source) -> Response<ResponseBody> {
+    fn answered(
+        self,
+        status: StatusCode,
+        mut head: http::response::Parts,
+        source: Source,
+    ) -> Response<ResponseBody> {
         let mut running = self.running;
         head.headers.insert(X_REQUEST_ID, self.id);
-        running.answered(head.status, self.noted);
+        running.answered(status, self.noted);
         Response::from_parts(head, ResponseBody::new(source, running))
     }
 }
@@ -287,8 +300,7 @@ async fn forward(
 ) -> Result<(http::response::Parts, Source), Stopped> {
     let client = running.client();
     let worker = &client.worker;
-    let grpc =
-        parts.headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"));
+    let grpc = grpc::is_call(&parts.headers);
     let http2 = worker.upstream.wants_http2(grpc);
     let out = Outgoing { client, id, path: pass.path.as_deref(), http2 };
     let settings = (&worker.settings.forwarding, &worker.settings.upstream);

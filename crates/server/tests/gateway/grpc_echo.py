@@ -100,9 +100,16 @@ def ask(address):
                 codes.append("OK")
             except grpc.RpcError as error:
                 codes.append(error.code().name)
-                assert "429" in error.details(), error
-        # What gRPC makes of a 429 that has no status of its own.
-        assert codes == ["OK", "OK", "UNAVAILABLE", "UNAVAILABLE"], codes
+                assert "is used up; the same request can be granted in " in error.details(), error
+                told = dict(error.trailing_metadata())
+                assert 0 < int(told["grpc-retry-pushback-ms"]) <= int(told["retry-after"]) * 1000, told
+                assert told["x-ratelimit-remaining"] == "0", told
+        assert codes == ["OK", "OK", "RESOURCE_EXHAUSTED", "RESOURCE_EXHAUSTED"], codes
+        try:
+            call("Unknown")(b"", timeout=PATIENCE)
+            raise SystemExit("no operation has this name")
+        except grpc.RpcError as error:
+            assert error.code() == grpc.StatusCode.UNIMPLEMENTED, error
         print("limited", flush=True)
 
 
