@@ -5,6 +5,7 @@
 mod abuse;
 mod basics;
 mod bodies;
+mod counted;
 mod crowds;
 mod drain;
 mod floods;
