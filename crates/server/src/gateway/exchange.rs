@@ -287,8 +287,7 @@ async fn forward(
 ) -> Result<(http::response::Parts, Source), Stopped> {
     let client = running.client();
     let worker = &client.worker;
-    let grpc =
-        parts.headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"));
+    let grpc = parts.headers.get(CONTENT_TYPE).is_some_and(is_grpc);
     let http2 = worker.upstream.wants_http2(grpc);
     let out = Outgoing { client, id, path: pass.path.as_deref(), http2 };
     let settings = (&worker.settings.forwarding, &worker.settings.upstream);
@@ -327,6 +326,14 @@ async fn forward(
 fn is_websocket(upgrade: &HeaderValue) -> bool {
     let mut protocols = upgrade.as_bytes().split(|byte| *byte == b',');
     protocols.any(|protocol| protocol.trim_ascii().eq_ignore_ascii_case(b"websocket"))
+}
+
+/// Whether a content type is gRPC's, which knows HTTP/2 only: `application/grpc`, with a coding of messages or parameters behind
+/// it. `application/grpc-web` is another protocol, made for HTTP/1.1.
+fn is_grpc(kind: &HeaderValue) -> bool {
+    const GRPC: &[u8] = b"application/grpc";
+    let Some((kind, rest)) = kind.as_bytes().split_at_checked(GRPC.len()) else { return false };
+    kind.eq_ignore_ascii_case(GRPC) && matches!(rest.first(), None | Some(b'+' | b';' | b' ' | b'\t'))
 }
 
 fn bad(detail: &str) -> Stopped {
