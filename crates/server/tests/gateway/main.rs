@@ -8,6 +8,7 @@ mod basics;
 mod bodies;
 mod counted;
 mod crowds;
+mod downgrades;
 mod drain;
 mod floods;
 mod frames;
