@@ -27,7 +27,7 @@ pub enum Asked {
 pub struct Pass {
     /// What the request means.
     pub matched: Matched,
-    /// What the response has to carry.
+    /// What the response has to carry; see [`responded`](Self::responded).
     pub fields: Fields,
     /// The normalised path, if the request's own is another one: this is what was matched, and has to be forwarded.
     pub path: Option<String>,

@@ -19,12 +19,14 @@ const PUSHBACK: HeaderName = HeaderName::from_static("grpc-retry-pushback-ms");
 /// It is read as a number of 32 bits.
 const PUSHBACK_MAX: u64 = i32::MAX.unsigned_abs() as u64;
 
-/// Whether a request is a call of gRPC. One of gRPC-Web is not: it comes from a browser, and reads HTTP's status.
+/// Whether a request is a call of gRPC: by its content type, with a coding of messages or parameters behind it. gRPC-Web is another
+/// protocol, made for browsers and HTTP/1.1.
 #[must_use]
 pub fn is_call(headers: &HeaderMap) -> bool {
-    let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
-    let after = kind.and_then(|kind| kind.strip_prefix(TYPE));
-    after.is_some_and(|after| matches!(after.first(), None | Some(b'+' | b';' | b' ')))
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.as_bytes().split_at_checked(TYPE.len()));
+    kind.is_some_and(|(kind, rest)| {
+        kind.eq_ignore_ascii_case(TYPE) && matches!(rest.first(), None | Some(b'+' | b';' | b' ' | b'\t'))
+    })
 }
 
 /// Makes an answer one to a call of gRPC, without messages ("Trailers-Only"): the status of HTTP is 200, that of gRPC is in a
@@ -92,6 +94,7 @@ mod tests {
         for (kind, is) in [
             ("application/grpc", true),
             ("application/grpc+proto", true),
+            ("Application/GRPC", true),
             ("application/grpc;charset=utf-8", true),
             ("application/grpc-web", false),
             ("application/grpc-web+proto", false),

@@ -4,7 +4,6 @@ use std::net::IpAddr;
 
 use http::{HeaderMap, Method, StatusCode, request};
 use tollgate::Kind;
-use tollgate_core::Mode;
 use tollgate_policy::{Matched, Policy};
 use tollgate_tower::{Answer, AnswerKind, Asked, Room};
 
@@ -33,11 +32,7 @@ impl Worker {
         }
         for (charge, answer) in charges.iter().zip(verdict.answers()) {
             let Some(meters) = live.meters.get(charge.limit as usize) else { continue };
-            match (answer.granted(), answer.mode()) {
-                (true, _) => meters.granted.inc(),
-                (false, Mode::Enforced) => meters.refused.inc(),
-                (false, Mode::Shadow) => meters.shadow_refused.inc(),
-            }
+            meters.count(answer.granted(), answer.mode(), answer.source());
         }
     }
 
@@ -61,8 +56,9 @@ impl Worker {
                 UpstreamError::Client => return,
                 UpstreamError::Connect(_) => (&errors.connect, error.to_string()),
                 UpstreamError::Tls(_) => (&errors.tls, error.to_string()),
-                UpstreamError::Broken(_) | UpstreamError::Ambiguous(_) | UpstreamError::Ended => {
-                    (&errors.closed, error.to_string())
+                UpstreamError::Broken(_) | UpstreamError::Ended => (&errors.closed, error.to_string()),
+                UpstreamError::Garbled(_) | UpstreamError::Ambiguous(_) => {
+                    (&errors.protocol, error.to_string())
                 }
             },
         };

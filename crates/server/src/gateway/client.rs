@@ -62,6 +62,7 @@ impl Client {
             Arc::clone(&self.watch)
         };
         watch.begin();
+        self.worker.metrics.requests_open.inc();
         let (id, since) = (self.worker.ids.next(), Stopwatch::start());
         Running { client: Arc::clone(self), watch, id, since, status: None, broken: false, noted: None }
     }
@@ -130,6 +131,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         let client = &*self.client;
+        client.worker.metrics.requests_open.dec();
         self.watch.end();
         let last = if client.http2 { client.active.fetch_sub(1, Ordering::Relaxed) == 1 } else { true };
         if last {

@@ -34,7 +34,7 @@ impl Stopped {
                 "Bad gateway",
                 "no trusted connection to the upstream can be made: try again later",
             ),
-            Self::Upstream(UpstreamError::Broken(_) | UpstreamError::Ended) => (
+            Self::Upstream(UpstreamError::Broken(_) | UpstreamError::Garbled(_) | UpstreamError::Ended) => (
                 StatusCode::BAD_GATEWAY,
                 "Bad gateway",
                 "the upstream broke off before it answered: the request may or may not have had an effect",

@@ -17,6 +17,7 @@ pub(crate) use self::http1::LinkBody;
 use self::http1::{Link, Outbound};
 use super::body::RequestBody;
 use super::framing;
+use super::metrics::WorkerMetrics;
 use super::watch::{Due, Ticks, Watch};
 use crate::settings::{Protocol, Settings};
 
@@ -55,9 +56,13 @@ pub(crate) struct Effort {
 impl Upstream {
     /// # Errors
     /// When the certificates to trust cannot be read.
-    pub(crate) fn new(settings: &Settings, ticks: Arc<Ticks>) -> Result<Self, String> {
+    pub(crate) fn new(
+        settings: &Settings,
+        ticks: Arc<Ticks>,
+        metrics: Arc<WorkerMetrics>,
+    ) -> Result<Self, String> {
         Ok(Self {
-            connector: Connector::new(&settings.upstream)?,
+            connector: Connector::new(&settings.upstream, metrics)?,
             protocol: settings.upstream.protocol,
             idle: Mutex::new(Vec::new()),
             idle_max: settings.upstream.idle_max,

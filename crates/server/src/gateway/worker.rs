@@ -52,7 +52,7 @@ impl Worker {
         let watches = Watches::new(&settings.timeouts);
         let (http1, http2) = builders(&settings.bounds);
         Ok(Self {
-            upstream: Arc::new(Upstream::new(settings, Arc::clone(&watches.ticks))?),
+            upstream: Arc::new(Upstream::new(settings, Arc::clone(&watches.ticks), Arc::clone(&metrics))?),
             settings: Arc::clone(settings),
             live: Arc::clone(&shared.live),
             watches,

@@ -65,7 +65,9 @@ fn said(limit: &PolicyLimit) -> String {
         1 => " (1 tier has its own numbers)".into(),
         count => format!(" ({count} tiers have their own numbers)"),
     };
-    format!("{}, by {}{tiers}{shadow}", limit.numbers, by(&limit.key))
+    // To list them like the others would be to promise what is not kept.
+    let yet = if limit.numbers.limit().is_none() { " (not enforced yet)" } else { "" };
+    format!("{}, by {}{tiers}{shadow}{yet}", limit.numbers, by(&limit.key))
 }
 
 fn by(key: &ConsumerKey) -> String {

@@ -90,6 +90,11 @@ fn grpc_goes_over_http2_and_everything_else_does_not() {
         ("application/grpc", "HTTP/2.0"),
         ("application/json", "HTTP/1.1"),
         ("application/grpc+proto", "HTTP/2.0"),
+        ("application/grpc; charset=utf-8", "HTTP/2.0"),
+        // Another protocol, which was made for HTTP/1.1.
+        ("application/grpc-web", "HTTP/1.1"),
+        ("application/grpc-web+proto", "HTTP/1.1"),
+        ("application/grpc-web-text", "HTTP/1.1"),
     ] {
         let response = rig.get("/free", &format!("Content-Type: {kind}\r\n"));
         assert_eq!((status(&response), field(&response, "x-version")), (200, Some(version)));

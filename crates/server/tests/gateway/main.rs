@@ -3,9 +3,12 @@
 #![expect(clippy::panic, reason = "what helps tests fails them")]
 
 mod abuse;
+mod banner;
 mod basics;
 mod bodies;
+mod counted;
 mod crowds;
+mod downgrades;
 mod drain;
 mod floods;
 mod frames;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::process::read_one;
 use crate::scripted::Scripted;
-use crate::support::{Recorder, Rig, field, status};
+use crate::support::{Recorder, Rig, field, small, status};
 
 const POLICY: &str = "
 openapi: 3.1.0
@@ -85,4 +85,32 @@ fn a_401_tells_nothing_of_a_budget_that_was_only_claimed() {
     // Who names no key is charged by address, which nobody has to be believed.
     let got = rig.get("/key", "");
     assert_eq!((status(&got), left(&got)), (401, [Some("\"one\";r=8;t=1000"), Some("8")]), "{got}");
+}
+
+const WAITS: &str = "
+openapi: 3.1.0
+info: { title: Test, version: '1' }
+paths:
+  /a:
+    get:
+      x-rate-limit: { name: small, algorithm: token_bucket, capacity: 1, refill_rate: 0.5, consumer_key: ip }
+";
+
+/// On the gateway's own clock: a client that waits as long as it is told, and not a moment longer, is let through.
+#[test]
+fn who_obeys_retry_after_is_granted() {
+    let upstream = Recorder::new(small);
+    let rig = Rig::new(WAITS, upstream.address, |_| {});
+    assert_eq!(status(&rig.get("/a", "")), 200);
+    let refused = rig.get("/a", "");
+    assert_eq!((status(&refused), field(&refused, "retry-after")), (429, Some("2")), "{refused}");
+    let wait = field(&refused, "retry-after").and_then(|wait| wait.parse().ok());
+    let wait = Duration::from_secs(wait.expect("it is a number of seconds"));
+    // The event that does not come: a connection without a request is not closed so soon.
+    let mut silent = rig.connect();
+    silent.set_read_timeout(Some(wait)).expect("a socket has timeouts");
+    assert!(std::io::Read::read(&mut silent, &mut [0]).is_err(), "it is left alone");
+    let granted = rig.get("/a", "");
+    assert_eq!(status(&granted), 200, "{granted}");
+    assert_eq!(upstream.requests(), 2, "the refused one did not get there");
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use tollgate::Source;
+use tollgate_core::Mode;
 use tollgate_policy::Policy;
 
 use super::counter::Counter;
@@ -25,6 +27,20 @@ pub struct LimitMeters {
     pub unavailable: Counter,
     /// Hits that were decided by a cell that new keys have in common, because there was no room: these are also counted above.
     pub overflowed: Counter,
+}
+
+impl LimitMeters {
+    /// Counts a hit.
+    pub fn count(&self, granted: bool, mode: Mode, source: Source) {
+        match (granted, mode) {
+            (true, _) => self.granted.inc(),
+            (false, Mode::Enforced) => self.refused.inc(),
+            (false, Mode::Shadow) => self.shadow_refused.inc(),
+        }
+        if source == Source::Common {
+            self.overflowed.inc();
+        }
+    }
 }
 
 /// The limits that are counted.
@@ -116,6 +132,24 @@ mod tests {
         let line = "tollgate_decisions_total{policy=\"limits.yaml\",limit=\"b\",outcome=\"refused\"} 2\n";
         assert!(text.contains(line), "{text}");
         assert!(!text.contains("limit=\"a\"") && text.contains("limit=\"c\""), "{text}");
+    }
+
+    #[test]
+    fn a_hit_that_a_cell_in_common_decided_is_counted_twice() {
+        let mut limits = Limits::default();
+        let meters = limits.renew(&names(&["a"]));
+        meters[0].count(true, Mode::Enforced, Source::Own);
+        meters[0].count(false, Mode::Enforced, Source::Common);
+        meters[0].count(true, Mode::Enforced, Source::Common);
+        meters[0].count(false, Mode::Shadow, Source::Share);
+        let text = page(&limits);
+        let mut counted: Vec<_> = text.lines().filter(|line| !line.starts_with('#')).collect();
+        counted.retain(|line| !line.ends_with(" 0"));
+        let wanted = ["granted\"} 2", "refused\"} 1", "shadow_refused\"} 1", "limit=\"a\"} 2"];
+        assert_eq!(counted.len(), wanted.len(), "{text}");
+        for (line, wanted) in counted.iter().zip(wanted) {
+            assert!(line.ends_with(wanted), "{line}");
+        }
     }
 
     #[test]

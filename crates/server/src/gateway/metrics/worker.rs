@@ -140,7 +140,7 @@ pub struct UpstreamErrors {
     pub closed: Count,
     /// It closed in the middle of a response.
     pub cut: Count,
-    /// What it said is not HTTP.
+    /// What it said is not HTTP, or could be read in two ways.
     pub protocol: Count,
 }
 

@@ -15,18 +15,26 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::UpstreamError;
+use crate::gateway::metrics::WorkerMetrics;
 use crate::settings::{Protocol, Upstream};
 
 /// Makes connections.
 pub(crate) struct Connector {
+    metrics: Arc<WorkerMetrics>,
     host: String,
     port: u16,
     tls: Option<(TlsConnector, ServerName<'static>)>,
 }
 
-/// A connection to the upstream, as bytes.
+/// A connection to the upstream, as bytes. It is counted as long as it is open.
 #[derive(Debug)]
-pub(crate) enum Wire {
+pub(crate) struct Wire {
+    kind: Kind,
+    metrics: Arc<WorkerMetrics>,
+}
+
+#[derive(Debug)]
+enum Kind {
     /// Without TLS.
     Plain(TcpStream),
     /// With.
@@ -36,9 +44,9 @@ pub(crate) enum Wire {
 impl Connector {
     /// # Errors
     /// When the certificates to trust cannot be read, or the host is no name for TLS.
-    pub(crate) fn new(upstream: &Upstream) -> Result<Self, String> {
+    pub(crate) fn new(upstream: &Upstream, metrics: Arc<WorkerMetrics>) -> Result<Self, String> {
         let tls = if upstream.tls { Some(tls(upstream)?) } else { None };
-        Ok(Self { host: upstream.host.clone(), port: upstream.port, tls })
+        Ok(Self { metrics, host: upstream.host.clone(), port: upstream.port, tls })
     }
 
     /// Whether connections have TLS.
@@ -52,10 +60,17 @@ impl Connector {
         let tcp = TcpStream::connect((host, self.port)).await.map_err(UpstreamError::Connect)?;
         // Small requests are not to wait for the acknowledgement of the ones before.
         tcp.set_nodelay(true).map_err(UpstreamError::Connect)?;
-        let Some((connector, name)) = &self.tls else { return Ok((Wire::Plain(tcp), false)) };
+        let Some((connector, name)) = &self.tls else {
+            return Ok((self.opened(Kind::Plain(tcp)), false));
+        };
         let tls = connector.connect(name.clone(), tcp).await.map_err(UpstreamError::Tls)?;
         let http2 = tls.get_ref().1.alpn_protocol() == Some(b"h2");
-        Ok((Wire::Tls(Box::new(tls)), http2))
+        Ok((self.opened(Kind::Tls(Box::new(tls))), http2))
+    }
+
+    fn opened(&self, kind: Kind) -> Wire {
+        self.metrics.upstream_open.inc();
+        Wire { kind, metrics: Arc::clone(&self.metrics) }
     }
 }
 
@@ -99,20 +114,26 @@ impl fmt::Debug for Connector {
     }
 }
 
+impl Drop for Wire {
+    fn drop(&mut self) {
+        self.metrics.upstream_open.dec();
+    }
+}
+
 impl AsyncRead for Wire {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(plain) => Pin::new(plain).poll_read(cx, buf),
-            Self::Tls(tls) => Pin::new(tls).poll_read(cx, buf),
+        match &mut self.get_mut().kind {
+            Kind::Plain(plain) => Pin::new(plain).poll_read(cx, buf),
+            Kind::Tls(tls) => Pin::new(tls).poll_read(cx, buf),
         }
     }
 }
 
 impl AsyncWrite for Wire {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Plain(plain) => Pin::new(plain).poll_write(cx, buf),
-            Self::Tls(tls) => Pin::new(tls).poll_write(cx, buf),
+        match &mut self.get_mut().kind {
+            Kind::Plain(plain) => Pin::new(plain).poll_write(cx, buf),
+            Kind::Tls(tls) => Pin::new(tls).poll_write(cx, buf),
         }
     }
 
@@ -121,30 +142,30 @@ impl AsyncWrite for Wire {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Plain(plain) => Pin::new(plain).poll_write_vectored(cx, bufs),
-            Self::Tls(tls) => Pin::new(tls).poll_write_vectored(cx, bufs),
+        match &mut self.get_mut().kind {
+            Kind::Plain(plain) => Pin::new(plain).poll_write_vectored(cx, bufs),
+            Kind::Tls(tls) => Pin::new(tls).poll_write_vectored(cx, bufs),
         }
     }
 
     fn is_write_vectored(&self) -> bool {
-        match self {
-            Self::Plain(plain) => plain.is_write_vectored(),
-            Self::Tls(tls) => tls.is_write_vectored(),
+        match &self.kind {
+            Kind::Plain(plain) => plain.is_write_vectored(),
+            Kind::Tls(tls) => tls.is_write_vectored(),
         }
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(plain) => Pin::new(plain).poll_flush(cx),
-            Self::Tls(tls) => Pin::new(tls).poll_flush(cx),
+        match &mut self.get_mut().kind {
+            Kind::Plain(plain) => Pin::new(plain).poll_flush(cx),
+            Kind::Tls(tls) => Pin::new(tls).poll_flush(cx),
         }
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(plain) => Pin::new(plain).poll_shutdown(cx),
-            Self::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
+        match &mut self.get_mut().kind {
+            Kind::Plain(plain) => Pin::new(plain).poll_shutdown(cx),
+            Kind::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
         }
     }
 }

@@ -10,8 +10,10 @@ pub(crate) enum UpstreamError {
     Connect(io::Error),
     /// A TLS handshake that failed, or a certificate that is not trusted.
     Tls(io::Error),
-    /// The connection broke, or what came is not HTTP.
+    /// The connection broke.
     Broken(String),
+    /// What came is not HTTP.
+    Garbled(String),
     /// What came could be read in two ways, or was not asked for.
     Ambiguous(&'static str),
     /// The client's own body failed.
@@ -58,6 +60,7 @@ impl fmt::Display for UpstreamError {
             Self::Connect(error) => write!(f, "no connection to the upstream: {error}"),
             Self::Tls(error) => write!(f, "no TLS with the upstream: {error}"),
             Self::Broken(why) => write!(f, "the upstream broke off: {why}"),
+            Self::Garbled(why) => write!(f, "the upstream's response is not HTTP: {why}"),
             Self::Ambiguous(why) => write!(f, "the upstream's response cannot be passed on: {why}"),
             Self::Client => f.write_str("the client's body failed"),
             Self::Ended => f.write_str("the upstream closed the connection"),

@@ -35,7 +35,7 @@ pub(super) fn read(buffer: &mut BytesMut, of_head: bool) -> Result<Option<Read>,
             return Err(UpstreamError::Ambiguous("its head is too long"));
         }
         Ok(httparse::Status::Partial) => return Ok(None),
-        Err(error) => return Err(UpstreamError::Broken(error.to_string())),
+        Err(error) => return Err(UpstreamError::Garbled(error.to_string())),
     };
     let status = response.code.and_then(|code| StatusCode::from_u16(code).ok());
     let status = status.ok_or(UpstreamError::Ambiguous("its status is none"))?;
