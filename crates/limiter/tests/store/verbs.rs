@@ -130,6 +130,25 @@ fn a_wrong_question_is_an_error_and_changes_nothing() {
     assert_eq!(limiter.inspect(&limit, "k").unwrap().decision.remaining, 10);
 }
 
+/// What several limits cost the server is one call, whatever the limits are.
+#[test]
+fn several_hits_of_one_request_are_one_call() {
+    let world = World::new();
+    let limiter = world.limiter();
+    let [one, two, three] = [
+        ("one", many(9)),
+        ("two", Limit::fixed_window(9, Window::Every(Micros::DAY)).unwrap()),
+        ("three", Limit::sliding_window_log(9, Micros::DAY).unwrap()),
+    ]
+    .map(|(name, limit)| limiter.limit(name, limit));
+    let answered = || limiter.store_health().unwrap().answered;
+    let verdict = limiter.charge(&[one.hit("k"), two.hit("k"), three.hit("k")]).unwrap();
+    assert!(verdict.granted() && verdict.answers().len() == 3 && answered() == 1, "{verdict:?}");
+    let hits = [one.hit("k").cost(9), two.hit("other").shadow(), three.hit("k").for_good(), one.hit("k")];
+    let verdict = limiter.charge(&hits).unwrap();
+    assert!(!verdict.granted() && verdict.answers().len() == 4 && answered() == 2, "{verdict:?}");
+}
+
 /// A charge that was answered before the reset, and read after it.
 #[test]
 fn a_receipt_is_void_if_a_reset_came_before_its_charge_was_heard_of() {
