@@ -25,4 +25,5 @@ mod silent; // faults that nobody announces
 mod steps; // clocks that jump
 mod support; // a runtime, and patience
 mod together; // charges that go together
+mod undecided; // no decision, although the server does well
 mod wires; // faults of what is between
