@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tollgate_core::{Decision, Mode};
 
@@ -21,11 +22,16 @@ use crate::{Address, Ask, Health, Hit, Link, LinkError, OpenError, Reply, Settin
 pub struct Store {
     link: Link,
     remembered: Arc<Remembered>,
+    /// One for each charge that may wait for another's answer: as many as calls may be in flight.
+    waiting: Arc<Semaphore>,
     /// What was wrong with the last answer that was no decision.
     no_decision: Arc<Mutex<Option<Box<str>>>>,
     runtime: Handle,
     budget: Duration,
 }
+
+/// What is said to hits that are remembered as refused.
+type Refused = SmallVec<[Option<Decision>; 2]>;
 
 /// The right to ask about some keys.
 type Turns<'a> = SmallVec<[Turn<'a>; 1]>;
@@ -56,8 +62,10 @@ impl Store {
         let runtime = Handle::try_current().map_err(|_| OpenError::NoRuntime)?;
         let budget = settings.budget;
         let remembered = Arc::new(Remembered::new());
+        let in_flight_max = settings.in_flight_max;
         let link = Link::open(address, settings)?;
-        Ok(Self { link, remembered, no_decision: Arc::default(), runtime, budget })
+        let waiting = Arc::new(Semaphore::new(in_flight_max));
+        Ok(Self { link, remembered, waiting, no_decision: Arc::default(), runtime, budget })
     }
 
     /// Asks, and never takes longer than the link's budget.
@@ -104,19 +112,11 @@ impl Store {
             return Ok(Charged::Remembered(refused));
         }
         let end = Instant::now() + self.budget;
-        let turns = loop {
-            let now = Instant::now();
-            // A server that is asked with too little time left would seem to fail.
-            if end.saturating_duration_since(now) < self.budget / 2 {
-                return Err(StoreError::Link(LinkError::Timeout { sent: false }));
-            }
-            match self.next(&keys, now) {
-                Ok(turns) => break turns,
-                Err(asking) => asking.ended(end - now).await.map_err(StoreError::Link)?,
-            }
-            if let Some(refused) = self.remembered(hits, for_good) {
-                return Ok(Charged::Remembered(refused));
-            }
+        let turns = match self.turns(&keys, end, || self.remembered(hits, for_good)).await {
+            Ok(Ok(turns)) => turns,
+            Ok(Err(refused)) => return Ok(Charged::Remembered(refused)),
+            // Nothing was sent for this charge, and so nobody else counts it.
+            Err(error) => return self.counted(Err(StoreError::Link(error))),
         };
         let charged = self.charged(hits, &keys, end).await;
         let error = match &charged {
@@ -126,6 +126,37 @@ impl Store {
         };
         turns.into_iter().for_each(|turn| turn.end(error));
         charged.map(Charged::Asked)
+    }
+
+    /// Waits for the turns to ask about these keys, unless what others are told settles it.
+    ///
+    /// # Errors
+    /// When too many wait already, when that took too long, or when another's question ended in an error of the server.
+    async fn turns(
+        &self,
+        keys: &[(usize, &Hit<'_>)],
+        end: Instant,
+        refused: impl Fn() -> Option<Refused>,
+    ) -> Result<Result<Turns<'_>, Refused>, LinkError> {
+        let mut place = None;
+        loop {
+            let now = Instant::now();
+            // A server that is asked with too little time left would seem to fail.
+            if end.saturating_duration_since(now) < self.budget / 2 {
+                return Err(LinkError::Timeout { sent: false });
+            }
+            let asking = match self.next(keys, now) {
+                Ok(turns) => return Ok(Ok(turns)),
+                Err(asking) => asking,
+            };
+            if place.is_none() {
+                place = Some(self.waiting.try_acquire().map_err(|_| LinkError::TooManyInFlight)?);
+            }
+            asking.ended(end - now).await?;
+            if let Some(refused) = refused() {
+                return Ok(Err(refused));
+            }
+        }
     }
 
     /// What is said to hits of which one is remembered as refused: see [`charge`](Self::charge). `None` if none is.
