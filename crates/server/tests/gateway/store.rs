@@ -134,6 +134,28 @@ fn a_key_that_holds_something_else_has_a_line_and_a_count_that_say_so() {
     assert!(page.contains("tollgate_shared_store_calls_total{result=\"answered\"} 1\n"), "{page}");
 }
 
+#[test]
+fn the_log_has_a_line_when_the_store_fails_and_one_when_it_is_back() {
+    let server = Server::start(Make::Redis7, &[]).expect("redis-server runs");
+    let (upstream, lines) = (Recorder::new(small), Lines::default());
+    let change = |settings: &mut Settings| {
+        counting_in(&server)(settings);
+        settings.store.budget = Duration::from_millis(100);
+    };
+    let rig = Rig::logged(POLICY, upstream.address, change, lines.clone());
+    until(&rig, "/denied", &[200]);
+    let (fails, back) = ("the shared store gives no decisions", "the shared store answers");
+    server.signal("STOP").expect("it is frozen");
+    until(&rig, "/denied", &[503; 8]);
+    let told = until_told(&lines, fails);
+    assert!(told[0].contains("\"why\":"), "it says why: {}", told[0]);
+    server.signal("CONT").expect("it goes on");
+    until_told(&lines, back);
+    let count = |words| lines.with(words).len();
+    // However many calls failed. (Where the machine stalls, it may fail and come back more than once.)
+    assert!(count(fails) <= count(back) + 1 && count(fails) < 4, "{}", lines.all());
+}
+
 /// An upstream with a word of its own under the name of our field.
 fn theirs(seen: &str) -> Option<Vec<u8>> {
     let answer = b"HTTP/1.1 200 OK\r\nTollgate-Degraded: theirs\r\nContent-Length: 2\r\n\r\nok";
