@@ -77,8 +77,9 @@ impl Inner {
 /// The hits of a request, with their names in the store.
 pub(crate) struct Hits<'a> {
     pub(crate) all: &'a [Hit<'a>],
-    /// One for each hit; `None` if it is counted here.
-    names: SmallVec<[Option<Name>; 4]>,
+    /// One for each hit; `None` if it is counted here. Beside it, how often receipts of its limit had become void before anything
+    /// was asked: a reset that comes meanwhile makes the receipt of this charge void too.
+    names: SmallVec<[Option<(Name, u64)>; 4]>,
 }
 
 impl<'a> Hits<'a> {
@@ -95,7 +96,8 @@ impl<'a> Hits<'a> {
 
     fn far(&self) -> SmallVec<[FarHit<'_>; 4]> {
         let far = self.all.iter().zip(&self.names).filter_map(|(hit, name)| {
-            Some(FarHit { limit: &hit.limit.limit, name: name.as_ref()?, cost: hit.cost, mode: hit.mode })
+            let (name, _) = name.as_ref()?;
+            Some(FarHit { limit: &hit.limit.limit, name, cost: hit.cost, mode: hit.mode })
         });
         far.collect()
     }
@@ -103,7 +105,7 @@ impl<'a> Hits<'a> {
     /// Answers of two places, in the order of the hits.
     pub(crate) fn merged(&self, near: &[Answer], far: &[Answer]) -> SmallVec<[Answer; 4]> {
         let (mut near, mut far) = (near.iter(), far.iter());
-        let one = |name: &Option<Name>| if name.is_some() { far.next() } else { near.next() };
+        let one = |name: &Option<(Name, u64)>| if name.is_some() { far.next() } else { near.next() };
         self.names.iter().filter_map(one).copied().collect()
     }
 }
@@ -180,12 +182,14 @@ impl Shared {
 
     /// Forgets a key.
     pub(crate) async fn reset(&self, hit: &Hit<'_>) -> Result<bool, HitError> {
-        match self.store.ask(&Ask::Reset(&self.name(hit))).await {
-            Ok(Reply::Reset { was_there }) => {
-                // What was charged before is forgotten, and is not given back from what is charged now.
-                hit.limit.generation.fetch_add(1, Ordering::AcqRel);
-                Ok(was_there)
-            }
+        // What was charged before is forgotten, and is not given back from what is charged now. The receipts are void at once, since
+        // the store may do it and nobody hear of it; and again in the end, for what was charged on the way.
+        let void = || hit.limit.generation.fetch_add(1, Ordering::AcqRel);
+        void();
+        let said = self.store.ask(&Ask::Reset(&self.name(hit))).await;
+        void();
+        match said {
+            Ok(Reply::Reset { was_there }) => Ok(was_there),
             Ok(Reply::Decided { .. }) => Err(HitError::Store { why: "it answers another question".into() }),
             Err(error) => Err(HitError::Store { why: error.to_string() }),
         }
@@ -229,7 +233,10 @@ impl Shared {
                 return Err(HitError::SameKeyTwice { limit: hit.limit.name.to_string() });
             }
         }
-        let name = |hit: &Hit<'_>| hit.limit.far.as_ref().map(|_| self.naming.name(&hit.limit.name, hit.key));
+        let name = |hit: &Hit<'_>| {
+            let voided = hit.limit.generation.load(Ordering::Acquire);
+            hit.limit.far.as_ref().map(|_| (self.naming.name(&hit.limit.name, hit.key), voided))
+        };
         Ok(Hits { all, names: all.iter().map(name).collect() })
     }
 
@@ -343,7 +350,7 @@ fn written(hits: &Hits<'_>, near: Option<Receipt>, answers: &[Answer]) -> Option
     let mut near = near.into_iter().flat_map(|receipt| receipt.parts).peekable();
     let mut near_places = 0..;
     for (place, ((hit, name), answer)) in hits.all.iter().zip(&hits.names).zip(answers).enumerate() {
-        let Some(name) = name else {
+        let Some((name, voided)) = name else {
             let its = near_places.next();
             let part = near.next_if(|part| Some(part.hit) == its).filter(|_| !hit.for_good);
             parts.extend(part.map(|part| Part { hit: place, ..part }));
@@ -356,7 +363,7 @@ fn written(hits: &Hits<'_>, near: Option<Receipt>, answers: &[Answer]) -> Option
         let charge = charge.filter(|_| !hit.for_good);
         parts.extend(charge.map(|charge| Part {
             limit: NamedLimit(Arc::clone(hit.limit)),
-            place: Place::Store(*name, hit.limit.generation.load(Ordering::Acquire)),
+            place: Place::Store(*name, *voided),
             charge,
             estimated: hit.estimated,
             hit: place,

@@ -1,8 +1,9 @@
-//! Every reason why a call got no answer: its name, and what it says about the server. Not what a caller is told.
+//! Every reason why a call got no answer, or none that is a decision: its name, and what it says about the server. Not what a
+//! caller is told.
 
 use Sign::{Alive, Failing, Silent};
 
-/// Why a call got no answer. The set is fixed, so that each can be counted by its name.
+/// Why a call got no answer, or none that is a decision. The set is fixed, so that each can be counted by its name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Cause {
@@ -68,6 +69,10 @@ pub enum Cause {
     ExecAbort,
     /// Any other error, a script's own among them.
     Other,
+    /// It answered that a key holds something that is not a state of ours: see [`StoreError::Foreign`](crate::StoreError::Foreign).
+    Foreign,
+    /// It answered with something that cannot be one of ours: see [`StoreError::Disagrees`](crate::StoreError::Disagrees).
+    Disagrees,
 }
 
 /// What an error says about the server as a whole, for the breaker.
@@ -143,11 +148,14 @@ static ROWS: [Row; Cause::COUNT] = [
     row(Cause::ExecAbort, "execabort", "EXECABORT", Alive, false),
     // Mostly a script's own error, which is about its keys or arguments.
     row(Cause::Other, "other", "ERR", Alive, false),
+    // It has answered. Its answer was about these keys.
+    row(Cause::Foreign, "foreign", "", Alive, false),
+    row(Cause::Disagrees, "disagrees", "", Alive, false),
 ];
 
 impl Cause {
     /// How many there are.
-    pub const COUNT: usize = Self::Other as usize + 1;
+    pub const COUNT: usize = Self::Disagrees as usize + 1;
 
     /// The name for metrics and logs: lower-case letters and underscores.
     #[must_use]

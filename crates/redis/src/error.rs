@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::LinkError;
+use crate::{Cause, LinkError};
 
 /// Why there is no decision. What is done then is the limit's `when_store_fails`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,14 +17,20 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Its name, one of a fixed set: for metrics and logs.
+    /// Its cause, one of a fixed set.
+    #[must_use]
+    pub const fn cause(&self) -> Cause {
+        match self {
+            Self::Link(error) => error.cause(),
+            Self::Disagrees(_) => Cause::Disagrees,
+            Self::Foreign(_) => Cause::Foreign,
+        }
+    }
+
+    /// Its name, for metrics and logs.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::Link(error) => error.name(),
-            Self::Disagrees(_) => "disagrees",
-            Self::Foreign(_) => "foreign",
-        }
+        self.cause().name()
     }
 
     /// Whether something may have been charged. "No" is certain.

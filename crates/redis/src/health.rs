@@ -21,8 +21,11 @@ pub struct Health {
     pub in_flight: usize,
     /// How many calls were answered.
     pub answered: u64,
-    /// How many calls were not, by cause, in the order of [`Cause::all`].
+    /// How many calls were not, by cause, in the order of [`Cause::all`]. Those whose answer was no decision are here too, and so
+    /// are charges that were to wait for another's answer, and could not.
     pub failed: Vec<(Cause, u64)>,
+    /// What was wrong with the last answer that was no decision, and what to do about it: a sentence.
+    pub no_decision: Option<Box<str>>,
     /// How many connections were made.
     pub connections: u64,
     /// How many tries to make one failed, by cause, in the order of [`Cause::all`].

@@ -19,7 +19,7 @@ use crate::health::Counts;
 use crate::lane::{Lane, State, keep, seed};
 use crate::shared::Shared;
 use crate::shared_breaker::SharedBreaker;
-use crate::{Address, Call, Health, LinkError, Naming, Script, Settings};
+use crate::{Address, Call, Cause, Health, LinkError, Naming, Script, Settings};
 
 /// A link to one Redis or Valkey server. Cheap to clone; clones share everything, and any thread may use them.
 ///
@@ -121,12 +121,18 @@ impl Link {
     /// # Errors
     /// When there is no answer within the budget, by name: see [`LinkError`].
     pub async fn call(&self, call: &Call) -> Result<Value, LinkError> {
-        self.call_until(call, Instant::now() + self.0.shared.settings.budget).await
+        self.0.shared.call(call, Instant::now() + self.0.shared.settings.budget).await
     }
 
-    /// As [`call`](Self::call), until an instant that may come before the budget's end.
-    pub(crate) async fn call_until(&self, call: &Call, deadline: Instant) -> Result<Value, LinkError> {
-        self.0.shared.call(call, deadline).await
+    /// As [`call`](Self::call), until an instant that may come before the budget's end. How it ended is not counted yet: what the
+    /// answer is worth is for the caller to say, by [`count`](Self::count).
+    pub(crate) async fn carry(&self, call: &Call, deadline: Instant) -> Result<Value, LinkError> {
+        self.0.shared.admitted(call, deadline).await
+    }
+
+    /// Counts how a call ended that was carried, or that should have been.
+    pub(crate) fn count(&self, cause: Option<Cause>) {
+        self.0.shared.counts.ended(cause);
     }
 
     /// How the link is doing.
@@ -148,6 +154,7 @@ impl Link {
             in_flight: shared.settings.in_flight_max.saturating_sub(shared.permits.available_permits()),
             answered,
             failed,
+            no_decision: None,
             connections,
             connections_failed,
         }

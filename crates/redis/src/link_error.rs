@@ -75,19 +75,19 @@ impl LinkError {
     }
 
     pub(crate) fn server(line: &str) -> Self {
-        Self::Server { cause: Cause::of_line(line), message: cut(line) }
+        Self::Server { cause: Cause::of_line(line), message: cut(line, MESSAGE_BYTES_MAX) }
     }
 
     pub(crate) fn unreachable(cause: Cause, message: &str) -> Self {
-        Self::Unreachable { cause, message: cut(message) }
+        Self::Unreachable { cause, message: cut(message, MESSAGE_BYTES_MAX) }
     }
 }
 
 /// The beginning of a message, in whole characters and without control characters: it may end up in a log.
-fn cut(message: &str) -> Box<str> {
-    let mut kept = String::with_capacity(message.len().min(MESSAGE_BYTES_MAX));
+pub(crate) fn cut(message: &str, bytes_max: usize) -> Box<str> {
+    let mut kept = String::with_capacity(message.len().min(bytes_max));
     for char in message.chars().map(|char| if char.is_control() { ' ' } else { char }) {
-        if kept.len() + char.len_utf8() > MESSAGE_BYTES_MAX {
+        if kept.len() + char.len_utf8() > bytes_max {
             break;
         }
         kept.push(char);

@@ -38,17 +38,18 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Carries a call, until an instant at the latest.
+    /// Carries a call, until an instant at the latest, and counts how it ended.
     pub(crate) async fn call(&self, call: &Call, deadline: Instant) -> Result<Value, LinkError> {
-        let result = match self.breaker.admit(call.writes) {
-            None => Err(LinkError::Open),
-            Some(admitted) => {
-                let result = self.carry(call, deadline).await;
-                admitted.tell(sign(&result));
-                result
-            }
-        };
+        let result = self.admitted(call, deadline).await;
         self.counts.ended(result.as_ref().err().map(LinkError::cause));
+        result
+    }
+
+    /// Carries a call if the breaker lets it, until an instant at the latest.
+    pub(crate) async fn admitted(&self, call: &Call, deadline: Instant) -> Result<Value, LinkError> {
+        let Some(admitted) = self.breaker.admit(call.writes) else { return Err(LinkError::Open) };
+        let result = self.carry(call, deadline).await;
+        admitted.tell(sign(&result));
         result
     }
 

@@ -1,16 +1,18 @@
 //! The store: a question in, the core's decisions out, within the link's budget. What is done when it fails is the caller's.
 
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
 use smallvec::SmallVec;
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tollgate_core::{Decision, Mode};
 
+use crate::link_error::cut;
 use crate::remembered::{Asking, Learned, Next, Remembered, Turn};
 use crate::reply::stands::stands;
 use crate::{Address, Ask, Health, Hit, Link, LinkError, OpenError, Reply, Settings, StoreError};
@@ -20,15 +22,25 @@ use crate::{Address, Ask, Health, Hit, Link, LinkError, OpenError, Reply, Settin
 pub struct Store {
     link: Link,
     remembered: Arc<Remembered>,
+    /// One for each charge that may wait for another's answer: as many as calls may be in flight.
+    waiting: Arc<Semaphore>,
+    /// What was wrong with the last answer that was no decision.
+    no_decision: Arc<Mutex<Option<Box<str>>>>,
     runtime: Handle,
     budget: Duration,
 }
+
+/// What is said to hits that are remembered as refused.
+type Refused = SmallVec<[Option<Decision>; 2]>;
 
 /// The right to ask about some keys.
 type Turns<'a> = SmallVec<[Turn<'a>; 1]>;
 
 /// A blocked thread waits for so many budgets: a charge, and what it may take to give back another.
 const BUDGETS_BLOCKED: u32 = 4;
+
+/// How many bytes of the sentence about an answer that is no decision are kept. What is longer is cut.
+const SENTENCE_BYTES_MAX: usize = 500;
 
 /// What came of a [charge](Store::charge).
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -50,7 +62,10 @@ impl Store {
         let runtime = Handle::try_current().map_err(|_| OpenError::NoRuntime)?;
         let budget = settings.budget;
         let remembered = Arc::new(Remembered::new());
-        Ok(Self { link: Link::open(address, settings)?, remembered, runtime, budget })
+        let in_flight_max = settings.in_flight_max;
+        let link = Link::open(address, settings)?;
+        let waiting = Arc::new(Semaphore::new(in_flight_max));
+        Ok(Self { link, remembered, waiting, no_decision: Arc::default(), runtime, budget })
     }
 
     /// Asks, and never takes longer than the link's budget.
@@ -59,13 +74,24 @@ impl Store {
     /// When there is no decision: that is neither a grant nor a refusal. [`StoreError::may_have_run`] says whether something
     /// may have been charged all the same.
     pub async fn ask(&self, ask: &Ask<'_>) -> Result<Reply, StoreError> {
-        let result = self.link.call(&ask.call()).await.map_err(StoreError::Link);
+        let end = Instant::now() + self.budget;
+        let result = self.link.carry(&ask.call(), end).await.map_err(StoreError::Link);
         match ask {
             Ask::Reset(name) => self.remembered.forget(name),
             Ask::Refund(hit, ..) => self.remembered.forget(hit.name),
             Ask::Charge(_) | Ask::Peek(_) | Ask::UpTo(_) | Ask::Settle(_) => {}
         }
-        Reply::read(ask, &result?)
+        self.counted(result.and_then(|value| Reply::read(ask, &value)))
+    }
+
+    /// Counts how a question ended. An answer that is no decision is one that somebody has to look into.
+    fn counted<T>(&self, ended: Result<T, StoreError>) -> Result<T, StoreError> {
+        self.link.count(ended.as_ref().err().map(StoreError::cause));
+        if let Err(error @ (StoreError::Foreign(_) | StoreError::Disagrees(_))) = &ended {
+            let sentence = cut(&error.to_string(), SENTENCE_BYTES_MAX);
+            *self.no_decision.lock().unwrap_or_else(PoisonError::into_inner) = Some(sentence);
+        }
+        ended
     }
 
     /// As [`Ask::Charge`], where some hits are on keys of which nothing is ever given back, by no process: a refusal of such
@@ -86,19 +112,11 @@ impl Store {
             return Ok(Charged::Remembered(refused));
         }
         let end = Instant::now() + self.budget;
-        let turns = loop {
-            let now = Instant::now();
-            // A server that is asked with too little time left would seem to fail.
-            if end.saturating_duration_since(now) < self.budget / 2 {
-                return Err(StoreError::Link(LinkError::Timeout { sent: false }));
-            }
-            match self.next(&keys, now) {
-                Ok(turns) => break turns,
-                Err(asking) => asking.ended(end - now).await.map_err(StoreError::Link)?,
-            }
-            if let Some(refused) = self.remembered(hits, for_good) {
-                return Ok(Charged::Remembered(refused));
-            }
+        let turns = match self.turns(&keys, end, || self.remembered(hits, for_good)).await {
+            Ok(Ok(turns)) => turns,
+            Ok(Err(refused)) => return Ok(Charged::Remembered(refused)),
+            // Nothing was sent for this charge, and so nobody else counts it.
+            Err(error) => return self.counted(Err(StoreError::Link(error))),
         };
         let charged = self.charged(hits, &keys, end).await;
         let error = match &charged {
@@ -108,6 +126,37 @@ impl Store {
         };
         turns.into_iter().for_each(|turn| turn.end(error));
         charged.map(Charged::Asked)
+    }
+
+    /// Waits for the turns to ask about these keys, unless what others are told settles it.
+    ///
+    /// # Errors
+    /// When too many wait already, when that took too long, or when another's question ended in an error of the server.
+    async fn turns(
+        &self,
+        keys: &[(usize, &Hit<'_>)],
+        end: Instant,
+        refused: impl Fn() -> Option<Refused>,
+    ) -> Result<Result<Turns<'_>, Refused>, LinkError> {
+        let mut place = None;
+        loop {
+            let now = Instant::now();
+            // A server that is asked with too little time left would seem to fail.
+            if end.saturating_duration_since(now) < self.budget / 2 {
+                return Err(LinkError::Timeout { sent: false });
+            }
+            let asking = match self.next(keys, now) {
+                Ok(turns) => return Ok(Ok(turns)),
+                Err(asking) => asking,
+            };
+            if place.is_none() {
+                place = Some(self.waiting.try_acquire().map_err(|_| LinkError::TooManyInFlight)?);
+            }
+            asking.ended(end - now).await?;
+            if let Some(refused) = refused() {
+                return Ok(Err(refused));
+            }
+        }
     }
 
     /// What is said to hits of which one is remembered as refused: see [`charge`](Self::charge). `None` if none is.
@@ -161,9 +210,10 @@ impl Store {
         end: Instant,
     ) -> Result<Reply, StoreError> {
         let (ask, asked) = (Ask::Charge(hits), Instant::now());
-        let value = self.link.call_until(&ask.call(), end).await.map_err(StoreError::Link)?;
+        let value = self.link.carry(&ask.call(), end).await.map_err(StoreError::Link);
         let answered = Instant::now();
-        let reply = Reply::read(&ask, &value)?;
+        let read = value.and_then(|value| Reply::read(&ask, &value).map(|reply| (reply, value)));
+        let (reply, value) = self.counted(read)?;
         let Reply::Decided { granted, decisions } = &reply else { return Ok(reply) };
         // Mostly there is room for the next one too, and nothing to keep.
         let is_full = |decision: &Decision, cost| {
@@ -217,10 +267,11 @@ impl Store {
         }
     }
 
-    /// How the link is doing.
+    /// How the link is doing, and what its answers are worth.
     #[must_use]
     pub fn health(&self) -> Health {
-        self.link.health()
+        let no_decision = self.no_decision.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Health { no_decision, ..self.link.health() }
     }
 }
 

@@ -14,6 +14,8 @@ mod clock;
 mod decisions;
 #[path = "../../../crates/redis/tests/faults/figures.rs"]
 mod figures;
+#[path = "../../../crates/redis/tests/faults/hot.rs"]
+mod hot;
 #[path = "../../../crates/redis/tests/faults/load.rs"]
 mod load;
 #[path = "../../twins/src/make.rs"]

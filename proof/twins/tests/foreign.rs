@@ -4,6 +4,7 @@
 use redis::Value;
 use tollgate_core::{Limit, Micros, Mode, Receipt, Window};
 use tollgate_redis::{Ask, Hit, Name, Naming, Reply, StoreError};
+use tollgate_twins::mutants::Mutant;
 use tollgate_twins::server::{Make, Server};
 use tollgate_twins::wire::Wire;
 
@@ -43,6 +44,14 @@ fn limits() -> Vec<Limit> {
     ]
 }
 
+/// Limits whose lists may be longer than what is read of them at first.
+fn long_limits() -> Vec<Limit> {
+    vec![
+        Limit::sliding_window_buckets(500, Micros::HOUR, 300).unwrap(),
+        Limit::sliding_window_log(500, Micros::HOUR).unwrap(),
+    ]
+}
+
 /// Strings that are not ours, whatever the limit.
 fn strings() -> Vec<Vec<u8>> {
     vec![
@@ -63,6 +72,11 @@ fn strings() -> Vec<Vec<u8>> {
         state(0x14, &[1, 2, 1, 1]),
         list(0x17, 0, &[0]),
         list(0x17, 0, &[0, 1, 1, 1]),
+        // As long as a list as far as they are read, and not beyond.
+        vec![0x16; 300],
+        vec![0x17; 300],
+        vec![0x16; 5_000],
+        vec![0x17; 5_000],
     ]
 }
 
@@ -114,9 +128,13 @@ struct Bench {
 
 impl Bench {
     fn new(server: &Server) -> Self {
+        Self::with(server, None)
+    }
+
+    fn with(server: &Server, mutant: Option<Mutant>) -> Self {
         let naming = Naming::new([9; 16]);
         let names = (0..3).map(|limit: u8| naming.name(&limit.to_string(), b"ada")).collect();
-        Self { wire: Wire::open(server, None).unwrap(), names }
+        Self { wire: Wire::open(server, mutant).unwrap(), names }
     }
 
     fn ask(&mut self, words: &[&[u8]]) -> Value {
@@ -207,13 +225,29 @@ fn a_key_of_another_type_is_an_error_and_stays_as_it_is() {
 #[test]
 fn a_string_that_is_not_ours_is_an_error_and_stays_as_it_is() {
     on_every_server(|bench| {
-        for limit in limits() {
+        for limit in limits().into_iter().chain(long_limits()) {
             for bytes in strings() {
                 bench.set(&bytes);
                 bench.is_refused_by_all(&limit, &format!("{bytes:?}"));
             }
         }
     });
+}
+
+/// A test of the test above: what it is there for, and that it would notice.
+#[test]
+fn a_script_that_judges_a_long_string_by_its_beginning_overwrites_it() {
+    let shipped = "if length == 292 or length == 2056 then length = call('STRLEN', key) end\n";
+    let server = Server::start(Make::Redis7, &[]).unwrap();
+    let mut bench = Bench::with(&server, Some(Mutant { shipped, broken: "" }));
+    for limit in [limits()[6], long_limits()[1]] {
+        bench.set(&vec![0x16; 5_000]);
+        let names = bench.names.clone();
+        let hit = [Hit { limit: &limit, name: &names[1], cost: 1, mode: Mode::Enforced }];
+        let tried = bench.try_out(&Ask::Charge(&hit));
+        assert!(bench.wire.is_broken, "the place stands in no script any more");
+        assert!(tried.read.is_ok() && !tried.is_untouched, "{limit}: {:?}", tried.read);
+    }
 }
 
 #[test]
@@ -229,6 +263,7 @@ fn numbers_that_no_state_has_are_an_error() {
 #[test]
 fn a_state_of_another_algorithm_and_nothing_at_all_begin_afresh() {
     on_every_server(|bench| {
+        let long: Vec<_> = (0..601).collect();
         let states = [
             Vec::new(),
             state(0x11, &[1, 1, 1]),
@@ -238,6 +273,9 @@ fn a_state_of_another_algorithm_and_nothing_at_all_begin_afresh() {
             two_counts(1, 2, [1, 1]),
             list(0x16, 0, &[0, 5, 1]),
             list(0x17, 0, &[0, 5, 1]),
+            // Longer than what is read of them.
+            list(0x16, 0, &long),
+            list(0x17, 0, &long),
         ];
         for (place, limit) in limits().into_iter().enumerate() {
             for bytes in &states {

@@ -1,7 +1,10 @@
 //! Every verb through the store: what one process does, another one sees.
 
+use std::pin::pin;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
+use tokio::time::Instant;
 use tollgate::{Ended, Limit, Micros, ReservationError, Retry, Source, Window};
 
 use crate::support::{World, many};
@@ -125,6 +128,71 @@ fn a_wrong_question_is_an_error_and_changes_nothing() {
     assert!(limiter.charge(&[foreign.hit("k")]).is_err());
     assert!(limiter.charge(&many_hits).is_err());
     assert_eq!(limiter.inspect(&limit, "k").unwrap().decision.remaining, 10);
+}
+
+/// What several limits cost the server is one call, whatever the limits are.
+#[test]
+fn several_hits_of_one_request_are_one_call() {
+    let world = World::new();
+    let limiter = world.limiter();
+    let [one, two, three] = [
+        ("one", many(9)),
+        ("two", Limit::fixed_window(9, Window::Every(Micros::DAY)).unwrap()),
+        ("three", Limit::sliding_window_log(9, Micros::DAY).unwrap()),
+    ]
+    .map(|(name, limit)| limiter.limit(name, limit));
+    let answered = || limiter.store_health().unwrap().answered;
+    let verdict = limiter.charge(&[one.hit("k"), two.hit("k"), three.hit("k")]).unwrap();
+    assert!(verdict.granted() && verdict.answers().len() == 3 && answered() == 1, "{verdict:?}");
+    let hits = [one.hit("k").cost(9), two.hit("other").shadow(), three.hit("k").for_good(), one.hit("k")];
+    let verdict = limiter.charge(&hits).unwrap();
+    assert!(!verdict.granted() && verdict.answers().len() == 4 && answered() == 2, "{verdict:?}");
+}
+
+/// A charge that was answered before the reset, and read after it.
+#[test]
+fn a_receipt_is_void_if_a_reset_came_before_its_charge_was_heard_of() {
+    let world = World::new();
+    let limiter = world.limiter();
+    let limit = limiter.limit("tokens", many(10));
+    // There is a connection, so that what is asked is sent at once.
+    assert!(limiter.charge(&[limit.hit("other")]).unwrap().granted());
+    let _entered = world.runtime.enter();
+    let hits = [limit.hit("k").cost(5)];
+    let mut charging = pin!(limiter.charge_for_receipt_async(&hits));
+    let first = charging.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    assert!(first.is_pending(), "it is on its way: {first:?}");
+    assert!(limiter.reset(&limit, "k").unwrap(), "it was charged before");
+    assert!(limiter.charge(&[limit.hit("k").cost(5)]).unwrap().granted(), "somebody else");
+    let (verdict, receipt) = world.runtime.block_on(charging).unwrap();
+    assert!(verdict.granted());
+    limiter.refund(receipt.expect("it was charged")).unwrap();
+    let left = limiter.inspect(&limit, "k").unwrap().decision.remaining;
+    assert_eq!(left, 5, "what somebody else has paid is not given back");
+}
+
+/// The server forgets the key, and nobody hears of it in time.
+#[test]
+fn a_receipt_is_void_after_a_reset_of_which_nothing_was_heard() {
+    let world = World::new();
+    let (limiter, other) = (world.limiter_within(Duration::from_millis(200)), world.limiter());
+    let [limit, theirs] = [&limiter, &other].map(|limiter| limiter.limit("tokens", many(10)));
+    // So that the server knows the script.
+    assert_eq!(limiter.reset(&limit, "other"), Ok(false));
+    let (_, receipt) = limiter.charge_for_receipt(&[limit.hit("k").cost(5)]).unwrap();
+    let receipt = receipt.expect("it was charged in the store");
+    world.server.signal("STOP").unwrap();
+    let unheard = limiter.reset(&limit, "k");
+    assert!(unheard.is_err());
+    world.server.signal("CONT").unwrap();
+    // The server may take the two in any order.
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while other.inspect(&theirs, "k").unwrap().known {
+        assert!(Instant::now() < deadline, "the server does it in the end: {unheard:?}");
+    }
+    assert!(other.charge(&[theirs.hit("k").cost(5)]).unwrap().granted());
+    limiter.refund(receipt).unwrap();
+    assert_eq!(other.inspect(&theirs, "k").unwrap().decision.remaining, 5);
 }
 
 #[test]

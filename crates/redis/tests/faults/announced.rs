@@ -22,9 +22,9 @@ async fn announced(
     stage.hold(began, play).await;
     let ended = Instant::now();
     end(&stage.server);
-    let link = stage.link.clone();
+    let store = stage.store.clone();
     let figures = stage.figures(name, began, ended).await;
-    assert_eq!(link.health().breaker, Standing::Closed);
+    assert_eq!(store.health().breaker, Standing::Closed);
     figures
 }
 

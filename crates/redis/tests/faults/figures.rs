@@ -8,9 +8,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tollgate_redis::{Address, Link, Settings};
+use tollgate_redis::{Address, Settings, Store};
 
-use crate::load::{Load, Sample, count, counted, wrong};
+use crate::hot::{charged, charged_in, charging, name};
+use crate::load::{Load, Sample, wrong};
 use crate::make::Make;
 use crate::server::Server;
 use crate::support::run;
@@ -39,12 +40,12 @@ impl Play {
     }
 }
 
-/// A server, a link to it, and callers: where faults are played.
+/// A server, a store on it, and callers: where faults are played.
 pub(crate) struct Stage {
     pub(crate) server: Server,
-    pub(crate) link: Link,
+    pub(crate) store: Store,
     pub(crate) load: Load,
-    /// How far the key had counted, each time that it was deleted.
+    /// How much was charged, each time that the budget was deleted.
     deleted: Vec<u64>,
     watch: Watch,
 }
@@ -92,24 +93,24 @@ impl Stage {
 
     /// The same, by way of this address.
     pub(crate) async fn set_at(address: Address, server: Server, play: &Play) -> Self {
-        let link = Link::open(address, play.settings.clone()).expect("a link");
-        let load = Load::start(&link, play.callers, "load");
+        let store = Store::open(address, play.settings.clone()).expect("a store");
+        let load = charging(&store, play.callers);
         load.answered(500).await;
-        Self { server, link, load, deleted: Vec::new(), watch: Watch::start() }
+        Self { server, store, load, deleted: Vec::new(), watch: Watch::start() }
     }
 
-    /// `FLUSHALL`, together with a last look at the key on which the load counts.
+    /// `FLUSHALL`, together with a last look at the budget that the load charges.
     pub(crate) fn empty(&mut self) {
         let mut both = redis::pipe();
-        both.atomic().cmd("GET").arg(count("load").names[0].as_bytes()).cmd("FLUSHALL").ignore();
-        let (counted,): (Option<u64>,) = both.query(&mut self.server.operator()).expect("it is emptied");
-        self.deleted.push(counted.unwrap_or(0));
+        both.atomic().cmd("GET").arg(name().as_bytes()).cmd("FLUSHALL").ignore();
+        let (held,): (Option<Vec<u8>>,) = both.query(&mut self.server.operator()).expect("it is emptied");
+        self.deleted.push(charged(held));
     }
 
     /// Waits until a fault has lasted long enough. No more is in flight than may be, all the while.
     pub(crate) async fn hold(&self, began: Instant, play: &Play) {
         while began.elapsed() < play.hold {
-            assert!(self.link.health().in_flight <= play.settings.in_flight_max);
+            assert!(self.store.health().in_flight <= play.settings.in_flight_max);
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
@@ -118,7 +119,7 @@ impl Stage {
     pub(crate) async fn figures(self, name: &'static str, began: Instant, ended: Instant) -> Figures {
         self.load.answered(500).await;
         let samples = self.load.stop().await;
-        let counts = [self.deleted, vec![counted(&self.server, "load")]].concat();
+        let counts = [self.deleted, vec![charged_in(&self.server)]].concat();
         let wrong = wrong(&samples, &counts);
         self.watch.figures(name, (began, ended), samples, wrong)
     }

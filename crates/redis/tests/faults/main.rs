@@ -10,6 +10,7 @@ mod clock; // a server's clock that is stepped
 mod decisions; // callers of real limits, and the laws
 mod errors; // what a server says to everybody
 mod figures; // a stage for faults, and what they did in numbers
+mod hot; // callers that charge one real budget
 mod lanes; // several connections
 mod load; // callers
 #[path = "../../../../proof/twins/src/make.rs"]
@@ -25,4 +26,5 @@ mod silent; // faults that nobody announces
 mod steps; // clocks that jump
 mod support; // a runtime, and patience
 mod together; // charges that go together
+mod undecided; // no decision, although the server does well
 mod wires; // faults of what is between

@@ -83,6 +83,22 @@ fn forgotten_scripts_under_load_cost_no_decision_and_double_none() {
     assert_eq!(figures.wrong, 0, "{figures}");
 }
 
+/// So that groups of charges meet every fault.
+#[test]
+fn the_load_under_which_faults_are_played_goes_together_in_groups() {
+    let play = Play { callers: 64, ..Play::quick() };
+    run(async {
+        let stage = Stage::set(Server::started(&[]).await, &play).await;
+        stage.load.answered(5000).await;
+        let scripts = stage.server.info("cmdstat_evalsha");
+        let scripts: u64 = scripts.split(['=', ',']).nth(1).and_then(|calls| calls.parse().ok()).unwrap();
+        let answered = stage.store.health().answered;
+        let now = Instant::now();
+        let figures = stage.figures("none", now, now).await;
+        assert!(figures.wrong == 0 && scripts * 4 <= answered, "{scripts} scripts, {answered} answers");
+    });
+}
+
 #[test]
 fn memory_stays_bounded_while_a_thousand_callers_get_no_answer() {
     let play = Play { callers: 1000, ..Play::full(Duration::from_secs(1)) };
@@ -108,9 +124,9 @@ fn a_server_that_freezes_again_and_again_is_left_and_found_each_time() {
             stage.server.thaw();
             stage.load.answered(200).await;
         }
-        let link = stage.link.clone();
+        let store = stage.store.clone();
         let figures = stage.figures("SIGSTOP, five times", first, ended).await;
         assert_in_time(&figures, play.settings.budget);
-        assert_eq!(link.health().breaker, Standing::Closed);
+        assert_eq!(store.health().breaker, Standing::Closed);
     });
 }

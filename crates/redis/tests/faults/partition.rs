@@ -119,8 +119,8 @@ pub(crate) async fn parted(play: &Play) -> Figures {
     stage.hold(began, play).await;
     let ended = Instant::now();
     network.heal();
-    let link = stage.link.clone();
+    let store = stage.store.clone();
     let figures = stage.figures("partition", began, ended).await;
-    assert!(link.health().connections > 1, "the old connection was kept: {figures}");
+    assert!(store.health().connections > 1, "the old connection was kept: {figures}");
     figures
 }

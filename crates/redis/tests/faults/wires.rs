@@ -11,9 +11,10 @@ use crate::support::until;
 /// A connection is cut after so many bytes and a few more: by then all callers have asked, and some have been answered. (One that
 /// never answered is followed by a longer wait.)
 const TO_SERVER: usize = 30_000;
-const TO_CLIENT: usize = 100;
+const TO_CLIENT: usize = 1_000;
 
-/// How many bytes further each connection goes than the one before: one call and one answer are shorter.
+/// How many bytes further each connection goes than the one before: what one caller asks and is answered is shorter, alone and
+/// among others.
 const PLACES: usize = 200;
 
 /// How many connections are cut, at least.
@@ -28,10 +29,10 @@ pub(crate) async fn cut(play: &Play) -> Figures {
         proxy.next(Rule { to_server: Some(TO_SERVER + place), ..Rule::default() });
         proxy.next(Rule { to_client: Some(TO_CLIENT + place), ..Rule::default() });
     }
-    let (began, before) = (Instant::now(), stage.link.health().connections);
+    let (began, before) = (Instant::now(), stage.store.health().connections);
     // The connection that there was has no rule.
     stage.server.tell("CLIENT KILL TYPE normal SKIPME yes");
-    until("connections are cut", || stage.link.health().connections >= before + CUTS_MIN).await;
+    until("connections are cut", || stage.store.health().connections >= before + CUTS_MIN).await;
     stage.hold(began, play).await;
     let ended = Instant::now();
     proxy.forget_rules();

@@ -95,28 +95,40 @@ pub(super) async fn tell(live: Arc<Live>, logs: Arc<Logs>) {
             logs.within(|| say(serves, &health, cause));
         } else if let Some(cause) = cause.filter(|_| serves && quiet == 0) {
             quiet = LOOKS_PER_LINE;
-            logs.within(|| {
-                tracing::warn!(cause, "calls to the shared store fail: for them `when_store_fails` holds");
-            });
+            logs.within(|| warn(cause, &health));
         }
         (served, before) = (serves, health.failed);
     }
 }
 
 /// Why most calls failed since the last look; `None` if none did.
-fn most(before: &[(Cause, u64)], now: &[(Cause, u64)]) -> Option<&'static str> {
+fn most(before: &[(Cause, u64)], now: &[(Cause, u64)]) -> Option<Cause> {
     let counted =
         |cause: Cause| before.iter().find(|(known, _)| *known == cause).map_or(0, |(_, count)| *count);
     let grown = now.iter().map(|(cause, count)| (count.saturating_sub(counted(*cause)), cause));
-    grown.filter(|(more, _)| *more > 0).max_by_key(|(more, _)| *more).map(|(_, cause)| cause.name())
+    grown.filter(|(more, _)| *more > 0).max_by_key(|(more, _)| *more).map(|(_, cause)| *cause)
 }
 
-fn say(serves: bool, health: &Health, cause: Option<&'static str>) {
+/// The server serves, and yet calls fail.
+fn warn(cause: Cause, health: &Health) {
+    // What is wrong with an answer, and what to do about it, it says itself.
+    let why = match cause {
+        Cause::Foreign | Cause::Disagrees => health.no_decision.as_deref(),
+        _ => None,
+    };
+    let cause = cause.name();
+    tracing::warn!(cause, why, "calls to the shared store fail: for them `when_store_fails` holds");
+}
+
+fn say(serves: bool, health: &Health, cause: Option<Cause>) {
     if serves {
         tracing::info!("the shared store answers: its budgets are in force again");
         return;
     }
-    let why = health.trouble.as_ref().map_or_else(|| cause.unwrap_or("unknown").into(), ToString::to_string);
+    let why = health
+        .trouble
+        .as_ref()
+        .map_or_else(|| cause.map_or("unknown", Cause::name).into(), ToString::to_string);
     tracing::warn!(
         why,
         "the shared store gives no decisions: each limit does what its `when_store_fails` says"
@@ -127,6 +139,6 @@ fn say(serves: bool, health: &Health, cause: Option<&'static str>) {
 fn the_cause_of_most_failures_since_the_last_look_is_told() {
     let [one, other, ..] = Cause::all().collect::<Vec<_>>()[..] else { panic!("there are causes") };
     assert_eq!(most(&[], &[(one, 0), (other, 0)]), None);
-    assert_eq!(most(&[(one, 9)], &[(one, 10), (other, 2)]), Some(other.name()));
+    assert_eq!(most(&[(one, 9)], &[(one, 10), (other, 2)]), Some(other));
     assert_eq!(most(&[(one, 9), (other, 2)], &[(one, 9), (other, 2)]), None);
 }

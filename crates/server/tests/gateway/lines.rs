@@ -21,7 +21,7 @@ paths:
 
 /// A log that the test reads.
 #[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Lines(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Lines {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -36,13 +36,13 @@ impl Write for Lines {
 
 impl Lines {
     /// All lines with these words.
-    fn with(&self, words: &str) -> Vec<String> {
+    pub(crate) fn with(&self, words: &str) -> Vec<String> {
         let bytes = self.0.lock().expect("nobody panics");
         let lines = String::from_utf8_lossy(&bytes).into_owned();
         lines.lines().filter(|line| line.contains(words)).map(str::to_owned).collect()
     }
 
-    fn all(&self) -> String {
+    pub(crate) fn all(&self) -> String {
         self.with("").join("\n")
     }
 }

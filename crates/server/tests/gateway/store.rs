@@ -1,13 +1,15 @@
 //! Gateways that count together in a real Redis: one budget, answers as ever, and each limit's rule without the server.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use tokio::time::Instant;
 use tollgate_server::settings::Settings;
 use tollgate_twins::server::{Make, Server};
 
+use crate::lines::Lines;
 use crate::support::{Recorder, Rig, field, read_to_end, small, status};
 
 const POLICY: &str = "
@@ -109,6 +111,51 @@ fn a_gateway_starts_without_a_server() {
     assert_eq!((status(&rig.get("/shared", "")), status(&rig.get("/denied", ""))), (200, 503));
 }
 
+#[test]
+fn a_key_that_holds_something_else_has_a_line_and_a_count_that_say_so() {
+    let server = Server::start(Make::Redis7, &[]).expect("redis-server runs");
+    let (upstream, lines) = (Recorder::new(small), Lines::default());
+    let change = |settings: &mut Settings| {
+        counting_in(&server)(settings);
+        settings.operations = Some(([127, 0, 0, 1], 0).into());
+    };
+    let rig = Rig::logged(POLICY, upstream.address, change, lines.clone());
+    assert_eq!(status(&rig.get("/denied", "")), 200);
+    let keys = tell(&server, "KEYS tg1:*");
+    let key = keys.lines().find(|line| line.starts_with("tg1:")).expect("its budget is there");
+    tell(&server, &format!("SET {key} somebody-elses"));
+    assert_eq!(status(&rig.get("/denied", "")), 503, "that is no decision");
+    let told = until_told(&lines, "calls to the shared store fail");
+    for words in ["foreign", key, "delete it"] {
+        assert!(told[0].contains(words), "{words} is not in {}", told[0]);
+    }
+    let page = metrics(&rig);
+    assert!(page.contains("tollgate_shared_store_calls_total{result=\"foreign\"} 1\n"), "{page}");
+    assert!(page.contains("tollgate_shared_store_calls_total{result=\"answered\"} 1\n"), "{page}");
+}
+
+#[test]
+fn the_log_has_a_line_when_the_store_fails_and_one_when_it_is_back() {
+    let server = Server::start(Make::Redis7, &[]).expect("redis-server runs");
+    let (upstream, lines) = (Recorder::new(small), Lines::default());
+    let change = |settings: &mut Settings| {
+        counting_in(&server)(settings);
+        settings.store.budget = Duration::from_millis(100);
+    };
+    let rig = Rig::logged(POLICY, upstream.address, change, lines.clone());
+    until(&rig, "/denied", &[200]);
+    let (fails, back) = ("the shared store gives no decisions", "the shared store answers");
+    server.signal("STOP").expect("it is frozen");
+    until(&rig, "/denied", &[503; 8]);
+    let told = until_told(&lines, fails);
+    assert!(told[0].contains("\"why\":"), "it says why: {}", told[0]);
+    server.signal("CONT").expect("it goes on");
+    until_told(&lines, back);
+    let count = |words| lines.with(words).len();
+    // However many calls failed. (Where the machine stalls, it may fail and come back more than once.)
+    assert!(count(fails) <= count(back) + 1 && count(fails) < 4, "{}", lines.all());
+}
+
 /// An upstream with a word of its own under the name of our field.
 fn theirs(seen: &str) -> Option<Vec<u8>> {
     let answer = b"HTTP/1.1 200 OK\r\nTollgate-Degraded: theirs\r\nContent-Length: 2\r\n\r\nok";
@@ -162,6 +209,28 @@ fn until(rig: &Rig, path: &str, statuses: &[u16]) {
             next = wanted.next();
         }
     }
+}
+
+/// Waits until a line has these words, and gives all that have.
+fn until_told(lines: &Lines, words: &str) -> Vec<String> {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let told = lines.with(words);
+        if !told.is_empty() {
+            return told;
+        }
+        assert!(Instant::now() < deadline, "no line has `{words}`: {}", lines.all());
+        std::thread::yield_now();
+    }
+}
+
+/// Sends the server a line, and gives what it answers.
+fn tell(server: &Server, line: &str) -> String {
+    let mut stream = UnixStream::connect(server.socket()).expect("a connection");
+    stream.write_all(format!("{line}\r\nQUIT\r\n").as_bytes()).expect("it is sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    answer
 }
 
 /// The page that Prometheus reads.

@@ -1,0 +1,107 @@
+//! What a store counts when it gives no decision although its server does well: bad answers, and waits for another's.
+
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tollgate_core::{Limit, Micros, Mode};
+use tollgate_redis::{
+    Ask, Cause, Charged, Hit, LinkError, Name, Naming, Settings, Standing, Store, StoreError,
+};
+
+use crate::server::Server;
+use crate::support::{run, until};
+
+fn name(key: &str) -> Name {
+    Naming::new([5; 16]).name("undecided", key.as_bytes())
+}
+
+fn failed(store: &Store, cause: Cause) -> u64 {
+    let counted = store.health().failed;
+    counted.iter().find(|(known, _)| *known == cause).map_or(0, |(_, count)| *count)
+}
+
+#[test]
+fn an_answer_that_is_no_decision_is_counted_by_its_cause_and_says_what_to_do() {
+    run(async {
+        let server = Server::started(&[]).await;
+        let settings = Settings { budget: Duration::from_secs(10), ..Settings::default() };
+        let store = Store::open(server.address(), settings).unwrap();
+        let limit = Limit::token_bucket(5, 1, Micros::HOUR).unwrap();
+        let hits = |name| [Hit { limit: &limit, name, cost: 1, mode: Mode::Enforced }];
+        let (foreign, ours) = (name("foreign"), name("ours"));
+        server.tell_words(&["SET", &foreign.to_string(), "somebody else's"]).unwrap();
+        let hit = hits(&foreign);
+        assert!(matches!(store.ask(&Ask::Charge(&hit)).await, Err(StoreError::Foreign(_))));
+        assert!(matches!(store.charge(&hit, &[true]).await, Err(StoreError::Foreign(_))));
+        assert!(store.ask(&Ask::Charge(&hits(&ours))).await.is_ok());
+        let health = store.health();
+        assert_eq!((failed(&store, Cause::Foreign), health.answered), (2, 1));
+        let why = health.no_decision.expect("it says why");
+        assert!(why.contains(&foreign.to_string()) && why.contains("delete it"), "{why}");
+        assert_eq!(health.breaker, Standing::Closed);
+    });
+}
+
+/// A key that was full a moment ago, so that one caller asks whether it still is, and the others wait for that one.
+async fn asked_by_one(server: &Server, settings: Settings) -> (Store, Limit) {
+    let store = Store::open(server.address(), settings).unwrap();
+    let limit = Limit::token_bucket(1, 1, Micros::from_millis(20)).unwrap();
+    let name = name("hot");
+    let hits = [Hit { limit: &limit, name: &name, cost: 1, mode: Mode::Enforced }];
+    assert!(matches!(store.charge(&hits, &[true]).await, Ok(Charged::Asked(_))));
+    until("somebody has to ask again", || store.remembered(&hits, &[true]).is_none()).await;
+    (store, limit)
+}
+
+/// Begins with something, and says whether it has to wait.
+async fn begin<T>(mut what: Pin<&mut impl Future<Output = T>>) -> bool {
+    poll_fn(|context| Poll::Ready(what.as_mut().poll(context).is_pending())).await
+}
+
+#[test]
+fn who_waits_in_vain_for_anothers_answer_is_counted() {
+    run(async {
+        let server = Server::started(&[]).await;
+        let settings = Settings { budget: Duration::from_millis(500), ..Settings::default() };
+        let (store, limit) = asked_by_one(&server, settings).await;
+        let name = name("hot");
+        let hits = [Hit { limit: &limit, name: &name, cost: 1, mode: Mode::Enforced }];
+        // It has the turn, and sleeps.
+        let mut sleeper = pin!(store.charge(&hits, &[true]));
+        assert!(begin(sleeper.as_mut()).await);
+        let unsent = Err(StoreError::Link(LinkError::Timeout { sent: false }));
+        assert_eq!(store.charge(&hits, &[true]).await, unsent);
+        assert_eq!(failed(&store, Cause::TimeoutUnsent), 1);
+        assert_eq!(store.health().breaker, Standing::Closed, "the server does well");
+    });
+}
+
+#[test]
+fn no_more_wait_for_anothers_answer_than_may_be_in_flight() {
+    run(async {
+        let server = Server::started(&[]).await;
+        let settings = Settings { budget: Duration::from_secs(10), in_flight_max: 2, ..Settings::default() };
+        let (store, limit) = asked_by_one(&server, settings).await;
+        let name = name("hot");
+        let hits = [Hit { limit: &limit, name: &name, cost: 1, mode: Mode::Enforced }];
+        let [mut sleeper, mut first, mut second] = [(); 3].map(|()| Box::pin(store.charge(&hits, &[true])));
+        for waits in [&mut sleeper, &mut first, &mut second] {
+            assert!(begin(waits.as_mut()).await);
+        }
+        let start = Instant::now();
+        let too_many = Err(StoreError::Link(LinkError::TooManyInFlight));
+        assert_eq!(store.charge(&hits, &[true]).await, too_many);
+        assert!(start.elapsed() < Duration::from_secs(5), "at once");
+        assert_eq!(failed(&store, Cause::TooManyInFlight), 1);
+        // A key that nobody asks about is asked about all the same.
+        let other = Hit { name: &crate::undecided::name("other"), ..hits[0] };
+        assert!(store.charge(&[other], &[true]).await.is_ok());
+        // Who has waited goes on, and leaves room for the next.
+        let (asked, one, two) = (sleeper.await, first.await, second.await);
+        assert!(asked.is_ok() && one.is_ok() && two.is_ok(), "{asked:?}, {one:?}, {two:?}");
+        assert!(store.charge(&hits, &[true]).await.is_ok());
+    });
+}
