@@ -48,13 +48,13 @@ impl Clock {
             5 => random.below(spec.window.saturating_add(2)),
             6 => random.below(horizon.saturating_add(2)),
             7 => last.map_or(1, |last| match last.retry {
-                Wait::After(wait) => wait.saturating_sub(random.below(2)),
+                Wait::After(wait) => around(wait, random),
                 Wait::None | Wait::Never => random.below(3),
             }),
-            8 => last.map_or(1, |last| last.reset.saturating_sub(random.below(2))),
-            // To the next boundary of an aligned window, or just before it.
-            9 => (spec.window - self.now % spec.window).saturating_sub(random.below(2)),
-            10 => horizon.saturating_add(random.below(3)).saturating_sub(1),
+            8 => last.map_or(1, |last| around(last.reset, random)),
+            // To the next boundary of an aligned window.
+            9 => around(spec.window - self.now % spec.window, random),
+            10 => around(horizon, random),
             _ => random.magnitude(horizon.saturating_mul(3)),
         };
         let back = self.jumps && random.one_in(6);
@@ -66,6 +66,11 @@ impl Clock {
         };
         self.now
     }
+}
+
+/// A microsecond before something, just then, or one after it.
+fn around(length: u64, random: &mut Random) -> u64 {
+    length.saturating_add(random.below(3)).saturating_sub(1)
 }
 
 /// A cost with a liking for what just fits and what just does not.

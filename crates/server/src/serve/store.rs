@@ -112,10 +112,8 @@ fn most(before: &[(Cause, u64)], now: &[(Cause, u64)]) -> Option<Cause> {
 /// The server serves, and yet calls fail.
 fn warn(cause: Cause, health: &Health) {
     // What is wrong with an answer, and what to do about it, it says itself.
-    let why = match cause {
-        Cause::Foreign | Cause::Disagrees => health.no_decision.as_deref(),
-        _ => None,
-    };
+    let is_answer = matches!(cause, Cause::Foreign | Cause::Disagrees);
+    let why = health.no_decision.as_deref().filter(|_| is_answer);
     let cause = cause.name();
     tracing::warn!(cause, why, "calls to the shared store fail: for them `when_store_fails` holds");
 }

@@ -21,7 +21,9 @@ impl Style {
         match random.below(100) {
             0..=1 => Self::Long,
             2..=15 => Self::Wide(random.pick(&Algorithm::ALL)),
-            16..=55 => Self::Same(random.pick(&Algorithm::ALL)),
+            // Only here do running totals go round, and only if much is charged in one life of a key.
+            16..=19 => Self::Wide(Algorithm::SlidingWindowBuckets),
+            20..=55 => Self::Same(random.pick(&Algorithm::ALL)),
             _ => Self::Any,
         }
     }
