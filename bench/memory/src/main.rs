@@ -53,8 +53,7 @@ fn everything(scale: &Scale) -> Result<(), String> {
 fn one(workload: Workload, candidates: &[Candidate], scale: &Scale) -> Result<(), String> {
     if workload == Workload::Rss {
         return rss::run(candidates, scale);
-    }
-    if workload == Workload::Latency {
+    } else if workload == Workload::Latency {
         return latency::run(candidates, scale);
     }
     workload::plans(workload, scale).iter().try_for_each(|plan| timed::run(plan, candidates, scale))

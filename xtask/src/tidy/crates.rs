@@ -25,7 +25,16 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     (
         "tollgate-tower",
         TOWER,
-        &["http-body-util", "sfv", "tokio", "tollgate-redis", "tollgate-twins", "tower"],
+        &[
+            "http-body-util",
+            "sfv",
+            "tokio",
+            "tollgate-redis",
+            "tollgate-twins",
+            "tonic",
+            "tonic-health",
+            "tower",
+        ],
     ),
 ];
 

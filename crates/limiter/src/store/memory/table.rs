@@ -216,9 +216,8 @@ impl Table {
         }
     }
 
-    /// Locks the home of a key that is to be charged elsewhere, or its slot if it has one, so that nobody else is at it;
-    /// `None` if that is one of ours already. What stands in its slot has to be what was seen there: who has got a slot since is
-    /// not to be charged elsewhere.
+    /// Locks the home of a key that is to be charged elsewhere, or its slot if it has one, so that nobody else is at it; `None` if that
+    /// is one of ours already. Its slot has to be as it was seen: who has got one since is not to be charged elsewhere.
     pub(crate) fn try_hold(
         &self,
         (id, seen): (u64, Option<Tag>),
@@ -231,18 +230,15 @@ impl Table {
         if found.map(|(_, tag)| tag) != seen {
             return Err(Busy);
         }
-        let known = found.map(|(slot, _)| slot);
-        let slot = known.or_else(|| path.first().map(|line| &line.0[0])).ok_or(Busy)?;
+        let slot = found.map(|(slot, _)| slot).or_else(|| path.first().map(|line| &line.0[0])).ok_or(Busy)?;
         let is_ours = ours.iter().any(|locked| std::ptr::eq(locked.slot, slot))
             || held.iter().any(|held| std::ptr::eq(held.0, slot));
         let taken = if is_ours { None } else { Some(slot.try_lock().ok_or(Busy)?) };
-        let still = Self::slot_of(path, id).map(|(slot, tag)| (std::ptr::from_ref(slot), tag));
-        if self.home(id) == home && still == found.map(|(slot, tag)| (std::ptr::from_ref(slot), tag)) {
+        let is_still = |(slot, tag): (&Slot, Tag)| (std::ptr::from_ref(slot), tag);
+        if self.home(id) == home && Self::slot_of(path, id).map(is_still) == found.map(is_still) {
             return Ok(taken.map(|value| Held(slot, value)));
         }
-        if let Some(value) = taken {
-            slot.unlock(value);
-        }
+        taken.into_iter().for_each(|value| slot.unlock(value));
         Err(Busy)
     }
 
