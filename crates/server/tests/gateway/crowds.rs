@@ -75,7 +75,8 @@ fn without_descriptors_clients_wait_and_are_served_when_there_are_some() {
     assert_eq!(early.kind(), ErrorKind::WouldBlock);
     process.wait_log("no connection can be taken");
     let log = process.log();
-    assert_eq!(log.matches("no connection can be taken for now").count(), 1, "{log}");
+    // Not for every attempt. A descriptor that was counted may be given back a moment later, and taken: then it is said once more.
+    assert!(log.matches("no connection can be taken for now").count() <= 2, "{log}");
     drop(held);
     waits.set_read_timeout(Some(PATIENCE)).expect("a socket has timeouts");
     assert_eq!(status(&read_one(&mut waits)), 200, "it has resumed by itself");

@@ -137,7 +137,8 @@ fn a_head_without_an_end_closes_the_connection() {
     {
         let mut frames = Frames::new(&rig);
         frames.write(&frame(HEADERS, END_STREAM, 1, &head(false, "/free")));
-        assert!(frames.flood(&frame(CONTINUATION, 0, 1, &piece).repeat(10), 10_000), "{what}");
+        // More than the system keeps of them while the gateway is not run.
+        assert!(frames.flood(&frame(CONTINUATION, 0, 1, &piece).repeat(10), 1_000_000), "{what}");
     }
     assert_eq!(status(&rig.get("/free", "")), 200);
     assert_eq!(upstream.requests(), 1);
