@@ -135,7 +135,8 @@ impl LogKind {
         };
         Ok([
             self.all(server, LOG_LIMIT)?,
-            shared(Which::Odd, 97..=100, granted)?,
+            // Some of them are full by the end: the faster the machine, the more.
+            shared(Which::Odd, 90..=100, granted)?,
             shared(Which::Even, 0..=0, refused)?,
         ])
     }
