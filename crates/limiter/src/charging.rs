@@ -115,9 +115,18 @@ impl Inner {
     /// Charges any number of hits of any kind, all or none.
     #[inline(never)]
     fn charge_fully(&self, hits: &[Hit<'_>]) -> Result<(Verdict, Micros), HitError> {
-        let charges = self.charges(hits)?;
+        // A few take less of the stack, and nobody pays for many.
+        if hits.len() <= PLAIN_HITS_MAX {
+            self.charge_up_to_as_many::<PLAIN_HITS_MAX>(hits)
+        } else {
+            self.charge_up_to_as_many::<HITS_MAX>(hits)
+        }
+    }
+
+    fn charge_up_to_as_many<const N: usize>(&self, hits: &[Hit<'_>]) -> Result<(Verdict, Micros), HitError> {
+        let charges = self.charges::<N>(hits)?;
         let now = self.clock.now();
-        let answered = self.memory.charge_all(&charges, (&self.clock, now));
+        let answered = self.memory.charge_all::<N>(&charges, (&self.clock, now));
         Ok((verdict_of_all(hits, answered), now))
     }
 
@@ -160,17 +169,28 @@ impl Inner {
 
     /// Says what a charge would, with the numbers of the uncharged keys.
     pub(crate) fn peeked(&self, hits: &[Hit<'_>]) -> Result<(Verdict, Micros), HitError> {
-        let charges = self.charges(hits)?;
+        if hits.len() <= PLAIN_HITS_MAX {
+            self.peek_up_to_as_many::<PLAIN_HITS_MAX>(hits)
+        } else {
+            self.peek_up_to_as_many::<HITS_MAX>(hits)
+        }
+    }
+
+    fn peek_up_to_as_many<const N: usize>(&self, hits: &[Hit<'_>]) -> Result<(Verdict, Micros), HitError> {
+        let charges = self.charges::<N>(hits)?;
         let now = self.clock.now();
-        Ok((verdict_of_all(hits, self.memory.peek_all(&charges, (&self.clock, now))), now))
+        Ok((verdict_of_all(hits, self.memory.peek_all::<N>(&charges, (&self.clock, now))), now))
     }
 
     /// The hits as the store sees them.
-    pub(crate) fn charges<'a>(&self, hits: &[Hit<'a>]) -> Result<SmallVec<[Charge<'a>; 4]>, HitError> {
+    pub(crate) fn charges<'a, const N: usize>(
+        &self,
+        hits: &[Hit<'a>],
+    ) -> Result<SmallVec<[Charge<'a>; N]>, HitError> {
         if hits.len() > HITS_MAX {
             return Err(HitError::TooManyHits { hits: hits.len() });
         }
-        let mut charges: SmallVec<[Charge<'a>; 4]> = SmallVec::new();
+        let mut charges: SmallVec<[Charge<'a>; N]> = SmallVec::new();
         for hit in hits {
             let id = self.id_of(hit)?;
             self.memory.prefetch(id);
@@ -211,7 +231,7 @@ pub(crate) fn verdict_of(mode: Mode, given: Result<Given, NoRoom>) -> Verdict {
     Verdict { kind, answers }
 }
 
-pub(crate) fn verdict_of_all(hits: &[Hit<'_>], answered: Result<Answered, NoRoom>) -> Verdict {
+fn verdict_of_all<const N: usize>(hits: &[Hit<'_>], answered: Result<Answered<N>, NoRoom>) -> Verdict {
     match answered {
         Ok(answered) => {
             let answer =

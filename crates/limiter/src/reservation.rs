@@ -13,7 +13,7 @@ use tollgate_core::Micros;
 use crate::error::HitError;
 use crate::event::Verb;
 use crate::limit::Hit;
-use crate::limiter::{Inner, Limiter};
+use crate::limiter::{HITS_MAX, Inner, Limiter};
 use crate::receipt::Receipt;
 use crate::verdict::{Kind, Unavailable, Verdict};
 
@@ -261,7 +261,7 @@ impl Inner {
         why: Unavailable,
     ) -> Result<(Verdict, Option<ReservationId>), HitError> {
         // A wrong question is wrong all the same.
-        self.charges(hits)?;
+        self.charges::<HITS_MAX>(hits)?;
         let verdict = Verdict { kind: Kind::Unavailable(why), answers: SmallVec::new() };
         self.tell(Verb::Reserve, hits, &verdict, self.clock.now());
         Ok((verdict, None))

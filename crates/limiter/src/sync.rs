@@ -1,6 +1,7 @@
-//! The atomics of the table, named in one place: an exploration compiles the same table against other ones.
+//! The atomics and locks of the store, named in one place: an exploration compiles the same store against other ones.
 
-pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
+pub(crate) use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+pub(crate) use std::sync::{Mutex, MutexGuard};
 
 /// Lets the others go on for a moment: after the first few times, by giving up the processor.
 #[inline]

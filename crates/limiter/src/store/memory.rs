@@ -7,6 +7,7 @@ pub(crate) mod cells;
 pub(crate) mod deciding;
 #[cfg(test)]
 mod engine;
+pub(crate) mod grip;
 pub(crate) mod locked;
 pub(crate) mod look;
 pub(crate) mod map;
@@ -23,8 +24,6 @@ mod tests;
 pub(crate) mod waiting;
 pub(crate) mod words;
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 pub(crate) use asking::{Ask, Charged, Found, Given, NoRoom, Weight};
 use cells::Cells;
 use deciding::asked;
@@ -40,7 +39,7 @@ use tollgate_core::{Limit, Micros};
 
 use crate::clock::{Calendar, Clock};
 use crate::limit::Registered;
-use crate::sync::pause;
+use crate::sync::{AtomicU64, Ordering, pause};
 
 /// A table begins with so many lines: 16 KiB. The identity of a key has 58 bits: 54 in its tag, 4 from where it stands.
 const HOMES_MIN: usize = 256;
@@ -310,7 +309,8 @@ impl Memory {
                         stuck = !self.table.make_room(&at);
                         pause(times);
                     } else {
-                        let given = self.act_in_common((limit, &dated), id, ask, now.max(self.latest_drop()));
+                        let now = now.max(self.latest_drop());
+                        let given = self.act_in_common(Whose { limit, id }, &dated, None, (ask, now));
                         held.leave();
                         return given;
                     }

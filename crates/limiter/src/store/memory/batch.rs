@@ -5,18 +5,18 @@
 //! of all and starts over; then it is decided, and written, and the locks are let go. Nobody ever sees half of it.
 
 use std::cell::Cell;
-use std::sync::MutexGuard;
 
 use smallvec::SmallVec;
 use tollgate_core::{Batch, Decision, Hit, Limit, Micros, Mode, State, Target, decide_batch_into};
 
-use super::deciding::Taken;
-use super::locked::{Held, Locked, Place};
+use super::deciding::{Taken, is_stricter};
+use super::grip::{Grip, Others};
+use super::locked::{Locked, Place};
 use super::moving::{MOVED_LINES_PER_CHARGE, MOVED_LINES_PER_NEW_KEY};
 use super::rates::{FRESH, IN_A_CELL};
 use super::shared::{self, Common, Shared};
 use super::slot::Tag;
-use super::table::{Busy, Table};
+use super::table::Busy;
 use super::{At, Given, Memory, NoRoom, Whose};
 use crate::clock::Clock;
 use crate::limit::Registered;
@@ -33,10 +33,10 @@ pub(crate) struct Charge<'a> {
 
 /// The answer to several hits.
 #[derive(Debug)]
-pub(crate) struct Answered {
+pub(crate) struct Answered<const N: usize> {
     pub(crate) granted: bool,
     /// One for each hit.
-    pub(crate) given: SmallVec<[Given; 4]>,
+    pub(crate) given: SmallVec<[Given; N]>,
 }
 
 /// A key of a batch.
@@ -57,36 +57,21 @@ impl<'a> Member<'a> {
     }
 }
 
-/// Locks on all keys of a batch.
-pub(super) struct Grip<'a> {
-    /// In the order of the members that have a slot.
-    pub(super) slots: SmallVec<[Locked<'a>; 4]>,
-    homes: SmallVec<[Held<'a>; 1]>,
-    common: Option<MutexGuard<'a, shared::Cells>>,
-}
-
-impl Grip<'_> {
-    pub(super) fn let_go(self) {
-        self.slots.into_iter().for_each(Locked::leave);
-        self.homes.into_iter().for_each(Held::leave);
-    }
-}
-
 impl Memory {
     /// Charges several keys: if every enforced hit fits, all of them and each shadow hit that fits; otherwise none.
     ///
-    /// Two hits on the same key must be under the same limit.
-    pub(crate) fn charge_all(
+    /// Two hits on the same key must be under the same limit. Up to `N` hits need no memory but the stack's.
+    pub(crate) fn charge_all<const N: usize>(
         &self,
         charges: &[Charge<'_>],
         (clock, now): (&Clock, Micros),
-    ) -> Result<Answered, NoRoom> {
-        let mut members = self.members(charges, clock, now);
-        let ids: SmallVec<[u64; 4]> = members.iter().map(|member| member.id).collect();
+    ) -> Result<Answered<N>, NoRoom> {
+        let mut members: Members<'_, N> = self.members(charges, clock, now);
+        let ids: SmallVec<[u64; N]> = members.iter().map(|member| member.id).collect();
         let at = At { spared: &ids, ..At::new(self, now) };
         let mut times = 0;
         let mut any_new = false;
-        let grip = loop {
+        let grip: Grip<'_, N> = loop {
             for member in &mut members {
                 any_new |= self.settle_in(member, &at);
             }
@@ -135,9 +120,9 @@ impl Memory {
     }
 
     fn settle_into(&self, locked: Locked<'_>, member: &mut Member<'_>, at: &At<'_>) -> bool {
-        let now = self.instant(&locked, at.now);
-        let is_new = self.is_new(&locked, now);
-        let taken = self.take_out(&locked, member.whose(), now, None);
+        let now = self.instant(locked.known(), at.now);
+        let is_new = self.is_new(locked.known(), now);
+        let taken = self.take_out(locked.known(), member.whose(), now, None);
         let has_cell = taken.cell.is_some();
         member.seen = locked.known().map(|(tag, _)| tag);
         if !is_new && !taken.changed && (has_cell || member.limit.narrow.is_some()) || is_new && has_cell {
@@ -167,65 +152,25 @@ impl Memory {
         is_new
     }
 
-    /// Locks every member, or none.
-    fn try_grip(&self, members: &[Member<'_>]) -> Result<Grip<'_>, Busy> {
-        let mut grip = Grip { slots: SmallVec::new(), homes: SmallVec::new(), common: None };
-        for member in members.iter().filter(|member| !member.shared) {
-            // Nobody waits here: other locks are held.
-            let read = self.table.try_read(member.id).ok().flatten();
-            match read.and_then(|(slot, tag, value)| Table::lock_as_read(slot, tag, value)) {
-                Some(locked) => grip.slots.push(locked),
-                None => {
-                    grip.let_go();
-                    return Err(Busy);
-                }
-            }
-        }
-        for member in members.iter().filter(|member| member.shared) {
-            // If it has got a slot meanwhile, it is charged there and nowhere else.
-            match self.table.try_hold((member.id, member.seen), &grip.slots, &grip.homes) {
-                Ok(held) => grip.homes.extend(held),
-                Err(Busy) => {
-                    grip.let_go();
-                    return Err(Busy);
-                }
-            }
-        }
-        if members.iter().any(|member| member.shared) {
-            grip.common = Some(self.shared.open());
-        }
-        Ok(grip)
-    }
-
     /// Decides, writes and lets go.
-    fn answer(
+    fn answer<const N: usize>(
         &self,
         charges: &[Charge<'_>],
         members: &[Member<'_>],
-        grip: Grip<'_>,
+        mut grip: Grip<'_, N>,
         now: Micros,
-    ) -> Result<Answered, NoRoom> {
-        let mut now = grip.slots.iter().fold(now, |now, locked| self.instant(locked, now));
-        if let Some(cells) = &grip.common {
+    ) -> Result<Answered<N>, NoRoom> {
+        let mut now = grip.slots.iter().fold(now, |now, locked| self.instant(locked.known(), now));
+        if let Some(cells) = &grip.others.common {
             let shared = members.iter().filter(|member| member.shared);
             let latest = shared.map(|member| cells.latest(&member.limit.family(), member.id)).max();
             now = now.max(self.latest_drop()).max(latest.unwrap_or(now));
         }
-        self.answer_by_core(charges, members, grip, now)
-    }
-
-    fn answer_by_core(
-        &self,
-        charges: &[Charge<'_>],
-        members: &[Member<'_>],
-        mut grip: Grip<'_>,
-        now: Micros,
-    ) -> Result<Answered, NoRoom> {
         let Some(mut taken) = self.take_out_all(members, &mut grip, now) else {
             grip.let_go();
             return Err(NoRoom);
         };
-        let mut batch = decided(charges, members, taken.iter().map(|taken| taken.state.as_ref()), now);
+        let mut batch = decided::<N>(charges, members, taken.iter().map(|taken| taken.state.as_ref()), now);
         for (target, change) in batch.changes.drain(..) {
             let shared = members.get(target).is_some_and(|member| member.shared);
             if let Some(taken) = taken.get_mut(target) {
@@ -238,7 +183,11 @@ impl Memory {
                 taken.changed = true;
             }
         }
-        self.put_in_all(members, taken, grip, now);
+        let others = self.put_in_all(members, taken, grip, now);
+        self.charge_own(members, others, now, |id| {
+            let of_it = charges.iter().zip(&batch.decisions).filter(|(charge, _)| charge.id == id);
+            of_it.fold(0, |sum: u64, (_, decision)| sum.saturating_add(decision.charged))
+        });
         Ok(answered(charges, members, batch))
     }
 
@@ -252,8 +201,13 @@ impl Memory {
     }
 
     /// The keys of a batch, each once, in the order of identities.
-    pub(super) fn members<'a>(&self, charges: &[Charge<'a>], clock: &Clock, now: Micros) -> Members<'a> {
-        let mut members: Members<'a> = SmallVec::new();
+    pub(super) fn members<'a, const N: usize>(
+        &self,
+        charges: &[Charge<'a>],
+        clock: &Clock,
+        now: Micros,
+    ) -> Members<'a, N> {
+        let mut members: Members<'a, N> = SmallVec::new();
         for charge in charges.iter().filter(|charge| charge.limit.limit != Limit::Unlimited) {
             if let Err(place) = members.binary_search_by_key(&charge.id, |member| member.id) {
                 let dated = self.dated(&charge.limit.limit, clock, now);
@@ -278,32 +232,55 @@ impl Memory {
         }
     }
 
-    /// Where every member stands; `None` if one of them has neither a slot nor a cell in common.
-    fn take_out_all(
+    /// Where every member stands; `None` if one of them has neither a slot nor a cell in common. Of members with the same
+    /// cell in common, the first stands for all.
+    fn take_out_all<const N: usize>(
         &self,
         members: &[Member<'_>],
-        grip: &mut Grip<'_>,
+        grip: &mut Grip<'_, N>,
         now: Micros,
-    ) -> Option<SmallVec<[Taken; 4]>> {
+    ) -> Option<SmallVec<[Taken; N]>> {
         // First those in common, which can fail; nothing has been taken out yet.
-        let mut in_common: SmallVec<[Option<State>; 1]> = SmallVec::new();
-        for member in members.iter().filter(|member| member.shared) {
-            in_common.push(Self::state_in_common(grip.common.as_mut()?, member, now).ok()?);
+        let mut in_common: SmallVec<[Taken; 1]> = SmallVec::new();
+        for (number, member) in members.iter().filter(|member| member.shared).enumerate() {
+            let state = Self::state_in_common(grip.others.common.as_mut()?, member, now).ok()?;
+            let open = grip.others.common.as_deref();
+            let known = grip.others.known(number);
+            let own = known.map(|_| self.take_out(known, member.whose(), now, open));
+            in_common.push(own.unwrap_or(Taken::new(state)));
         }
         let (mut in_common, mut slots) = (in_common.into_iter(), grip.slots.iter());
-        let open = grip.common.as_deref();
-        let taken = |member: &Member<'_>| {
-            if member.shared {
-                return Taken::new(in_common.next().flatten());
+        let open = grip.others.common.as_deref();
+        let mut all: SmallVec<[Taken; N]> = SmallVec::new();
+        for (place, member) in members.iter().enumerate() {
+            if !member.shared {
+                let known = slots.next().and_then(Locked::known);
+                all.push(self.take_out(known, member.whose(), now, open));
+                continue;
             }
-            let locked = slots.next();
-            locked.map_or(Taken::new(None), |locked| self.take_out(locked, member.whose(), now, open))
-        };
-        Some(members.iter().map(taken).collect())
+            let mut taken = in_common.next().unwrap_or(Taken::new(None));
+            if let Some(first) = all.get_mut(first_of(place, members))
+                && let Some(state) = taken.state.take()
+            {
+                if is_stricter(&member.dated, &state, first.state.as_ref(), now) {
+                    first.state = Some(state);
+                }
+                first.changed |= std::mem::take(&mut taken.changed);
+            }
+            all.push(taken);
+        }
+        Some(all)
     }
 
-    fn put_in_all(&self, members: &[Member<'_>], taken: SmallVec<[Taken; 4]>, grip: Grip<'_>, now: Micros) {
-        let Grip { slots, homes, mut common } = grip;
+    /// Puts every member back as it stands now, and lets go of those that have a slot for it.
+    fn put_in_all<'a, const N: usize>(
+        &self,
+        members: &[Member<'_>],
+        taken: SmallVec<[Taken; N]>,
+        grip: Grip<'a, N>,
+        now: Micros,
+    ) -> Others<'a> {
+        let Grip { slots, mut others } = grip;
         let mut slots = slots.into_iter();
         for (member, taken) in members.iter().zip(taken) {
             let over = reset_at(member, taken.state.as_ref(), now);
@@ -319,19 +296,34 @@ impl Memory {
                     locked.leave();
                 }
             } else {
-                if let (Some(cells), true) = (common.as_mut(), taken.changed) {
+                if let (Some(cells), true) = (others.common.as_mut(), taken.changed) {
                     let state = taken.state.map(|state| Common { state, at: now, over });
                     self.shared.keep(cells, &member.limit.family(), member.id, state);
                 }
                 self.note_overflow();
             }
         }
-        drop(common);
-        homes.into_iter().for_each(Held::leave);
+        others
+    }
+
+    /// Charges members in their own slots, too, if those are too small for their states, and lets go.
+    fn charge_own(
+        &self,
+        members: &[Member<'_>],
+        mut others: Others<'_>,
+        now: Micros,
+        charged: impl Fn(u64) -> u64,
+    ) {
+        for (number, member) in members.iter().filter(|member| member.shared).enumerate() {
+            if let Some(known) = others.known(number) {
+                others.set(number, self.charged_too(member.limit, known, (charged(member.id), now)));
+            }
+        }
+        others.leave();
     }
 }
 
-pub(super) type Members<'a> = SmallVec<[Member<'a>; 4]>;
+pub(super) type Members<'a, const N: usize> = SmallVec<[Member<'a>; N]>;
 
 /// From when on a key that nothing more is charged to is as good as never seen.
 fn reset_at(member: &Member<'_>, state: Option<&State>, now: Micros) -> Micros {
@@ -343,19 +335,24 @@ fn reset_at(member: &Member<'_>, state: Option<&State>, now: Micros) -> Micros {
 /// first of them.
 pub(super) fn place_of(charge: &Charge<'_>, members: &[Member<'_>]) -> usize {
     let found = members.binary_search_by_key(&charge.id, |member| member.id);
-    let limited = found.ok().filter(|_| charge.limit.limit != Limit::Unlimited);
-    let Some((place, member)) = limited.and_then(|place| Some((place, members.get(place)?))) else {
-        return members.len();
-    };
+    match found.ok().filter(|_| charge.limit.limit != Limit::Unlimited) {
+        Some(place) => first_of(place, members),
+        None => members.len(),
+    }
+}
+
+/// The first of the members that have their cell in common with this one; itself if it has one of its own.
+fn first_of(place: usize, members: &[Member<'_>]) -> usize {
+    let Some(member) = members.get(place).filter(|member| member.shared) else { return place };
     let is_same = |other: &Member<'_>| {
         let same_cell = shared::share_of(other.id) == shared::share_of(member.id);
         other.shared && same_cell && other.limit.family() == member.limit.family()
     };
-    if member.shared { members.iter().position(is_same).unwrap_or(place) } else { place }
+    members.iter().position(is_same).unwrap_or(place)
 }
 
 /// Asks the core about all hits at once.
-pub(super) fn decided<'a>(
+pub(super) fn decided<'a, const N: usize>(
     charges: &[Charge<'_>],
     members: &'a [Member<'_>],
     states: impl Iterator<Item = Option<&'a State>>,
@@ -363,11 +360,15 @@ pub(super) fn decided<'a>(
 ) -> Batch {
     let target =
         |(member, state): (&'a Member<'_>, Option<&'a State>)| Target { limit: &member.dated, state };
-    let mut targets: SmallVec<[Target<'_>; 5]> = members.iter().zip(states).map(target).collect();
-    targets.push(Target { limit: &Limit::Unlimited, state: None });
+    let unlimited = Target { limit: &Limit::Unlimited, state: None };
+    let mut targets: SmallVec<[Target<'_>; N]> = members.iter().zip(states).map(target).collect();
+    // Only if somebody asks: there is room on the stack for as many as there are hits.
+    if targets.len() < charges.len() {
+        targets.push(unlimited);
+    }
     let hit =
         |charge: &Charge<'_>| Hit { target: place_of(charge, members), cost: charge.cost, mode: charge.mode };
-    let hits: SmallVec<[Hit; 4]> = charges.iter().map(hit).collect();
+    let hits: SmallVec<[Hit; N]> = charges.iter().map(hit).collect();
     // At the end of a thread there may be none any more.
     let mut batch = SCRATCH.try_with(Cell::take).unwrap_or_default();
     decide_batch_into(&targets, &hits, now, &mut batch);
@@ -380,7 +381,11 @@ thread_local! {
 }
 
 /// The answer to the charges of a batch that has been decided and written.
-pub(super) fn answered(charges: &[Charge<'_>], members: &[Member<'_>], batch: Batch) -> Answered {
+pub(super) fn answered<const N: usize>(
+    charges: &[Charge<'_>],
+    members: &[Member<'_>],
+    batch: Batch,
+) -> Answered<N> {
     let one = |(charge, decision): (&Charge<'_>, &Decision)| {
         let shared = members.get(place_of(charge, members)).is_some_and(|member| member.shared);
         Given { decision: *decision, shared, known: !shared }

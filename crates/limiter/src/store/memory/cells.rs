@@ -1,10 +1,11 @@
 //! Room for states that do not fit in one word: windows, lists, and rates with unusual numbers. Whose they are, the table
 //! knows; a cell is used only under the lock of the slot that names it.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{OnceLock, PoisonError};
 
 use tollgate_core::{Micros, State};
+
+use crate::sync::{AtomicU64, AtomicUsize, Mutex, MutexGuard, Ordering};
 
 /// Cells are made so many at a time, of 80 bytes each.
 const CHUNK_CELLS: usize = 512;

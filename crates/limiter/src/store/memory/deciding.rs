@@ -1,8 +1,6 @@
 //! What is done to a key under the lock of its slot: its state is taken out, the core is asked, and it is put back as a word
 //! or into a cell. Finding and locking it is the table's part.
 
-use std::sync::atomic::Ordering;
-
 use tollgate_core::{Change, Decision, Limit, Micros, State};
 
 use super::cells::Cells;
@@ -12,6 +10,7 @@ use super::shared::{self, Common, Shared};
 use super::slot::Tag;
 use super::{Ask, At, Given, Memory, NoRoom, Whose};
 use crate::limit::Registered;
+use crate::sync::Ordering;
 
 /// A state on its way through a decision.
 pub(super) struct Taken {
@@ -20,7 +19,7 @@ pub(super) struct Taken {
     pub(super) cell: Option<(u64, usize)>,
     /// Whether it is not as it was in the slot.
     pub(super) changed: bool,
-    /// Whether what is in the cell was left there, because it is as good as none.
+    /// Whether what is in the cell was left there, because it does not count: it is as good as none, or something else is stricter.
     pub(super) over: bool,
 }
 
@@ -44,9 +43,9 @@ impl Memory {
         dated: &Limit,
         (ask, now): (Ask<'_>, Micros),
     ) -> Result<Given, NoRoom> {
-        let Whose { limit, id } = whose;
-        let now = self.instant(&locked, now);
-        let mut kept = self.take_out(&locked, whose, now, None);
+        let limit = whose.limit;
+        let now = self.instant(locked.known(), now);
+        let mut kept = self.take_out(locked.known(), whose, now, None);
         // Now that nobody else is at the key, it is certain what is void.
         let ask = match ask {
             Ask::Refund(receipt, _) if limit.is_void(receipt.at) => Ask::Peek(0),
@@ -56,7 +55,7 @@ impl Memory {
         let given = Given { decision, shared: false, known: true };
         if matches!(change, Change::Keep) && (!kept.changed || matches!(ask, Ask::Peek(_))) {
             // A new key that is refused for what it has in common with others is not put in.
-            let shared = kept.state.is_some() && self.is_new(&locked, now);
+            let shared = kept.state.is_some() && self.is_new(locked.known(), now);
             self.overflowed.fetch_add(u64::from(shared), Ordering::Relaxed);
             self.leave(locked, kept);
             return Ok(Given { shared, ..given });
@@ -67,8 +66,12 @@ impl Memory {
             Ok(()) => Ok(given),
             // It was not put in: the slot is as it was, and its lock is still held.
             Err(locked) => {
-                let given = self.act_in_common((limit, dated), id, ask, now);
-                locked.leave();
+                let given = self.act_in_common(whose, dated, locked.known(), (ask, now));
+                let charged = given.as_ref().map_or(0, |given| given.decision.charged);
+                match locked.known() {
+                    Some(known) => locked.write(known.0, self.charged_too(limit, known, (charged, now))),
+                    None => locked.leave(),
+                }
                 self.table.sweep(&At::new(self, now));
                 given
             }
@@ -77,35 +80,38 @@ impl Memory {
 
     /// The instant at which a locked slot is decided: no earlier than what was decided before, though another thread may have
     /// read the clock later and come first. (A word needs no such care: an earlier instant only owes more.)
-    pub(super) fn instant(&self, locked: &Locked<'_>, now: Micros) -> Micros {
-        let now = match locked.known() {
+    pub(super) fn instant(&self, known: Option<(Tag, u64)>, now: Micros) -> Micros {
+        let now = match known {
             Some((tag, value)) if tag.kind() == IN_A_CELL => {
                 self.cells.get(value).map_or(now, |cell| now.max(cell.open().at))
             }
             _ => now,
         };
-        if self.is_new(locked, now) { now.max(self.latest_drop()) } else { now }
+        if self.is_new(known, now) { now.max(self.latest_drop()) } else { now }
     }
 
     /// Whether a locked slot is that of a key that nothing is known of.
-    pub(super) fn is_new(&self, locked: &Locked<'_>, now: Micros) -> bool {
-        locked.known().is_none_or(|(tag, value)| match tag.kind() {
+    pub(super) fn is_new(&self, known: Option<(Tag, u64)>, now: Micros) -> bool {
+        known.is_none_or(|(tag, value)| match tag.kind() {
             FRESH => true,
             IN_A_CELL => self.cells.get(value).is_none_or(|cell| cell.is_over(now)),
             _ => false,
         })
     }
 
-    /// The state that a slot stands for, in the limit's own units, taken out of its cell if it has one.
+    /// The state that a locked slot stands for, in the limit's own units, taken out of its cell if it has one.
+    ///
+    /// A new key, and one that is met under other numbers, starts no better than where the keys stand that it had its cell in
+    /// common with under these numbers.
     pub(super) fn take_out(
         &self,
-        locked: &Locked<'_>,
+        known: Option<(Tag, u64)>,
         Whose { limit, id }: Whose<'_>,
         now: Micros,
         common: Option<&shared::Cells>,
     ) -> Taken {
         let start = || self.shared.start_of(common, &limit.family(), id, now);
-        let Some((tag, value)) = locked.known() else { return Taken::new(start()) };
+        let Some((tag, value)) = known else { return Taken::new(start()) };
         match tag.kind() {
             FRESH => Taken::new(start()),
             IN_A_CELL => {
@@ -124,6 +130,16 @@ impl Memory {
                         None => Micros::ZERO,
                     };
                     limit.void_receipts(until);
+                    if let Some(common) = start()
+                        && is_stricter(&limit.limit, &common, kept.state.as_ref(), now)
+                    {
+                        return Taken {
+                            cell: Some((value, bytes)),
+                            changed: true,
+                            over: true,
+                            ..Taken::new(Some(common))
+                        };
+                    }
                 }
                 kept.limit = limit.number;
                 Taken { cell: Some((value, bytes)), ..Taken::new(kept.state.take()) }
@@ -141,7 +157,9 @@ impl Memory {
                 let converted = rate
                     .zip(state.as_ref())
                     .and_then(|((narrow, rate), state)| narrow.converted(state, &rate));
-                Taken { changed: same_algorithm, ..Taken::new(converted.or(state)) }
+                let own = converted.or(state);
+                let common = start().filter(|common| is_stricter(&limit.limit, common, own.as_ref(), now));
+                Taken { changed: same_algorithm, ..Taken::new(common.or(own)) }
             }
         }
     }
@@ -221,26 +239,61 @@ impl Memory {
         change
     }
 
-    /// Does what is asked about a key that has no slot, on the cell that it has in common with others.
+    /// Does what is asked about a key that has no slot, or none that its state fits in, on the cell that it has in common with
+    /// others. What is known of it counts there too: who is refused by what he owes is not granted by what others owe.
     pub(super) fn act_in_common(
         &self,
-        (limit, dated): (&Registered, &Limit),
-        id: u64,
-        ask: Ask<'_>,
-        now: Micros,
+        whose: Whose<'_>,
+        dated: &Limit,
+        known: Option<(Tag, u64)>,
+        (ask, now): (Ask<'_>, Micros),
     ) -> Result<Given, NoRoom> {
+        let (family, id) = (whose.limit.family(), whose.id);
         let mut cells = self.shared.open();
-        let now = now.max(cells.latest(&limit.family(), id));
-        let mut state = Shared::state(&mut cells, &limit.family(), id, now).map_err(|()| NoRoom)?;
+        let now = now.max(cells.latest(&family, id));
+        let common = Shared::state(&mut cells, &family, id, now).map_err(|()| NoRoom)?;
+        let Taken { mut state, changed, .. } = match known {
+            Some(_) => self.take_out(known, whose, now, Some(&cells)),
+            None => Taken::new(common),
+        };
         // What was charged to others is not given back to this one.
         let ask = if matches!(ask, Ask::Refund(..)) { Ask::Peek(0) } else { ask };
         let (change, decision) = asked(dated, state.as_ref(), now, ask);
-        Shared::shortened(change, &state).apply(&mut state);
-        let over = now.saturating_add(decision.reset_after);
-        self.shared.keep(&mut cells, &limit.family(), id, state.map(|state| Common { state, at: now, over }));
+        let keeps = matches!(change, Change::Keep) && (!changed || matches!(ask, Ask::Peek(_)));
+        if !keeps {
+            Shared::shortened(change, &state).apply(&mut state);
+            let over = now.saturating_add(decision.reset_after);
+            self.shared.keep(&mut cells, &family, id, state.map(|state| Common { state, at: now, over }));
+        }
         self.note_overflow();
         Ok(Given { decision, shared: true, known: false })
     }
+
+    /// The word of a key that was charged in common under numbers that do not fit in it, with the same charge in its own units.
+    /// Under its own numbers it has spent that too. It drains by those, as the core has it.
+    pub(super) fn charged_too(
+        &self,
+        limit: &Registered,
+        (tag, value): (Tag, u64),
+        (charged, now): (u64, Micros),
+    ) -> u64 {
+        let same =
+            self.rates.get(tag.kind()).is_some_and(|rate| limit.limit.algorithm() == Some(rate.algorithm));
+        if same && charged > 0 {
+            self.rates.charged(tag.kind(), value, self.since_start(now), charged)
+        } else {
+            value
+        }
+    }
+}
+
+/// Whether a state leaves less room under a limit than another one, or the same for longer.
+pub(super) fn is_stricter(limit: &Limit, state: &State, other: Option<&State>, now: Micros) -> bool {
+    let leaves = |state: Option<&State>| {
+        let Decision { remaining, reset_after, .. } = tollgate_core::peek(limit, state, now, 0);
+        (remaining, std::cmp::Reverse(reset_after))
+    };
+    leaves(Some(state)) < leaves(other)
 }
 
 /// Asks the core.

@@ -128,7 +128,7 @@ impl Memory {
     }
 
     /// Charges several keys the way the front door does.
-    pub(super) fn charge_any(&self, charges: &[Charge<'_>], (clock, now): (&Clock, Micros)) -> Answered {
+    pub(super) fn charge_any(&self, charges: &[Charge<'_>], (clock, now): (&Clock, Micros)) -> Answered<4> {
         let plain = match charges.len() {
             2 => self.charge_plain::<2>(charges, now),
             3 => self.charge_plain::<3>(charges, now),

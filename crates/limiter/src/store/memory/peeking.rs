@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 use tollgate_core::{Decision, Limit, Micros, State};
 
-use super::batch::{Answered, Charge, Member, answered, decided, place_of};
+use super::batch::{Answered, Charge, Member, Members, answered, decided, place_of};
 use super::locked::Place;
 use super::table::Busy;
 use super::{At, Memory, NoRoom};
@@ -13,20 +13,20 @@ use crate::sync::pause;
 impl Memory {
     /// What [`charge_all`](Self::charge_all) would answer, with the numbers of the uncharged keys. Each key is looked at
     /// by itself.
-    pub(crate) fn peek_all(
+    pub(crate) fn peek_all<const N: usize>(
         &self,
         charges: &[Charge<'_>],
         (clock, now): (&Clock, Micros),
-    ) -> Result<Answered, NoRoom> {
-        let mut members = self.members(charges, clock, now);
-        let mut states: SmallVec<[Option<State>; 4]> = SmallVec::new();
+    ) -> Result<Answered<N>, NoRoom> {
+        let mut members: Members<'_, N> = self.members(charges, clock, now);
+        let mut states: SmallVec<[Option<State>; N]> = SmallVec::new();
         for member in &mut members {
             let (state, shared) = self.look_at(member, now)?;
             member.shared = shared;
             states.push(state);
         }
-        let batch = decided(charges, &members, states.iter().map(Option::as_ref), now);
-        let mut answered = answered(charges, &members, batch);
+        let batch = decided::<N>(charges, &members, states.iter().map(Option::as_ref), now);
+        let mut answered: Answered<N> = answered(charges, &members, batch);
         for (charge, given) in charges.iter().zip(&mut answered.given) {
             let member = place_of(charge, &members);
             let state = states.get(member).and_then(Option::as_ref);
@@ -44,8 +44,8 @@ impl Memory {
         loop {
             match self.table.try_lock(member.id, self.table.has_room(&at), &at) {
                 Ok(Place::Slot(locked)) => {
-                    let now = self.instant(&locked, now);
-                    let taken = self.take_out(&locked, member.whose(), now, None);
+                    let now = self.instant(locked.known(), now);
+                    let taken = self.take_out(locked.known(), member.whose(), now, None);
                     let state = taken.state.clone();
                     self.leave(locked, taken);
                     return Ok((state, false));

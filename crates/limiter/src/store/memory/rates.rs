@@ -18,6 +18,9 @@ pub(crate) const IN_A_CELL: u16 = RATES_MAX + 2;
 /// up to 2^53, stays below 2^63.
 const COUNT_MAX: u64 = 2_045;
 
+/// No debt is larger than this: more than twice what any quota allows.
+const DEBT_MAX: u64 = (1 << 53) - 1;
+
 /// How a debt drains, and which algorithm's it is. The burst does not matter for reading it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Rate {
@@ -83,6 +86,14 @@ impl Rates {
     #[inline]
     pub(crate) fn has_drained(&self, kind: u16, value: u64, since_start: u64) -> bool {
         self.get(kind).is_some_and(|rate| value <= since_start.saturating_mul(rate.count))
+    }
+
+    /// The word of a debt with so many cells more, whether they fit or not.
+    pub(crate) fn charged(&self, kind: u16, value: u64, since_start: u64, cost: u64) -> u64 {
+        let Some(rate) = self.get(kind) else { return value };
+        let time = since_start.saturating_mul(rate.count);
+        let owed = value.saturating_sub(time).saturating_add(cost.saturating_mul(rate.period));
+        time.saturating_add(owed.min(DEBT_MAX))
     }
 
     /// The state that a word stands for, brought to an instant.

@@ -2,11 +2,12 @@
 //! the budget of a key that is known.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 
 use tollgate_core::algorithm::list::{Edit, Then};
 use tollgate_core::{Change, Limit, Micros, State};
+
+use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering};
 
 /// Among how many cells the new keys of one limit are spread.
 pub(crate) const SHARES: usize = 16;

@@ -217,13 +217,14 @@ impl Table {
     }
 
     /// Locks the home of a key that is to be charged elsewhere, or its slot if it has one, so that nobody else is at it; `None` if that
-    /// is one of ours already. Its slot has to be as it was seen: who has got one since is not to be charged elsewhere.
+    /// is one of ours already. With it comes the slot, if it has one. Its slot has to be as it was seen: who has got one since is not
+    /// to be charged elsewhere.
     pub(crate) fn try_hold(
         &self,
         (id, seen): (u64, Option<Tag>),
         ours: &[Locked<'_>],
         held: &[Held<'_>],
-    ) -> Result<Option<Held<'_>>, Busy> {
+    ) -> Result<(Option<Held<'_>>, Option<&Slot>), Busy> {
         let home = self.home(id);
         let path = self.path(home.region, home.line);
         let found = Self::slot_of(path, id);
@@ -236,7 +237,7 @@ impl Table {
         let taken = if is_ours { None } else { Some(slot.try_lock().ok_or(Busy)?) };
         let is_still = |(slot, tag): (&Slot, Tag)| (std::ptr::from_ref(slot), tag);
         if self.home(id) == home && Self::slot_of(path, id).map(is_still) == found.map(is_still) {
-            return Ok(taken.map(|value| Held(slot, value)));
+            return Ok((taken.map(|value| Held(slot, value)), found.map(|(slot, _)| slot)));
         }
         taken.into_iter().for_each(|value| slot.unlock(value));
         Err(Busy)

@@ -168,8 +168,10 @@ impl Run {
                 Charge { limit: &self.families[family][0], id, cost: hit.cost, mode: hit.mode }
             })
             .collect();
-        let peeked =
-            self.random.one_in(3).then(|| self.store.peek_all(&charges, (&self.clock, self.now)).unwrap());
+        let peeked = self
+            .random
+            .one_in(3)
+            .then(|| self.store.peek_all::<4>(&charges, (&self.clock, self.now)).unwrap());
         let answered = self.store.charge_any(&charges, (&self.clock, self.now));
         if let Some(peeked) = peeked {
             assert_eq!(peeked.granted, answered.granted, "a peek says what a charge does");

@@ -29,7 +29,7 @@ fn a_home_is_held_only_if_the_key_stands_as_it_was_seen() {
     let id = 0x0123_4567_89ab_cdef >> 6;
     let hold = |seen| match table.try_hold((id, seen), &[], &[]) {
         Ok(held) => {
-            held.into_iter().for_each(super::super::locked::Held::leave);
+            held.0.into_iter().for_each(super::super::locked::Held::leave);
             true
         }
         Err(Busy) => false,

@@ -64,7 +64,7 @@ impl Pair {
             }
             Asked::Peek(hits) => {
                 let charges: Vec<_> = hits.iter().map(charge).collect();
-                Some(self.store.peek_all(&charges, at).unwrap().given[0].decision)
+                Some(self.store.peek_all::<4>(&charges, at).unwrap().given[0].decision)
             }
             Asked::UpTo(hit) => act(Ask::UpTo(hit.cost)),
             Asked::Settle(hit) => act(Ask::Settle(hit.cost)),
