@@ -1,4 +1,4 @@
-//! Copies the table's sources into one file, makes them small, and puts a switch on every text of the catalogue. It edits
+//! Copies the sources of the memory store, makes them small, and puts a switch on every text of the catalogue. It edits
 //! nothing that ships.
 #![expect(unreachable_pub, reason = "the catalogue is public in the crate, and private here")]
 
@@ -11,17 +11,24 @@ mod catalogue;
 
 use catalogue::MUTANTS;
 
-/// The files that are copied, without `.rs`.
-const FILES: [&str; 6] = ["slot", "map", "locked", "waiting", "table", "moving"];
+/// The files of the store that are copied, without `.rs`: all but its snapshot, and what the system has a part in.
+const FILES: [&str; 15] = [
+    "asking", "batch", "cells", "deciding", "grip", "locked", "map", "moving", "peeking", "rates", "shared",
+    "slot", "table", "waiting", "words",
+];
 
-/// What is smaller here than where it ships: a file, a constant, and its value here. An exploration goes through every order
-/// of every access, so a table of four lines is a large one.
-const CONSTANTS: &[(&str, &str, &str)] = &[
+/// What is smaller here than where it ships: a file, what stands before it, and what stands here instead, up to a semicolon or the end of
+/// the line. An exploration goes through every order of every access, so a table of four lines is a large one.
+const SMALLER: &[(&str, &str, &str)] = &[
     ("slot", "const LINE_SLOTS: usize = ", "2"),
     ("table", "const REGIONS_MAX: usize = ", "3"),
     // A key may stand in two lines, as soon as there are two.
     ("table", "const REACH_LINES_MAX: usize = ", "2"),
     ("table", "let reach = ", "homes"),
+    ("cells", "const CHUNK_CELLS: usize = ", "2"),
+    ("shared", "const SHARES: usize = ", "1"),
+    ("memory", "const TRIES: u32 = ", "2"),
+    ("memory", "room.saturating_sub(spare) / ", "1; homes_max_here()"),
 ];
 
 /// What is private where it ships: memory is made of atomics one by one here.
@@ -29,26 +36,40 @@ const OPENED: &[(&str, &str)] = &[("slot", "    tag: AtomicU64,"), ("slot", "   
 
 fn main() {
     let root = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
-    let source = root.join("../../crates/limiter/src/store/memory");
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it"));
+    let source = root.join("../../crates/limiter/src");
     println!("cargo::rerun-if-changed=src/catalogue.rs");
-    let mut all = String::new();
-    for name in FILES {
-        let file = source.join(name).with_extension("rs");
+    let copied = |file: &str, name: &str| {
+        let file = source.join(file);
         println!("cargo::rerun-if-changed={}", file.display());
-        let text = switched(edited(fs::read_to_string(&file).expect("a source file"), name), name);
+        switched(edited(fs::read_to_string(&file).expect("a source file"), name), name)
+    };
+    let mut all = without_modules(&copied("store/memory.rs", "memory"));
+    for name in FILES {
+        let text = copied(&format!("store/memory/{name}.rs"), name);
         all.push_str(&format!("pub(crate) mod {name} {{\n{text}\n}}\n"));
     }
-    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it"));
-    fs::write(out.join("table.rs"), all).expect("the build directory can be written");
+    fs::write(out.join("memory.rs"), all).expect("the build directory can be written");
+    let limit = without_modules(&copied("limit.rs", "limit"));
+    fs::write(out.join("limit.rs"), limit).expect("the build directory can be written");
+}
+
+/// The text of a file without its first comment and without the names of the files below it: those stand in it here.
+fn without_modules(text: &str) -> String {
+    let is_module =
+        |line: &str| line.ends_with(';') && (line.starts_with("pub(crate) mod ") || line.starts_with("mod "));
+    let is_of_one = |line: &str| line.starts_with("//!") || line == "#[cfg(test)]" || is_module(line);
+    let kept = text.lines().filter(|line| !is_of_one(line));
+    kept.flat_map(|line| [line, "\n"]).collect()
 }
 
 /// The text, made small and open.
 fn edited(mut text: String, file: &str) -> String {
-    for (_, name, here) in CONSTANTS.iter().filter(|constant| constant.0 == file) {
+    for (_, name, here) in SMALLER.iter().filter(|smaller| smaller.0 == file) {
         assert_stands_once(&text, name, file);
         let (before, after) = text.split_once(name).expect("it stands there");
-        let (_, after) = after.split_once(';').expect("a constant ends");
-        text = format!("{before}{name}{here};{after}");
+        let end = after.find([';', '\n']).expect("it ends");
+        text = format!("{before}{name}{here}{}", &after[end..]);
     }
     for (_, field) in OPENED.iter().filter(|field| field.0 == file) {
         assert_stands_once(&text, field, file);

@@ -2,12 +2,12 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use tollgate_core::{Limit, Micros, Mode};
 
 use crate::hash::KeyHash;
 use crate::store::memory::rates::Narrow;
+use crate::sync::{AtomicU64, Ordering};
 
 /// A limit with a name, made by [`Limiter::limit`](crate::Limiter::limit). Cheap to clone, and to be kept.
 ///

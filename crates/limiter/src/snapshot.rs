@@ -11,8 +11,10 @@ use tollgate_core::Micros;
 
 use crate::hash::{Hashing, Secret};
 use crate::limiter::{Inner, Limiter, Name};
+use crate::store::memory::snapshot::SavedCommon;
 
 mod coding;
+mod common;
 mod paper;
 
 #[cfg(test)]
@@ -23,7 +25,7 @@ use paper::{Reader, Writer};
 /// The first bytes of every snapshot.
 const MAGIC: &[u8; 8] = b"TOLLGATE";
 /// The layout of what follows. Another one is refused.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 /// What a snapshot hashes to tell whether its hash is still the one that it was written with.
 const TRIAL: &[u8] = b"trial";
 
@@ -102,6 +104,7 @@ pub(crate) struct Contents {
     pub(crate) hashing: Hashing,
     file: String,
     names: Vec<String>,
+    common: Vec<SavedCommon>,
     saved_at: Micros,
     all: Vec<u8>,
     /// Where in `all` the keys begin.
@@ -110,7 +113,7 @@ pub(crate) struct Contents {
 
 impl Limiter {
     /// Saves the store in a file, from which [`Builder::restore`](crate::Builder::restore) makes one like it. Returns how
-    /// many keys were saved. Reservations and receipts are not, nor what new keys have spent in common while the store was full.
+    /// many keys were saved. What new keys have spent in common while the store was full is saved too; reservations and receipts are not.
     ///
     /// Decisions go on meanwhile, but for new keys that the table has to grow for: they wait. Keys that change are saved as
     /// they were at some moment. The file is written beside, made
@@ -162,6 +165,8 @@ impl Inner {
             coding::write(&mut paper, saved);
         });
         coding::write_end(&mut paper);
+        // After the keys: who gets a place of its own meanwhile is in both, and starts no better than it should.
+        common::write_all(&mut paper, &self.memory.saved_in_common(now));
         // The names last: one that is new meanwhile may have keys already.
         let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         let mut in_order: Vec<_> =
@@ -188,6 +193,7 @@ impl Inner {
         while let Ok(Some(saved)) = coding::read(&mut paper) {
             left_out += u64::from(!self.memory.put_back(&saved, contents.saved_at, now));
         }
+        contents.common.into_iter().for_each(|saved| self.memory.put_back_in_common(saved, now));
         if left_out > 0 { Err(RestoreError::NoRoom(contents.file, left_out)) } else { Ok(()) }
     }
 }
@@ -205,12 +211,12 @@ pub(crate) fn read(path: &Path) -> Result<Contents, RestoreError> {
         Ok(version) => return Err(RestoreError::Version(file, version)),
         Err(Torn) => return Err(RestoreError::Torn(file)),
     }
-    let (head, names) = contents(&mut paper).map_err(|Torn| RestoreError::Torn(file.clone()))?;
+    let (head, common, names) = contents(&mut paper).map_err(|Torn| RestoreError::Torn(file.clone()))?;
     let Head { hashing, trial, saved_at, keys } = head;
     let Some(hashing) = hashing.filter(|hashing| hashing.of_name(0).of(TRIAL) == trial) else {
         return Err(RestoreError::Hash(file));
     };
-    Ok(Contents { hashing, file, names, saved_at, all, keys })
+    Ok(Contents { hashing, file, names, common, saved_at, all, keys })
 }
 
 /// What comes before the keys, and where they begin.
@@ -222,7 +228,7 @@ struct Head {
     keys: usize,
 }
 
-fn contents(paper: &mut Reader<'_>) -> Result<(Head, Vec<String>), Torn> {
+fn contents(paper: &mut Reader<'_>) -> Result<(Head, Vec<SavedCommon>, Vec<String>), Torn> {
     let hashing = match (paper.number()?, paper.number()?, paper.number()?) {
         (0, first, second) => Some(Hashing::Sip(Secret(first, second))),
         (1, seed, _) => Some(Hashing::Vouched(seed)),
@@ -232,11 +238,12 @@ fn contents(paper: &mut Reader<'_>) -> Result<(Head, Vec<String>), Torn> {
     let (trial, saved_at) = (paper.number()?, Micros::new(paper.number()?));
     let keys = paper.position();
     while coding::read(paper)?.is_some() {}
+    let common = common::read_all(paper)?;
     let mut names = Vec::new();
     for _ in 0..paper.number()? {
         names.push(String::from_utf8(paper.bytes()?.to_vec()).map_err(|_| Torn)?);
     }
-    Ok((Head { hashing, trial, saved_at, keys }, names))
+    Ok((Head { hashing, trial, saved_at, keys }, common, names))
 }
 
 #[cfg(test)]
@@ -260,11 +267,11 @@ mod tests {
     #[test]
     fn a_file_of_another_layout_or_hash_is_refused_by_name() {
         let trial = Hashing::Sip(Secret(7, 8)).of_name(0).of(TRIAL);
-        let numbers = |version, trial| [version, 0, 7, 8, trial, 1_000, END_OF_KEYS, 0];
+        let numbers = |version, trial| [version, 0, 7, 8, trial, 1_000, END_OF_KEYS, 0, 0];
         assert_eq!(said("well", &numbers(VERSION, trial)), "read");
         let other = said("later", &numbers(VERSION + 1, trial));
         assert!(
-            other.ends_with("has layout 2, and this version reads layout 1: the store starts empty"),
+            other.ends_with("has layout 3, and this version reads layout 2: the store starts empty"),
             "{other}"
         );
         let hash = said("hash", &numbers(VERSION, trial ^ 1));
@@ -273,7 +280,7 @@ mod tests {
             "{hash}"
         );
         // A way that nobody knows is not a whole file.
-        let torn = said("way", &[VERSION, 3, 7, 8, trial, 1_000, END_OF_KEYS, 0]);
+        let torn = said("way", &[VERSION, 3, 7, 8, trial, 1_000, END_OF_KEYS, 0, 0]);
         assert!(torn.contains("is torn or cut off"), "{torn}");
     }
 }

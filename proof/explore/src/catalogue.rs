@@ -123,4 +123,54 @@ pub const MUTANTS: &[Mutant] = &[
         &[edit("slot", "self.tag.store(Tag::EMPTY.0, ", "Ordering::Release", "Ordering::Relaxed")],
         "come late with a refusal",
     ),
+    mutant(
+        "a batch of words that cannot have all its locks keeps those it has",
+        &[edit("words", "ours.for_each(|((slot, _, value), _)| ", "slot.unlock(*value)", "()")],
+        "batches of words in opposite order",
+    ),
+    mutant(
+        "a batch of words writes before it has all its locks",
+        &[edit("words", "Some(_) => ", "Table::lock_as_read(slot, tag, value).is_some()", "true")],
+        "batches of words in opposite order",
+    ),
+    mutant(
+        "a batch charges a cell in common for a key that has got a slot",
+        &[edit("table", "", "found.map(|(_, tag)| tag) != seen", "false")],
+        "a batch without room and a key that goes",
+    ),
+    mutant(
+        "a key that gets a slot starts afresh, whatever it was charged in common",
+        &[edit(
+            "shared",
+            "self.used.store(cells.of.len(), Ordering::Release);\n        }\n        ",
+            "cells.get(family, id, now).cloned()",
+            "None",
+        )],
+        "a batch without room and a key that goes",
+    ),
+    mutant(
+        "a key without a cell for its numbers owes there what others owe",
+        &[edit(
+            "deciding",
+            "",
+            "self.take_out(known, whose, now, Some(&cells))",
+            "Taken::new(common.clone())",
+        )],
+        "numbers without a cell, one by one",
+    ),
+    mutant(
+        "what a key is charged in common is not charged in its slot",
+        &[edit("deciding", "if ", "same && charged > 0", "false")],
+        "numbers without a cell, one by one",
+    ),
+    mutant(
+        "what a key of a batch is charged in common is not charged in its slot",
+        &[edit("batch", "(", "charged(member.id)", "0")],
+        "numbers without a cell, in a batch",
+    ),
+    mutant(
+        "a key of a batch without a cell for its numbers owes there what others owe",
+        &[edit("batch", "let known = ", "grip.others.known(number)", "None::<(Tag, u64)>")],
+        "numbers without a cell, in a batch",
+    ),
 ];

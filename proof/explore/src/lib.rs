@@ -1,12 +1,17 @@
-//! The table of the memory store, as it ships, in every order in which its threads can take turns. Not the store: what a
-//! value means is left out, and a value here is a number of charges.
+//! The memory store, as it ships, in every order in which its threads can take turns: its table alone, where a value is a number
+//! of charges, and the whole of it, with limits. Not its clock, its hash and its memory.
 
 pub mod catalogue;
+mod clock;
+mod hash;
 #[allow(warnings, clippy::all, reason = "a generated copy: the original is checked where it stands")]
-mod memory;
+mod limit;
 pub mod scenarios;
+#[allow(warnings, clippy::all, reason = "a generated copy: the original is checked where it stands")]
 mod store;
 mod sync;
+mod view;
+mod whole;
 
 use std::cell::Cell;
 

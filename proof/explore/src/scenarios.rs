@@ -3,6 +3,7 @@
 
 mod adding;
 mod batches;
+mod full;
 mod moving;
 mod reading;
 mod returning;
@@ -11,7 +12,7 @@ mod reusing;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::store::View;
+use crate::sync::{begin, number_thread};
 
 /// A few threads on a small table.
 #[derive(Clone, Copy, Debug)]
@@ -47,8 +48,23 @@ pub const ALL: &[Scenario] = &[
         preemptions_max: 2,
         run: reusing::forget_and_charge_away,
     },
-    Scenario { name: "batches in opposite order", preemptions_max: 2, run: batches::opposite_order },
+    Scenario { name: "batches of words in opposite order", preemptions_max: 2, run: batches::words },
+    Scenario { name: "batches of new keys in opposite order", preemptions_max: 2, run: batches::new_keys },
+    Scenario { name: "batches of cells in opposite order", preemptions_max: 2, run: batches::cells },
+    Scenario { name: "a batch and a charge", preemptions_max: 2, run: batches::and_a_charge },
+    Scenario { name: "a batch of words and one by the core", preemptions_max: 2, run: batches::two_ways },
+    Scenario { name: "a refused batch and a charge", preemptions_max: 2, run: batches::refused },
     Scenario { name: "batch and move", preemptions_max: 2, run: batches::while_moving },
+    Scenario { name: "batch and reuse", preemptions_max: 2, run: batches::while_reused },
+    Scenario { name: "a batch without room", preemptions_max: 2, run: full::a_batch },
+    Scenario { name: "batches without room in opposite order", preemptions_max: 2, run: full::batches },
+    Scenario { name: "a batch without room and a key that goes", preemptions_max: 2, run: full::room_comes },
+    Scenario { name: "numbers without a cell, one by one", preemptions_max: 2, run: full::changed },
+    Scenario {
+        name: "numbers without a cell, in a batch",
+        preemptions_max: 2,
+        run: full::changed_in_a_batch,
+    },
     Scenario { name: "read and charge", preemptions_max: 2, run: reading::during_a_charge },
     Scenario { name: "read once and reuse", preemptions_max: 2, run: reading::once_during_a_reuse },
     Scenario { name: "read and reuse", preemptions_max: 2, run: reading::during_a_reuse },
@@ -88,21 +104,22 @@ impl Scenario {
         let (count, run) = (Arc::clone(&executions), self.run);
         builder.check(move || {
             count.fetch_add(1, Ordering::Relaxed);
+            begin();
             run();
         });
         executions.load(Ordering::Relaxed)
     }
 }
 
-/// Runs two threads, and waits for both.
-fn both<A: 'static, B>(
-    view: &View,
-    one: impl FnOnce(View) -> A + 'static,
-    other: impl FnOnce(View) -> B,
+/// Runs two threads on a table or a store, and waits for both.
+fn both<V: Clone + 'static, A: 'static, B>(
+    view: &V,
+    one: impl FnOnce(V) -> A + 'static,
+    other: impl FnOnce(V) -> B,
 ) -> (A, B) {
     let mine = view.clone();
     let one = loom::thread::spawn(move || {
-        mine.number_thread();
+        number_thread();
         one(mine)
     });
     let other = other(view.clone());
@@ -110,11 +127,11 @@ fn both<A: 'static, B>(
 }
 
 /// Runs three threads, and waits for all.
-fn three<A: 'static, B: 'static, C>(
-    view: &View,
-    one: impl FnOnce(View) -> A + 'static,
-    second: impl FnOnce(View) -> B + 'static,
-    third: impl FnOnce(View) -> C,
+fn three<V: Clone + 'static, A: 'static, B: 'static, C>(
+    view: &V,
+    one: impl FnOnce(V) -> A + 'static,
+    second: impl FnOnce(V) -> B + 'static,
+    third: impl FnOnce(V) -> C,
 ) -> (A, B, C) {
     let (one, (second, third)) = both(view, one, |view| both(&view, second, third));
     (one, second, third)

@@ -1,16 +1,33 @@
-//! The atomics of the table, as an exploration sees them: each access is a point where another thread may come in, and a
+//! The atomics and locks of the store, as an exploration sees them: each access is a point where another thread may come in, and a
 //! load may return any value that the memory order allows. Not the ones that ship.
 
 use std::cell::Cell;
 
-pub(crate) use loom::sync::atomic::Ordering;
+pub(crate) use loom::sync::atomic::{AtomicUsize, Ordering};
+pub(crate) use loom::sync::{Mutex, MutexGuard};
 
 /// As many threads as a scenario may have.
 pub(crate) const THREADS_MAX: usize = 3;
 
 loom::thread_local! {
     /// The number of the thread.
-    pub(crate) static THREAD: Cell<usize> = Cell::new(0);
+    static THREAD: Cell<usize> = Cell::new(0);
+}
+
+thread_local! {
+    /// How many threads an exploration has started. Its threads are one to the system.
+    static STARTED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Begins an order: the thread that calls has number 0.
+pub(crate) fn begin() {
+    STARTED.set(0);
+}
+
+/// Gives the thread that calls a number of its own.
+pub(crate) fn number_thread() {
+    STARTED.set(STARTED.get() + 1);
+    THREAD.with(|number| number.set(STARTED.get()));
 }
 
 /// A number in memory.
@@ -22,6 +39,12 @@ pub(crate) struct AtomicU64 {
     /// The search for orders that matter knows the latest access to a thing only. A thread that loads and then stores
     /// would hide that another one had loaded before; here, it meets that one's mark.
     loaded: [loom::sync::atomic::AtomicU64; THREADS_MAX],
+}
+
+impl Default for AtomicU64 {
+    fn default() -> Self {
+        Self::new(0)
+    }
 }
 
 impl AtomicU64 {
@@ -59,6 +82,12 @@ impl AtomicU64 {
 
     pub(crate) fn fetch_add(&self, value: u64, order: Ordering) -> u64 {
         let before = self.value.fetch_add(value, order);
+        self.mark_stored();
+        before
+    }
+
+    pub(crate) fn fetch_max(&self, value: u64, order: Ordering) -> u64 {
+        let before = self.value.fetch_max(value, order);
         self.mark_stored();
         before
     }

@@ -32,6 +32,9 @@ fn watched() -> Result<Vec<Watched>, tollgate::LimitError> {
         watched(Limit::gcra(3, 1_000, Micros::SECOND)?, Bound::Bucket(3, 1_000, 1_000_000)),
         watched(Limit::leaky_bucket(5, 100_003, Micros::SECOND)?, Bound::Bucket(5, 100_003, 1_000_000)),
         watched(Limit::fixed_window(500, Window::Every(tenth))?, Bound::Window(500, 100_000)),
+        // Its own bound: the limit, and once more for a whole window.
+        watched(Limit::sliding_window(500, tenth)?, Bound::Span(1_000, 100_000)),
+        watched(Limit::sliding_window_buckets(500, tenth, 10)?, Bound::Span(500, 100_000)),
         watched(Limit::sliding_window_log(500, tenth)?, Bound::Span(500, 100_000)),
     ])
 }

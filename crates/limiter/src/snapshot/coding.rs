@@ -58,7 +58,7 @@ pub(super) fn read(paper: &mut Reader<'_>) -> Result<Option<Saved>, Torn> {
     Ok(Some(Saved { id, what }))
 }
 
-const fn number_of(algorithm: Algorithm) -> u64 {
+pub(super) const fn number_of(algorithm: Algorithm) -> u64 {
     match algorithm {
         Algorithm::TokenBucket => 1,
         Algorithm::LeakyBucket => 2,
@@ -70,11 +70,11 @@ const fn number_of(algorithm: Algorithm) -> u64 {
     }
 }
 
-fn algorithm_of(number: u64) -> Result<Algorithm, Torn> {
+pub(super) fn algorithm_of(number: u64) -> Result<Algorithm, Torn> {
     Algorithm::ALL.into_iter().find(|algorithm| number_of(*algorithm) == number).ok_or(Torn)
 }
 
-fn write_state(paper: &mut Writer, state: &State) {
+pub(super) fn write_state(paper: &mut Writer, state: &State) {
     let mut all = |algorithm: Algorithm, numbers: &[u64]| {
         paper.number(number_of(algorithm));
         numbers.iter().for_each(|number| paper.number(*number));
@@ -108,7 +108,7 @@ fn write_list(paper: &mut Writer, list: &List) {
     }
 }
 
-fn read_state(paper: &mut Reader<'_>) -> Result<State, Torn> {
+pub(super) fn read_state(paper: &mut Reader<'_>) -> Result<State, Torn> {
     Ok(match algorithm_of(paper.number()?)? {
         Algorithm::TokenBucket => State::TokenBucket(read_debt(paper)?),
         Algorithm::LeakyBucket => State::LeakyBucket(read_debt(paper)?),

@@ -13,7 +13,9 @@ mod receipts;
 mod rehearsal;
 mod reservations;
 mod snapshots;
+mod squeezed;
 mod verdicts;
+mod watched;
 
 use tollgate::{Clock, Limiter, ManualClock, Micros};
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tollgate::{Clock, Limit, Limiter, Micros, NamedLimit, Window};
+use tollgate::{Clock, Limit, Limiter, Micros, NamedLimit, UtcOffset, Window};
 
 /// A folder of its own for each test.
 fn folder(name: &str) -> PathBuf {
@@ -138,6 +138,49 @@ fn keys_for_which_there_is_no_room_are_counted() {
     let (restored, result) = Limiter::builder().clock(clock.clock()).restore(&file).unwrap();
     result.unwrap();
     assert_eq!(restored.stats().slots_used, 300_000);
+}
+
+/// While the store is full new keys spend in common: that is saved with the limit it was spent under, and read back.
+#[test]
+fn what_new_keys_have_spent_in_common_is_read_back() {
+    let folder = folder("common");
+    let file = folder.join("store");
+    let clock = Clock::manual(START);
+    let limiter = Limiter::builder().clock(clock.clock()).budget(4 << 20).build().unwrap();
+    let flood = limiter.limit("flood", Limit::gcra(3, 1, Micros::DAY).unwrap());
+    for key in 0..300_000_u32 {
+        let _ = limiter.charge(&[flood.hit(&key.to_le_bytes())]).unwrap();
+    }
+    let india = UtcOffset::from_minutes(330).unwrap();
+    let west = UtcOffset::from_minutes(-210).unwrap();
+    let windows = [Window::Day(india), Window::Week(west), Window::Month(UtcOffset::default())];
+    let windows = windows.map(|window| Limit::fixed_window(9, window).unwrap());
+    // Keys that nobody has seen, two of each limit.
+    let limits = |limiter: &Limiter| {
+        let windows = windows.map(|limit| limiter.limit(&limit.to_string(), limit));
+        limits(limiter).into_iter().chain(windows).collect::<Vec<_>>()
+    };
+    let keys = ["new", "newer"];
+    for (number, limit) in (0..).zip(limits(&limiter)) {
+        for key in keys {
+            let verdict = limiter.charge(&[limit.hit(key).cost(1 + number % 4)]).unwrap();
+            assert!(verdict.granted() && verdict.shared(), "{limit:?}");
+        }
+    }
+    let left = |limiter: &Limiter| {
+        let left = |limit: &NamedLimit, key: &str| limiter.peek(&[limit.hit(key)]).unwrap().remaining();
+        limits(limiter).iter().flat_map(|limit| keys.map(|key| left(limit, key))).collect::<Vec<_>>()
+    };
+    limiter.save(&file).unwrap();
+    clock.advance(Duration::from_secs(100));
+    // As full as it was; and with room for everybody, where nobody starts better than that.
+    for budget in [4 << 20, 64 << 20] {
+        let builder = Limiter::builder().clock(clock.clock()).budget(budget);
+        let (restored, result) = builder.restore(&file).unwrap();
+        assert!(result.is_ok() || budget == 4 << 20, "{result:?}");
+        assert_eq!(left(&restored), left(&limiter), "{budget}");
+        assert!(left(&restored).iter().filter(|left| **left < Some(9)).count() > 15, "much is spent");
+    }
 }
 
 #[test]

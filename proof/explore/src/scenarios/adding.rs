@@ -1,7 +1,7 @@
 //! New keys: nobody puts one in twice, and no charge is lost. The table does not move.
 
 use super::both;
-use crate::store::View;
+use crate::view::View;
 
 const F: u64 = 1;
 const K: u64 = 2;

@@ -1,7 +1,7 @@
 //! The table grows, is swept, or finds that it cannot: no charge is lost, and no key stands twice.
 
 use super::{both, three};
-use crate::store::View;
+use crate::view::View;
 
 const A: u64 = 1;
 const B: u64 = 2;

@@ -1,7 +1,7 @@
 //! A refusal takes no lock: it reads a tag and a value that belonged together at one moment.
 
 use super::both;
-use crate::store::View;
+use crate::view::View;
 
 const F: u64 = 1;
 const A: u64 = 2;

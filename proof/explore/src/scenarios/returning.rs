@@ -1,7 +1,7 @@
 //! A region is used again, and a thread comes late that was sent there the time before.
 
 use super::both;
-use crate::store::View;
+use crate::view::View;
 
 const A: u64 = 1;
 const B: u64 = 2;

@@ -1,7 +1,7 @@
 //! A key that is as good as none gives its slot to another one, and is charged at the same time. The table does not move.
 
 use super::both;
-use crate::store::View;
+use crate::view::View;
 
 const F: u64 = 1;
 const A: u64 = 2;

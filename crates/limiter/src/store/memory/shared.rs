@@ -115,10 +115,14 @@ impl Shared {
 
     /// Puts a state in a cell.
     pub(crate) fn keep(&self, cells: &mut Cells, family: &Family, id: u64, common: Option<Common>) {
-        if common.is_none() && !cells.of.contains_key(family) {
-            return;
+        if common.is_some() || cells.of.contains_key(family) {
+            self.put(cells, family, share_of(id), common);
         }
-        if let Some(cell) = cells.of.entry(*family).or_default().get_mut(share_of(id)) {
+    }
+
+    /// Puts a state in the cell with a number.
+    pub(crate) fn put(&self, cells: &mut Cells, family: &Family, share: usize, common: Option<Common>) {
+        if let Some(cell) = cells.of.entry(*family).or_default().get_mut(share) {
             *cell = common;
         }
         self.used.store(cells.of.len(), Ordering::Release);
@@ -130,6 +134,17 @@ impl Shared {
             return change;
         };
         if list.len() < SHARED_ENTRIES_MAX { change } else { merged(change, list.len()) }
+    }
+
+    /// Every cell that is not as good as none, with its limit and its number.
+    pub(crate) fn all(&self, now: Micros) -> Vec<(Family, usize, Common)> {
+        let cells = self.open();
+        let of_one = |(family, shares): (&Family, &[Option<Common>; SHARES])| {
+            let live = shares.iter().enumerate().filter_map(|(share, common)| Some((share, common.clone()?)));
+            let live = live.filter(|(_, common)| common.over > now);
+            live.map(|(share, common)| (*family, share, common)).collect::<Vec<_>>()
+        };
+        cells.of.iter().flat_map(of_one).collect()
     }
 
     /// What it takes, in bytes.

@@ -5,6 +5,7 @@ use tollgate_core::{Micros, State};
 
 use super::locked::Place;
 use super::rates::{FRESH, IN_A_CELL, Rate};
+use super::shared::{Common, Family};
 use super::slot::Tag;
 use super::table::Keeper as _;
 use super::{At, Memory};
@@ -26,7 +27,32 @@ pub(crate) enum What {
     State(State, Micros),
 }
 
+/// What some new keys had spent in common when the store was saved.
+#[derive(Clone, Debug)]
+pub(crate) struct SavedCommon {
+    pub(crate) family: Family,
+    /// Which of the limit's cells it is.
+    pub(crate) share: u64,
+    pub(crate) common: Common,
+}
+
 impl Memory {
+    /// What new keys have spent in common, as far as it counts at an instant.
+    pub(crate) fn saved_in_common(&self, now: Micros) -> Vec<SavedCommon> {
+        let all = self.shared.all(now).into_iter();
+        all.map(|(family, share, common)| SavedCommon { family, share: share as u64, common }).collect()
+    }
+
+    /// Puts that back, before anybody uses the store.
+    pub(crate) fn put_back_in_common(&self, saved: SavedCommon, now: Micros) {
+        if saved.common.over > now
+            && let Ok(share) = usize::try_from(saved.share)
+        {
+            let mut cells = self.shared.open();
+            self.shared.put(&mut cells, &saved.family, share, Some(saved.common));
+        }
+    }
+
     /// Every key that is not as good as none, with how it stands at an instant. `each` is called under no lock.
     pub(crate) fn for_each_saved(&self, now: Micros, mut each: impl FnMut(&Saved)) {
         let at = At::new(self, now);

@@ -1,0 +1,94 @@
+//! How what new keys have spent in common is written as numbers, with the limit that it was spent under. Keys by themselves are
+//! `coding.rs`.
+
+use tollgate_core::{Algorithm, Limit, Micros, UtcOffset, Window};
+
+use super::coding::{Torn, algorithm_of, number_of, read_state, write_state};
+use super::paper::{Reader, Writer};
+use crate::store::memory::shared::{Common, Family};
+use crate::store::memory::snapshot::SavedCommon;
+
+/// Which windows a fixed window has.
+const EVERY: u64 = 0;
+const DAY: u64 = 1;
+const WEEK: u64 = 2;
+const MONTH: u64 = 3;
+
+pub(super) fn write_all(paper: &mut Writer, all: &[SavedCommon]) {
+    paper.number(all.len() as u64);
+    for SavedCommon { family: (space, limit), share, common } in all {
+        for number in [*space, *share, common.at.get(), common.over.get()] {
+            paper.number(number);
+        }
+        write_limit(paper, limit);
+        write_state(paper, &common.state);
+    }
+}
+
+pub(super) fn read_all(paper: &mut Reader<'_>) -> Result<Vec<SavedCommon>, Torn> {
+    (0..paper.number()?).map(|_| read(paper)).collect()
+}
+
+fn read(paper: &mut Reader<'_>) -> Result<SavedCommon, Torn> {
+    let (space, share) = (paper.number()?, paper.number()?);
+    let (at, over) = (Micros::new(paper.number()?), Micros::new(paper.number()?));
+    let family: Family = (space, read_limit(paper)?);
+    Ok(SavedCommon { family, share, common: Common { state: read_state(paper)?, at, over } })
+}
+
+/// A limit is its algorithm and four numbers, some of which may mean nothing.
+fn write_limit(paper: &mut Writer, limit: &Limit) {
+    let numbers = match limit {
+        Limit::Unlimited => [0; 4],
+        Limit::TokenBucket(quota) | Limit::LeakyBucket(quota) | Limit::Gcra(quota) => {
+            [quota.burst(), quota.count(), quota.period(), 0]
+        }
+        Limit::FixedWindow(rule) => {
+            let offset = |offset: UtcOffset| u64::from(offset.minutes().cast_unsigned());
+            let (kind, length) = match rule.window() {
+                Window::Every(length) => (EVERY, length.get()),
+                Window::Day(from) => (DAY, offset(from)),
+                Window::Week(from) => (WEEK, offset(from)),
+                Window::Month(from) => (MONTH, offset(from)),
+            };
+            [rule.limit(), kind, length, 0]
+        }
+        Limit::SlidingWindow(rule) => [rule.limit(), rule.window().get(), 0, 0],
+        Limit::SlidingWindowBuckets(rule) => [rule.limit(), rule.window().get(), rule.buckets().into(), 0],
+        Limit::SlidingWindowLog(rule) => [rule.limit(), rule.window().get(), 0, 0],
+    };
+    paper.number(limit.algorithm().map_or(0, number_of));
+    numbers.into_iter().for_each(|number| paper.number(number));
+}
+
+fn read_limit(paper: &mut Reader<'_>) -> Result<Limit, Torn> {
+    let algorithm = algorithm_of(paper.number()?)?;
+    let [limit, second, third, _] = [paper.number()?, paper.number()?, paper.number()?, paper.number()?];
+    let (period, window) = (Micros::new(third), Micros::new(second));
+    let read = match algorithm {
+        Algorithm::TokenBucket => Limit::token_bucket(limit, second, period),
+        Algorithm::LeakyBucket => Limit::leaky_bucket(limit, second, period),
+        Algorithm::Gcra => Limit::gcra(limit, second, period),
+        Algorithm::FixedWindow => Limit::fixed_window(limit, read_window(second, third)?),
+        Algorithm::SlidingWindow => Limit::sliding_window(limit, window),
+        Algorithm::SlidingWindowBuckets => {
+            Limit::sliding_window_buckets(limit, window, u32::try_from(third).map_err(|_| Torn)?)
+        }
+        Algorithm::SlidingWindowLog => Limit::sliding_window_log(limit, window),
+    };
+    read.map_err(|_| Torn)
+}
+
+fn read_window(kind: u64, length: u64) -> Result<Window, Torn> {
+    let offset = || {
+        let minutes = u32::try_from(length).map_err(|_| Torn)?.cast_signed();
+        UtcOffset::from_minutes(minutes).map_err(|_| Torn)
+    };
+    Ok(match kind {
+        EVERY => Window::Every(Micros::new(length)),
+        DAY => Window::Day(offset()?),
+        WEEK => Window::Week(offset()?),
+        MONTH => Window::Month(offset()?),
+        _ => return Err(Torn),
+    })
+}

@@ -1,0 +1,83 @@
+//! There is no room: keys are charged to a cell that they have in common, and never to two places, or to none.
+
+use super::both;
+use crate::whole::Whole;
+
+const A: u64 = 1;
+const B: u64 = 2;
+const X: u64 = 3;
+const Y: u64 = 4;
+
+/// A table of two slots that cannot grow and is full, without cells. Of each key three may be had; one of A and B is used.
+fn full() -> Whole {
+    let whole = Whole::new((1, 1, 0), 3);
+    assert!(whole.charge((&whole.word, A), 1) && whole.charge((&whole.word, B), 1));
+    whole
+}
+
+/// One thread charges a key without room by itself, the other one together with a key that has room.
+pub(super) fn a_batch() {
+    let whole = full();
+    let (one, other) = both(
+        &whole,
+        |whole| (0..2).filter(|_| whole.charge((&whole.word, X), 1)).count(),
+        |whole| (0..2).filter(|_| whole.charge_both([(&whole.word, A), (&whole.word, X)])).count(),
+    );
+    assert_eq!(one + other, 3);
+    assert_eq!(whole.left((&whole.word, A)), 2 - other as u64);
+    assert!(!whole.charge((&whole.word, X), 1));
+}
+
+/// Two keys without room, which have their cell in common: three of both together.
+pub(super) fn batches() {
+    let whole = full();
+    let (one, other) = both(
+        &whole,
+        |whole| whole.charge_both([(&whole.word, X), (&whole.word, Y)]),
+        |whole| whole.charge_both([(&whole.word, Y), (&whole.word, X)]),
+    );
+    assert!(one != other, "two of three, and one is left");
+    assert!(whole.charge((&whole.word, X), 1) && !whole.charge((&whole.word, Y), 1));
+}
+
+/// A known key goes, so that there is room; a key is charged by itself and in a batch meanwhile, wherever it is by then.
+pub(super) fn room_comes() {
+    let whole = full();
+    let (one, other) = both(
+        &whole,
+        |whole| {
+            whole.reset((&whole.word, B));
+            (0..2).filter(|_| whole.charge((&whole.word, X), 1)).count()
+        },
+        |whole| (0..2).filter(|_| whole.charge_both([(&whole.word, A), (&whole.word, X)])).count(),
+    );
+    assert_eq!(one + other, 3, "it is granted three, here and there together");
+    assert_eq!(whole.left((&whole.word, A)), 2 - other as u64);
+    assert!(!whole.charge((&whole.word, X), 1));
+}
+
+/// A known key is met under numbers for which there is no cell, and under its own, by two threads.
+pub(super) fn changed() {
+    let whole = full();
+    let (one, other) = both(
+        &whole,
+        |whole| (0..2).filter(|_| whole.charge((&whole.word, A), 1)).count(),
+        |whole| (0..2).filter(|_| whole.charge((&whole.cell, A), 1)).count(),
+    );
+    assert_eq!(one + other, 2, "two are left of it, whichever way it is asked");
+    assert_eq!(whole.left((&whole.word, A)), 0);
+    assert!(!whole.charge((&whole.cell, A), 1));
+}
+
+/// The same, together with a key that has room.
+pub(super) fn changed_in_a_batch() {
+    let whole = full();
+    let (one, other) = both(
+        &whole,
+        |whole| (0..2).filter(|_| whole.charge((&whole.word, A), 1)).count(),
+        |whole| (0..2).filter(|_| whole.charge_both([(&whole.word, B), (&whole.cell, A)])).count(),
+    );
+    assert_eq!(one + other, 2, "two are left of it, whichever way it is asked");
+    assert_eq!(whole.left((&whole.word, A)), 0);
+    assert_eq!(whole.left((&whole.word, B)), 2 - other as u64);
+}
