@@ -59,6 +59,11 @@ pub const ALL: &[Scenario] = &[
     Scenario { name: "a batch without room", preemptions_max: 2, run: full::a_batch },
     Scenario { name: "batches without room in opposite order", preemptions_max: 2, run: full::batches },
     Scenario { name: "a batch without room and a key that goes", preemptions_max: 2, run: full::room_comes },
+    Scenario {
+        name: "batches without room and a key that goes",
+        preemptions_max: 2,
+        run: full::room_comes_for_parts,
+    },
     Scenario { name: "numbers without a cell, one by one", preemptions_max: 2, run: full::changed },
     Scenario {
         name: "numbers without a cell, in a batch",

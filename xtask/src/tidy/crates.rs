@@ -14,7 +14,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("policy", &["http", "matchit", "tollgate-policy"], &[]),
     ("redis-bench", &["rustix", "tokio", "tollgate-core", "tollgate-redis"], &[]),
     ("tollgate-fuzz", &["http", "libfuzzer-sys", "tollgate-policy"], &[]),
-    ("tollgate-explore", &["loom"], &[]),
+    ("tollgate-explore", &["loom", "smallvec", "tollgate-core"], &[]),
     ("tollgate-storm", &["tollgate"], &[]),
     ("tollgate-faults", &["redis", "smallvec", "tokio", "tollgate-core", "tollgate-redis"], &[]),
     ("tollgate-twins", &["redis", "tollgate-core", "tollgate-proof", "tollgate-redis"], &[]),

@@ -40,8 +40,24 @@ pub(super) fn batches() {
     assert!(whole.charge((&whole.word, X), 1) && !whole.charge((&whole.word, Y), 1));
 }
 
-/// A known key goes, so that there is room; a key is charged by itself and in a batch meanwhile, wherever it is by then.
+/// A known key goes, so that there is room. A key is charged by itself and in a batch meanwhile: all of it is had once.
 pub(super) fn room_comes() {
+    let whole = full();
+    let (one, other) = both(
+        &whole,
+        |whole| {
+            whole.reset((&whole.word, B));
+            whole.charge((&whole.word, X), 3)
+        },
+        |whole| whole.charge_both([(&whole.word, A), (&whole.word, X)]),
+    );
+    assert!(one != other, "one of the two is granted, wherever it is charged");
+    assert_eq!(whole.left((&whole.word, A)), 2 - u64::from(other));
+    assert_eq!(whole.charge((&whole.word, X), 1), other);
+}
+
+/// The same in smaller parts.
+pub(super) fn room_comes_for_parts() {
     let whole = full();
     let (one, other) = both(
         &whole,

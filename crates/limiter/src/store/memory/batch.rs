@@ -276,31 +276,31 @@ impl Memory {
     fn put_in_all<'a, const N: usize>(
         &self,
         members: &[Member<'_>],
-        taken: SmallVec<[Taken; N]>,
+        mut taken: SmallVec<[Taken; N]>,
         grip: Grip<'a, N>,
         now: Micros,
     ) -> Others<'a> {
         let Grip { slots, mut others } = grip;
-        let mut slots = slots.into_iter();
-        for (member, taken) in members.iter().zip(taken) {
+        // What is in common first: a slot may be the home of a key without one, who must not find it free before it is charged.
+        for (member, taken) in members.iter().zip(&mut taken).filter(|(member, _)| member.shared) {
+            if let (Some(cells), true) = (others.common.as_mut(), taken.changed) {
+                let over = reset_at(member, taken.state.as_ref(), now);
+                let state = taken.state.take().map(|state| Common { state, at: now, over });
+                self.shared.keep(cells, &member.limit.family(), member.id, state);
+            }
+            self.note_overflow();
+        }
+        let in_slots = members.iter().zip(taken).filter(|(member, _)| !member.shared);
+        for ((member, taken), locked) in in_slots.zip(slots) {
+            if !taken.changed {
+                self.leave_or_forget(locked, taken);
+                continue;
+            }
             let over = reset_at(member, taken.state.as_ref(), now);
-            if !member.shared {
-                let Some(locked) = slots.next() else { continue };
-                if !taken.changed {
-                    self.leave_or_forget(locked, taken);
-                    continue;
-                }
-                let put = self.put_in(locked, member.whose(), taken, (now, over));
-                debug_assert!(put.is_ok(), "every member that needs a cell has one");
-                if let Err(locked) = put {
-                    locked.leave();
-                }
-            } else {
-                if let (Some(cells), true) = (others.common.as_mut(), taken.changed) {
-                    let state = taken.state.map(|state| Common { state, at: now, over });
-                    self.shared.keep(cells, &member.limit.family(), member.id, state);
-                }
-                self.note_overflow();
+            let put = self.put_in(locked, member.whose(), taken, (now, over));
+            debug_assert!(put.is_ok(), "every member that needs a cell has one");
+            if let Err(locked) = put {
+                locked.leave();
             }
         }
         others
