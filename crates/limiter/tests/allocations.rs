@@ -4,8 +4,9 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::time::Duration;
 
-use tollgate::{Limit, Limiter, Micros, Window};
+use tollgate::{Clock, HITS_MAX, Limit, Limiter, Micros, Window};
 
 struct Counting;
 
@@ -63,6 +64,7 @@ fn a_decision_on_a_known_key_allocates_nothing() {
         let count = allocations(|| {
             for _ in 0..100 {
                 assert!(!limiter.charge(&[named.hit("ada")]).unwrap().granted());
+                assert!(!limiter.peek(&[named.hit("ada")]).unwrap().granted());
             }
         });
         assert_eq!(count, 0, "refused by {limit}");
@@ -121,4 +123,51 @@ fn limits_of_several_kinds_at_once_allocate_nothing() {
     };
     ask();
     assert_eq!(allocations(|| (0..100).for_each(|_| ask())), 0);
+}
+
+#[test]
+fn as_many_limits_as_there_may_be_allocate_nothing() {
+    let limiter = Limiter::new().unwrap();
+    let kinds = [
+        Limit::token_bucket(1_000_000, 1, Micros::HOUR),
+        Limit::fixed_window(1_000_000, Window::Every(Micros::DAY)),
+        Limit::sliding_window(1_000_000, Micros::DAY),
+        Limit::sliding_window_buckets(1_000_000, Micros::DAY, 4),
+    ];
+    let kinds = kinds.map(Result::unwrap);
+    let limits: Vec<_> =
+        (0..HITS_MAX).map(|number| limiter.limit(&number.to_string(), kinds[number % kinds.len()])).collect();
+    let hits: Vec<_> = limits.iter().map(|limit| limit.hit("ada")).collect();
+    let mut too_much = hits.clone();
+    too_much[7] = too_much[7].cost(2_000_000).shadow();
+    too_much[9] = too_much[9].cost(2_000_000);
+    for many in [5, 8, 17, HITS_MAX] {
+        let ask = || {
+            let verdict = limiter.charge(&hits[..many]).unwrap();
+            assert!(verdict.granted() && verdict.answers().len() == many);
+            assert_eq!(limiter.charge(&too_much[..many]).unwrap().granted(), many <= 9);
+        };
+        ask();
+        assert_eq!(allocations(|| (0..100).for_each(|_| ask())), 0, "{many} hits");
+    }
+}
+
+/// A log has an entry for each charge that counts, so it grows; but by doubling, and it keeps its room. What it allocates in its life
+/// is a number of digits, and not of charges.
+#[test]
+fn a_log_allocates_when_it_doubles_and_not_again() {
+    const LIMIT: u64 = 4_096;
+    let clock = Clock::manual(Micros::from_secs(1_763_208_000));
+    let limiter = Limiter::builder().clock(clock.clock()).build().unwrap();
+    let log = limiter.limit("log", Limit::sliding_window_log(LIMIT, Micros::HOUR).unwrap());
+    let charge = || {
+        clock.advance(Duration::from_micros(3_600_000_000_u64.div_ceil(LIMIT)));
+        assert!(limiter.charge(&[log.hit("ada")]).unwrap().granted());
+    };
+    charge();
+    let count = allocations(|| (1..LIMIT).for_each(|_| charge()));
+    assert!(count <= u64::from(LIMIT.ilog2()), "{count} for {LIMIT} entries");
+    // From then on one goes for each that comes.
+    let count = allocations(|| (0..3 * LIMIT).for_each(|_| charge()));
+    assert_eq!(count, 0, "it has grown once");
 }

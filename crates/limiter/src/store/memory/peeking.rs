@@ -1,12 +1,12 @@
 //! A peek at several keys: what a charge would answer, and nothing is charged. How they are charged is `batch.rs`.
 
-use smallvec::SmallVec;
-use tollgate_core::{Decision, Limit, Micros, State};
+use smallvec::{SmallVec, smallvec};
+use tollgate_core::{Decision, Limit, Micros, Mode, State};
 
 use super::batch::{Answered, Charge, Member, Members, answered, decided, place_of};
 use super::locked::Place;
 use super::table::Busy;
-use super::{At, Memory, NoRoom};
+use super::{At, Given, Memory, NoRoom};
 use crate::clock::Clock;
 use crate::sync::pause;
 
@@ -19,9 +19,17 @@ impl Memory {
         (clock, now): (&Clock, Micros),
     ) -> Result<Answered<N>, NoRoom> {
         let mut members: Members<'_, N> = self.members(charges, clock, now);
+        if let ([charge], [member]) = (charges, members.as_slice()) {
+            let asked = |state: Option<&State>| tollgate_core::peek(&member.dated, state, now, charge.cost);
+            let (decision, shared) = self.look_at(member, now, asked)?;
+            let given = Given { decision, shared, known: !shared };
+            let granted = decision.granted() || charge.mode == Mode::Shadow;
+            return Ok(Answered { granted, given: smallvec![given] });
+        }
         let mut states: SmallVec<[Option<State>; N]> = SmallVec::new();
         for member in &mut members {
-            let (state, shared) = self.look_at(member, now)?;
+            // A copy: they are decided together, and not locked together.
+            let (state, shared) = self.look_at(member, now, |state| state.cloned())?;
             member.shared = shared;
             states.push(state);
         }
@@ -37,8 +45,13 @@ impl Memory {
         Ok(answered)
     }
 
-    /// A copy of where a key stands, and whether it has that in common with others.
-    fn look_at(&self, member: &Member<'_>, now: Micros) -> Result<(Option<State>, bool), NoRoom> {
+    /// What is seen where a key stands, and whether it has that in common with others.
+    fn look_at<T>(
+        &self,
+        member: &Member<'_>,
+        now: Micros,
+        look: impl FnOnce(Option<&State>) -> T,
+    ) -> Result<(T, bool), NoRoom> {
         let at = At::new(self, now);
         let mut times = 0;
         loop {
@@ -46,15 +59,15 @@ impl Memory {
                 Ok(Place::Slot(locked)) => {
                     let now = self.instant(locked.known(), now);
                     let taken = self.take_out(locked.known(), member.whose(), now, None);
-                    let state = taken.state.clone();
+                    let seen = look(taken.state.as_ref());
                     self.leave(locked, taken);
-                    return Ok((state, false));
+                    return Ok((seen, false));
                 }
                 Ok(Place::Full(held)) => {
                     let mut cells = self.shared.open();
                     let state = Self::state_in_common(&mut cells, member, now);
                     held.leave();
-                    return state.map(|state| (state, true));
+                    return state.map(|state| (look(state.as_ref()), true));
                 }
                 Err(Busy) => pause(times),
             }
