@@ -27,11 +27,11 @@ impl Shared {
     /// How the keys of this process stand, uncharged.
     pub(crate) fn here(&self, inner: &Inner, hits: &Hits<'_>) -> Result<SmallVec<[Answer; 4]>, HitError> {
         let near = hits.near();
-        let (mut peeked, now) = inner.peeked(&near)?;
+        let (peeked, now) = inner.peeked(&near)?;
         if let Kind::Unavailable(_) = peeked.kind {
             return Ok(near.iter().map(|hit| unknown(hit, now, Source::Unasked)).collect());
         }
-        Ok(std::mem::take(&mut peeked.answers))
+        Ok(peeked.answers)
     }
 
     /// What is said of keys in the store about which it was not asked.

@@ -11,7 +11,7 @@ use crate::store::memory::batch::{Answered, Charge};
 use crate::store::memory::map::Spot;
 use crate::store::memory::words::{PLAIN_HITS_MAX, Plain, Weighed};
 use crate::store::memory::{Ask, Charged, Given, NoRoom, Weight};
-use crate::verdict::{Answer, Kind, Source, Unavailable, Verdict, room_for};
+use crate::verdict::{Answer, Kind, Source, Unavailable, Verdict};
 
 impl Inner {
     /// Checks a hit: its limit is ours, its key not too long.
@@ -236,8 +236,7 @@ fn verdict_of_all<const N: usize>(hits: &[Hit<'_>], answered: Result<Answered<N>
         Ok(answered) => {
             let answer =
                 |(hit, given): (&Hit<'_>, Given)| Answer::new(given.decision, hit.mode, source(given.shared));
-            let mut answers = room_for(hits.len());
-            answers.extend(hits.iter().zip(answered.given).map(answer));
+            let answers = hits.iter().zip(answered.given).map(answer).collect();
             Verdict { kind: if answered.granted { Kind::Granted } else { Kind::Refused }, answers }
         }
         Err(NoRoom) => Verdict { kind: Kind::Unavailable(Unavailable::NoRoom), answers: SmallVec::new() },

@@ -256,9 +256,8 @@ impl Shared {
         if !here.granted() {
             // So a limit of this process spares the store all that it refuses.
             let far = self.unasked(&hits, inner.clock.now());
-            // Where it cannot be told here, nobody says anything.
             let answers =
-                if here.answers.is_empty() { SmallVec::new() } else { hits.merged(&here.answers, &far) };
+                if here.answers.is_empty() { here.answers } else { hits.merged(&here.answers, &far) };
             return Ok((Verdict { kind: here.kind, answers }, None));
         }
         match self.store.charge(&hits.far(), &for_good).await {

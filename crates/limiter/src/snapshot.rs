@@ -193,7 +193,8 @@ impl Inner {
         while let Ok(Some(saved)) = coding::read(&mut paper) {
             left_out += u64::from(!self.memory.put_back(&saved, contents.saved_at, now));
         }
-        contents.common.into_iter().for_each(|saved| self.memory.put_back_in_common(saved, now));
+        let saved_at = contents.saved_at;
+        contents.common.into_iter().for_each(|saved| self.memory.put_back_in_common(saved, saved_at, now));
         if left_out > 0 { Err(RestoreError::NoRoom(contents.file, left_out)) } else { Ok(()) }
     }
 }

@@ -1,14 +1,11 @@
 //! The one answer to a request: granted, refused, or "cannot tell", with what each limit says. It charges nothing itself.
 
-use std::cell::RefCell;
-
 use smallvec::{SmallVec, smallvec};
 use tollgate_core::{Decision, Micros, Mode, Retry};
 
 use crate::limit::Hit;
-use crate::limiter::HITS_MAX;
 use crate::store::memory::rates::{Narrow, Raw};
-use crate::store::memory::words::{PLAIN_HITS_MAX, Weighed};
+use crate::store::memory::words::Weighed;
 
 /// The answer to the hits of one request.
 #[derive(Clone, Debug)]
@@ -132,46 +129,6 @@ impl Answer {
     }
 }
 
-thread_local! {
-    /// Room for the answers of many hits: that of the last such verdicts that went.
-    static SPARES: RefCell<Vec<Vec<Answer>>> = const { RefCell::new(Vec::new()) };
-}
-
-/// So much of it is kept by a thread; the rest goes back.
-const SPARES_MAX: usize = 4;
-
-/// Room for so many answers.
-pub(crate) fn room_for(hits: usize) -> SmallVec<[Answer; 4]> {
-    if hits <= PLAIN_HITS_MAX {
-        return SmallVec::new();
-    }
-    // At the end of a thread there may be none any more.
-    let mut spare = SPARES.try_with(|spares| spares.borrow_mut().pop()).ok().flatten().unwrap_or_default();
-    spare.reserve(HITS_MAX);
-    SmallVec::from_vec(spare)
-}
-
-impl Drop for Verdict {
-    #[inline]
-    fn drop(&mut self) {
-        if self.answers.spilled() {
-            keep_room(&mut self.answers);
-        }
-    }
-}
-
-#[cold]
-fn keep_room(answers: &mut SmallVec<[Answer; 4]>) {
-    let mut spare = std::mem::take(answers).into_vec();
-    spare.clear();
-    let _ = SPARES.try_with(|spares| {
-        let mut spares = spares.borrow_mut();
-        if spares.len() < SPARES_MAX {
-            spares.push(spare);
-        }
-    });
-}
-
 impl Verdict {
     /// The verdict on one enforced hit whose numbers have not been worked out.
     #[inline]
@@ -221,8 +178,7 @@ impl Verdict {
         matches!(self.kind, Kind::Granted)
     }
 
-    /// What each limit says, in the order of the hits; nothing if it cannot be told. Those of more than four hits are on the heap, in
-    /// memory that the next such verdict of the thread uses again.
+    /// What each limit says, in the order of the hits; nothing if it cannot be told. Those of more than four hits are on the heap.
     #[must_use]
     pub fn answers(&self) -> &[Answer] {
         &self.answers

@@ -136,14 +136,14 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         "a batch charges a cell in common for a key that has got a slot",
         &[edit("table", "", "found.map(|(_, tag)| tag) != seen", "false")],
-        "a batch without room and a key that goes",
+        "batches without a cell and one that comes",
     ),
     mutant(
         "a key that gets a slot starts afresh, whatever it was charged in common",
         &[edit(
             "shared",
-            "self.used.store(cells.of.len(), Ordering::Release);\n        }\n        ",
-            "cells.get(family, id, now).cloned()",
+            "self.used.store(cells.pools, Ordering::Release);\n        }\n        ",
+            "cells.get(family, share_of(id), now).cloned()",
             "None",
         )],
         "a batch without room and a key that goes",
@@ -172,5 +172,10 @@ pub const MUTANTS: &[Mutant] = &[
         "a key of a batch without a cell for its numbers owes there what others owe",
         &[edit("batch", "let known = ", "grip.others.known(number)", "None::<(Tag, u64)>")],
         "numbers without a cell, in a batch",
+    ),
+    mutant(
+        "a batch takes a key for one with a cell that has lost it",
+        &[edit("grip", "Some(locked) if ", "member.has_place(locked.tag)", "true")],
+        "a batch and a cell that goes",
     ),
 ];

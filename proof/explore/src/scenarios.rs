@@ -64,6 +64,8 @@ pub const ALL: &[Scenario] = &[
         preemptions_max: 2,
         run: full::room_comes_for_parts,
     },
+    Scenario { name: "batches without a cell and one that comes", preemptions_max: 2, run: full::cell_comes },
+    Scenario { name: "a batch and a cell that goes", preemptions_max: 2, run: full::cell_goes },
     Scenario { name: "numbers without a cell, one by one", preemptions_max: 2, run: full::changed },
     Scenario {
         name: "numbers without a cell, in a batch",

@@ -125,7 +125,7 @@ impl Memory {
             table: Table::new(HOMES_MIN)?,
             rates: Rates::new(),
             cells: Cells::new(budget),
-            shared: Shared::default(),
+            shared: Shared::new(budget),
             budget,
             start,
             dropped: AtomicU64::new(0),
@@ -164,7 +164,7 @@ impl Memory {
     /// To how many lines the table may grow while the cells take what they take. While it grows, a little of both its
     /// regions is in memory; of a small one, all.
     fn homes_max(&self) -> usize {
-        let others = self.cells.bytes() + self.shared.bytes() + FIXED_BYTES;
+        let others = self.cells.bytes() + self.shared.bytes_max() + FIXED_BYTES;
         let room = self.budget.saturating_sub(others);
         let spare = if cfg!(target_os = "linux") { (room / 2).min(3 * PIECE_BYTES) } else { room / 2 };
         // A line more for every 16 at the most: that is how far a key may stand from its home.
@@ -174,6 +174,11 @@ impl Memory {
     /// What the store takes, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         [self.table.bytes(), self.cells.bytes(), self.shared.bytes(), FIXED_BYTES].iter().sum()
+    }
+
+    /// The same, with all that keys without room may come to take.
+    fn bytes_spoken_for(&self) -> usize {
+        self.bytes() - self.shared.bytes() + self.shared.bytes_max()
     }
 
     /// How many slots are in use, by keys or by what is left of them.

@@ -85,6 +85,38 @@ pub(super) fn changed() {
     assert!(!whole.charge((&whole.cell, A), 1));
 }
 
+/// A key goes, so that there is a cell for another one, which is charged by itself and in a batch meanwhile.
+pub(super) fn cell_comes() {
+    let whole = Whole::new((2, 2, 1), 3);
+    assert!(whole.charge((&whole.cell, A), 1) && whole.charge((&whole.cell, B), 1));
+    let (one, other) = both(
+        &whole,
+        |whole| {
+            whole.reset((&whole.cell, B));
+            (0..2).filter(|_| whole.charge((&whole.cell, X), 1)).count()
+        },
+        |whole| (0..2).filter(|_| whole.charge_both([(&whole.cell, A), (&whole.cell, X)])).count(),
+    );
+    assert_eq!(one + other, 3, "it is granted three, here and there together");
+    assert_eq!(whole.left((&whole.cell, A)), 2 - other as u64);
+    assert!(!whole.charge((&whole.cell, X), 1));
+}
+
+/// A key of a batch loses its cell to another one while the batch looks for its keys.
+pub(super) fn cell_goes() {
+    // Four slots and two cells, which are in use.
+    let whole = Whole::new((2, 2, 1), 3);
+    assert!(whole.charge((&whole.cell, A), 1) && whole.charge((&whole.cell, X), 1));
+    assert!(whole.charge((&whole.word, B), 1));
+    let (one, other) = both(
+        &whole,
+        |whole| whole.charge((&whole.word, A), 1) && whole.charge((&whole.cell, Y), 1),
+        |whole| whole.charge_both([(&whole.cell, A), (&whole.word, B)]),
+    );
+    assert!(one && other, "there is enough for both");
+    assert_eq!([A, B].map(|id| whole.left((&whole.word, id))), [0, 1]);
+}
+
 /// The same, together with a key that has room.
 pub(super) fn changed_in_a_batch() {
     let whole = full();

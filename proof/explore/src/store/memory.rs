@@ -24,7 +24,7 @@ impl Memory {
             table,
             rates: Rates::new(),
             cells: Cells::new(chunks.saturating_sub(1) * Cells::CHUNK_BYTES),
-            shared: Shared::default(),
+            shared: Shared::new(usize::MAX),
             // It is the number of chunks that bounds the cells, unless there are to be none.
             budget: if chunks == 0 { 0 } else { usize::MAX },
             start: Micros::ZERO,

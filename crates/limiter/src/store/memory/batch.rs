@@ -48,12 +48,19 @@ pub(super) struct Member<'a> {
     pub(super) shared: bool,
     /// What stood in its slot when that was found out; `None` if it had none.
     pub(super) seen: Option<Tag>,
+    /// A cell that is set aside for it, if it may come to need one.
+    cell: Option<u64>,
 }
 
 impl<'a> Member<'a> {
     /// Whose key it is.
     pub(super) const fn whose(&self) -> Whose<'a> {
         Whose { limit: self.limit, id: self.id }
+    }
+
+    /// Whether there is a place for its state, whatever that will be, if this stands in its slot.
+    pub(super) fn has_place(&self, tag: Tag) -> bool {
+        self.limit.narrow.is_some() || self.cell.is_some() || tag.kind() == IN_A_CELL
     }
 }
 
@@ -81,27 +88,41 @@ impl Memory {
             pause(times);
             times = u32::saturating_add(times, 1);
         };
-        let answered = self.answer(charges, &members, grip, now);
+        let answered = self.answer(charges, &mut members, grip, now);
+        members.iter().filter_map(|member| member.cell).for_each(|unused| self.cells.give_back(unused));
         if self.table.is_moving() {
             self.table.help(if any_new { MOVED_LINES_PER_NEW_KEY } else { MOVED_LINES_PER_CHARGE }, &at);
         }
         answered
     }
 
-    /// Gives a member a slot, and a cell if it needs one, or notes that there is no room. Returns whether it was new.
+    /// Gives a member a slot, and sets a cell aside if it may need one; or notes that there is no room. What stands in its slot stays as it
+    /// is until the batch is decided. Returns whether it was new.
     fn settle_in(&self, member: &mut Member<'_>, at: &At<'_>) -> bool {
         (member.shared, member.seen) = (false, None);
-        let fits_in_word = member.limit.narrow.map(|narrow| narrow.kind);
-        if let Some((_, tag, _)) = self.table.read(member.id)
-            && (Some(tag.kind()) == fits_in_word || tag.kind() == IN_A_CELL)
-        {
-            return false;
-        }
         let (mut times, mut stuck) = (0, false);
         loop {
+            if let Some((_, tag, _)) = self.table.read(member.id) {
+                if !member.has_place(tag) {
+                    self.set_a_cell_aside(member, Some(tag), at);
+                }
+                return false;
+            }
             let roomy = self.table.has_room(at);
             match self.table.try_lock(member.id, roomy, at) {
-                Ok(Place::Slot(locked)) => return self.settle_into(locked, member, at),
+                // Somebody else has put it in.
+                Ok(Place::Slot(locked)) if locked.known().is_some() => locked.leave(),
+                Ok(Place::Slot(locked)) => {
+                    if !member.has_place(Tag::EMPTY) {
+                        self.set_a_cell_aside(member, None, at);
+                    }
+                    if member.shared {
+                        locked.leave();
+                    } else {
+                        locked.write(Tag::new(member.id, FRESH), 0);
+                    }
+                    return true;
+                }
                 Ok(Place::Full(held)) => {
                     // As long as its home is held, the table is as it was when it was full.
                     let hopeless = stuck || !self.table.could_grow(roomy, at);
@@ -119,44 +140,20 @@ impl Memory {
         }
     }
 
-    fn settle_into(&self, locked: Locked<'_>, member: &mut Member<'_>, at: &At<'_>) -> bool {
-        let now = self.instant(locked.known(), at.now);
-        let is_new = self.is_new(locked.known(), now);
-        let taken = self.take_out(locked.known(), member.whose(), now, None);
-        let has_cell = taken.cell.is_some();
-        member.seen = locked.known().map(|(tag, _)| tag);
-        if !is_new && !taken.changed && (has_cell || member.limit.narrow.is_some()) || is_new && has_cell {
-            self.leave(locked, taken);
-            return is_new;
+    /// Sets a cell aside for a member, or notes that there is none.
+    fn set_a_cell_aside(&self, member: &mut Member<'_>, seen: Option<Tag>, at: &At<'_>) {
+        member.cell = self.new_cell();
+        if member.cell.is_none() {
+            (member.shared, member.seen) = (true, seen);
+            self.table.sweep(at);
         }
-        // A new key's place, or that of one which is met under other numbers.
-        match taken.state.filter(|_| !is_new) {
-            Some(state) => {
-                let times = (now, reset_at(member, Some(&state), now));
-                let taken = Taken { state: Some(state), cell: taken.cell, ..Taken::new(None) };
-                if let Err(locked) = self.put_in(locked, member.whose(), taken, times) {
-                    locked.leave();
-                    member.shared = true;
-                }
-            }
-            None if member.limit.narrow.is_some() => locked.write(Tag::new(member.id, FRESH), 0),
-            None => match self.new_cell() {
-                Some(cell) => locked.write(Tag::new(member.id, IN_A_CELL), cell),
-                None => {
-                    locked.leave();
-                    member.shared = true;
-                    self.table.sweep(at);
-                }
-            },
-        }
-        is_new
     }
 
     /// Decides, writes and lets go.
     fn answer<const N: usize>(
         &self,
         charges: &[Charge<'_>],
-        members: &[Member<'_>],
+        members: &mut [Member<'_>],
         mut grip: Grip<'_, N>,
         now: Micros,
     ) -> Result<Answered<N>, NoRoom> {
@@ -183,21 +180,23 @@ impl Memory {
                 taken.changed = true;
             }
         }
-        let others = self.put_in_all(members, taken, grip, now);
-        self.charge_own(members, others, now, |id| {
-            let of_it = charges.iter().zip(&batch.decisions).filter(|(charge, _)| charge.id == id);
+        let charged = |is_it: &dyn Fn(&Charge<'_>) -> bool| {
+            let of_it = charges.iter().zip(&batch.decisions).filter(|(charge, _)| is_it(charge));
             of_it.fold(0, |sum: u64, (_, decision)| sum.saturating_add(decision.charged))
-        });
+        };
+        if let Some(cells) = &mut grip.others.common {
+            for (place, taken) in taken.iter_mut().enumerate().filter(|(_, taken)| taken.changed) {
+                let Some(member) = members.get(place).filter(|member| member.shared) else { continue };
+                let over = reset_at(member, taken.state.as_ref(), now);
+                let common = taken.state.take().map(|state| Common { state, at: now, over });
+                let in_all = charged(&|charge| place_of(charge, members) == place);
+                self.shared.keep(cells, &member.limit.family(), member.id, (common, in_all), now);
+            }
+        }
+        // A slot may be the home of a key without one: what such keys were charged stands above, before any slot is let go.
+        let others = self.put_in_all(members, taken, grip, now);
+        self.charge_own(members, others, now, |id| charged(&|charge| charge.id == id));
         Ok(answered(charges, members, batch))
-    }
-
-    /// A copy of where the keys stand that this one has its cell in common with.
-    pub(super) fn state_in_common(
-        cells: &mut shared::Cells,
-        member: &Member<'_>,
-        now: Micros,
-    ) -> Result<Option<State>, NoRoom> {
-        Shared::state(cells, &member.limit.family(), member.id, now).map_err(|()| NoRoom)
     }
 
     /// The keys of a batch, each once, in the order of identities.
@@ -213,7 +212,14 @@ impl Memory {
                 let dated = self.dated(&charge.limit.limit, clock, now);
                 members.insert(
                     place,
-                    Member { limit: charge.limit, dated, id: charge.id, shared: false, seen: None },
+                    Member {
+                        limit: charge.limit,
+                        dated,
+                        id: charge.id,
+                        shared: false,
+                        seen: None,
+                        cell: None,
+                    },
                 );
             }
         }
@@ -224,10 +230,6 @@ impl Memory {
     fn leave_or_forget(&self, locked: Locked<'_>, taken: Taken) {
         match locked.known() {
             Some((tag, _)) if tag.kind() == FRESH => locked.forget(),
-            Some((tag, cell)) if tag.kind() == IN_A_CELL && self.cells.is_empty(cell) && taken.over => {
-                self.cells.give_back(cell);
-                locked.forget();
-            }
             _ => self.leave(locked, taken),
         }
     }
@@ -243,7 +245,8 @@ impl Memory {
         // First those in common, which can fail; nothing has been taken out yet.
         let mut in_common: SmallVec<[Taken; 1]> = SmallVec::new();
         for (number, member) in members.iter().filter(|member| member.shared).enumerate() {
-            let state = Self::state_in_common(grip.others.common.as_mut()?, member, now).ok()?;
+            let family = member.limit.family();
+            let state = self.shared.claim(grip.others.common.as_mut()?, &family, member.id, now).ok()?;
             let open = grip.others.common.as_deref();
             let known = grip.others.known(number);
             let own = known.map(|_| self.take_out(known, member.whose(), now, open));
@@ -259,11 +262,13 @@ impl Memory {
                 continue;
             }
             let mut taken = in_common.next().unwrap_or(Taken::new(None));
-            if let Some(first) = all.get_mut(first_of(place, members))
-                && let Some(state) = taken.state.take()
-            {
-                if is_stricter(&member.dated, &state, first.state.as_ref(), now) {
-                    first.state = Some(state);
+            if let Some(first) = all.get_mut(first_of(place, members)) {
+                let state = taken.state.take();
+                if state
+                    .as_ref()
+                    .is_some_and(|state| is_stricter(&member.dated, state, first.state.as_ref(), now))
+                {
+                    first.state = state;
                 }
                 first.changed |= std::mem::take(&mut taken.changed);
             }
@@ -272,34 +277,27 @@ impl Memory {
         Some(all)
     }
 
-    /// Puts every member back as it stands now, and lets go of those that have a slot for it.
+    /// Puts every member that has a slot for its state back as it stands now, and lets go of it.
     fn put_in_all<'a, const N: usize>(
         &self,
-        members: &[Member<'_>],
-        mut taken: SmallVec<[Taken; N]>,
+        members: &mut [Member<'_>],
+        taken: SmallVec<[Taken; N]>,
         grip: Grip<'a, N>,
         now: Micros,
     ) -> Others<'a> {
-        let Grip { slots, mut others } = grip;
-        // What is in common first: a slot may be the home of a key without one, who must not find it free before it is charged.
-        for (member, taken) in members.iter().zip(&mut taken).filter(|(member, _)| member.shared) {
-            if let (Some(cells), true) = (others.common.as_mut(), taken.changed) {
-                let over = reset_at(member, taken.state.as_ref(), now);
-                let state = taken.state.take().map(|state| Common { state, at: now, over });
-                self.shared.keep(cells, &member.limit.family(), member.id, state);
-            }
-            self.note_overflow();
-        }
-        let in_slots = members.iter().zip(taken).filter(|(member, _)| !member.shared);
-        for ((member, taken), locked) in in_slots.zip(slots) {
+        let Grip { slots, others } = grip;
+        let in_slots = members.iter_mut().zip(taken).filter(|(member, _)| !member.shared);
+        for ((member, mut taken), locked) in in_slots.zip(slots) {
             if !taken.changed {
                 self.leave_or_forget(locked, taken);
                 continue;
             }
             let over = reset_at(member, taken.state.as_ref(), now);
-            let put = self.put_in(locked, member.whose(), taken, (now, over));
-            debug_assert!(put.is_ok(), "every member that needs a cell has one");
-            if let Err(locked) = put {
+            if taken.cell.is_none() {
+                taken.cell = member.cell.take().map(|cell| (cell, 0));
+            }
+            // Only a debt beyond counting, which was met under other numbers and not charged, finds no place: it stays where it is.
+            if let Err(locked) = self.put_in(locked, member.whose(), taken, (now, over)) {
                 locked.leave();
             }
         }
@@ -315,6 +313,7 @@ impl Memory {
         charged: impl Fn(u64) -> u64,
     ) {
         for (number, member) in members.iter().filter(|member| member.shared).enumerate() {
+            self.note_overflow();
             if let Some(known) = others.known(number) {
                 others.set(number, self.charged_too(member.limit, known, (charged(member.id), now)));
             }

@@ -100,11 +100,6 @@ impl Cells {
         self.chunks.get()?.get(number / CHUNK_CELLS)?.get()?.get(number % CHUNK_CELLS)
     }
 
-    /// Whether there is nothing in a cell.
-    pub(crate) fn is_empty(&self, number: u64) -> bool {
-        self.get(number).is_none_or(|cell| cell.open().state.is_none())
-    }
-
     /// Notes that a list has grown or shrunk.
     pub(crate) fn note_list(&self, before: usize, after: usize) {
         if after >= before {

@@ -19,7 +19,7 @@ pub(super) struct Taken {
     pub(super) cell: Option<(u64, usize)>,
     /// Whether it is not as it was in the slot.
     pub(super) changed: bool,
-    /// Whether what is in the cell was left there, because it does not count: it is as good as none, or something else is stricter.
+    /// Whether what is in the cell was left there, because it is as good as none.
     pub(super) over: bool,
 }
 
@@ -101,8 +101,8 @@ impl Memory {
 
     /// The state that a locked slot stands for, in the limit's own units, taken out of its cell if it has one.
     ///
-    /// A new key, and one that is met under other numbers, starts no better than where the keys stand that it had its cell in
-    /// common with under these numbers.
+    /// A new key starts where the keys stand that it had its cell in common with. So does one in a word that is met under other numbers, if that
+    /// is stricter: it may have been charged there because there was no cell for it.
     pub(super) fn take_out(
         &self,
         known: Option<(Tag, u64)>,
@@ -130,16 +130,6 @@ impl Memory {
                         None => Micros::ZERO,
                     };
                     limit.void_receipts(until);
-                    if let Some(common) = start()
-                        && is_stricter(&limit.limit, &common, kept.state.as_ref(), now)
-                    {
-                        return Taken {
-                            cell: Some((value, bytes)),
-                            changed: true,
-                            over: true,
-                            ..Taken::new(Some(common))
-                        };
-                    }
                 }
                 kept.limit = limit.number;
                 Taken { cell: Some((value, bytes)), ..Taken::new(kept.state.take()) }
@@ -220,10 +210,10 @@ impl Memory {
 
     /// A free cell, within the budget; a list takes something besides.
     pub(super) fn new_cell(&self) -> Option<u64> {
-        if self.bytes().saturating_add(LIST_BYTES_MIN) > self.budget {
+        if self.bytes_spoken_for().saturating_add(LIST_BYTES_MIN) > self.budget {
             return None;
         }
-        self.cells.take(|| self.bytes().saturating_add(Cells::CHUNK_BYTES) <= self.budget)
+        self.cells.take(|| self.bytes_spoken_for().saturating_add(Cells::CHUNK_BYTES) <= self.budget)
     }
 
     /// A change that would make a list grow beyond the budget is one that does not: the charge is counted with the one
@@ -233,7 +223,7 @@ impl Memory {
             return change;
         };
         let grows = list.len().saturating_mul(ENTRY_BYTES) >= list.heap_bytes();
-        if grows && self.bytes().saturating_add(list.heap_bytes()) > self.budget {
+        if grows && self.bytes_spoken_for().saturating_add(list.heap_bytes()) > self.budget {
             return shared::merged(change, list.len());
         }
         change
@@ -251,7 +241,13 @@ impl Memory {
         let (family, id) = (whose.limit.family(), whose.id);
         let mut cells = self.shared.open();
         let now = now.max(cells.latest(&family, id));
-        let common = Shared::state(&mut cells, &family, id, now).map_err(|()| NoRoom)?;
+        let common = match ask {
+            Ask::Peek(_) => self.shared.state(&cells, &family, id, now),
+            Ask::Charge(_) | Ask::UpTo(_) | Ask::Settle(_) | Ask::Refund(..) => {
+                self.shared.claim(&mut cells, &family, id, now)
+            }
+        };
+        let common = common.map_err(|()| NoRoom)?;
         let Taken { mut state, changed, .. } = match known {
             Some(_) => self.take_out(known, whose, now, Some(&cells)),
             None => Taken::new(common),
@@ -263,7 +259,8 @@ impl Memory {
         if !keeps {
             Shared::shortened(change, &state).apply(&mut state);
             let over = now.saturating_add(decision.reset_after);
-            self.shared.keep(&mut cells, &family, id, state.map(|state| Common { state, at: now, over }));
+            let common = state.map(|state| Common { state, at: now, over });
+            self.shared.keep(&mut cells, &family, id, (common, decision.charged), now);
         }
         self.note_overflow();
         Ok(Given { decision, shared: true, known: false })

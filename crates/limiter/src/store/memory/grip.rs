@@ -39,8 +39,10 @@ impl Memory {
             // Nobody waits here: other locks are held.
             let read = self.table.try_read(member.id).ok().flatten();
             match read.and_then(|(slot, tag, value)| Table::lock_as_read(slot, tag, value)) {
-                Some(locked) => grip.slots.push(locked),
-                None => {
+                Some(locked) if member.has_place(locked.tag) => grip.slots.push(locked),
+                other => {
+                    // It has gone, or lost its cell, since it was looked at.
+                    other.into_iter().for_each(Locked::leave);
                     grip.let_go();
                     return Err(Busy);
                 }

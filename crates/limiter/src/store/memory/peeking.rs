@@ -64,10 +64,10 @@ impl Memory {
                     return Ok((seen, false));
                 }
                 Ok(Place::Full(held)) => {
-                    let mut cells = self.shared.open();
-                    let state = Self::state_in_common(&mut cells, member, now);
+                    let state =
+                        self.shared.state(&self.shared.open(), &member.limit.family(), member.id, now);
                     held.leave();
-                    return state.map(|state| (look(state.as_ref()), true));
+                    return state.map(|state| (look(state.as_ref()), true)).map_err(|()| NoRoom);
                 }
                 Err(Busy) => pause(times),
             }

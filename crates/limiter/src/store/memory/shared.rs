@@ -7,16 +7,20 @@ use std::sync::PoisonError;
 use tollgate_core::algorithm::list::{Edit, Then};
 use tollgate_core::{Change, Limit, Micros, State};
 
+use super::deciding::is_stricter;
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering};
 
 /// Among how many cells the new keys of one limit are spread.
 pub(crate) const SHARES: usize = 16;
-/// So many limits can have such cells; for new keys of a further one the answer is "cannot tell".
+/// So many limits can have such cells, or as many as fit in their part of the budget; for new keys of a further one the answer is
+/// "cannot tell".
 pub(crate) const SHARED_LIMITS_MAX: usize = 256;
+/// The part of a budget that is set aside for them: one in so many bytes.
+const PART_OF_BUDGET: usize = 16;
 /// A list in such a cell has so many entries; further charges count with the latest, and so for a little longer.
 const SHARED_ENTRIES_MAX: usize = 16;
 /// What the cells of a limit take at the most.
-const SHARED_BYTES: usize = SHARES * (size_of::<Option<Common>>() + 2 * SHARED_ENTRIES_MAX * 16);
+const POOL_BYTES: usize = SHARES * (size_of::<Option<Common>>() + 2 * SHARED_ENTRIES_MAX * 16);
 /// How often, in microseconds, cells are looked through for ones that are as good as none.
 const LOOKED_THROUGH_EVERY: u64 = 1_000_000;
 
@@ -24,18 +28,31 @@ const LOOKED_THROUGH_EVERY: u64 = 1_000_000;
 ///
 /// A key is charged here only while the home of its slot is locked, and when it gets a slot of its own it starts
 /// where its cell stands: so what it was granted here is not granted to it again.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Shared {
     cells: Mutex<Cells>,
     /// How many limits have cells: new keys look here only if there are any.
     used: AtomicUsize,
+    pools_max: usize,
 }
 
-/// Where the new keys of a limit stand, by the limit's name and numbers, and by share.
+/// Where new keys stand, by the number of their limit's name.
+///
+/// A key may be met under several numbers of one name. So each of its charges is charged to the cells of all of them (of one algorithm, as a key that is met
+/// under another one starts afresh), each in its own units and draining at its own rate; and cells of further numbers start where those stand.
 #[derive(Debug, Default)]
 pub(crate) struct Cells {
-    of: HashMap<Family, [Option<Common>; SHARES]>,
+    of: HashMap<u64, Vec<Pool>>,
+    /// How many limits have cells.
+    pools: usize,
     looked_through: Micros,
+}
+
+/// The cells of one limit.
+#[derive(Debug)]
+struct Pool {
+    limit: Limit,
+    shares: [Option<Common>; SHARES],
 }
 
 /// The number of a limit's name, and its numbers.
@@ -51,25 +68,92 @@ pub(crate) struct Common {
     pub(crate) over: Micros,
 }
 
+impl Common {
+    /// As it is under a limit.
+    fn under(limit: &Limit, state: State, at: Micros) -> Self {
+        let over = at.saturating_add(tollgate_core::peek(limit, Some(&state), at, 0).reset_after);
+        Self { state, at, over }
+    }
+}
+
+impl Pool {
+    fn live(&self, share: usize, now: Micros) -> Option<&State> {
+        self.shares.get(share)?.as_ref().filter(|common| common.over > now).map(|common| &common.state)
+    }
+
+    fn is_live(&self, now: Micros) -> bool {
+        self.shares.iter().flatten().any(|common| common.over > now)
+    }
+
+    /// Charges a cell with what was granted under other numbers, whether it fits or not.
+    fn charge_too(&mut self, share: usize, charged: u64, now: Micros) {
+        let mut state = self.live(share, now).cloned();
+        let (change, _) = tollgate_core::settle(&self.limit, state.as_ref(), now, charged);
+        Shared::shortened(change, &state).apply(&mut state);
+        if let Some(cell) = self.shares.get_mut(share) {
+            *cell = state.map(|state| Common::under(&self.limit, state, now));
+        }
+    }
+}
+
 impl Cells {
-    fn get(&self, family: &Family, id: u64, now: Micros) -> Option<&State> {
-        let common = self.of.get(family)?.get(share_of(id))?.as_ref()?;
-        (common.over > now).then_some(&common.state)
+    fn pools(&self, name: u64) -> &[Pool] {
+        self.of.get(&name).map_or(&[], Vec::as_slice)
+    }
+
+    /// Where the new keys of a share stand.
+    fn get(&self, (name, limit): &Family, share: usize, now: Micros) -> Option<&State> {
+        let pools = self.pools(*name);
+        if let Some(pool) = pools.iter().find(|pool| pool.limit == *limit) {
+            return pool.live(share, now);
+        }
+        let mut strictest = None;
+        for pool in pools.iter().filter(|pool| pool.limit.algorithm() == limit.algorithm()) {
+            if let Some(state) = pool.live(share, now)
+                && is_stricter(limit, state, strictest, now)
+            {
+                strictest = Some(state);
+            }
+        }
+        strictest
     }
 
     /// When a cell was last charged.
-    pub(crate) fn latest(&self, family: &Family, id: u64) -> Micros {
-        let cell = self.of.get(family).and_then(|shares| shares.get(share_of(id))?.as_ref());
-        cell.map_or(Micros::ZERO, |common| common.at)
+    pub(crate) fn latest(&self, (name, _): &Family, id: u64) -> Micros {
+        let cells = self.pools(*name).iter().filter_map(|pool| pool.shares.get(share_of(id))?.as_ref());
+        cells.map(|common| common.at).max().unwrap_or(Micros::ZERO)
     }
 
     fn forget_old(&mut self, now: Micros) {
-        self.of.retain(|_, shares| shares.iter().flatten().any(|common| common.over > now));
+        self.of.retain(|_, pools| {
+            // All or none of a name: those that stay would not know what those that go have been charged.
+            pools.iter().any(|pool| pool.is_live(now))
+        });
+        self.pools = self.of.values().map(Vec::len).sum();
         self.looked_through = now;
+    }
+
+    /// The cells of a limit, which are made if it has none.
+    fn pool(&mut self, family: &Family, now: Micros) -> Option<&mut Pool> {
+        let (name, limit) = *family;
+        if !self.pools(name).iter().any(|pool| pool.limit == limit) {
+            let inherited = |share| self.get(family, share, now).cloned();
+            let shares =
+                std::array::from_fn(|share| inherited(share).map(|state| Common::under(&limit, state, now)));
+            self.of.entry(name).or_default().push(Pool { limit, shares });
+            self.pools += 1;
+        }
+        self.of.get_mut(&name)?.iter_mut().find(|pool| pool.limit == limit)
     }
 }
 
 impl Shared {
+    /// Cells for a store with this budget.
+    pub(crate) fn new(budget: usize) -> Self {
+        let pools_max = (budget / PART_OF_BUDGET / POOL_BYTES).clamp(1, SHARED_LIMITS_MAX);
+        Self { cells: Mutex::new(Cells::default()), used: AtomicUsize::new(0), pools_max }
+    }
+
     /// All cells.
     pub(crate) fn open(&self) -> MutexGuard<'_, Cells> {
         self.cells.lock().unwrap_or_else(PoisonError::into_inner)
@@ -87,45 +171,85 @@ impl Shared {
             return None;
         }
         if let Some(cells) = open {
-            return cells.get(family, id, now).cloned();
+            return cells.get(family, share_of(id), now).cloned();
         }
         let mut cells = self.open();
         if now.saturating_sub(cells.looked_through).get() > LOOKED_THROUGH_EVERY {
             cells.forget_old(now);
-            self.used.store(cells.of.len(), Ordering::Release);
+            self.used.store(cells.pools, Ordering::Release);
         }
-        cells.get(family, id, now).cloned()
+        cells.get(family, share_of(id), now).cloned()
     }
 
     /// The state of a cell; `Err` if there is no cell for this limit and none can be had.
     pub(crate) fn state(
+        &self,
+        cells: &Cells,
+        family: &Family,
+        id: u64,
+        now: Micros,
+    ) -> Result<Option<State>, ()> {
+        let (name, limit) = family;
+        let has_cells = cells.pools(*name).iter().any(|pool| pool.limit == *limit);
+        if has_cells || cells.pools < self.pools_max {
+            return Ok(cells.get(family, share_of(id), now).cloned());
+        }
+        Err(())
+    }
+
+    /// The same for a key that is about to be charged: if there is no cell for this limit, one is made.
+    pub(crate) fn claim(
+        &self,
         cells: &mut Cells,
         family: &Family,
         id: u64,
         now: Micros,
     ) -> Result<Option<State>, ()> {
-        if !cells.of.contains_key(family) && cells.of.len() >= SHARED_LIMITS_MAX {
+        if self.state(cells, family, id, now).is_err() {
             cells.forget_old(now);
-            if cells.of.len() >= SHARED_LIMITS_MAX {
-                return Err(());
-            }
         }
-        Ok(cells.get(family, id, now).cloned())
+        let state = self.state(cells, family, id, now)?;
+        cells.pool(family, now);
+        self.used.store(cells.pools, Ordering::Release);
+        Ok(state)
     }
 
-    /// Puts a state in a cell.
-    pub(crate) fn keep(&self, cells: &mut Cells, family: &Family, id: u64, common: Option<Common>) {
-        if common.is_some() || cells.of.contains_key(family) {
-            self.put(cells, family, share_of(id), common);
+    /// Puts a state in a cell, and charges what was charged with it to the cells of the same keys under other numbers.
+    pub(crate) fn keep(
+        &self,
+        cells: &mut Cells,
+        family: &Family,
+        id: u64,
+        (common, charged): (Option<Common>, u64),
+        now: Micros,
+    ) {
+        let share = share_of(id);
+        self.put(cells, family, share, common, now);
+        let (name, limit) = family;
+        let others = cells
+            .of
+            .get_mut(name)
+            .into_iter()
+            .flatten()
+            .filter(|pool| pool.limit != *limit && pool.limit.algorithm() == limit.algorithm());
+        if charged > 0 {
+            others.for_each(|pool| pool.charge_too(share, charged, now));
         }
     }
 
     /// Puts a state in the cell with a number.
-    pub(crate) fn put(&self, cells: &mut Cells, family: &Family, share: usize, common: Option<Common>) {
-        if let Some(cell) = cells.of.entry(*family).or_default().get_mut(share) {
+    pub(crate) fn put(
+        &self,
+        cells: &mut Cells,
+        family: &Family,
+        share: usize,
+        common: Option<Common>,
+        now: Micros,
+    ) {
+        if let Some(cell) = cells.pool(family, now).and_then(|pool| pool.shares.get_mut(share)) {
             *cell = common;
         }
-        self.used.store(cells.of.len(), Ordering::Release);
+        self.used.store(cells.pools, Ordering::Release);
     }
 
     /// A change that does not make a list any longer than it may be.
@@ -139,17 +263,30 @@ impl Shared {
     /// Every cell that is not as good as none, with its limit and its number.
     pub(crate) fn all(&self, now: Micros) -> Vec<(Family, usize, Common)> {
         let cells = self.open();
-        let of_one = |(family, shares): (&Family, &[Option<Common>; SHARES])| {
-            let live = shares.iter().enumerate().filter_map(|(share, common)| Some((share, common.clone()?)));
-            let live = live.filter(|(_, common)| common.over > now);
-            live.map(|(share, common)| (*family, share, common)).collect::<Vec<_>>()
-        };
-        cells.of.iter().flat_map(of_one).collect()
+        let mut all = Vec::new();
+        for (name, pool) in
+            cells.of.iter().flat_map(|(name, pools)| pools.iter().map(move |pool| (*name, pool)))
+        {
+            for (share, common) in pool.shares.iter().enumerate() {
+                all.extend(
+                    common
+                        .clone()
+                        .filter(|common| common.over > now)
+                        .map(|common| ((name, pool.limit), share, common)),
+                );
+            }
+        }
+        all
     }
 
     /// What it takes, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.used.load(Ordering::Relaxed) * SHARED_BYTES
+        self.used.load(Ordering::Relaxed) * POOL_BYTES
+    }
+
+    /// What it may come to take.
+    pub(crate) const fn bytes_max(&self) -> usize {
+        self.pools_max * POOL_BYTES
     }
 }
 

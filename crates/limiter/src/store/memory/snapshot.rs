@@ -44,12 +44,16 @@ impl Memory {
     }
 
     /// Puts that back, before anybody uses the store.
-    pub(crate) fn put_back_in_common(&self, saved: SavedCommon, now: Micros) {
-        if saved.common.over > now
-            && let Ok(share) = usize::try_from(saved.share)
+    pub(crate) fn put_back_in_common(&self, saved: SavedCommon, saved_at: Micros, now: Micros) {
+        let Common { state, at, over } = saved.common;
+        // If the clock has gone back meanwhile, nothing is decided as late as it was then.
+        let over = if now < saved_at { now.saturating_add(over.saturating_sub(saved_at)) } else { over };
+        if let Ok(share) = usize::try_from(saved.share)
+            && over > now
         {
+            let common = Common { state, at: at.min(now), over };
             let mut cells = self.shared.open();
-            self.shared.put(&mut cells, &saved.family, share, Some(saved.common));
+            self.shared.put(&mut cells, &saved.family, share, Some(common), now);
         }
     }
 

@@ -1,6 +1,7 @@
 //! The store against the laws, the model and the core. What only the front door can show is in the crate's `tests`.
 
 mod collisions;
+mod common;
 mod differential;
 mod holding;
 mod laws;
