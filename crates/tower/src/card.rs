@@ -3,7 +3,7 @@
 use http::HeaderValue;
 use tollgate_core::{Limit, Micros, Mode, Window};
 
-use crate::{json, sf};
+use crate::{json, numbers, sf};
 
 /// What clients may know of one set of numbers of one limit.
 ///
@@ -63,7 +63,7 @@ impl Card {
             // `sf` writes printable ASCII, which every field can hold.
             policy: HeaderValue::from_bytes(&policy).unwrap_or(HeaderValue::from_static("")),
             state: state.into(),
-            limit: sf::value(limit.capacity()),
+            limit: numbers::value(limit.capacity()),
             capacity: limit.capacity(),
             name_json: escaped(name),
             says_json: says.map(|says| escaped(says.trim_end())),

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use http::request::Parts;
 use smallvec::SmallVec;
@@ -57,7 +57,8 @@ pub(crate) struct Admission {
     pub(crate) told: Degraded,
     /// The path to go on with, if it is another one.
     pub(crate) path: Option<String>,
-    pub(crate) receipt: Option<Receipt>,
+    /// By which it is settled or given back, until somebody does.
+    pub(crate) receipt: Mutex<Option<Receipt>>,
     pub(crate) settling: Settling,
     pub(crate) degraded: bool,
     pub(crate) tier: Option<Box<str>>,
@@ -126,10 +127,10 @@ impl Front {
 
     /// Charges a request. Boxed, because most requests are admitted.
     pub(crate) fn ask(&self, parts: &Parts, fixed: Option<IpAddr>) -> Result<Admission, Box<Answer>> {
-        let peer = fixed.or_else(|| peer::of(parts));
         match &self.0 {
-            Kind::Rules(rules) => rules.ask(parts, peer),
+            Kind::Rules(rules) => rules.ask(parts, fixed),
             Kind::Guard(guard) => {
+                let peer = fixed.or_else(|| peer::of(parts));
                 let peer = peer.ok_or_else(|| Box::new(problem::internal(peer::UNKNOWN)))?;
                 ROOM.with(|room| match room.try_borrow_mut() {
                     Ok(mut room) => admission(guard, parts, peer, &mut room),
@@ -145,10 +146,10 @@ impl Front {
         parts: &Parts,
         fixed: Option<IpAddr>,
     ) -> Result<Admission, Box<Answer>> {
-        let peer = fixed.or_else(|| peer::of(parts));
         match &self.0 {
-            Kind::Rules(rules) => rules.ask_async(parts, peer).await,
+            Kind::Rules(rules) => rules.ask_async(parts, fixed).await,
             Kind::Guard(guard) => {
+                let peer = fixed.or_else(|| peer::of(parts));
                 let peer = peer.ok_or_else(|| Box::new(problem::internal(peer::UNKNOWN)))?;
                 // Others are asked about meanwhile. To make room is nothing beside a way to the store and back.
                 let mut room = Room::default();
@@ -187,5 +188,6 @@ fn admitted(guard: &Guard, decided: Decided, room: &Room) -> Admission {
     let entries = entries.collect();
     let settling = if receipt.is_some() { guard.settling(&room.hits) } else { Settling::default() };
     let tier = room.hits.tier().map(Into::into);
+    let receipt = Mutex::new(receipt);
     Admission { entries, told_at, told, path, receipt, settling, degraded, tier }
 }

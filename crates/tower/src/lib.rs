@@ -35,6 +35,7 @@ mod head;
 mod json;
 mod later;
 mod layer;
+mod numbers;
 pub mod operations;
 mod peer;
 pub mod problem;

@@ -76,7 +76,7 @@ pub(crate) fn went_on<S, B>(
 where
     S: Service<Request<B>>,
 {
-    let admission = match asked {
+    let mut admission = match asked {
         Ok(admission) => admission,
         Err(mut answer) => {
             if grpc::is_call(&parts.headers) {
@@ -85,13 +85,13 @@ where
             return ResponseFuture::answered(answer);
         }
     };
-    let (admitted, path) = Admitted::new(front, admission);
-    if let Some(path) = path {
+    if let Some(path) = admission.path.take() {
         match with_path(&parts.uri, &path) {
             Some(uri) => parts.uri = uri,
             None => return ResponseFuture::answered(Box::new(no_path())),
         }
     }
+    let admitted = Admitted::new(front, admission);
     parts.extensions.insert(admitted.clone());
     ResponseFuture::admitted(service.call(Request::from_parts(parts, body)), admitted)
 }

@@ -5,34 +5,34 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use tollgate_core::Micros;
 
 use crate::card::Card;
-use crate::sf;
+use crate::numbers::in_digits;
+use crate::sf::{self, INTEGER_MAX};
 
-static POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
-static STATE: HeaderName = HeaderName::from_static("ratelimit");
+const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+const STATE: HeaderName = HeaderName::from_static("ratelimit");
 
-/// Writes a member of `RateLimit`: `"name";r=4;t=10`.
+/// Writes a member of `RateLimit`: `"name";r=4;t=10`. The first takes no more room than it needs: its bytes become the value's without
+/// another allocation.
 pub(super) fn state(out: &mut Vec<u8>, card: &Card, remaining: u64, until: Micros) {
-    out.extend_from_slice(&card.state);
-    sf::integer(out, remaining);
-    out.extend_from_slice(b";t=");
-    sf::integer(out, until.secs_rounded_up());
-}
-
-/// How many bytes a member has.
-pub(super) fn state_len(card: &Card, remaining: u64, until: Micros) -> usize {
-    let numbers = sf::integer_len(remaining).saturating_add(sf::integer_len(until.secs_rounded_up()));
-    card.state.len().saturating_add(numbers).saturating_add(b";t=".len())
+    let (mut first, mut second) = ([b'0'; 20], [b'0'; 20]);
+    let remaining = in_digits(remaining.min(INTEGER_MAX), &mut first);
+    let until = in_digits(until.secs_rounded_up().min(INTEGER_MAX), &mut second);
+    let pieces = [&card.state, remaining, b";t=", until];
+    if out.is_empty() {
+        out.reserve_exact(pieces.iter().fold(0, |length, piece| length.saturating_add(piece.len())));
+    }
+    pieces.iter().for_each(|piece| out.extend_from_slice(piece));
 }
 
 /// Writes both fields.
 pub(super) fn write(headers: &mut HeaderMap, policy: HeaderValue, state: HeaderValue) {
-    put(headers, &POLICY, policy);
-    put(headers, &STATE, state);
+    put(headers, POLICY, policy);
+    put(headers, STATE, state);
 }
 
 /// Ours first, then what the upstream sent: several lines of a list are one list. But a line of another form (a generation
 /// before this one, say) would make readers ignore ours, and goes.
-fn put(headers: &mut HeaderMap, name: &HeaderName, ours: HeaderValue) {
+fn put(headers: &mut HeaderMap, name: HeaderName, ours: HeaderValue) {
     match headers.entry(name) {
         Entry::Vacant(place) => {
             place.insert(ours);
