@@ -47,9 +47,12 @@ fn service(kind: &str) -> Result<Router, String> {
         "governor" => governor::limited(service)?,
         "layer" => layer::limited(service)?,
         "rule" => layer::one_limit(service)?,
+        "least" => layer::as_little(service)?,
         "fields" => fields::told(service),
         _ => {
-            return Err(format!("there is no service `{kind}`: take plain, governor, layer, rule or fields"));
+            return Err(format!(
+                "there is no service `{kind}`: take plain, governor, layer, rule, least or fields"
+            ));
         }
     })
 }

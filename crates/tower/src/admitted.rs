@@ -1,15 +1,14 @@
 //! What a handler may know of its request's limits, and do about them: settle, or give back. An extension of the request.
 
 use std::fmt;
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use http::{HeaderMap, StatusCode};
 use tollgate::{Receipt, Source};
 use tollgate_core::{Micros, Mode};
 
-use crate::fields::{Fields, binds};
+use crate::fields::binds;
 use crate::front::{Admission, Entry, Front};
-use crate::later::holds;
 
 /// A request that its limits have let through: for its handler.
 ///
@@ -99,6 +98,7 @@ impl Admitted {
     }
 
     /// As [`settle`](Self::settle), but only the charges of the limit with this name.
+    #[expect(clippy::must_use_candidate, reason = "it is done all the same")]
     pub fn settle_only(&self, limit: &str, actual: u64) -> bool {
         let is_its = |place: usize| {
             self.0.admission.entries.get(place).is_some_and(|entry| self.0.front.name(entry.card) == limit)
@@ -116,32 +116,13 @@ impl Admitted {
         self.take().is_some_and(|receipt| self.0.front.limiter().settle_soon(receipt, None).is_ok())
     }
 
-    /// Does with the response what is to be done.
-    pub(crate) fn responded(&self, status: StatusCode, headers: &HeaderMap) {
-        let settling = &self.0.admission.settling;
-        if !settling.may_settle(status) {
-            return;
-        }
-        let mut kept = self.receipt();
-        // What the head says nothing of may still be settled: a handler may know the cost only when the body is sent.
-        let settled = |receipt| settling.settled(receipt, self.0.front.limiter(), (status, headers));
-        *kept = kept.take().map(settled).filter(|rest| !rest.is_empty());
-    }
-
-    /// Writes what the response has to carry. What it gives back because the client is not who it says is not told: see
-    /// [`Pass::responded`](crate::Pass::responded).
-    pub(crate) fn write(&self, status: StatusCode, headers: &mut HeaderMap) {
-        let Admission { entries, told_at, told, settling, .. } = &self.0.admission;
-        let denied = settling.denied(status);
-        let shown = entries.iter().enumerate().filter(|(place, _)| !holds(denied, *place));
-        let shown = shown.map(|(_, entry)| entry);
-        let mut fields = told_at.map_or_else(Fields::default, |now| self.0.front.fields(shown, now));
-        fields.tell(*told);
-        fields.write(headers);
+    /// Does with the response what is to be done, and writes what it has to carry.
+    pub(crate) fn responded(&self, status: StatusCode, headers: &mut HeaderMap) {
+        self.0.admission.responded(&self.0.front, status, headers);
     }
 
     fn receipt(&self) -> MutexGuard<'_, Option<Receipt>> {
-        self.0.admission.receipt.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.admission.receipt()
     }
 
     fn take(&self) -> Option<Receipt> {

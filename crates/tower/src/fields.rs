@@ -127,21 +127,14 @@ impl Fields {
         Self { draft, binding, degraded: Degraded::Untold }
     }
 
-    /// What `RateLimit` says of one limit that refuses.
-    pub(crate) fn state(card: &Card, remaining: u64, wait: Micros) -> HeaderValue {
-        let mut state = Vec::new();
-        draft::state(&mut state, card, remaining, wait);
-        HeaderValue::from_maybe_shared(Bytes::from(state)).unwrap_or(HeaderValue::from_static(""))
+    /// What `RateLimit` says of one limit.
+    pub(crate) fn state(card: &Card, remaining: u64, until: Micros) -> HeaderValue {
+        draft::only_state(card, remaining, until)
     }
 
-    /// The same, and whether the answer is degraded.
+    /// Adds whether the answer is degraded.
     pub(crate) const fn tell(&mut self, degraded: Degraded) {
         self.degraded = degraded;
-    }
-
-    /// Whether there is nothing to write.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.draft.is_none() && self.binding.is_none() && self.degraded == Degraded::Untold
     }
 
     /// Writes them beside what the upstream sent. Its members of lists are kept, after ours; of two sets of three the one

@@ -182,9 +182,10 @@ impl Guard {
         };
         let later = receipt.map(|receipt| {
             let settling = self.settling(&room.hits);
-            // Only where a response could make a difference to what is told.
-            let unclaimed = (settling.claimed != 0).then(|| fields(settling.claimed));
-            let unclaimed = unclaimed.filter(|fields| !fields.is_empty()).map(Box::new);
+            // Only where something is left to tell by a response that gives those charges back.
+            let others = settling.claimed.count_ones() as usize != room.hits.charges().len();
+            let unclaimed = settling.claimed != 0 && (others || told != Degraded::Untold);
+            let unclaimed = unclaimed.then(|| Box::new(fields(settling.claimed)));
             Later { limiter: self.gate.limiter().clone(), receipt, settling, unclaimed }
         });
         let fields = fields(0);

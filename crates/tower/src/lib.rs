@@ -40,6 +40,7 @@ pub mod operations;
 mod peer;
 pub mod problem;
 mod refusal;
+mod remembered;
 mod rule;
 mod rules;
 mod secret;

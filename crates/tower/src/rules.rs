@@ -261,7 +261,8 @@ impl Rules {
         met: &Met,
     ) -> Result<Admission, Box<Answer>> {
         let receipt = receipt.map_err(|error| Box::new(problem::internal(&error.to_string())))?;
-        let Some(verdict) = verdict else { return Ok(self.nothing()) };
+        // There always is one; were there none, nobody would know whether it may pass.
+        let verdict = verdict.ok_or_else(|| Box::new(problem::internal("no limit has said anything")))?;
         let now = self.decided_at(verdict);
         let told = Degraded::of(Some(verdict), &self.answers);
         if let Kind::Unavailable(_) = verdict.kind() {
@@ -285,15 +286,17 @@ impl Rules {
                 return Err(answer);
             }
         }
-        let entry = |((card, armed), (answer, key)): ((u32, &Armed), (&tollgate::Answer, &[u8]))| Entry {
-            card,
-            decision: answer.decision(),
-            mode: answer.mode(),
-            source: answer.source(),
-            partition: partition(&armed.card, key, &self.answers),
-        };
-        let said = verdict.answers().iter().zip(met.keys());
-        let entries = (0..).zip(&self.rules).zip(said).map(entry).collect();
+        let mut entries = SmallVec::new();
+        // One after the other: to collect them takes as long as to charge one.
+        for (((card, armed), answer), key) in (0..).zip(&self.rules).zip(verdict.answers()).zip(met.keys()) {
+            entries.push(Entry {
+                card,
+                decision: answer.decision(),
+                mode: answer.mode(),
+                source: answer.source(),
+                partition: partition(&armed.card, key, &self.answers),
+            });
+        }
         let settling = Settling { claimed: met.claimed, ..Settling::default() };
         let (told_at, degraded, receipt) = (Some(now), verdict.degraded(), Mutex::new(receipt));
         Ok(Admission { entries, told_at, told, path: None, receipt, settling, degraded, tier: None })

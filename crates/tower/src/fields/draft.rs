@@ -1,15 +1,37 @@
 //! `RateLimit-Policy` and `RateLimit`, as draft-ietf-httpapi-ratelimit-headers has them from 08 to 11. No other generation.
 
+use bytes::Bytes;
 use http::header::Entry;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tollgate_core::Micros;
 
 use crate::card::Card;
 use crate::numbers::in_digits;
+use crate::remembered::Remembered;
 use crate::sf::{self, INTEGER_MAX};
 
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const STATE: HeaderName = HeaderName::from_static("ratelimit");
+
+thread_local! {
+    /// Most clients are far from their limits, so that a limit says the same to many: whose it is, what remains, and for how long.
+    static STATES: Remembered<(u64, u64, u64)> = const { Remembered::new() };
+}
+
+/// `RateLimit`, if it has one member.
+pub(super) fn only_state(card: &Card, remaining: u64, until: Micros) -> HeaderValue {
+    let seconds = until.secs_rounded_up();
+    let write = || {
+        let mut state = Vec::new();
+        self::state(&mut state, card, remaining, until);
+        HeaderValue::from_maybe_shared(Bytes::from(state)).unwrap_or(HeaderValue::from_static(""))
+    };
+    let mixed = card.number ^ remaining ^ seconds.wrapping_mul(37);
+    let says = (card.number, remaining, seconds);
+    let remembered = STATES.try_with(|states| states.value(says, mixed, write));
+    // A thread that is ending remembers nothing any more.
+    remembered.unwrap_or_else(|_| write())
+}
 
 /// Writes a member of `RateLimit`: `"name";r=4;t=10`. The first takes no more room than it needs: its bytes become the value's without
 /// another allocation.
