@@ -24,6 +24,7 @@ const USAGE: &str = "usage: gateway measure full|quick TOLLGATE     measure, and
        gateway axum plain|governor|layer PORT  a small service, with a limiter or without
        gateway count plain|governor|layer REQUESTS
                                                the same, asked from memory: for callgrind
+       gateway still SECONDS                   read a clock, and print how often and how long that was stopped
        gateway leash CORES PROGRAM [ARGUMENT]  become another program, on these cores, that ends with its parent";
 
 fn main() -> ExitCode {
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         ["hold", port, count] => number(port).and_then(|port| hold::run(port, number(count)?)),
         ["axum", kind, port] => number(port).and_then(|port| servers::serve(kind, port)),
         ["count", kind, requests] => number(requests).and_then(|requests| servers::count(kind, requests)),
+        ["still", seconds] => number(seconds).map(measure::still::read_clock),
         ["leash", cores, program, rest @ ..] => Err(leash::become_it(cores, program, rest)),
         _ => Err(USAGE.to_string()),
     };
