@@ -22,6 +22,9 @@ const USAGE: &str = "usage: gateway measure full|quick TOLLGATE     measure, and
                                                load at a rate, whatever the answers do; prints latencies
        gateway hold PORT CONNECTIONS           open connections, one request each, and keep them
        gateway axum plain|governor|layer PORT  a small service, with a limiter or without
+       gateway count plain|governor|layer REQUESTS
+                                               the same, asked from memory: for callgrind
+       gateway still SECONDS                   read a clock, and print how often and how long that was stopped
        gateway leash CORES PROGRAM [ARGUMENT]  become another program, on these cores, that ends with its parent";
 
 fn main() -> ExitCode {
@@ -34,6 +37,8 @@ fn main() -> ExitCode {
         ["paced", port, rate, seconds] => paced(port, rate, seconds),
         ["hold", port, count] => number(port).and_then(|port| hold::run(port, number(count)?)),
         ["axum", kind, port] => number(port).and_then(|port| servers::serve(kind, port)),
+        ["count", kind, requests] => number(requests).and_then(|requests| servers::count(kind, requests)),
+        ["still", seconds] => number(seconds).map(measure::still::read_clock),
         ["leash", cores, program, rest @ ..] => Err(leash::become_it(cores, program, rest)),
         _ => Err(USAGE.to_string()),
     };

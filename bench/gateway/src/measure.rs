@@ -10,6 +10,7 @@ mod others;
 mod proxied;
 mod rounds;
 mod spread;
+pub(crate) mod still;
 mod wrk;
 
 use std::fs;

@@ -9,6 +9,7 @@ use crate::limit::Hit;
 use crate::limiter::{HITS_MAX, Inner, KEY_BYTES_MAX};
 use crate::store::memory::batch::{Answered, Charge};
 use crate::store::memory::map::Spot;
+use crate::store::memory::rates::{Narrow, Raw};
 use crate::store::memory::words::{PLAIN_HITS_MAX, Plain, Weighed};
 use crate::store::memory::{Ask, Charged, Given, NoRoom, Weight};
 use crate::verdict::{Answer, Kind, Source, Unavailable, Verdict};
@@ -50,15 +51,26 @@ impl Inner {
     /// It is compiled into its caller, so that a caller who asks only whether it was granted pays for nothing else.
     #[inline(always)]
     pub(crate) fn charge_at(&self, hit: &Hit<'_>, (id, spot): (u64, Spot<'_>), now: Micros) -> Verdict {
-        if let Some(narrow) = &hit.limit.narrow
-            && hit.mode == Mode::Enforced
-            && self.listener.is_none()
-            && let Some(found) = spot.read(id, narrow.kind)
-            && let Some(raw) = self.memory.charge_found(found, Weight { narrow, cost: hit.cost }, now)
-        {
-            return Verdict::of_weighed(narrow, raw, now);
+        match self.charge_word(hit, (id, spot), now) {
+            Some((narrow, raw)) => Verdict::of_weighed(narrow, raw, now),
+            None => self.charge_further_and_tell(hit, id, now),
         }
-        self.charge_further_and_tell(hit, id, now)
+    }
+
+    /// Charges one hit on a key whose debt is a word where it is looked for first, if nobody listens; else `None`, and nothing was charged.
+    #[inline(always)]
+    pub(crate) fn charge_word<'a>(
+        &self,
+        hit: &Hit<'a>,
+        (id, spot): (u64, Spot<'_>),
+        now: Micros,
+    ) -> Option<(&'a Narrow, Raw)> {
+        let narrow = hit.limit.narrow.as_ref()?;
+        if hit.mode != Mode::Enforced || self.listener.is_some() {
+            return None;
+        }
+        let found = spot.read(id, narrow.kind)?;
+        Some((narrow, self.memory.charge_found(found, Weight { narrow, cost: hit.cost }, now)?))
     }
 
     #[inline(never)]

@@ -169,16 +169,31 @@ impl Gate {
     /// # Errors
     /// When the hits are wrong. Then nothing was charged.
     pub fn charge(&self, hits: &Hits, wanted: impl FnOnce(&[Charge]) -> bool) -> Result<Charged, NotAsked> {
+        let mut verdict = None;
+        let receipt = self.charge_into(hits, wanted, &mut verdict)?;
+        Ok((verdict, receipt))
+    }
+
+    /// As [`charge`](Self::charge), with the verdict written where it is wanted.
+    ///
+    /// # Errors
+    /// As [`charge`](Self::charge).
+    pub fn charge_into(
+        &self,
+        hits: &Hits,
+        wanted: impl FnOnce(&[Charge]) -> bool,
+        verdict: &mut Option<Verdict>,
+    ) -> Result<Option<Receipt>, NotAsked> {
+        *verdict = None;
         let charges = self.charges(hits);
         if charges.is_empty() {
-            return Ok((None, None));
+            return Ok(None);
         }
-        let charged = if wanted(hits.charges()) {
-            self.limiter.charge_for_receipt(&charges)
-        } else {
-            self.limiter.charge(&charges).map(|verdict| (verdict, None))
-        };
-        charged.map(|(verdict, receipt)| (Some(verdict), receipt)).map_err(NotAsked::Hit)
+        if wanted(hits.charges()) {
+            return self.limiter.charge_into(&charges, verdict).map_err(NotAsked::Hit);
+        }
+        *verdict = Some(self.limiter.charge(&charges).map_err(NotAsked::Hit)?);
+        Ok(None)
     }
 
     /// As [`charge`](Self::charge), for callers in asynchronous code.
@@ -216,13 +231,15 @@ impl Gate {
 
     /// The policy's hits as the limiter's.
     fn charges<'a>(&'a self, hits: &'a Hits) -> SmallVec<[Hit<'a>; 4]> {
-        let charges = hits.charges().iter().filter_map(|charge| {
-            let limit = self.limits.get(charge.variant as usize)?.as_ref()?;
+        let mut charges = SmallVec::new();
+        // One after the other: to collect them takes as long as to charge one.
+        for charge in hits.charges() {
+            let Some(Some(limit)) = self.limits.get(charge.variant as usize) else { continue };
             let hit = limit.hit(hits.key(charge)).cost(charge.cost);
             let hit = if self.for_good && self.is_for_good(charge) { hit.for_good() } else { hit };
-            Some(if charge.mode == Mode::Shadow { hit.shadow() } else { hit })
-        });
-        charges.collect()
+            charges.push(if charge.mode == Mode::Shadow { hit.shadow() } else { hit });
+        }
+        charges
     }
 }
 

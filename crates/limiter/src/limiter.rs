@@ -204,6 +204,30 @@ impl Limiter {
         Ok((verdict, receipt))
     }
 
+    /// As [`charge_for_receipt`](Self::charge_for_receipt), with the verdict written where it is wanted: for those who ask often, and keep
+    /// the room. What was there before is gone, also when the question is wrong.
+    ///
+    /// # Errors
+    /// As [`charge`](Self::charge).
+    pub fn charge_into(
+        &self,
+        hits: &[Hit<'_>],
+        verdict: &mut Option<Verdict>,
+    ) -> Result<Option<Receipt>, HitError> {
+        *verdict = None;
+        #[cfg(feature = "redis")]
+        if let Some(shared) = self.0.far(hits) {
+            let (said, receipt) = shared.charge_blocking(&self.0, hits, Verb::Charge)?;
+            *verdict = Some(said);
+            return Ok(receipt);
+        }
+        let (receipt, at) = self.0.charge_for_receipt_into(hits, verdict)?;
+        if let Some(verdict) = verdict {
+            self.0.tell(Verb::Charge, hits, verdict, at);
+        }
+        Ok(receipt)
+    }
+
     /// Charges as much of one hit's cost as fits: [`Decision::charged`] says how much. Refused only if not even a cost of 1
     /// fits.
     ///
@@ -318,9 +342,14 @@ impl Limiter {
     /// as the instant of a reset.
     #[must_use]
     pub fn now(&self) -> Micros {
-        let now = self.0.clock.now();
-        let ahead = self.0.memory.calendar_ahead(&self.0.clock, now);
-        Micros::new(now.get().saturating_add_signed(ahead))
+        self.calendar(self.0.clock.now())
+    }
+
+    /// An instant of its clock, such as that of a [decision](Decision::at), as the calendar has it.
+    #[must_use]
+    pub fn calendar(&self, at: Micros) -> Micros {
+        let ahead = self.0.memory.calendar_ahead(&self.0.clock, at);
+        Micros::new(at.get().saturating_add_signed(ahead))
     }
 
     /// How full the store is, and what has happened to it.

@@ -1,13 +1,13 @@
 //! Proof of a verdict's charges, without which nothing is given back. What is given back is the core's to say.
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use tollgate_core::{Limit, Micros};
 
 use crate::error::HitError;
 use crate::limit::{Hit, NamedLimit};
 use crate::limiter::{Inner, Limiter};
 use crate::store::memory::Ask;
-use crate::verdict::{Answer, Verdict};
+use crate::verdict::{Answer, Kind, Unavailable, Verdict};
 
 /// Proof of what one verdict charged: see [`Limiter::charge_for_receipt`]. It cannot be copied, and a refund takes it.
 ///
@@ -115,35 +115,49 @@ impl Limiter {
 
 impl Inner {
     /// Charges, and writes down what was charged.
-    #[inline]
     pub(crate) fn charge_for_receipt(
         &self,
         hits: &[Hit<'_>],
     ) -> Result<(Verdict, Option<Receipt>, Micros), HitError> {
+        let mut verdict = None;
+        let (receipt, at) = self.charge_for_receipt_into(hits, &mut verdict)?;
+        // It is always written; were it not, nothing would be known.
+        let nothing = Verdict { kind: Kind::Unavailable(Unavailable::NoRoom), answers: SmallVec::new() };
+        Ok((verdict.unwrap_or(nothing), receipt, at))
+    }
+
+    /// The same, with the verdict where it is wanted.
+    #[inline]
+    pub(crate) fn charge_for_receipt_into(
+        &self,
+        hits: &[Hit<'_>],
+        into: &mut Option<Verdict>,
+    ) -> Result<(Option<Receipt>, Micros), HitError> {
         // The numbers of windows that follow the calendar hold only as long as it is not set right.
         let calendar = hits.iter().any(|hit| matches!(hit.limit.limit, Limit::FixedWindow(_)));
         let ahead = |at| if calendar { self.memory.calendar_ahead(&self.clock, at) } else { 0 };
         let before = if calendar { ahead(self.clock.now()) } else { 0 };
-        let mut parts = SmallVec::new();
         if let [hit] = hits {
             let id = self.id_of(hit)?;
+            let spot = self.memory.spot(id);
+            spot.prefetch();
             let now = self.clock.now();
-            let verdict = match self.listener {
-                None => self.charge_at(hit, (id, self.memory.spot(id)), now),
-                Some(_) => self.charge_further(hit, id, now),
-            };
-            if verdict.granted() && before == ahead(now) {
-                parts.extend(part((0, hit), id, verdict.answers.first(), before));
+            match self.charge_word(hit, (id, spot), now) {
+                Some(weighed) => Verdict::write_weighed(into, weighed, now),
+                None => *into = Some(self.charge_further(hit, id, now)),
             }
-            return Ok((verdict, (!parts.is_empty()).then_some(Receipt { parts }), now));
+            let answer = granted(into).filter(|_| before == ahead(now)).and_then(<[Answer]>::first);
+            let part = answer.and_then(|answer| part((0, hit), id, answer, before));
+            return Ok((part.map(|part| Receipt { parts: smallvec![part] }), now));
         }
         let (verdict, at) = self.charge(hits)?;
-        if verdict.granted() && before == ahead(at) {
-            for (place, (hit, answer)) in hits.iter().zip(&verdict.answers).enumerate() {
-                parts.extend(part((place, hit), self.id_of(hit)?, Some(answer), before));
-            }
+        *into = Some(verdict);
+        let answers = granted(into).filter(|_| before == ahead(at));
+        let mut parts = SmallVec::new();
+        for (place, (hit, answer)) in hits.iter().zip(answers.unwrap_or_default()).enumerate() {
+            parts.extend(part((place, hit), self.id_of(hit)?, answer, before));
         }
-        Ok((verdict, (!parts.is_empty()).then_some(Receipt { parts }), at))
+        Ok(((!parts.is_empty()).then_some(Receipt { parts }), at))
     }
 
     /// Whether a receipt is of this limiter.
@@ -190,13 +204,21 @@ impl Inner {
     }
 }
 
+/// The answers of a verdict that was granted.
+fn granted(verdict: &Option<Verdict>) -> Option<&[Answer]> {
+    verdict.as_ref().filter(|verdict| verdict.granted()).map(Verdict::answers)
+}
+
 /// What is written down of one hit's charge; `None` if there is nothing to give back or to charge on top.
-fn part((at, hit): (usize, &Hit<'_>), id: u64, answer: Option<&Answer>, ahead: i64) -> Option<Part> {
-    let answer = answer.filter(|_| !hit.for_good)?;
-    let (limit, decision) = (hit.limit.limit.with_calendar_ahead(ahead), answer.decision());
-    let nothing = tollgate_core::Receipt { at: decision.at, cost: 0, limit };
+#[inline]
+fn part((at, hit): (usize, &Hit<'_>), id: u64, answer: &Answer, ahead: i64) -> Option<Part> {
+    let cost = answer.charged(hit.cost);
     // A guess of nothing can still be committed with something.
-    let charge = decision.receipt(&limit).or(hit.estimated.then_some(nothing))?;
+    if hit.for_good || (cost == 0 && !hit.estimated) {
+        return None;
+    }
+    let limit = hit.limit.limit.with_calendar_ahead(ahead);
+    let charge = tollgate_core::Receipt { at: answer.at(), cost, limit };
     let place = if answer.shared() { Place::InCommon(id) } else { Place::Here(id) };
     let limit = NamedLimit(hit.limit.clone());
     Some(Part { limit, place, charge, estimated: hit.estimated, hit: at })

@@ -90,12 +90,41 @@ impl Answer {
         Self { said: Said::Decided(decision), mode, source }
     }
 
+    /// Of an enforced hit, whose numbers have not been worked out.
+    const fn weighed(narrow: &Narrow, raw: Raw, now: Micros) -> Self {
+        Self { said: Said::Weighed(*narrow, raw, now), mode: Mode::Enforced, source: Source::Own }
+    }
+
     /// The decision: outcome, remaining, reset.
     #[must_use]
     pub fn decision(&self) -> Decision {
         match &self.said {
             Said::Decided(decision) => *decision,
             Said::Weighed(narrow, raw, now) => narrow.decision(raw, *now),
+        }
+    }
+
+    /// The instant of the limiter's clock at which it was decided: see [`Decision::at`].
+    #[must_use]
+    pub const fn at(&self) -> Micros {
+        match &self.said {
+            Said::Decided(decision) => decision.at,
+            Said::Weighed(_, _, now) => *now,
+        }
+    }
+
+    /// What was charged for a hit of this cost, of a verdict that was granted: so its other numbers need not be worked out for a receipt.
+    pub(crate) const fn charged(&self, cost: u64) -> u64 {
+        match &self.said {
+            Said::Decided(decision) => decision.charged,
+            // All of it, or nothing.
+            Said::Weighed(_, raw, _) => {
+                if raw.granted {
+                    cost
+                } else {
+                    0
+                }
+            }
         }
     }
 
@@ -135,12 +164,18 @@ impl Verdict {
     pub(crate) fn of_weighed(narrow: &Narrow, raw: Raw, now: Micros) -> Self {
         let kind = if raw.granted { Kind::Granted } else { Kind::Refused };
         let mut answers = SmallVec::new();
-        answers.push(Answer {
-            said: Said::Weighed(*narrow, raw, now),
-            mode: Mode::Enforced,
-            source: Source::Own,
-        });
+        answers.push(Answer::weighed(narrow, raw, now));
         Self { kind, answers }
+    }
+
+    /// The same, written where it is wanted: a verdict has room for four answers, and is not moved for one.
+    #[inline]
+    pub(crate) fn write_weighed(into: &mut Option<Self>, (narrow, raw): (&Narrow, Raw), now: Micros) {
+        let verdict = into.insert(Self { kind: Kind::Refused, answers: SmallVec::new() });
+        if raw.granted {
+            verdict.kind = Kind::Granted;
+        }
+        verdict.answers.push(Answer::weighed(narrow, raw, now));
     }
 
     /// The verdict on several enforced hits whose numbers have not been worked out.

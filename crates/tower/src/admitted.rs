@@ -1,16 +1,14 @@
 //! What a handler may know of its request's limits, and do about them: settle, or give back. An extension of the request.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use http::{HeaderMap, StatusCode};
-use smallvec::SmallVec;
 use tollgate::{Receipt, Source};
 use tollgate_core::{Micros, Mode};
 
-use crate::fields::{Degraded, Fields, binds};
+use crate::fields::binds;
 use crate::front::{Admission, Entry, Front};
-use crate::later::{Settling, holds};
 
 /// A request that its limits have let through: for its handler.
 ///
@@ -33,13 +31,7 @@ pub struct Admitted(Arc<Inner>);
 
 struct Inner {
     front: Front,
-    entries: SmallVec<[Entry; 2]>,
-    told_at: Option<Micros>,
-    told: Degraded,
-    degraded: bool,
-    tier: Option<Box<str>>,
-    settling: Settling,
-    receipt: Mutex<Option<Receipt>>,
+    admission: Admission,
 }
 
 /// How a request stands with one limit.
@@ -62,25 +54,21 @@ pub struct Standing<'a> {
 }
 
 impl Admitted {
-    /// What a handler gets, and the path to go on with, if it is another one.
+    /// What a handler gets.
     #[inline]
-    pub(crate) fn new(front: &Front, admission: Admission) -> (Self, Option<String>) {
-        let Admission { entries, told_at, told, path, receipt, settling, degraded, tier } = admission;
-        let receipt = Mutex::new(receipt);
-        let front = front.clone();
-        let inner = Inner { front, entries, told_at, told, degraded, tier, settling, receipt };
-        (Self(Arc::new(inner)), path)
+    pub(crate) fn new(front: &Front, admission: Admission) -> Self {
+        Self(Arc::new(Inner { front: front.clone(), admission }))
     }
 
     /// Every limit that the request met, in the policy's order.
     pub fn limits(&self) -> impl Iterator<Item = Standing<'_>> {
-        self.0.entries.iter().map(|entry| self.standing(entry))
+        self.0.admission.entries.iter().map(|entry| self.standing(entry))
     }
 
     /// The enforced limit that binds: the one with the least remaining. `None` if there is none whose numbers are known.
     #[must_use]
     pub fn binding(&self) -> Option<Standing<'_>> {
-        let known = self.0.entries.iter().filter(|entry| entry.source.has_numbers());
+        let known = self.0.admission.entries.iter().filter(|entry| entry.source.has_numbers());
         let enforced = known.filter(|entry| entry.mode == Mode::Enforced);
         enforced.min_by_key(|entry| binds(&entry.decision)).map(|entry| self.standing(entry))
     }
@@ -90,13 +78,13 @@ impl Admitted {
     /// [source](Standing::source) says which.
     #[must_use]
     pub fn degraded(&self) -> bool {
-        self.0.degraded
+        self.0.admission.degraded
     }
 
     /// The tier whose numbers were charged, if there is one.
     #[must_use]
     pub fn tier(&self) -> Option<&str> {
-        self.0.tier.as_deref()
+        self.0.admission.tier.as_deref()
     }
 
     /// Brings every charge to what the work turned out to cost: too much is given back, too little is charged on top, by at
@@ -110,11 +98,12 @@ impl Admitted {
     }
 
     /// As [`settle`](Self::settle), but only the charges of the limit with this name.
+    #[expect(clippy::must_use_candidate, reason = "it is done all the same")]
     pub fn settle_only(&self, limit: &str, actual: u64) -> bool {
         let is_its = |place: usize| {
-            self.0.entries.get(place).is_some_and(|entry| self.0.front.name(entry.card) == limit)
+            self.0.admission.entries.get(place).is_some_and(|entry| self.0.front.name(entry.card) == limit)
         };
-        let mut kept = self.0.receipt.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.receipt();
         let Some((its, rest)) = kept.take().map(|receipt| receipt.part(is_its)) else { return false };
         *kept = Some(rest).filter(|rest| !rest.is_empty());
         !its.is_empty() && self.0.front.limiter().settle_soon(its, Some(actual)).is_ok()
@@ -127,30 +116,17 @@ impl Admitted {
         self.take().is_some_and(|receipt| self.0.front.limiter().settle_soon(receipt, None).is_ok())
     }
 
-    /// Does with the response what is to be done.
-    pub(crate) fn responded(&self, status: StatusCode, headers: &HeaderMap) {
-        if self.0.settling.is_empty() {
-            return;
-        }
-        let limiter = self.0.front.limiter();
-        let mut kept = self.0.receipt.lock().unwrap_or_else(PoisonError::into_inner);
-        // What the head says nothing of may still be settled: a handler may know the cost only when the body is sent.
-        let rest = kept.take().map(|receipt| self.0.settling.settled(receipt, limiter, (status, headers)));
-        *kept = rest.filter(|rest| !rest.is_empty());
+    /// Does with the response what is to be done, and writes what it has to carry.
+    pub(crate) fn responded(&self, status: StatusCode, headers: &mut HeaderMap) {
+        self.0.admission.responded(&self.0.front, status, headers);
     }
 
-    /// Writes what the response has to carry. What it gives back because the client is not who it says is not told: see
-    /// [`Pass::responded`](crate::Pass::responded).
-    pub(crate) fn write(&self, status: StatusCode, headers: &mut HeaderMap) {
-        let denied = self.0.settling.denied(status);
-        let told = self.0.entries.iter().enumerate().filter(|(place, _)| !holds(denied, *place));
-        let told = told.map(|(_, entry)| entry);
-        let fields = self.0.told_at.map_or_else(Fields::default, |now| self.0.front.fields(told, now));
-        fields.and(self.0.told).write(headers);
+    fn receipt(&self) -> MutexGuard<'_, Option<Receipt>> {
+        self.0.admission.receipt()
     }
 
     fn take(&self) -> Option<Receipt> {
-        self.0.receipt.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.receipt().take()
     }
 
     fn standing(&self, entry: &Entry) -> Standing<'_> {

@@ -45,7 +45,7 @@ impl Pass {
         let Self { mut fields, later, .. } = self;
         if let Some(mut later) = later {
             if later.settling.denied(status) != 0 {
-                fields = std::mem::take(&mut later.unclaimed);
+                fields = later.unclaimed.take().map_or_else(Fields::default, |unclaimed| *unclaimed);
             }
             later.responded(status, headers);
         }

@@ -1,9 +1,11 @@
 //! What clients may know of one limit, written down once so that answers copy it. How a key stands is not on it.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use http::HeaderValue;
 use tollgate_core::{Limit, Micros, Mode, Window};
 
-use crate::{json, sf};
+use crate::{json, numbers, sf};
 
 /// What clients may know of one set of numbers of one limit.
 ///
@@ -11,6 +13,8 @@ use crate::{json, sf};
 /// be hidden: then clients learn nothing of it but that they have to wait.
 #[derive(Clone, Debug)]
 pub struct Card {
+    /// Tells it from all others of this process; copies of it say the same.
+    pub(crate) number: u64,
     pub(crate) name: Box<str>,
     pub(crate) visibility: Visibility,
     /// For `RateLimit-Policy`: `"name";q=5;w=50`.
@@ -26,6 +30,9 @@ pub struct Card {
     /// What the policy's author says to those who are refused, escaped, without quotes.
     pub(crate) says_json: Option<Box<str>>,
 }
+
+/// The next card's number.
+static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// How much of a limit clients see.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,12 +65,13 @@ impl Card {
             String::from_utf8_lossy(&out).into_owned().into_boxed_str()
         };
         Self {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
             name: name.into(),
             visibility,
             // `sf` writes printable ASCII, which every field can hold.
             policy: HeaderValue::from_bytes(&policy).unwrap_or(HeaderValue::from_static("")),
             state: state.into(),
-            limit: sf::value(limit.capacity()),
+            limit: numbers::value(limit.capacity()),
             capacity: limit.capacity(),
             name_json: escaped(name),
             says_json: says.map(|says| escaped(says.trim_end())),

@@ -12,9 +12,9 @@ use http::header::Entry;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tollgate_core::{Decision, Micros, Mode, Retry};
 
-use crate::answers::{Answers, Reset};
+use crate::answers::{Answers, Generations, Reset};
 use crate::card::Card;
-use crate::{secret, sf};
+use crate::{numbers, secret, sf};
 
 pub(crate) use degraded::Degraded;
 
@@ -54,26 +54,23 @@ pub(crate) fn partition(card: &Card, key: &[u8], answers: &Answers) -> u64 {
 pub struct Fields {
     /// `RateLimit-Policy` and `RateLimit`.
     draft: Option<(HeaderValue, HeaderValue)>,
-    /// Of the limit that binds: for fields that have room for one.
-    x_ratelimit: Option<Three>,
-    triple: Option<Three>,
+    /// For fields that have room for one limit.
+    binding: Option<Binding>,
     degraded: Degraded,
 }
 
-/// Three fields for one limit: how much there is, how much is left, and until when.
+/// What is told of the limit that binds: how much there is, how much is left, and until when in each generation that is sent.
 #[derive(Clone, Debug)]
-struct Three {
+struct Binding {
     limit: HeaderValue,
     remaining: u64,
-    reset: u64,
+    x_ratelimit: Option<u64>,
+    triple: Option<u64>,
 }
 
-/// What the lists of the draft are made of while lines come in.
+/// What the lists of the draft are made of while lines come in: of several limits, or with partition keys.
 #[derive(Default)]
-struct Lists<'a> {
-    binding: Option<(&'a Card, Decision)>,
-    /// The only member of `RateLimit-Policy` so far, as long as it can be copied from its card.
-    only: Option<&'a Card>,
+struct Lists {
     policy: Vec<u8>,
     state: Vec<u8>,
 }
@@ -87,56 +84,81 @@ impl Fields {
     /// As [`of`](Self::of), of what is shown only.
     #[inline]
     pub(crate) fn of_shown<'a>(
-        lines: impl Iterator<Item = Shown<'a>>,
+        mut lines: impl Iterator<Item = Shown<'a>>,
         answers: &Answers,
         now: Micros,
     ) -> Self {
-        let mut lists = Lists::default();
-        for line in lines {
-            lists.push(&line, answers);
+        let Some(first) = lines.next() else { return Self::default() };
+        let (mut binding, mut draft) = ((first.card, first.decision), None);
+        match lines.next() {
+            // As most requests have it: there is nothing to be put together.
+            None if !answers.partition_key => {
+                if answers.generations.draft {
+                    let state = Self::state(first.card, first.decision.remaining, first.until());
+                    draft = Some((first.card.policy.clone(), state));
+                }
+            }
+            second => {
+                let mut lists = Lists::default();
+                for line in std::iter::once(first).chain(second).chain(lines) {
+                    if binds(&line.decision) < binds(&binding.1) {
+                        binding = (line.card, line.decision);
+                    }
+                    if answers.generations.draft {
+                        lists.push(&line, answers);
+                    }
+                }
+                draft = lists.draft();
+            }
         }
-        let Some((card, decision)) = lists.binding else { return Self::default() };
-        let seconds = decision.reset_after.secs_rounded_up();
-        let three = |reset| Three { limit: card.limit.clone(), remaining: decision.remaining, reset };
-        let reset = match answers.reset {
+        let (card, decision) = binding;
+        let seconds = || decision.reset_after.secs_rounded_up();
+        let reset = || match answers.reset {
             Reset::Epoch => now.saturating_add(decision.reset_after).secs_rounded_up(),
-            Reset::Delta => seconds,
+            Reset::Delta => seconds(),
         };
-        Self {
-            x_ratelimit: answers.generations.x_ratelimit.then(|| three(reset)),
-            triple: answers.generations.triple.then(|| three(seconds)),
-            draft: lists.draft(),
-            degraded: Degraded::Untold,
-        }
+        let Generations { x_ratelimit, triple, .. } = answers.generations;
+        let binding = (x_ratelimit || triple).then(|| Binding {
+            limit: card.limit.clone(),
+            remaining: decision.remaining,
+            x_ratelimit: x_ratelimit.then(reset),
+            triple: triple.then(seconds),
+        });
+        Self { draft, binding, degraded: Degraded::Untold }
     }
 
-    /// What `RateLimit` says of one limit that refuses.
-    pub(crate) fn state(card: &Card, remaining: u64, wait: Micros) -> HeaderValue {
-        let mut state = Vec::with_capacity(draft::state_len(card, remaining, wait));
-        draft::state(&mut state, card, remaining, wait);
-        HeaderValue::from_maybe_shared(Bytes::from(state)).unwrap_or(HeaderValue::from_static(""))
+    /// What `RateLimit` says of one limit.
+    pub(crate) fn state(card: &Card, remaining: u64, until: Micros) -> HeaderValue {
+        draft::only_state(card, remaining, until)
     }
 
-    /// The same, and whether the answer is degraded.
-    pub(crate) fn and(self, degraded: Degraded) -> Self {
-        Self { degraded, ..self }
+    /// Adds whether the answer is degraded.
+    pub(crate) const fn tell(&mut self, degraded: Degraded) {
+        self.degraded = degraded;
     }
 
     /// Writes them beside what the upstream sent. Its members of lists are kept, after ours; of two sets of three the one
     /// with less remaining stands, whole, and the upstream's if that cannot be told.
     pub fn write(self, headers: &mut HeaderMap) {
-        // At once, and not in steps.
-        headers.reserve(8);
-        if let Some((policy, state)) = self.draft {
+        let Self { draft, binding, degraded } = self;
+        let threes = binding.as_ref().map_or(0, |three| {
+            usize::from(three.x_ratelimit.is_some()).saturating_add(three.triple.is_some().into())
+        });
+        // At once and not in steps, but not for more than there are: most responses have room for a few.
+        headers.reserve(threes.saturating_mul(3).saturating_add(if draft.is_some() { 2 } else { 0 }));
+        if let Some((policy, state)) = draft {
             draft::write(headers, policy, state);
         }
-        if let Some(three) = self.x_ratelimit {
-            three.write(headers, &x_ratelimit::NAMES);
+        if let Some(Binding { limit, remaining, x_ratelimit, triple }) = binding {
+            let older = triple.map(|reset| (limit.clone(), remaining, reset));
+            if let Some(reset) = x_ratelimit {
+                three(headers, x_ratelimit::NAMES, (limit, remaining, reset));
+            }
+            if let Some(told) = older {
+                three(headers, triple::NAMES, told);
+            }
         }
-        if let Some(three) = self.triple {
-            three.write(headers, &triple::NAMES);
-        }
-        self.degraded.write(headers);
+        degraded.write(headers);
     }
 }
 
@@ -163,30 +185,15 @@ impl Shown<'_> {
     }
 }
 
-impl<'a> Lists<'a> {
-    fn push(&mut self, line: &Shown<'a>, answers: &Answers) {
+impl Lists {
+    fn push(&mut self, line: &Shown<'_>, answers: &Answers) {
         let Shown { card, decision, partition } = *line;
-        if self.binding.is_none_or(|(_, other)| binds(&decision) < binds(&other)) {
-            self.binding = Some((card, decision));
-        }
-        if !answers.generations.draft {
-            return;
-        }
-        let until = line.until();
-        if self.state.is_empty() {
-            self.state.reserve_exact(draft::state_len(card, decision.remaining, until));
-            self.only = Some(card).filter(|_| !answers.partition_key);
-        } else {
-            self.state.extend_from_slice(b", ");
-            if let Some(first) = self.only.take() {
-                self.policy.extend_from_slice(first.policy.as_bytes());
-            }
+        if !self.state.is_empty() {
             self.policy.extend_from_slice(b", ");
+            self.state.extend_from_slice(b", ");
         }
-        draft::state(&mut self.state, card, decision.remaining, until);
-        if self.only.is_none() {
-            self.policy.extend_from_slice(card.policy.as_bytes());
-        }
+        self.policy.extend_from_slice(card.policy.as_bytes());
+        draft::state(&mut self.state, card, decision.remaining, line.until());
         if answers.partition_key {
             for list in [&mut self.policy, &mut self.state] {
                 list.extend_from_slice(b";pk=");
@@ -199,11 +206,8 @@ impl<'a> Lists<'a> {
         if self.state.is_empty() {
             return None;
         }
-        let policy = match self.only {
-            Some(card) => card.policy.clone(),
-            None => HeaderValue::from_maybe_shared(Bytes::from(self.policy)).ok()?,
-        };
-        Some((policy, HeaderValue::from_maybe_shared(Bytes::from(self.state)).ok()?))
+        let value = |list: Vec<u8>| HeaderValue::from_maybe_shared(Bytes::from(list)).ok();
+        Some((value(self.policy)?, value(self.state)?))
     }
 }
 
@@ -212,29 +216,29 @@ pub(crate) const fn binds(decision: &Decision) -> (Reverse<Option<Retry>>, u64, 
     (Reverse(decision.retry()), decision.remaining, Reverse(decision.reset_after))
 }
 
-impl Three {
-    /// Writes the three, unless the upstream's own may say that no more remains: of several lines of it, the least. If as much
-    /// remains, its own may hold for longer; and what is no whole number, such as one below zero, may be less than ours.
-    fn write(self, headers: &mut HeaderMap, [limit, remaining, reset]: &[HeaderName; 3]) {
-        let ours = sf::value(self.remaining);
-        match headers.entry(remaining) {
-            Entry::Vacant(place) => {
-                place.insert(ours);
-            }
-            Entry::Occupied(mut place) => {
-                let is_more = |value: &HeaderValue| {
-                    whole(value.as_bytes()).is_some_and(|theirs| theirs > self.remaining)
-                };
-                // A line without a value says nothing.
-                if !place.iter().all(|value| value.is_empty() || is_more(value)) {
-                    return;
-                }
-                place.insert(ours);
-            }
+/// Writes three fields for one limit, unless the upstream's own may say that no more remains: of several lines of it, the least. If as
+/// much remains, its own may hold for longer; and what is no whole number, such as one below zero, may be less than ours.
+fn three(
+    headers: &mut HeaderMap,
+    [limit, remaining, reset]: [HeaderName; 3],
+    (there_is, left, until): (HeaderValue, u64, u64),
+) {
+    let ours = numbers::value(left);
+    match headers.entry(remaining) {
+        Entry::Vacant(place) => {
+            place.insert(ours);
         }
-        headers.insert(limit, self.limit);
-        headers.insert(reset, sf::value(self.reset));
+        Entry::Occupied(mut place) => {
+            let is_more = |value: &HeaderValue| whole(value.as_bytes()).is_some_and(|theirs| theirs > left);
+            // A line without a value says nothing.
+            if !place.iter().all(|value| value.is_empty() || is_more(value)) {
+                return;
+            }
+            place.insert(ours);
+        }
     }
+    headers.insert(limit, there_is);
+    headers.insert(reset, numbers::value(until));
 }
 
 /// A whole number, in digits only and without zeros before it.

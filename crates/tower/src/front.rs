@@ -2,9 +2,10 @@
 
 use std::cell::RefCell;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use http::request::Parts;
+use http::{HeaderMap, StatusCode};
 use smallvec::SmallVec;
 use tollgate::{Limiter, Receipt, Source, Verdict};
 use tollgate_core::{Decision, Micros, Mode};
@@ -14,7 +15,7 @@ use crate::card::Card;
 use crate::fields::{Degraded, Fields, Shown, partition};
 use crate::guard::{Decided, Guard};
 use crate::head::{Head, Room};
-use crate::later::Settling;
+use crate::later::{Settling, holds};
 use crate::rules::Rules;
 use crate::{peer, problem};
 
@@ -57,10 +58,35 @@ pub(crate) struct Admission {
     pub(crate) told: Degraded,
     /// The path to go on with, if it is another one.
     pub(crate) path: Option<String>,
-    pub(crate) receipt: Option<Receipt>,
+    /// By which it is settled or given back, until somebody does.
+    pub(crate) receipt: Mutex<Option<Receipt>>,
     pub(crate) settling: Settling,
     pub(crate) degraded: bool,
     pub(crate) tier: Option<Box<str>>,
+}
+
+impl Admission {
+    /// Does with the response what is to be done, and writes what it has to carry. Limits whose charges it gives back, because the client
+    /// is not who it says, are not told: see [`Pass::responded`](crate::Pass::responded).
+    pub(crate) fn responded(&self, front: &Front, status: StatusCode, headers: &mut HeaderMap) {
+        if self.settling.may_settle(status) {
+            let mut kept = self.receipt();
+            // What the head says nothing of may still be settled: a handler may know the cost only when the body is sent.
+            let settled = |receipt| self.settling.settled(receipt, front.limiter(), (status, headers));
+            *kept = kept.take().map(settled).filter(|rest| !rest.is_empty());
+        }
+        let denied = self.settling.denied(status);
+        let shown = self.entries.iter().enumerate().filter(|(place, _)| !holds(denied, *place));
+        let shown = shown.map(|(_, entry)| entry);
+        let mut fields = self.told_at.map_or_else(Fields::default, |now| front.fields(shown, now));
+        fields.tell(self.told);
+        fields.write(headers);
+    }
+
+    /// The receipt, if nobody has taken it.
+    pub(crate) fn receipt(&self) -> MutexGuard<'_, Option<Receipt>> {
+        self.receipt.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What one limit said.
@@ -101,7 +127,7 @@ impl Front {
     }
 
     /// What a response has to carry. It is put into words only when the response is there.
-    pub(crate) fn fields<'a>(&self, entries: impl Iterator<Item = &'a Entry>, now: Micros) -> Fields {
+    fn fields<'a>(&self, entries: impl Iterator<Item = &'a Entry>, now: Micros) -> Fields {
         let answers = match &self.0 {
             Kind::Guard(guard) => guard.answers(),
             Kind::Rules(rules) => rules.told_to_clients(),
@@ -126,10 +152,10 @@ impl Front {
 
     /// Charges a request. Boxed, because most requests are admitted.
     pub(crate) fn ask(&self, parts: &Parts, fixed: Option<IpAddr>) -> Result<Admission, Box<Answer>> {
-        let peer = fixed.or_else(|| peer::of(parts));
         match &self.0 {
-            Kind::Rules(rules) => rules.ask(parts, peer),
+            Kind::Rules(rules) => rules.ask(parts, fixed),
             Kind::Guard(guard) => {
+                let peer = fixed.or_else(|| peer::of(parts));
                 let peer = peer.ok_or_else(|| Box::new(problem::internal(peer::UNKNOWN)))?;
                 ROOM.with(|room| match room.try_borrow_mut() {
                     Ok(mut room) => admission(guard, parts, peer, &mut room),
@@ -145,10 +171,10 @@ impl Front {
         parts: &Parts,
         fixed: Option<IpAddr>,
     ) -> Result<Admission, Box<Answer>> {
-        let peer = fixed.or_else(|| peer::of(parts));
         match &self.0 {
-            Kind::Rules(rules) => rules.ask_async(parts, peer).await,
+            Kind::Rules(rules) => rules.ask_async(parts, fixed).await,
             Kind::Guard(guard) => {
+                let peer = fixed.or_else(|| peer::of(parts));
                 let peer = peer.ok_or_else(|| Box::new(problem::internal(peer::UNKNOWN)))?;
                 // Others are asked about meanwhile. To make room is nothing beside a way to the store and back.
                 let mut room = Room::default();
@@ -173,19 +199,20 @@ const fn head(parts: &Parts, peer: IpAddr) -> Head<'_> {
 #[inline]
 fn admitted(guard: &Guard, decided: Decided, room: &Room) -> Admission {
     let Decided { told_at, told, path, receipt, degraded, .. } = decided;
-    let charges = room.hits.charges().iter();
+    let mut entries = SmallVec::new();
     let answers = room.verdict.iter().flat_map(Verdict::answers);
-    let entries = charges.zip(answers).map(|(charge, answer)| Entry {
-        card: charge.variant,
-        decision: answer.decision(),
-        mode: answer.mode(),
-        source: answer.source(),
-        partition: guard
-            .card(charge.variant)
-            .map_or(0, |card| partition(card, room.hits.key(charge), guard.answers())),
-    });
-    let entries = entries.collect();
+    for (charge, answer) in room.hits.charges().iter().zip(answers) {
+        let shown = |card| partition(card, room.hits.key(charge), guard.answers());
+        entries.push(Entry {
+            card: charge.variant,
+            decision: answer.decision(),
+            mode: answer.mode(),
+            source: answer.source(),
+            partition: guard.card(charge.variant).map_or(0, shown),
+        });
+    }
     let settling = if receipt.is_some() { guard.settling(&room.hits) } else { Settling::default() };
     let tier = room.hits.tier().map(Into::into);
+    let receipt = Mutex::new(receipt);
     Admission { entries, told_at, told, path, receipt, settling, degraded, tier }
 }

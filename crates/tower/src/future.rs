@@ -13,6 +13,7 @@ use crate::admitted::Admitted;
 use crate::asked::Answer;
 use crate::body::ResponseBody;
 use crate::front::{Admission, Front};
+use crate::layer::Settings;
 
 pin_project! {
     /// The response that is to come, of [`Tollgate`](crate::Tollgate).
@@ -36,12 +37,13 @@ pin_project! {
     {
         Asking { asking: Asking, next: Option<(S, B)> },
         Admitted { #[pin] future: S::Future, admitted: Admitted },
+        Untold { #[pin] future: S::Future, front: Front, admission: Admission },
         Answered { answer: Option<Box<Answer>> },
     }
 }
 
 /// What was asked, and what came of it.
-type Asked = (Front, Parts, Result<Admission, Box<Answer>>);
+type Asked = ((Front, Settings), Parts, Result<Admission, Box<Answer>>);
 
 /// A shared store that is asked. In a box, which only those pay for who wait.
 type Asking = Pin<Box<dyn Future<Output = Asked> + Send>>;
@@ -59,6 +61,11 @@ where
         Self { kind: Kind::Admitted { future, admitted } }
     }
 
+    /// The handler knows nothing of what the request was charged.
+    pub(crate) const fn untold(future: S::Future, front: Front, admission: Admission) -> Self {
+        Self { kind: Kind::Untold { future, front, admission } }
+    }
+
     pub(crate) const fn answered(answer: Box<Answer>) -> Self {
         Self { kind: Kind::Answered { answer: Some(answer) } }
     }
@@ -73,17 +80,20 @@ where
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut kind = self.project().kind;
         if let Projected::Asking { asking, next } = kind.as_mut().project() {
-            let (front, parts, asked) = ready!(asking.as_mut().poll(context));
+            let ((front, settings), parts, asked) = ready!(asking.as_mut().poll(context));
             let Some((mut service, body)) = next.take() else { return Poll::Pending };
-            let then = crate::service::went_on(&mut service, &front, (parts, body), asked);
+            let then = crate::service::went_on(&mut service, (&front, settings), (parts, body), asked);
             kind.set(then.kind);
         }
         match kind.project() {
             Projected::Admitted { future, admitted } => {
                 let mut response = ready!(future.poll(context))?;
-                let status = response.status();
-                admitted.responded(status, response.headers());
-                admitted.write(status, response.headers_mut());
+                admitted.responded(response.status(), response.headers_mut());
+                Poll::Ready(Ok(response.map(ResponseBody::inner)))
+            }
+            Projected::Untold { future, front, admission } => {
+                let mut response = ready!(future.poll(context))?;
+                admission.responded(front, response.status(), response.headers_mut());
                 Poll::Ready(Ok(response.map(ResponseBody::inner)))
             }
             Projected::Answered { answer } => match answer.take() {
@@ -104,7 +114,7 @@ where
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.kind {
             Kind::Asking { .. } => "ResponseFuture(asking)",
-            Kind::Admitted { .. } => "ResponseFuture(admitted)",
+            Kind::Admitted { .. } | Kind::Untold { .. } => "ResponseFuture(admitted)",
             Kind::Answered { .. } => "ResponseFuture(answered)",
         })
     }

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use http::{HeaderName, Method};
 use smallvec::SmallVec;
-use tollgate::{Charged, Gate, Kind, NotAsked, Receipt, Verdict};
+use tollgate::{Gate, Kind, NotAsked, Receipt, Verdict};
 use tollgate_core::{Micros, Mode};
 use tollgate_policy::model::{Cost, Identity, PolicyLimit, StoreFails};
 use tollgate_policy::{BadRequest, Budget, Charge, Facts, Hits, Matched, Policy, Whose};
@@ -171,18 +171,21 @@ impl Guard {
             Err(answer) => return Asked::Answered(answer),
         };
         let fields = |without: u32| {
-            let fields = match (&room.verdict, told_at) {
+            let mut fields = match (&room.verdict, told_at) {
                 (Some(verdict), Some(now)) => {
                     Fields::of(self.lines(verdict, &room.hits, without), &self.answers, now)
                 }
                 (None, _) | (_, None) => Fields::default(),
             };
-            fields.and(told)
+            fields.tell(told);
+            fields
         };
         let later = receipt.map(|receipt| {
             let settling = self.settling(&room.hits);
-            // Only where a response could make a difference to what is told.
-            let unclaimed = if settling.claimed == 0 { Fields::default() } else { fields(settling.claimed) };
+            // Only where something is left to tell by a response that gives those charges back.
+            let others = settling.claimed.count_ones() as usize != room.hits.charges().len();
+            let unclaimed = settling.claimed != 0 && (others || told != Degraded::Untold);
+            let unclaimed = unclaimed.then(|| Box::new(fields(settling.claimed)));
             Later { limiter: self.gate.limiter().clone(), receipt, settling, unclaimed }
         });
         let fields = fields(0);
@@ -202,8 +205,8 @@ impl Guard {
         *verdict = None;
         let facts = head.facts(self.gate.policy(), now, (target, scratch)).map_err(|error| bad(&error))?;
         let matched = self.meet(&facts, hits)?;
-        let charged = self.gate.charge(hits, wanted).map_err(|error| wrong(&error))?;
-        self.decided((head, &facts), (matched, charged), (hits, verdict))
+        let receipt = self.gate.charge_into(hits, wanted, verdict).map_err(|error| wrong(&error))?;
+        self.decided((head, &facts), (matched, receipt), (hits, verdict.as_ref()))
     }
 
     /// As [`decide`](Self::decide), where to ask takes a while.
@@ -219,9 +222,11 @@ impl Guard {
         let facts = head.facts(self.gate.policy(), now, (target, scratch)).map_err(|error| bad(&error))?;
         let matched = self.meet(&facts, hits)?;
         let charged = self.gate.charge_async(hits, wanted).await.map_err(|error| wrong(&error))?;
+        let receipt;
+        (*verdict, receipt) = charged;
         // Later, because what is told counts from the answer on.
         let facts = Facts { now: self.gate.limiter().now(), ..facts };
-        self.decided((head, &facts), (matched, charged), (hits, verdict))
+        self.decided((head, &facts), (matched, receipt), (hits, verdict.as_ref()))
     }
 
     fn meet(&self, facts: &Facts<'_>, hits: &mut Hits) -> Result<Matched, Box<Answer>> {
@@ -237,12 +242,11 @@ impl Guard {
     fn decided(
         &self,
         (head, facts): (&Head<'_>, &Facts<'_>),
-        (matched, (said, receipt)): (Matched, Charged),
-        (hits, verdict): (&Hits, &mut Option<Verdict>),
+        (matched, receipt): (Matched, Option<Receipt>),
+        (hits, verdict): (&Hits, Option<&Verdict>),
     ) -> Result<Decided, Box<Answer>> {
-        *verdict = said;
         let (mut told_at, mut degraded) = (None, false);
-        let told = Degraded::of(verdict.as_ref(), &self.answers);
+        let told = Degraded::of(verdict, &self.answers);
         if let Some(verdict) = verdict {
             degraded = verdict.degraded();
             if verdict.granted() {

@@ -16,8 +16,9 @@ pub struct Later {
     pub(crate) limiter: Limiter,
     pub(crate) receipt: Receipt,
     pub(crate) settling: Settling,
-    /// The fields without those of limits that were charged by the client's word alone.
-    pub(crate) unclaimed: Fields,
+    /// The fields without those of limits that were charged by the client's word alone. In a box: mostly there is nothing else to tell,
+    /// and hardly any response asks for it.
+    pub(crate) unclaimed: Option<Box<Fields>>,
 }
 
 /// By what a response settles charges. A charge is told by its place among those of the request.
@@ -40,9 +41,9 @@ pub(crate) struct Reported {
 }
 
 impl Settling {
-    /// Whether no response makes a difference.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.claimed == 0 && self.reported.is_empty()
+    /// Whether a response with this status may make a difference. Most do not, and their charges are left alone.
+    pub(crate) fn may_settle(&self, status: StatusCode) -> bool {
+        self.denied(status) != 0 || !self.reported.is_empty()
     }
 
     /// The charges that this response gives back, because the client is not who it says: a set. Their numbers are another's.
@@ -94,7 +95,9 @@ impl Later {
     /// whole number, at most the limit's `max`; if it is missing, there twice, or no number, the estimate stays.
     pub fn responded(self, status: StatusCode, headers: &mut HeaderMap) {
         let Self { limiter, receipt, settling, .. } = self;
-        // Nobody else knows of these charges: what is left stays charged.
-        drop(settling.settled(receipt, &limiter, (status, headers)));
+        if settling.may_settle(status) {
+            // Nobody else knows of these charges: what is left stays charged.
+            drop(settling.settled(receipt, &limiter, (status, headers)));
+        }
     }
 }

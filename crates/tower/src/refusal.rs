@@ -12,7 +12,7 @@ use crate::answers::Answers;
 use crate::asked::{Answer, AnswerKind};
 use crate::card::{Card, Visibility};
 use crate::fields::{Fields, Line};
-use crate::{json, problem, secret, sf};
+use crate::{json, numbers, problem, secret, sf};
 
 pub(crate) use ready::Ready;
 
@@ -53,7 +53,7 @@ pub fn refused(lines: &[Line<'_>], answers: &Answers, now: Micros) -> Option<Box
         Retry::Never => None,
     };
     let mut headers = HeaderMap::with_capacity(10);
-    headers.extend(seconds.map(|seconds| (RETRY_AFTER, sf::value(seconds))));
+    headers.extend(seconds.map(|seconds| (RETRY_AFTER, numbers::value(seconds))));
     Fields::of(lines.iter().copied(), answers, now).write(&mut headers);
     problem::common(&mut headers);
     let (status, kind, start) = match retry {

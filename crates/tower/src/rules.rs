@@ -3,12 +3,12 @@
 use std::cell::Cell;
 use std::fmt;
 use std::net::IpAddr;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use http::request::Parts;
 use smallvec::SmallVec;
 use tollgate::{HITS_MAX, Hit, HitError, Kind, Limiter, NamedLimit, Receipt, Verdict};
-use tollgate_core::Mode;
+use tollgate_core::{Micros, Mode};
 use tollgate_policy::address::{Client, Prefixes};
 use tollgate_policy::found::Found;
 use tollgate_policy::header;
@@ -84,8 +84,6 @@ thread_local! {
     /// Room for keys, so that none is made for a request that is decided at once.
     static BYTES: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
-
-type Charged = (Verdict, Option<Receipt>);
 
 /// What is wrong with rules.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -194,15 +192,17 @@ impl Rules {
         self.waits
     }
 
-    /// Charges a request.
-    pub(crate) fn ask(&self, parts: &Parts, peer: Option<IpAddr>) -> Result<Admission, Box<Answer>> {
-        let met = self.met(parts, peer)?;
+    /// Charges a request. `fixed` is who is asking, whatever the request says.
+    pub(crate) fn ask(&self, parts: &Parts, fixed: Option<IpAddr>) -> Result<Admission, Box<Answer>> {
+        let met = self.met(parts, fixed)?;
         let hits = self.hits(&met, parts);
         if hits.is_empty() {
             return Ok(self.nothing());
         }
-        let told = self.told(self.limiter.charge_for_receipt(&hits), &met);
+        let mut verdict = None;
+        let receipt = self.limiter.charge_into(&hits, &mut verdict);
         drop(hits);
+        let told = self.told(receipt, verdict.as_ref(), &met);
         if met.bytes.capacity() <= BYTES_KEPT_MAX {
             BYTES.set(met.bytes);
         }
@@ -213,23 +213,25 @@ impl Rules {
     pub(crate) async fn ask_async(
         &self,
         parts: &Parts,
-        peer: Option<IpAddr>,
+        fixed: Option<IpAddr>,
     ) -> Result<Admission, Box<Answer>> {
-        let met = self.met(parts, peer)?;
+        let met = self.met(parts, fixed)?;
         let hits = self.hits(&met, parts);
         if hits.is_empty() {
             return Ok(self.nothing());
         }
-        let charged = self.limiter.charge_for_receipt_async(&hits).await;
-        self.told(charged, &met)
+        match self.limiter.charge_for_receipt_async(&hits).await {
+            Ok((verdict, receipt)) => self.told(Ok(receipt), Some(&verdict), &met),
+            Err(error) => self.told(Err(error), None, &met),
+        }
     }
 
     /// Whose budgets a request is charged to.
-    fn met(&self, parts: &Parts, peer: Option<IpAddr>) -> Result<Met, Box<Answer>> {
+    fn met(&self, parts: &Parts, fixed: Option<IpAddr>) -> Result<Met, Box<Answer>> {
         let mut met = Met { bytes: BYTES.take(), ends: SmallVec::new(), claimed: 0 };
         met.bytes.clear();
         for (place, armed) in self.rules.iter().enumerate() {
-            if self.key(&armed.rule, parts, peer, &mut met.bytes)? {
+            if self.key(&armed.rule, parts, fixed, &mut met.bytes)? {
                 met.claimed |= only(place);
             }
             met.ends.push(met.bytes.len());
@@ -252,17 +254,24 @@ impl Rules {
     }
 
     /// What comes of a charge.
-    fn told(&self, charged: Result<Charged, HitError>, met: &Met) -> Result<Admission, Box<Answer>> {
-        let (verdict, receipt) = charged.map_err(|error| Box::new(problem::internal(&error.to_string())))?;
-        let now = self.limiter.now();
-        let told = Degraded::of(Some(&verdict), &self.answers);
+    fn told(
+        &self,
+        receipt: Result<Option<Receipt>, HitError>,
+        verdict: Option<&Verdict>,
+        met: &Met,
+    ) -> Result<Admission, Box<Answer>> {
+        let receipt = receipt.map_err(|error| Box::new(problem::internal(&error.to_string())))?;
+        // There always is one; were there none, nobody would know whether it may pass.
+        let verdict = verdict.ok_or_else(|| Box::new(problem::internal("no limit has said anything")))?;
+        let now = self.decided_at(verdict);
+        let told = Degraded::of(Some(verdict), &self.answers);
         if let Kind::Unavailable(_) = verdict.kind() {
             let mut answer = Box::new(refusal::unavailable());
             told.write(&mut answer.headers);
             return Err(answer);
         }
         if !verdict.granted() {
-            let lines: SmallVec<[Line<'_>; 2]> = self.lines(&verdict, met).collect();
+            let lines: SmallVec<[Line<'_>; 2]> = self.lines(verdict, met).collect();
             let quickly = |line: &Line<'_>, armed: &Armed| {
                 let ready = armed.ready.get_or_init(|| Ready::new(line.card, &self.answers));
                 ready.as_ref()?.answer(line, &self.answers, now)
@@ -277,18 +286,28 @@ impl Rules {
                 return Err(answer);
             }
         }
-        let entry = |((card, armed), (answer, key)): ((u32, &Armed), (&tollgate::Answer, &[u8]))| Entry {
-            card,
-            decision: answer.decision(),
-            mode: answer.mode(),
-            source: answer.source(),
-            partition: partition(&armed.card, key, &self.answers),
-        };
-        let said = verdict.answers().iter().zip(met.keys());
-        let entries = (0..).zip(&self.rules).zip(said).map(entry).collect();
+        let mut entries = SmallVec::new();
+        // One after the other: to collect them takes as long as to charge one.
+        for (((card, armed), answer), key) in (0..).zip(&self.rules).zip(verdict.answers()).zip(met.keys()) {
+            entries.push(Entry {
+                card,
+                decision: answer.decision(),
+                mode: answer.mode(),
+                source: answer.source(),
+                partition: partition(&armed.card, key, &self.answers),
+            });
+        }
         let settling = Settling { claimed: met.claimed, ..Settling::default() };
-        let (told_at, degraded) = (Some(now), verdict.degraded());
+        let (told_at, degraded, receipt) = (Some(now), verdict.degraded(), Mutex::new(receipt));
         Ok(Admission { entries, told_at, told, path: None, receipt, settling, degraded, tier: None })
+    }
+
+    /// When it was decided, by the calendar. The time of a shared store is its own, so that there what is told counts from the answer on.
+    fn decided_at(&self, verdict: &Verdict) -> Micros {
+        match verdict.answers() {
+            [first, ..] if !self.waits => self.limiter.calendar(first.at()),
+            _ => self.limiter.now(),
+        }
     }
 
     /// What comes of a request where there are no rules.
@@ -317,7 +336,7 @@ impl Rules {
         &self,
         rule: &Rule,
         parts: &Parts,
-        peer: Option<IpAddr>,
+        fixed: Option<IpAddr>,
         keys: &mut Vec<u8>,
     ) -> Result<bool, Box<Answer>> {
         match &rule.by.0 {
@@ -346,7 +365,8 @@ impl Rules {
             },
             Whom::Address => {}
         }
-        let peer = peer.ok_or_else(|| Box::new(problem::internal(peer::UNKNOWN)))?;
+        let peer =
+            fixed.or_else(|| peer::of(parts)).ok_or_else(|| Box::new(problem::internal(peer::UNKNOWN)))?;
         let address = self.proxies.client(peer, &parts.headers).address;
         push(keys, Part::Address, &Client::of(address, &self.prefixes).key_bytes());
         Ok(false)

@@ -1,6 +1,5 @@
 //! A service with limits in front of it: one request in, admitted or answered. It decides nothing itself.
 
-use std::net::IpAddr;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -15,18 +14,19 @@ use crate::body::ResponseBody;
 use crate::front::{Admission, Front};
 use crate::future::ResponseFuture;
 use crate::grpc;
+use crate::layer::Settings;
 
 /// A service with limits in front of it, made by [`TollgateLayer`](crate::TollgateLayer).
 #[derive(Clone, Debug)]
 pub struct Tollgate<S> {
     inner: S,
     front: Front,
-    peer: Option<IpAddr>,
+    settings: Settings,
 }
 
 impl<S> Tollgate<S> {
-    pub(crate) const fn new(inner: S, front: Front, peer: Option<IpAddr>) -> Self {
-        Self { inner, front, peer }
+    pub(crate) const fn new(inner: S, front: Front, settings: Settings) -> Self {
+        Self { inner, front, settings }
     }
 }
 
@@ -53,15 +53,15 @@ where
             // The one that is ready is called, and the next request makes another one ready.
             let next = self.inner.clone();
             let ready = std::mem::replace(&mut self.inner, next);
-            let (front, peer) = (self.front.clone(), self.peer);
+            let (front, settings) = (self.front.clone(), self.settings);
             let asking = async move {
-                let asked = front.ask_async(&parts, peer).await;
-                (front, parts, asked)
+                let asked = front.ask_async(&parts, settings.peer).await;
+                ((front, settings), parts, asked)
             };
             return ResponseFuture::asking(asking, ready, body);
         }
-        let asked = self.front.ask(&parts, self.peer);
-        went_on(&mut self.inner, &self.front, (parts, body), asked)
+        let asked = self.front.ask(&parts, self.settings.peer);
+        went_on(&mut self.inner, (&self.front, self.settings), (parts, body), asked)
     }
 }
 
@@ -69,14 +69,14 @@ where
 #[inline]
 pub(crate) fn went_on<S, B>(
     service: &mut S,
-    front: &Front,
+    (front, settings): (&Front, Settings),
     (mut parts, body): (Parts, B),
     asked: Result<Admission, Box<Answer>>,
 ) -> ResponseFuture<S, B>
 where
     S: Service<Request<B>>,
 {
-    let admission = match asked {
+    let mut admission = match asked {
         Ok(admission) => admission,
         Err(mut answer) => {
             if grpc::is_call(&parts.headers) {
@@ -85,13 +85,17 @@ where
             return ResponseFuture::answered(answer);
         }
     };
-    let (admitted, path) = Admitted::new(front, admission);
-    if let Some(path) = path {
+    if let Some(path) = admission.path.take() {
         match with_path(&parts.uri, &path) {
             Some(uri) => parts.uri = uri,
             None => return ResponseFuture::answered(Box::new(no_path())),
         }
     }
+    if !settings.tells_handlers {
+        let future = service.call(Request::from_parts(parts, body));
+        return ResponseFuture::untold(future, front.clone(), admission);
+    }
+    let admitted = Admitted::new(front, admission);
     parts.extensions.insert(admitted.clone());
     ResponseFuture::admitted(service.call(Request::from_parts(parts, body)), admitted)
 }

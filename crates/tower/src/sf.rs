@@ -1,6 +1,6 @@
 //! Structured fields (RFC 9651), as far as they are written and checked here. Which fields there are is `fields`'.
 
-use http::HeaderValue;
+use crate::numbers::in_digits;
 
 /// An Integer has at most so many digits; a larger number is written as this one.
 pub(crate) const INTEGER_MAX: u64 = 999_999_999_999_999;
@@ -27,32 +27,6 @@ pub(crate) fn integer(out: &mut Vec<u8>, number: u64) {
 /// Writes a number in digits.
 pub(crate) fn digits(out: &mut Vec<u8>, number: u64) {
     out.extend_from_slice(in_digits(number, &mut [b'0'; 20]));
-}
-
-/// How many bytes an Integer takes.
-pub(crate) fn integer_len(number: u64) -> usize {
-    let more = number.min(INTEGER_MAX).checked_ilog10().unwrap_or(0);
-    usize::try_from(more).map_or(20, |more| more.saturating_add(1))
-}
-
-/// A number as a field's value, with one allocation of its size: `HeaderValue::from` takes two.
-pub(crate) fn value(number: u64) -> HeaderValue {
-    // Digits can stand in every field.
-    HeaderValue::from_bytes(in_digits(number, &mut [b'0'; 20])).unwrap_or(HeaderValue::from_static("0"))
-}
-
-/// A number in digits. The longest has 20 of them.
-fn in_digits(mut number: u64, text: &mut [u8; 20]) -> &[u8] {
-    let mut start = text.len();
-    for (place, digit) in text.iter_mut().enumerate().rev() {
-        *digit = b'0'.wrapping_add(u8::try_from(number % 10).unwrap_or(0));
-        start = place;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    text.get(start..).unwrap_or(&[])
 }
 
 /// Writes eight bytes as a Byte Sequence.
@@ -168,8 +142,6 @@ mod tests {
     fn numbers_are_written_in_digits_and_cut_where_the_format_ends() {
         for (number, text) in [(0, "0"), (7, "7"), (1_000, "1000"), (u64::MAX, "18446744073709551615")] {
             assert_eq!(written(|out| digits(out, number)), text);
-            assert_eq!(value(number), text);
-            assert_eq!(written(|out| integer(out, number)).len(), integer_len(number));
         }
         assert_eq!(written(|out| integer(out, INTEGER_MAX)), "999999999999999");
         assert_eq!(written(|out| integer(out, INTEGER_MAX + 1)), "999999999999999");

@@ -6,6 +6,7 @@ use super::contestant::{Contestant, Place, Setup, Whose};
 use super::document::Limits;
 use super::rounds::Plan;
 use super::spread::{Spread, ratio, whole};
+use super::still;
 use crate::process::leashed;
 
 /// Latencies of one target, in nanoseconds, one for each round.
@@ -18,6 +19,8 @@ struct Latencies {
 
 /// The table.
 pub(crate) fn table(place: &Place, plan: &Plan, rate: u64) -> Result<String, String> {
+    // Before anybody runs who could be in the way.
+    let still = still::sentence()?;
     let setup = Setup { limits: Limits::Generous, workers: 1, cores: "0" };
     let ours = Contestant::gateway(place, Whose::Tollgate, setup)?;
     let nginx = Contestant::gateway(place, Whose::Nginx, setup)?;
@@ -55,6 +58,7 @@ pub(crate) fn table(place: &Place, plan: &Plan, rate: u64) -> Result<String, Str
         let (p50, p99) = (one.p50.beyond(&found[0].p50).thousandths(), added[at].thousandths());
         let _ = writeln!(text, " {p50} | {p99} | {} |", ratio(added[at].median(), added[1].median()));
     }
+    let _ = writeln!(text, "\n{still}");
     Ok(text)
 }
 

@@ -10,16 +10,18 @@ use crate::process::{Process, Start, free_port};
 /// The table. Where nginx stands in for our gateway, tower_governor stands in for our layer.
 pub(crate) fn table(place: &Place, plan: &Plan) -> Result<String, String> {
     let again = ("axum with tower_governor again", "governor");
-    let [document, rule] = if place.tollgate.is_some() {
+    let [document, rule, least] = if place.tollgate.is_some() {
         [
             ("axum with the layer, fifty operations", "layer"),
             ("axum with the layer, one limit in Rust", "rule"),
+            ("the same, with `X-RateLimit` only and nothing for handlers", "least"),
         ]
     } else {
-        [again; 2]
+        [again; 3]
     };
     let fields = ("axum with five constant fields and no limiter", "fields");
-    let services = [("axum", "plain"), ("axum with tower_governor", "governor"), document, rule, fields];
+    let services =
+        [("axum", "plain"), ("axum with tower_governor", "governor"), document, rule, least, fields];
     let started: Result<Vec<_>, _> = services.iter().map(|(name, kind)| service(place, name, kind)).collect();
     let started = started?;
     let figures = alternate(&started.iter().collect::<Vec<_>>(), plan, Answers::Granted)?;

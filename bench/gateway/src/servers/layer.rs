@@ -7,18 +7,29 @@ use axum::Router;
 use axum::http::HeaderName;
 use tollgate::{Gate, Limit, Limiter, Micros};
 use tollgate_policy::Policy;
-use tollgate_tower::{Answers, By, Guard, Rule, Rules, TollgateLayer};
+use tollgate_tower::{Answers, By, Generations, Guard, Rule, Rules, TollgateLayer};
 
 use crate::measure::document::{Limits, openapi};
 
 /// The service behind one limit that is written in Rust: what tower_governor does, by the same key, with more fields.
 pub(crate) fn one_limit(service: Router) -> Result<Router, String> {
+    Ok(service.layer(TollgateLayer::new(rules()?)))
+}
+
+/// The same, and as near to what tower_governor does as the settings allow: its two fields and when more comes, and handlers are told
+/// nothing.
+pub(crate) fn as_little(service: Router) -> Result<Router, String> {
+    let generations = Generations { draft: false, x_ratelimit: true, triple: false };
+    let rules = rules()?.answers(Answers { generations, ..Answers::default() });
+    Ok(service.layer(TollgateLayer::new(rules).without_admitted()))
+}
+
+fn rules() -> Result<Rules, String> {
     let said = |error: &dyn std::error::Error| error.to_string();
     let limiter = Limiter::builder().build().map_err(|error| said(&error))?;
     let limit = Limit::token_bucket(1_000_000, 1_000_000, Micros::SECOND).map_err(|error| said(&error))?;
     let rule = Rule::new("api", limit).by(By::header(HeaderName::from_static("x-api-key")));
-    let rules = Rules::new(limiter, [rule]).map_err(|error| said(&error))?;
-    Ok(service.layer(TollgateLayer::new(rules)))
+    Rules::new(limiter, [rule]).map_err(|error| said(&error))
 }
 
 /// The service behind the limits of the document.

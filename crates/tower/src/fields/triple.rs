@@ -3,7 +3,7 @@
 use http::HeaderName;
 
 /// The limit, what remains, and the reset, in seconds from now.
-pub(super) static NAMES: [HeaderName; 3] = [
+pub(super) const NAMES: [HeaderName; 3] = [
     HeaderName::from_static("ratelimit-limit"),
     HeaderName::from_static("ratelimit-remaining"),
     HeaderName::from_static("ratelimit-reset"),

@@ -3,7 +3,7 @@
 use http::HeaderName;
 
 /// The limit, what remains, and the reset: in seconds since 1970, unless the settings say seconds from now.
-pub(super) static NAMES: [HeaderName; 3] = [
+pub(super) const NAMES: [HeaderName; 3] = [
     HeaderName::from_static("x-ratelimit-limit"),
     HeaderName::from_static("x-ratelimit-remaining"),
     HeaderName::from_static("x-ratelimit-reset"),

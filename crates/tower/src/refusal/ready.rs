@@ -10,7 +10,7 @@ use crate::answers::Answers;
 use crate::asked::{Answer, AnswerKind};
 use crate::card::Card;
 use crate::fields::{Fields, Line};
-use crate::sf;
+use crate::{numbers, sf};
 
 /// Numbers that no limit has, by which their places are found: of the wait, of what remains, and until when.
 const WAIT: u64 = 4_111_222_333;
@@ -71,10 +71,10 @@ impl Ready {
         let mut headers = self.headers.clone();
         for value in headers.values_mut() {
             *value = match value.as_bytes() {
-                b"~wait" => sf::value(seconds),
-                b"~remaining" => sf::value(remaining),
-                b"~until" => sf::value(until),
-                b"~reset" => sf::value(now.saturating_add(decision.reset_after).secs_rounded_up()),
+                b"~wait" => numbers::value(seconds),
+                b"~remaining" => numbers::value(remaining),
+                b"~until" => numbers::value(until),
+                b"~reset" => numbers::value(now.saturating_add(decision.reset_after).secs_rounded_up()),
                 b"~state" => Fields::state(card, remaining, wait),
                 _ => continue,
             };

@@ -6,7 +6,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::routing::get as route;
-use http::{Request, StatusCode};
+use http::{HeaderName, Request, StatusCode};
 use http_body::Body as _;
 use tollgate::{Limit, Limiter, Micros};
 use tollgate_tower::{Admitted, By, Peer, Rule, Rules, TollgateLayer};
@@ -60,6 +60,31 @@ fn axums_connect_info_is_a_peer() {
     };
     let (ok, refused) = (StatusCode::OK, StatusCode::TOO_MANY_REQUESTS);
     assert_eq!([ask([192, 0, 2, 1]), ask([192, 0, 2, 1]), ask([192, 0, 2, 2])], [ok, refused, ok]);
+}
+
+/// Charged, told and given back as ever; only the handler knows nothing of it.
+#[test]
+fn a_service_whose_handlers_are_told_nothing_answers_the_same() {
+    let [told, untold] = [true, false].map(|tells| {
+        let (limiter, _) = limiter();
+        let rule = Rule::new("a", bucket(2)).by(By::header(HeaderName::from_static("x-user")));
+        let layer = rules(&limiter, [rule]).peer(PEER);
+        let layer = if tells { layer } else { layer.without_admitted() };
+        let service = layer.layer(service_fn(move |request: Request<Body>| async move {
+            assert_eq!(request.extensions().get::<Admitted>().is_some(), tells);
+            // Who is a stranger has not spent what is another's.
+            let status = if request.uri().path() == "/stranger" { 401 } else { 200 };
+            http::Response::builder().status(status).body(Body::empty())
+        }));
+        ["/stranger", "/", "/", "/"].map(|path| {
+            let request = Request::builder().uri(path).header("x-user", "ada").body(Body::empty());
+            let asked = service.clone().oneshot(request.expect("it is a request"));
+            let response = run(asked).expect("it cannot fail");
+            (response.status().as_u16(), response.headers().clone())
+        })
+    });
+    assert_eq!(told, untold);
+    assert_eq!(untold.map(|(status, _)| status), [401, 200, 200, 429]);
 }
 
 /// What was matched goes on, with the query as it came; a spelling of its own is no way around a limit.
