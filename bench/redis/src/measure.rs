@@ -51,7 +51,7 @@ pub(crate) fn some(names: &[&str], scale: Scale) -> Result<(), String> {
         fill::fill(&server, subject, scale.keys)?;
     }
     subjects.retain(|subject| names.contains(&subject.name));
-    let mut cells = rounds::at_one_number(&subjects);
+    let mut cells = rounds::cells(&subjects);
     rounds::alternate(&server, &mut cells, scale)?;
     cells.iter().for_each(print::rate);
     Ok(())
