@@ -1,5 +1,7 @@
 //! Several calls as one: which can be, and what is sent then. When they are, the driver of a connection decides.
 
+use smallvec::SmallVec;
+
 use crate::script::many;
 use crate::{Argument, Call};
 
@@ -22,9 +24,12 @@ impl Call {
         let first = calls.first()?;
         let fits = (2..=TOGETHER_MAX).contains(&calls.len()) && calls.iter().all(|call| call.joins(first));
         let script = many(first.script).filter(|_| fits)?;
-        let names = calls.iter().flat_map(|call| call.names.iter().copied()).collect();
+        // Room for all at once.
+        let mut names = SmallVec::with_capacity(calls.len());
+        let mut arguments = SmallVec::with_capacity(calls.len() + first.common().len());
+        names.extend(calls.iter().flat_map(|call| call.names.iter().copied()));
         let own = calls.iter().filter_map(|call| call.arguments.first());
-        let arguments = own.chain(first.common()).cloned().collect();
+        arguments.extend(own.chain(first.common()).map(|argument| Argument::from_slice(argument)));
         Some(Self { script, names, arguments, writes: calls.iter().any(|call| call.writes) })
     }
 
