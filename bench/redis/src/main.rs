@@ -27,11 +27,12 @@ mod subjects;
 mod together;
 mod wire;
 
-use measure::measure;
+use measure::{measure, some};
 use rounds::Scale;
 
 const USAGE: &str = "\
 usage: redis-bench [quick]                      measure, and print a line for each figure
+       redis-bench only SUBJECT…                measure these subjects alone, with 64 in flight: to see what a change does
        redis-bench serve PROGRAM [ARGUMENT]     become a server, on its core, that ends with its parent";
 
 fn main() -> Result<(), String> {
@@ -40,6 +41,7 @@ fn main() -> Result<(), String> {
     match words.as_slice() {
         [] => measure(Scale::FULL),
         ["quick"] => measure(Scale::QUICK),
+        ["only", first, rest @ ..] => some(&[&[*first], rest].concat(), Scale::SOME),
         ["serve", program, rest @ ..] => Err(cores::become_server(program, rest)),
         _ => Err(USAGE.into()),
     }

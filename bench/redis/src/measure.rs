@@ -33,6 +33,30 @@ pub(crate) fn measure(scale: Scale) -> Result<(), String> {
     Ok(())
 }
 
+/// The same for some subjects alone, with 64 in flight.
+///
+/// # Errors
+/// As [`measure`]; and when nobody is called so.
+pub(crate) fn some(names: &[&str], scale: Scale) -> Result<(), String> {
+    cores::run_on(cores::CLIENT)?;
+    let server = Server::start(Make::Redis7)?;
+    let mut subjects = subjects::all(&server)?;
+    let find = |name: &&str| {
+        let found = subjects.iter().find(|subject| subject.name == *name);
+        found.map(|subject| subject.database).ok_or_else(|| format!("nobody is called `{name}`"))
+    };
+    let databases: Vec<u32> = names.iter().map(find).collect::<Result<_, _>>()?;
+    // Some have the keys of another.
+    for subject in subjects.iter().filter(|subject| databases.contains(&subject.database)) {
+        fill::fill(&server, subject, scale.keys)?;
+    }
+    subjects.retain(|subject| names.contains(&subject.name));
+    let mut cells = rounds::cells(&subjects);
+    rounds::alternate(&server, &mut cells, scale)?;
+    cells.iter().for_each(print::rate);
+    Ok(())
+}
+
 /// What a key takes on the other makes of server: each has another allocator and other tables.
 fn elsewhere(scale: Scale) -> Result<(), String> {
     for make in Make::ALL.into_iter().filter(|make| *make != Make::Redis7) {

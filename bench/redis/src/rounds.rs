@@ -21,6 +21,8 @@ pub(crate) struct Scale {
 impl Scale {
     /// For the record. Often and shortly, because what disturbs a shared machine lasts for seconds.
     pub(crate) const FULL: Self = Self { keys: 1_000_000, rounds: 26, time: Duration::from_millis(250) };
+    /// To see what a change does.
+    pub(crate) const SOME: Self = Self { keys: 200_000, rounds: 12, time: Duration::from_millis(250) };
     /// To see whether it runs.
     pub(crate) const QUICK: Self = Self { keys: 50_000, rounds: 1, time: Duration::from_millis(250) };
 }

@@ -17,7 +17,7 @@ pub struct Script {
 pub type Argument = SmallVec<[u8; 40]>;
 
 /// One `EVALSHA`: the script, its `KEYS` and its `ARGV`. [Some](Call::together) can go as one.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Call {
     /// Which script.
     pub script: &'static Script,
@@ -27,4 +27,17 @@ pub struct Call {
     pub arguments: SmallVec<[Argument; 4]>,
     /// Whether the script may change something: then it is never sent again once it may have reached the server.
     pub writes: bool,
+}
+
+impl Clone for Call {
+    fn clone(&self) -> Self {
+        // Each is copied in one piece; `SmallVec::clone` goes byte by byte, and a call is copied for every decision.
+        let arguments = self.arguments.iter().map(|argument| Argument::from_slice(argument));
+        Self {
+            script: self.script,
+            names: SmallVec::from_slice(&self.names),
+            arguments: arguments.collect(),
+            writes: self.writes,
+        }
+    }
 }

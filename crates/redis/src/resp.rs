@@ -67,23 +67,32 @@ fn bulk(bytes: &mut Vec<u8>, word: &[u8]) {
 }
 
 /// A sign, a number in decimal digits, and the end of the line.
-fn head(bytes: &mut Vec<u8>, sign: u8, mut number: usize) {
-    const DIGITS: &[u8; 10] = b"0123456789";
+fn head(bytes: &mut Vec<u8>, sign: u8, number: usize) {
+    // Nearly all of them have two digits.
+    if let 10..100 = number {
+        bytes.extend_from_slice(&[sign, digit(number / 10), digit(number), b'\r', b'\n']);
+        return;
+    }
     let mut digits = [0; 20];
-    let mut at = digits.len();
+    let (mut at, mut rest) = (digits.len(), number);
     loop {
         at -= 1;
-        if let (Some(place), Some(digit)) = (digits.get_mut(at), DIGITS.get(number % 10)) {
-            *place = *digit;
+        if let Some(place) = digits.get_mut(at) {
+            *place = digit(rest);
         }
-        number /= 10;
-        if number == 0 {
+        rest /= 10;
+        if rest == 0 {
             break;
         }
     }
     bytes.push(sign);
     bytes.extend_from_slice(digits.get(at..).unwrap_or_default());
     bytes.extend_from_slice(b"\r\n");
+}
+
+/// The last digit of a number.
+const fn digit(number: usize) -> u8 {
+    b"0123456789"[number % 10]
 }
 
 /// The first frame of the bytes and how many bytes it has; none if it is not all there yet.
@@ -189,6 +198,10 @@ fn text(bytes: &[u8]) -> String {
 }
 
 fn number(bytes: &[u8]) -> Result<i64, Garbled> {
+    // Nearly all of them have two digits.
+    if let [tens @ b'0'..=b'9', ones @ b'0'..=b'9'] = bytes {
+        return Ok(i64::from(tens - b'0') * 10 + i64::from(ones - b'0'));
+    }
     let digits = str::from_utf8(bytes).map_err(|_| Garbled("a number that is none"))?;
     digits.parse().map_err(|_| Garbled("a number that is none"))
 }

@@ -1,5 +1,7 @@
 //! Several calls as one: which can be, and what is sent then. When they are, the driver of a connection decides.
 
+use smallvec::SmallVec;
+
 use crate::script::many;
 use crate::{Argument, Call};
 
@@ -14,7 +16,8 @@ impl Call {
     /// One call that asks what several do, in their order: each a charge of one limit, and all by the same script.
     ///
     /// It is answered by an array with an element for each: what that call alone would have been answered, be it an error. They are
-    /// decided one after the other at one instant, each by itself, and may be about the same key.
+    /// decided one after the other at one instant, each by itself, and may be about the same key. If all of three or more ask the same of
+    /// the same limit, their argument is sent once.
     ///
     /// None if they are fewer than two, more than [`TOGETHER_MAX`], or not of that kind.
     #[must_use]
@@ -22,9 +25,15 @@ impl Call {
         let first = calls.first()?;
         let fits = (2..=TOGETHER_MAX).contains(&calls.len()) && calls.iter().all(|call| call.joins(first));
         let script = many(first.script).filter(|_| fits)?;
-        let names = calls.iter().flat_map(|call| call.names.iter().copied()).collect();
-        let own = calls.iter().filter_map(|call| call.arguments.first());
-        let arguments = own.chain(first.common()).cloned().collect();
+        // Of two, the script could not tell an argument from the time that a test gives.
+        let is_same = |call: &Self| call.arguments.first() == first.arguments.first();
+        let own = if calls.len() > 2 && calls.iter().all(is_same) { 1 } else { calls.len() };
+        // Room for all at once.
+        let mut names = SmallVec::with_capacity(calls.len());
+        let mut arguments = SmallVec::with_capacity(own + first.common().len());
+        names.extend(calls.iter().flat_map(|call| call.names.iter().copied()));
+        let own = calls.iter().take(own).filter_map(|call| call.arguments.first());
+        arguments.extend(own.chain(first.common()).map(|argument| Argument::from_slice(argument)));
         Some(Self { script, names, arguments, writes: calls.iter().any(|call| call.writes) })
     }
 

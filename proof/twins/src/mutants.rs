@@ -32,6 +32,9 @@ pub const MUTANTS: &[Mutant] = &[
     // Several charges in one call.
     mutant("guarded(decide, KEYS[place], ARGV[place])", "guarded(decide, KEYS[place], ARGV[1])"),
     mutant("guarded(decide, KEYS[place], ARGV[place])", "guarded(decide, KEYS[1], ARGV[place])"),
+    mutant("if #ARGV < #KEYS then", "if #ARGV <= #KEYS + 1 then"),
+    mutant("ARGV[place] = ARGV[1] end", "ARGV[place] = ARGV[#ARGV] end"),
+    mutant("for place = 2, #KEYS do ARGV", "for place = 3, #KEYS do ARGV"),
     mutant("for place = 1, #KEYS do", "for place = #KEYS, 1, -1 do"),
     mutant("for place = 1, #KEYS do", "for place = 1, #KEYS - 1 do"),
     mutant("tells[place] = told\n", "tells[#KEYS + 1 - place] = told\n"),

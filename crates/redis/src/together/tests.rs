@@ -78,3 +78,17 @@ fn what_is_not_a_charge_of_one_limit_goes_alone() {
     assert!(Call::together(&[charge(&limit), odd.clone()]).is_none(), "a call that somebody changed");
     assert!(Call::together(&[odd.clone(), odd]).is_none());
 }
+
+#[test]
+fn what_all_of_them_ask_alike_is_sent_once() {
+    for count in 2..=TOGETHER_MAX {
+        let calls = vec![charge(&bucket(3)); count];
+        let mut one = Call::together(&calls).unwrap();
+        let expected = if count == 2 { 2 } else { 1 };
+        assert_eq!((one.names.len(), one.arguments.len()), (count, expected));
+        assert!(one.arguments.iter().all(|argument| *argument == calls[0].arguments[0]));
+        let other = [&calls[1..], &[charge(&bucket(4))]].concat();
+        one = Call::together(&other).unwrap();
+        assert_eq!((one.names.len(), one.arguments.len()), (count, count), "one of them asks something else");
+    }
+}

@@ -1,5 +1,7 @@
 //! Calls that go together on one connection without a server: what is written, and what each of them is told. Bytes by hand.
 
+use std::task::Waker;
+
 use redis::Value;
 use tollgate_core::{Limit, Micros, Mode};
 
@@ -191,6 +193,28 @@ fn groups_and_single_calls_are_answered_in_their_order() {
         server.write_all(answer.as_bytes()).await.unwrap();
         for (call, number) in calls.iter_mut().zip(0..) {
             assert_eq!(said(call).await, Frame::Value(Value::Int(number)));
+        }
+    });
+}
+
+#[test]
+fn callers_that_are_no_tasks_have_their_turn_before_all_is_heard() {
+    // All of these callers are the one future that runs the runtime. If they had their turn when all is heard, all they asked next would
+    // reach the server at once, and the server would have had nothing to do meanwhile.
+    run(async {
+        let (pipe, permits) = (Arc::new(Pipe::new()), Arc::new(Semaphore::new(100)));
+        let (_driver, mut server) = driven(&pipe, Duration::from_secs(9));
+        let mut calls = many(&pipe, &permits, 64);
+        assert!(server.read(&mut [0; 1 << 16]).await.unwrap() > 0);
+        let answer = format!("*16\r\n{}", ":1\r\n".repeat(16)).repeat(4);
+        server.write_all(answer.as_bytes()).await.unwrap();
+        for first in (0..64).step_by(16) {
+            said(&mut calls[first]).await;
+            let mut context = Context::from_waker(Waker::noop());
+            let heard = calls[first + 1..].iter_mut();
+            let heard =
+                heard.filter_map(|call| pin!(call.ended()).poll(&mut context).is_ready().then_some(()));
+            assert_eq!(heard.count(), 15, "after the call {first}");
         }
     });
 }
