@@ -101,7 +101,7 @@ impl Inner {
         }
         match self.charge_plainly(hits) {
             Some((weighed, now)) => Ok(Verdict::of_weighed_all(hits, &weighed, now)),
-            None => self.charge_fully(hits).map(|(verdict, _)| verdict),
+            None => self.charge_fully(hits, &mut SmallVec::new()).map(|(verdict, _)| verdict),
         }
     }
 
@@ -118,28 +118,45 @@ impl Inner {
             let now = self.clock.now();
             return Ok((self.charge_further(hit, id, now), now));
         }
+        self.charge_with_room(hits, &mut SmallVec::new())
+    }
+
+    /// The same for several hits, with room for their answers that somebody has no use for any more.
+    pub(crate) fn charge_with_room(
+        &self,
+        hits: &[Hit<'_>],
+        room: &mut SmallVec<[Answer; 4]>,
+    ) -> Result<(Verdict, Micros), HitError> {
         if let Some((weighed, now)) = self.charge_plainly(hits) {
             return Ok((Verdict::of_weighed_all(hits, &weighed, now), now));
         }
-        self.charge_fully(hits)
+        self.charge_fully(hits, room)
     }
 
     /// Charges any number of hits of any kind, all or none.
     #[inline(never)]
-    fn charge_fully(&self, hits: &[Hit<'_>]) -> Result<(Verdict, Micros), HitError> {
+    fn charge_fully(
+        &self,
+        hits: &[Hit<'_>],
+        room: &mut SmallVec<[Answer; 4]>,
+    ) -> Result<(Verdict, Micros), HitError> {
         // A few take less of the stack, and nobody pays for many.
         if hits.len() <= PLAIN_HITS_MAX {
-            self.charge_up_to_as_many::<PLAIN_HITS_MAX>(hits)
+            self.charge_up_to_as_many::<PLAIN_HITS_MAX>(hits, room)
         } else {
-            self.charge_up_to_as_many::<HITS_MAX>(hits)
+            self.charge_up_to_as_many::<HITS_MAX>(hits, room)
         }
     }
 
-    fn charge_up_to_as_many<const N: usize>(&self, hits: &[Hit<'_>]) -> Result<(Verdict, Micros), HitError> {
+    fn charge_up_to_as_many<const N: usize>(
+        &self,
+        hits: &[Hit<'_>],
+        room: &mut SmallVec<[Answer; 4]>,
+    ) -> Result<(Verdict, Micros), HitError> {
         let charges = self.charges::<N>(hits)?;
         let now = self.clock.now();
         let answered = self.memory.charge_all::<N>(&charges, (&self.clock, now));
-        Ok((verdict_of_all(hits, answered), now))
+        Ok((verdict_of_all(hits, answered, room), now))
     }
 
     /// Charges a few hits on keys whose debts are words, all or none; `None` if they are not that plain, and then nothing was
@@ -191,7 +208,8 @@ impl Inner {
     fn peek_up_to_as_many<const N: usize>(&self, hits: &[Hit<'_>]) -> Result<(Verdict, Micros), HitError> {
         let charges = self.charges::<N>(hits)?;
         let now = self.clock.now();
-        Ok((verdict_of_all(hits, self.memory.peek_all::<N>(&charges, (&self.clock, now))), now))
+        let answered = self.memory.peek_all::<N>(&charges, (&self.clock, now));
+        Ok((verdict_of_all(hits, answered, &mut SmallVec::new()), now))
     }
 
     /// The hits as the store sees them.
@@ -243,12 +261,18 @@ pub(crate) fn verdict_of(mode: Mode, given: Result<Given, NoRoom>) -> Verdict {
     Verdict { kind, answers }
 }
 
-fn verdict_of_all<const N: usize>(hits: &[Hit<'_>], answered: Result<Answered<N>, NoRoom>) -> Verdict {
+fn verdict_of_all<const N: usize>(
+    hits: &[Hit<'_>],
+    answered: Result<Answered<N>, NoRoom>,
+    room: &mut SmallVec<[Answer; 4]>,
+) -> Verdict {
     match answered {
         Ok(answered) => {
             let answer =
                 |(hit, given): (&Hit<'_>, Given)| Answer::new(given.decision, hit.mode, source(given.shared));
-            let answers = hits.iter().zip(answered.given).map(answer).collect();
+            let mut answers = std::mem::take(room);
+            answers.clear();
+            answers.extend(hits.iter().zip(answered.given).map(answer));
             Verdict { kind: if answered.granted { Kind::Granted } else { Kind::Refused }, answers }
         }
         Err(NoRoom) => Verdict { kind: Kind::Unavailable(Unavailable::NoRoom), answers: SmallVec::new() },

@@ -205,7 +205,8 @@ impl Limiter {
     }
 
     /// As [`charge_for_receipt`](Self::charge_for_receipt), with the verdict written where it is wanted: for those who ask often, and keep
-    /// the room. What was there before is gone, also when the question is wrong.
+    /// the room. What was there before is gone, also when the question is wrong; but its memory is used again, so that more than four hits
+    /// take none either. (Receipts of several hits do: see [`Hit::for_good`].)
     ///
     /// # Errors
     /// As [`charge`](Self::charge).
@@ -214,14 +215,18 @@ impl Limiter {
         hits: &[Hit<'_>],
         verdict: &mut Option<Verdict>,
     ) -> Result<Option<Receipt>, HitError> {
-        *verdict = None;
         #[cfg(feature = "redis")]
         if let Some(shared) = self.0.far(hits) {
+            *verdict = None;
             let (said, receipt) = shared.charge_blocking(&self.0, hits, Verb::Charge)?;
             *verdict = Some(said);
             return Ok(receipt);
         }
-        let (receipt, at) = self.0.charge_for_receipt_into(hits, verdict)?;
+        let charged = self.0.charge_for_receipt_into(hits, verdict);
+        if charged.is_err() {
+            *verdict = None;
+        }
+        let (receipt, at) = charged?;
         if let Some(verdict) = verdict {
             self.0.tell(Verb::Charge, hits, verdict, at);
         }

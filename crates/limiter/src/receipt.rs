@@ -150,7 +150,8 @@ impl Inner {
             let part = answer.and_then(|answer| part((0, hit), id, answer, before));
             return Ok((part.map(|part| Receipt { parts: smallvec![part] }), now));
         }
-        let (verdict, at) = self.charge(hits)?;
+        let mut room = into.take().map_or(SmallVec::new(), |verdict| verdict.answers);
+        let (verdict, at) = self.charge_with_room(hits, &mut room)?;
         *into = Some(verdict);
         let answers = granted(into).filter(|_| before == ahead(at));
         let mut parts = SmallVec::new();

@@ -6,7 +6,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::time::Duration;
 
-use tollgate::{Clock, Limit, Limiter, Micros, Window};
+use tollgate::{Clock, HITS_MAX, Hit, Limit, Limiter, Micros, Window};
 
 struct Counting;
 
@@ -123,6 +123,48 @@ fn limits_of_several_kinds_at_once_allocate_nothing() {
     };
     ask();
     assert_eq!(allocations(|| (0..100).for_each(|_| ask())), 0);
+}
+
+#[test]
+fn as_many_limits_as_there_may_be_allocate_nothing() {
+    let limiter = Limiter::new().unwrap();
+    let kinds = [
+        Limit::token_bucket(1_000_000, 1, Micros::HOUR),
+        Limit::fixed_window(1_000_000, Window::Every(Micros::DAY)),
+        Limit::sliding_window(1_000_000, Micros::DAY),
+        Limit::sliding_window_buckets(1_000_000, Micros::DAY, 4),
+    ];
+    let kinds = kinds.map(Result::unwrap);
+    let limits: Vec<_> =
+        (0..HITS_MAX).map(|number| limiter.limit(&number.to_string(), kinds[number % kinds.len()])).collect();
+    let hits: Vec<_> = limits.iter().map(|limit| limit.hit("ada").for_good()).collect();
+    let mut too_much = hits.clone();
+    too_much[7] = too_much[7].cost(2_000_000).shadow();
+    too_much[9] = too_much[9].cost(2_000_000);
+    for many in [5, 8, 17, HITS_MAX] {
+        let mut verdict = None;
+        let mut ask = |hits: &[Hit<'_>], granted: bool| {
+            assert!(
+                limiter.charge_into(hits, &mut verdict).unwrap().is_none(),
+                "there is nothing to give back"
+            );
+            assert!(
+                verdict
+                    .as_ref()
+                    .is_some_and(|verdict| verdict.granted() == granted && verdict.answers().len() == many)
+            );
+        };
+        ask(&hits[..many], true);
+        let count = allocations(|| {
+            for _ in 0..100 {
+                ask(&hits[..many], true);
+                ask(&too_much[..many], many <= 9);
+            }
+        });
+        assert_eq!(count, 0, "{many} hits");
+        // A verdict of its own takes room for its answers, and nothing else does.
+        assert_eq!(allocations(|| assert!(limiter.charge(&hits[..many]).unwrap().granted())), 1);
+    }
 }
 
 /// A log has an entry for each charge that counts, so it grows; but by doubling, and it keeps its room. What it allocates in its life
