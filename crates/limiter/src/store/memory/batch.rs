@@ -190,7 +190,7 @@ impl Memory {
                 let over = reset_at(member, taken.state.as_ref(), now);
                 let common = taken.state.take().map(|state| Common { state, at: now, over });
                 let in_all = charged(&|charge| place_of(charge, members) == place);
-                self.shared.keep(cells, &member.limit.family(), member.id, (common, in_all), now);
+                self.shared.keep(cells, (&member.limit.family(), member.id), (common, in_all), now);
             }
         }
         // A slot may be the home of a key without one: what such keys were charged stands above, before any slot is let go.

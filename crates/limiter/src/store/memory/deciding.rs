@@ -260,7 +260,7 @@ impl Memory {
             Shared::shortened(change, &state).apply(&mut state);
             let over = now.saturating_add(decision.reset_after);
             let common = state.map(|state| Common { state, at: now, over });
-            self.shared.keep(&mut cells, &family, id, (common, decision.charged), now);
+            self.shared.keep(&mut cells, (&family, id), (common, decision.charged), now);
         }
         self.note_overflow();
         Ok(Given { decision, shared: true, known: false })

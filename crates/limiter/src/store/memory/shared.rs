@@ -218,20 +218,15 @@ impl Shared {
     pub(crate) fn keep(
         &self,
         cells: &mut Cells,
-        family: &Family,
-        id: u64,
+        (family, id): (&Family, u64),
         (common, charged): (Option<Common>, u64),
         now: Micros,
     ) {
         let share = share_of(id);
-        self.put(cells, family, share, common, now);
+        self.put(cells, (family, share), common, now);
         let (name, limit) = family;
-        let others = cells
-            .of
-            .get_mut(name)
-            .into_iter()
-            .flatten()
-            .filter(|pool| pool.limit != *limit && pool.limit.algorithm() == limit.algorithm());
+        let is_other = |pool: &&mut Pool| pool.limit != *limit && pool.limit.algorithm() == limit.algorithm();
+        let others = cells.of.get_mut(name).into_iter().flatten().filter(is_other);
         if charged > 0 {
             others.for_each(|pool| pool.charge_too(share, charged, now));
         }
@@ -241,8 +236,7 @@ impl Shared {
     pub(crate) fn put(
         &self,
         cells: &mut Cells,
-        family: &Family,
-        share: usize,
+        (family, share): (&Family, usize),
         common: Option<Common>,
         now: Micros,
     ) {

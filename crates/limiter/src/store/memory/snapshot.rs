@@ -53,7 +53,7 @@ impl Memory {
         {
             let common = Common { state, at: at.min(now), over };
             let mut cells = self.shared.open();
-            self.shared.put(&mut cells, &saved.family, share, Some(common), now);
+            self.shared.put(&mut cells, (&saved.family, share), Some(common), now);
         }
     }
 
