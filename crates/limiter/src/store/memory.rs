@@ -173,12 +173,16 @@ impl Memory {
 
     /// What the store takes, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        [self.table.bytes(), self.cells.bytes(), self.shared.bytes(), FIXED_BYTES].iter().sum()
+        self.bytes_of_known() + self.shared.bytes()
     }
 
     /// The same, with all that keys without room may come to take.
     fn bytes_spoken_for(&self) -> usize {
-        self.bytes() - self.shared.bytes() + self.shared.bytes_max()
+        self.bytes_of_known() + self.shared.bytes_max()
+    }
+
+    fn bytes_of_known(&self) -> usize {
+        self.table.bytes() + self.cells.bytes() + FIXED_BYTES
     }
 
     /// How many slots are in use, by keys or by what is left of them.
