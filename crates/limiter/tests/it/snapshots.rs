@@ -183,6 +183,39 @@ fn what_new_keys_have_spent_in_common_is_read_back() {
     }
 }
 
+/// After a clock that was set back by a day, nobody who has a cell in common is decided as late as it was then: who has to wait waits
+/// no longer than he had to, and a known key beside such a one in a batch is not taken for one that has had a day to drain.
+#[test]
+fn after_a_clock_that_was_set_back_nobody_without_room_is_locked_out() {
+    let folder = folder("common back");
+    let file = folder.join("store");
+    let clock = Clock::manual(START);
+    let limiter = Limiter::builder().clock(clock.clock()).budget(4 << 20).build().unwrap();
+    let known = limiter.limit("known", Limit::token_bucket(3, 1, Micros::HOUR).unwrap());
+    assert!(limiter.charge(&[known.hit("ada").cost(3)]).unwrap().granted());
+    let flood = limiter.limit("flood", Limit::gcra(3, 1, Micros::DAY).unwrap());
+    for key in 0..300_000_u32 {
+        let _ = limiter.charge(&[flood.hit(&key.to_le_bytes())]).unwrap();
+    }
+    let quick = limiter.limit("quick", Limit::token_bucket(3, 1, Micros::SECOND).unwrap());
+    let verdict = limiter.charge(&[quick.hit("new").cost(3)]).unwrap();
+    assert!(verdict.granted() && verdict.shared(), "there is no room for it");
+    limiter.save(&file).unwrap();
+    let earlier = Clock::manual(Micros::from_secs(1_763_208_000 - 86_400));
+    let builder = Limiter::builder().clock(earlier.clock()).budget(4 << 20);
+    let (restored, _) = builder.restore(&file).unwrap();
+    let known = restored.limit("known", Limit::token_bucket(3, 1, Micros::HOUR).unwrap());
+    let quick = restored.limit("quick", Limit::token_bucket(3, 1, Micros::SECOND).unwrap());
+    let both = [known.hit("ada"), quick.hit("new")];
+    assert!(!restored.charge(&both).unwrap().granted(), "the known one owes what it owed");
+    // Three seconds are what it takes at the most, whatever the clock was.
+    earlier.advance(Duration::from_secs(4));
+    assert!(restored.charge(&[quick.hit("new").cost(3)]).unwrap().granted());
+    assert!(!restored.charge(&[known.hit("ada")]).unwrap().granted());
+    earlier.advance(Duration::from_secs(3_600));
+    assert!(restored.charge(&[known.hit("ada")]).unwrap().granted());
+}
+
 #[test]
 fn a_store_that_cannot_be_saved_says_so() {
     let folder = folder("nowhere");
