@@ -8,6 +8,7 @@ use tollgate_core::{Decision, Micros, Mode, peek};
 use crate::error::HitError;
 use crate::limit::{Hit, Registered, StoreFails};
 use crate::limiter::Inner;
+use crate::listing::Listing;
 use crate::shared::{Answered, Hits, Shared, granted, unavailable};
 use crate::verdict::{Answer, Kind, Source, Verdict};
 
@@ -20,12 +21,12 @@ impl Shared {
             Some(decision) => Answer::new(*decision, hit.mode, Source::Remembered),
             None => unknown(hit, now, Source::Unasked),
         });
-        let far: SmallVec<[Answer; 4]> = far.collect();
+        let far: Listing<Answer> = far.collect();
         Ok((Verdict { kind: Kind::Refused, answers: hits.merged(&here, &far) }, None))
     }
 
     /// How the keys of this process stand, uncharged.
-    pub(crate) fn here(&self, inner: &Inner, hits: &Hits<'_>) -> Result<SmallVec<[Answer; 4]>, HitError> {
+    pub(crate) fn here(&self, inner: &Inner, hits: &Hits<'_>) -> Result<Listing<Answer>, HitError> {
         let near = hits.near();
         let (peeked, now) = inner.peeked(&near)?;
         if let Kind::Unavailable(_) = peeked.kind {
@@ -35,7 +36,7 @@ impl Shared {
     }
 
     /// What is said of keys in the store about which it was not asked.
-    pub(crate) fn unasked(&self, hits: &Hits<'_>, now: Micros) -> SmallVec<[Answer; 4]> {
+    pub(crate) fn unasked(&self, hits: &Hits<'_>, now: Micros) -> Listing<Answer> {
         let far = hits.all.iter().filter(|hit| hit.limit.far.is_some());
         far.map(|hit| unknown(hit, now, Source::Unasked)).collect()
     }
@@ -66,7 +67,7 @@ impl Shared {
         // A part is told by its place among all hits.
         let places: SmallVec<[usize; 4]> =
             (0..).zip(&limits).filter_map(|(place, limit)| limit.as_ref().map(|_| place)).collect();
-        for part in receipt.iter_mut().flat_map(|receipt| &mut receipt.parts) {
+        for part in receipt.iter_mut().flat_map(|receipt| receipt.parts.iter_mut()) {
             part.hit = places.get(part.hit).copied().unwrap_or(part.hit);
         }
         if let Kind::Unavailable(_) = here.kind {

@@ -228,7 +228,7 @@ impl Limiter {
 
     #[cfg(feature = "redis")]
     async fn adjusting(self, receipt: Receipt, actual: Option<u64>) {
-        for part in &receipt.parts {
+        for part in receipt.parts.iter() {
             let to = actual.map_or_else(|| part.all(), |actual| part.to(actual));
             match self.0.shared() {
                 Some(shared) if part.is_in_store() => {

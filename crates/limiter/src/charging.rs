@@ -7,6 +7,7 @@ use crate::error::HitError;
 use crate::event::{Event, Verb};
 use crate::limit::Hit;
 use crate::limiter::{HITS_MAX, Inner, KEY_BYTES_MAX};
+use crate::listing::Listing;
 use crate::store::memory::batch::{Answered, Charge};
 use crate::store::memory::map::Spot;
 use crate::store::memory::rates::{Narrow, Raw};
@@ -101,7 +102,7 @@ impl Inner {
         }
         match self.charge_plainly(hits) {
             Some((weighed, now)) => Ok(Verdict::of_weighed_all(hits, &weighed, now)),
-            None => self.charge_fully(hits, &mut SmallVec::new()).map(|(verdict, _)| verdict),
+            None => self.charge_fully(hits).map(|(verdict, _)| verdict),
         }
     }
 
@@ -118,45 +119,28 @@ impl Inner {
             let now = self.clock.now();
             return Ok((self.charge_further(hit, id, now), now));
         }
-        self.charge_with_room(hits, &mut SmallVec::new())
-    }
-
-    /// The same for several hits, with room for their answers that somebody has no use for any more.
-    pub(crate) fn charge_with_room(
-        &self,
-        hits: &[Hit<'_>],
-        room: &mut SmallVec<[Answer; 4]>,
-    ) -> Result<(Verdict, Micros), HitError> {
         if let Some((weighed, now)) = self.charge_plainly(hits) {
             return Ok((Verdict::of_weighed_all(hits, &weighed, now), now));
         }
-        self.charge_fully(hits, room)
+        self.charge_fully(hits)
     }
 
     /// Charges any number of hits of any kind, all or none.
     #[inline(never)]
-    fn charge_fully(
-        &self,
-        hits: &[Hit<'_>],
-        room: &mut SmallVec<[Answer; 4]>,
-    ) -> Result<(Verdict, Micros), HitError> {
+    fn charge_fully(&self, hits: &[Hit<'_>]) -> Result<(Verdict, Micros), HitError> {
         // A few take less of the stack, and nobody pays for many.
         if hits.len() <= PLAIN_HITS_MAX {
-            self.charge_up_to_as_many::<PLAIN_HITS_MAX>(hits, room)
+            self.charge_up_to_as_many::<PLAIN_HITS_MAX>(hits)
         } else {
-            self.charge_up_to_as_many::<HITS_MAX>(hits, room)
+            self.charge_up_to_as_many::<HITS_MAX>(hits)
         }
     }
 
-    fn charge_up_to_as_many<const N: usize>(
-        &self,
-        hits: &[Hit<'_>],
-        room: &mut SmallVec<[Answer; 4]>,
-    ) -> Result<(Verdict, Micros), HitError> {
+    fn charge_up_to_as_many<const N: usize>(&self, hits: &[Hit<'_>]) -> Result<(Verdict, Micros), HitError> {
         let charges = self.charges::<N>(hits)?;
         let now = self.clock.now();
         let answered = self.memory.charge_all::<N>(&charges, (&self.clock, now));
-        Ok((verdict_of_all(hits, answered, room), now))
+        Ok((verdict_of_all(hits, answered), now))
     }
 
     /// Charges a few hits on keys whose debts are words, all or none; `None` if they are not that plain, and then nothing was
@@ -209,7 +193,7 @@ impl Inner {
         let charges = self.charges::<N>(hits)?;
         let now = self.clock.now();
         let answered = self.memory.peek_all::<N>(&charges, (&self.clock, now));
-        Ok((verdict_of_all(hits, answered, &mut SmallVec::new()), now))
+        Ok((verdict_of_all(hits, answered), now))
     }
 
     /// The hits as the store sees them.
@@ -249,7 +233,7 @@ const fn source(common: bool) -> Source {
 /// The verdict on one hit.
 #[inline]
 pub(crate) fn verdict_of(mode: Mode, given: Result<Given, NoRoom>) -> Verdict {
-    let mut answers = SmallVec::new();
+    let mut answers = Listing::new();
     let kind = match given {
         Ok(Given { decision, shared, .. }) => {
             answers.push(Answer::new(decision, mode, source(shared)));
@@ -261,20 +245,14 @@ pub(crate) fn verdict_of(mode: Mode, given: Result<Given, NoRoom>) -> Verdict {
     Verdict { kind, answers }
 }
 
-fn verdict_of_all<const N: usize>(
-    hits: &[Hit<'_>],
-    answered: Result<Answered<N>, NoRoom>,
-    room: &mut SmallVec<[Answer; 4]>,
-) -> Verdict {
+fn verdict_of_all<const N: usize>(hits: &[Hit<'_>], answered: Result<Answered<N>, NoRoom>) -> Verdict {
     match answered {
         Ok(answered) => {
             let answer =
                 |(hit, given): (&Hit<'_>, Given)| Answer::new(given.decision, hit.mode, source(given.shared));
-            let mut answers = std::mem::take(room);
-            answers.clear();
-            answers.extend(hits.iter().zip(answered.given).map(answer));
+            let answers = hits.iter().zip(answered.given).map(answer).collect();
             Verdict { kind: if answered.granted { Kind::Granted } else { Kind::Refused }, answers }
         }
-        Err(NoRoom) => Verdict { kind: Kind::Unavailable(Unavailable::NoRoom), answers: SmallVec::new() },
+        Err(NoRoom) => Verdict { kind: Kind::Unavailable(Unavailable::NoRoom), answers: Listing::new() },
     }
 }

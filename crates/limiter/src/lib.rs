@@ -17,6 +17,7 @@ mod hash;
 mod key;
 mod limit;
 mod limiter;
+mod listing;
 mod receipt;
 #[cfg(feature = "policy")]
 mod rehearsal;

@@ -1,11 +1,15 @@
 //! Proof of a verdict's charges, without which nothing is given back. What is given back is the core's to say.
 
-use smallvec::{SmallVec, smallvec};
+use std::cell::RefCell;
+use std::thread::LocalKey;
+
+use smallvec::smallvec;
 use tollgate_core::{Limit, Micros};
 
 use crate::error::HitError;
 use crate::limit::{Hit, NamedLimit};
 use crate::limiter::{Inner, Limiter};
+use crate::listing::{Kept, Listed, Listing};
 use crate::store::memory::Ask;
 use crate::verdict::{Answer, Kind, Unavailable, Verdict};
 
@@ -16,7 +20,7 @@ use crate::verdict::{Answer, Kind, Unavailable, Verdict};
 #[derive(Debug)]
 #[must_use = "without it nothing can be given back"]
 pub struct Receipt {
-    pub(crate) parts: SmallVec<[Part; 1]>,
+    pub(crate) parts: Listing<Part>,
 }
 
 /// The charge of one hit.
@@ -29,6 +33,18 @@ pub(crate) struct Part {
     pub(crate) estimated: bool,
     /// Which of the hits it was, in their order.
     pub(crate) hit: usize,
+}
+
+thread_local! {
+    static PARTS: Kept<Part> = const { RefCell::new(Vec::new()) };
+}
+
+impl Listed for Part {
+    type Few = [Self; 1];
+
+    fn kept() -> &'static LocalKey<Kept<Self>> {
+        &PARTS
+    }
 }
 
 /// Where it was charged.
@@ -48,8 +64,15 @@ impl Receipt {
     /// Parts the receipt in two: of the hits for which `first` holds, and of the others. A hit is told by its place among
     /// those that were charged together.
     pub fn part(self, first: impl Fn(usize) -> bool) -> (Self, Self) {
-        let (first, rest) = self.parts.into_iter().partition(|part| first(part.hit));
-        (Self { parts: first }, Self { parts: rest })
+        let (mut its, mut rest) = (self, Self { parts: Listing::new() });
+        if !its.parts.iter().all(|part| first(part.hit)) {
+            rest.parts = Listing::for_as_many(its.parts.len());
+            for part in std::mem::take(&mut its.parts).drain(..) {
+                let list = if first(part.hit) { &mut its.parts } else { &mut rest.parts };
+                list.push(part);
+            }
+        }
+        (its, rest)
     }
 
     /// Whether there is nothing on it.
@@ -122,7 +145,7 @@ impl Inner {
         let mut verdict = None;
         let (receipt, at) = self.charge_for_receipt_into(hits, &mut verdict)?;
         // It is always written; were it not, nothing would be known.
-        let nothing = Verdict { kind: Kind::Unavailable(Unavailable::NoRoom), answers: SmallVec::new() };
+        let nothing = Verdict { kind: Kind::Unavailable(Unavailable::NoRoom), answers: Listing::new() };
         Ok((verdict.unwrap_or(nothing), receipt, at))
     }
 
@@ -148,13 +171,14 @@ impl Inner {
             }
             let answer = granted(into).filter(|_| before == ahead(now)).and_then(<[Answer]>::first);
             let part = answer.and_then(|answer| part((0, hit), id, answer, before));
-            return Ok((part.map(|part| Receipt { parts: smallvec![part] }), now));
+            return Ok((part.map(|part| Receipt { parts: Listing::from(smallvec![part]) }), now));
         }
-        let mut room = into.take().map_or(SmallVec::new(), |verdict| verdict.answers);
-        let (verdict, at) = self.charge_with_room(hits, &mut room)?;
+        // Its memory is there for the one that comes.
+        *into = None;
+        let (verdict, at) = self.charge(hits)?;
         *into = Some(verdict);
         let answers = granted(into).filter(|_| before == ahead(at));
-        let mut parts = SmallVec::new();
+        let mut parts = Listing::for_as_many(hits.iter().filter(|hit| !hit.for_good).count());
         for (place, (hit, answer)) in hits.iter().zip(answers.unwrap_or_default()).enumerate() {
             parts.extend(part((place, hit), self.id_of(hit)?, answer, before));
         }
@@ -172,7 +196,7 @@ impl Inner {
     /// Gives all of a receipt back.
     pub(crate) fn give_all_back(&self, receipt: Option<Receipt>) {
         let now = self.clock.now();
-        let parts = receipt.iter().flat_map(|receipt| &receipt.parts);
+        let parts = receipt.iter().flat_map(|receipt| receipt.parts.iter());
         parts.for_each(|part| self.adjust(part, part.all(), now));
     }
 

@@ -7,13 +7,13 @@ use std::str::FromStr;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use smallvec::SmallVec;
 use tollgate_core::Micros;
 
 use crate::error::HitError;
 use crate::event::Verb;
 use crate::limit::Hit;
 use crate::limiter::{HITS_MAX, Inner, Limiter};
+use crate::listing::Listing;
 use crate::receipt::Receipt;
 use crate::verdict::{Kind, Unavailable, Verdict};
 
@@ -176,7 +176,7 @@ impl Limiter {
     pub fn commit(&self, id: ReservationId, actual: u64) -> Result<Ended, ReservationError> {
         let (ended, receipt) = self.0.end(id, Ended::Committed(actual))?;
         let now = self.0.clock.now();
-        for part in guessed(receipt).iter().flat_map(|receipt| &receipt.parts) {
+        for part in guessed(receipt).iter().flat_map(|receipt| receipt.parts.iter()) {
             self.0.adjust(part, part.to(actual), now);
         }
         Ok(ended)
@@ -262,7 +262,7 @@ impl Inner {
     ) -> Result<(Verdict, Option<ReservationId>), HitError> {
         // A wrong question is wrong all the same.
         self.charges::<HITS_MAX>(hits)?;
-        let verdict = Verdict { kind: Kind::Unavailable(why), answers: SmallVec::new() };
+        let verdict = Verdict { kind: Kind::Unavailable(why), answers: Listing::new() };
         self.tell(Verb::Reserve, hits, &verdict, self.clock.now());
         Ok((verdict, None))
     }

@@ -1,9 +1,13 @@
 //! The one answer to a request: granted, refused, or "cannot tell", with what each limit says. It charges nothing itself.
 
-use smallvec::{SmallVec, smallvec};
+use std::cell::RefCell;
+use std::thread::LocalKey;
+
+use smallvec::smallvec;
 use tollgate_core::{Decision, Micros, Mode, Retry};
 
 use crate::limit::Hit;
+use crate::listing::{Kept, Listed, Listing};
 use crate::store::memory::rates::{Narrow, Raw};
 use crate::store::memory::words::Weighed;
 
@@ -12,7 +16,7 @@ use crate::store::memory::words::Weighed;
 #[must_use = "whether it was granted is the point"]
 pub struct Verdict {
     pub(crate) kind: Kind,
-    pub(crate) answers: SmallVec<[Answer; 4]>,
+    pub(crate) answers: Listing<Answer>,
 }
 
 /// Granted, refused, or neither.
@@ -83,6 +87,18 @@ impl Source {
 enum Said {
     Decided(Decision),
     Weighed(Narrow, Raw, Micros),
+}
+
+thread_local! {
+    static ANSWERS: Kept<Answer> = const { RefCell::new(Vec::new()) };
+}
+
+impl Listed for Answer {
+    type Few = [Self; 4];
+
+    fn kept() -> &'static LocalKey<Kept<Self>> {
+        &ANSWERS
+    }
 }
 
 impl Answer {
@@ -163,7 +179,7 @@ impl Verdict {
     #[inline]
     pub(crate) fn of_weighed(narrow: &Narrow, raw: Raw, now: Micros) -> Self {
         let kind = if raw.granted { Kind::Granted } else { Kind::Refused };
-        let mut answers = SmallVec::new();
+        let mut answers = Listing::new();
         answers.push(Answer::weighed(narrow, raw, now));
         Self { kind, answers }
     }
@@ -171,7 +187,7 @@ impl Verdict {
     /// The same, written where it is wanted: a verdict has room for four answers, and is not moved for one.
     #[inline]
     pub(crate) fn write_weighed(into: &mut Option<Self>, (narrow, raw): (&Narrow, Raw), now: Micros) {
-        let verdict = into.insert(Self { kind: Kind::Refused, answers: SmallVec::new() });
+        let verdict = into.insert(Self { kind: Kind::Refused, answers: Listing::new() });
         if raw.granted {
             verdict.kind = Kind::Granted;
         }
@@ -197,7 +213,7 @@ impl Verdict {
             _ => None,
         };
         let kind = if weighed.granted { Kind::Granted } else { Kind::Refused };
-        Self { kind, answers: answers().unwrap_or_default() }
+        Self { kind, answers: Listing::from(answers().unwrap_or_default()) }
     }
 
     /// Granted, refused, or neither.
@@ -213,7 +229,7 @@ impl Verdict {
         matches!(self.kind, Kind::Granted)
     }
 
-    /// What each limit says, in the order of the hits; nothing if it cannot be told. Those of more than four hits are on the heap.
+    /// What each limit says, in the order of the hits; nothing if it cannot be told.
     #[must_use]
     pub fn answers(&self) -> &[Answer] {
         &self.answers
