@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tollgate_core::{Decision, Micros, Mode, peek};
+use tollgate_core::{Decision, Micros, Mode};
 
 use crate::error::HitError;
 use crate::limit::{Hit, Registered, StoreFails};
@@ -19,7 +19,7 @@ impl Shared {
         let far = hits.all.iter().filter(|hit| hit.limit.far.is_some()).zip(known);
         let far = far.map(|(hit, known)| match known {
             Some(decision) => Answer::new(*decision, hit.mode, Source::Remembered),
-            None => unknown(hit, now, Source::Unasked),
+            None => Answer::unknown(hit, now, Source::Unasked),
         });
         let far: Listing<Answer> = far.collect();
         Ok((Verdict { kind: Kind::Refused, answers: hits.merged(&here, &far) }, None))
@@ -30,7 +30,7 @@ impl Shared {
         let near = hits.near();
         let (peeked, now) = inner.peeked(&near)?;
         if let Kind::Unavailable(_) = peeked.kind {
-            return Ok(near.iter().map(|hit| unknown(hit, now, Source::Unasked)).collect());
+            return Ok(near.iter().map(|hit| Answer::unknown(hit, now, Source::Unasked)).collect());
         }
         Ok(peeked.answers)
     }
@@ -38,7 +38,7 @@ impl Shared {
     /// What is said of keys in the store about which it was not asked.
     pub(crate) fn unasked(&self, hits: &Hits<'_>, now: Micros) -> Listing<Answer> {
         let far = hits.all.iter().filter(|hit| hit.limit.far.is_some());
-        far.map(|hit| unknown(hit, now, Source::Unasked)).collect()
+        far.map(|hit| Answer::unknown(hit, now, Source::Unasked)).collect()
     }
 
     /// What is said while the store gives no decision: each limit's own rule. Nothing is charged anywhere yet.
@@ -75,15 +75,11 @@ impl Shared {
         }
         let mut said = here.answers.iter();
         let answers = hits.all.iter().zip(&limits).filter_map(|(hit, limit)| {
-            let answer = if limit.is_some() { *said.next()? } else { unknown(hit, now, Source::Nothing) };
+            let answer =
+                if limit.is_some() { *said.next()? } else { Answer::unknown(hit, now, Source::Nothing) };
             let share = hit.limit.far.is_some() && limit.is_some();
             Some(if share { Answer::new(answer.decision(), hit.mode, Source::Share) } else { answer })
         });
         Ok((Verdict { kind: here.kind, answers: answers.collect() }, receipt))
     }
-}
-
-/// The numbers of a key never seen.
-fn unknown(hit: &Hit<'_>, now: Micros, source: Source) -> Answer {
-    Answer::new(peek(&hit.limit.limit, None, now, 0), hit.mode, source)
 }

@@ -87,8 +87,8 @@ impl Inner {
             Ok(Charged::Word(narrow, raw)) if hit.mode == Mode::Enforced => {
                 Verdict::of_weighed(narrow, raw, now)
             }
-            Ok(charged) => verdict_of(hit.mode, Ok(charged.given(now))),
-            Err(NoRoom) => verdict_of(hit.mode, Err(NoRoom)),
+            Ok(charged) => verdict_of(hit, Ok(charged.given(now)), now),
+            Err(no_room) => verdict_of(hit, Err(no_room), now),
         }
     }
 
@@ -101,65 +101,78 @@ impl Inner {
             return self.charge_and_tell(hits);
         }
         match self.charge_plainly(hits) {
-            Some((weighed, now)) => Ok(Verdict::of_weighed_all(hits, &weighed, now)),
-            None => self.charge_fully(hits).map(|(verdict, _)| verdict),
+            Ok((weighed, now)) => Ok(Verdict::of_weighed_all(hits, &weighed, now)),
+            Err(now) => self.charge_fully(hits, now).map(|(verdict, _)| verdict),
         }
     }
 
     #[inline(never)]
     fn charge_and_tell(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
-        let (verdict, at) = self.charge(hits)?;
+        let (verdict, at) = self.charge(hits, None)?;
         self.tell(Verb::Charge, hits, &verdict, at);
         Ok(verdict)
     }
 
-    pub(crate) fn charge(&self, hits: &[Hit<'_>]) -> Result<(Verdict, Micros), HitError> {
+    /// Charges any number of hits; at an instant, if somebody has read the clock already.
+    pub(crate) fn charge(
+        &self,
+        hits: &[Hit<'_>],
+        now: Option<Micros>,
+    ) -> Result<(Verdict, Micros), HitError> {
         if let [hit] = hits {
             let id = self.id_of(hit)?;
-            let now = self.clock.now();
+            let now = now.unwrap_or_else(|| self.clock.now());
             return Ok((self.charge_further(hit, id, now), now));
         }
-        if let Some((weighed, now)) = self.charge_plainly(hits) {
-            return Ok((Verdict::of_weighed_all(hits, &weighed, now), now));
+        match self.charge_plainly(hits) {
+            Ok((weighed, now)) => Ok((Verdict::of_weighed_all(hits, &weighed, now), now)),
+            Err(read) => self.charge_fully(hits, now.or(read)),
         }
-        self.charge_fully(hits)
     }
 
     /// Charges any number of hits of any kind, all or none.
     #[inline(never)]
-    fn charge_fully(&self, hits: &[Hit<'_>]) -> Result<(Verdict, Micros), HitError> {
+    fn charge_fully(&self, hits: &[Hit<'_>], now: Option<Micros>) -> Result<(Verdict, Micros), HitError> {
         // A few take less of the stack, and nobody pays for many.
         if hits.len() <= PLAIN_HITS_MAX {
-            self.charge_up_to_as_many::<PLAIN_HITS_MAX>(hits)
+            self.charge_up_to_as_many::<PLAIN_HITS_MAX>(hits, now)
         } else {
-            self.charge_up_to_as_many::<HITS_MAX>(hits)
+            self.charge_up_to_as_many::<HITS_MAX>(hits, now)
         }
     }
 
-    fn charge_up_to_as_many<const N: usize>(&self, hits: &[Hit<'_>]) -> Result<(Verdict, Micros), HitError> {
-        let charges = self.charges::<N>(hits)?;
-        let now = self.clock.now();
-        let answered = self.memory.charge_all::<N>(&charges, (&self.clock, now));
-        Ok((verdict_of_all(hits, answered), now))
+    fn charge_up_to_as_many<const N: usize>(
+        &self,
+        hits: &[Hit<'_>],
+        now: Option<Micros>,
+    ) -> Result<(Verdict, Micros), HitError> {
+        let mut charges = self.charges::<N>(hits)?;
+        let now = now.unwrap_or_else(|| self.clock.now());
+        let ask = |charges: &[Charge<'_>]| self.memory.charge_all::<N>(charges, (&self.clock, now));
+        let answered = with_room(&mut charges, ask);
+        Ok((self.verdict_of_all(hits, &charges, answered, now), now))
     }
 
-    /// Charges a few hits on keys whose debts are words, all or none; `None` if they are not that plain, and then nothing was
-    /// charged.
+    /// Charges a few hits on keys whose debts are words, all or none. If they are not that plain nothing is charged, and what is
+    /// returned is the time, if it was read.
     #[inline(never)]
-    pub(crate) fn charge_plainly(&self, hits: &[Hit<'_>]) -> Option<(Weighed, Micros)> {
+    pub(crate) fn charge_plainly(&self, hits: &[Hit<'_>]) -> Result<(Weighed, Micros), Option<Micros>> {
         match hits.len() {
-            2 => self.charge_as_many::<2>(hits.try_into().ok()?),
-            3 => self.charge_as_many::<3>(hits.try_into().ok()?),
-            PLAIN_HITS_MAX => self.charge_as_many::<PLAIN_HITS_MAX>(hits.try_into().ok()?),
-            _ => None,
+            2 => self.charge_as_many::<2>(hits.try_into().map_err(|_| None)?),
+            3 => self.charge_as_many::<3>(hits.try_into().map_err(|_| None)?),
+            PLAIN_HITS_MAX => self.charge_as_many::<PLAIN_HITS_MAX>(hits.try_into().map_err(|_| None)?),
+            _ => Err(None),
         }
     }
 
     #[inline]
-    fn charge_as_many<const N: usize>(&self, hits: &[Hit<'_>; N]) -> Option<(Weighed, Micros)> {
+    fn charge_as_many<const N: usize>(
+        &self,
+        hits: &[Hit<'_>; N],
+    ) -> Result<(Weighed, Micros), Option<Micros>> {
         let is_plain = |hit: &Hit<'_>| hit.limit.narrow.is_some() && hit.mode == Mode::Enforced;
         if !hits.iter().all(|hit| is_plain(hit) && self.check(hit).is_ok()) {
-            return None;
+            return Err(None);
         }
         let plain: [Option<Plain<'_>>; N] = std::array::from_fn(|hit| {
             let Hit { limit, key, cost, .. } = hits[hit];
@@ -169,7 +182,7 @@ impl Inner {
             Some(Plain { weight: Weight { narrow: limit.narrow.as_ref()?, cost }, id, spot })
         });
         let now = self.clock.now();
-        Some((self.memory.charge_words(&plain, now)?, now))
+        self.memory.charge_words(&plain, now).map(|weighed| (weighed, now)).ok_or(Some(now))
     }
 
     /// Charges as much of one hit's cost as fits.
@@ -177,7 +190,7 @@ impl Inner {
         let id = self.id_of(hit)?;
         let now = self.clock.now();
         let given = self.memory.act(hit.limit, id, Ask::UpTo(hit.cost), (&self.clock, now));
-        Ok((verdict_of(hit.mode, given), now))
+        Ok((verdict_of(hit, given, now), now))
     }
 
     /// Says what a charge would, with the numbers of the uncharged keys.
@@ -190,10 +203,35 @@ impl Inner {
     }
 
     fn peek_up_to_as_many<const N: usize>(&self, hits: &[Hit<'_>]) -> Result<(Verdict, Micros), HitError> {
-        let charges = self.charges::<N>(hits)?;
+        let mut charges = self.charges::<N>(hits)?;
         let now = self.clock.now();
-        let answered = self.memory.peek_all::<N>(&charges, (&self.clock, now));
-        Ok((verdict_of_all(hits, answered), now))
+        let ask = |charges: &[Charge<'_>]| self.memory.peek_all::<N>(charges, (&self.clock, now));
+        let answered = with_room(&mut charges, ask);
+        Ok((self.verdict_of_all(hits, &charges, answered, now), now))
+    }
+
+    /// The verdict on several hits, of which those that there are no charges for have not been decided.
+    fn verdict_of_all<const N: usize>(
+        &self,
+        hits: &[Hit<'_>],
+        charges: &[Charge<'_>],
+        answered: Result<Answered<N>, NoRoom>,
+        now: Micros,
+    ) -> Verdict {
+        let Ok(answered) = answered else {
+            return Verdict { kind: Kind::Unavailable(Unavailable::NoRoom), answers: Listing::new() };
+        };
+        let all = hits.len() == charges.len();
+        let mut given = charges.iter().zip(answered.given).peekable();
+        let answers = hits.iter().map(|hit| {
+            let is_its = |charge: &Charge<'_>| all || charge.id == self.memory.id(hit.limit.hash.of(hit.key));
+            match given.next_if(|(charge, _)| is_its(charge)) {
+                Some((_, given)) => Answer::new(given.decision, hit.mode, source(given.shared)),
+                None => Answer::unknown(hit, now, Source::Nothing),
+            }
+        });
+        let kind = if answered.granted { Kind::Granted } else { Kind::Refused };
+        Verdict { kind, answers: answers.collect() }
     }
 
     /// The hits as the store sees them.
@@ -232,27 +270,37 @@ const fn source(common: bool) -> Source {
 
 /// The verdict on one hit.
 #[inline]
-pub(crate) fn verdict_of(mode: Mode, given: Result<Given, NoRoom>) -> Verdict {
+pub(crate) fn verdict_of(hit: &Hit<'_>, given: Result<Given, NoRoom>, now: Micros) -> Verdict {
     let mut answers = Listing::new();
     let kind = match given {
         Ok(Given { decision, shared, .. }) => {
-            answers.push(Answer::new(decision, mode, source(shared)));
-            let granted = decision.granted() || mode == Mode::Shadow;
+            answers.push(Answer::new(decision, hit.mode, source(shared)));
+            let granted = decision.granted() || hit.mode == Mode::Shadow;
             if granted { Kind::Granted } else { Kind::Refused }
         }
-        Err(NoRoom) => Kind::Unavailable(Unavailable::NoRoom),
+        Err(NoRoom(_)) if hit.mode == Mode::Shadow => {
+            answers.push(Answer::unknown(hit, now, Source::Nothing));
+            Kind::Granted
+        }
+        Err(NoRoom(_)) => Kind::Unavailable(Unavailable::NoRoom),
     };
     Verdict { kind, answers }
 }
 
-fn verdict_of_all<const N: usize>(hits: &[Hit<'_>], answered: Result<Answered<N>, NoRoom>) -> Verdict {
-    match answered {
-        Ok(answered) => {
-            let answer =
-                |(hit, given): (&Hit<'_>, Given)| Answer::new(given.decision, hit.mode, source(given.shared));
-            let answers = hits.iter().zip(answered.given).map(answer).collect();
-            Verdict { kind: if answered.granted { Kind::Granted } else { Kind::Refused }, answers }
+/// Asks about charges; and if there is no room at all for a key that is only counted, again without it: it stops nobody else.
+fn with_room<'a, const N: usize>(
+    charges: &mut SmallVec<[Charge<'a>; N]>,
+    ask: impl Fn(&[Charge<'a>]) -> Result<Answered<N>, NoRoom>,
+) -> Result<Answered<N>, NoRoom> {
+    loop {
+        let answered = ask(charges);
+        let Err(NoRoom(id)) = answered else { return answered };
+        let before = charges.len();
+        if charges.iter().all(|charge| charge.id != id || charge.mode == Mode::Shadow) {
+            charges.retain(|charge| charge.id != id);
         }
-        Err(NoRoom) => Verdict { kind: Kind::Unavailable(Unavailable::NoRoom), answers: Listing::new() },
+        if charges.len() == before {
+            return answered;
+        }
     }
 }

@@ -116,6 +116,8 @@ impl Clock {
     #[inline]
     #[must_use]
     pub fn now(&self) -> Micros {
+        #[cfg(test)]
+        tests::READINGS.set(tests::READINGS.get() + 1);
         // Tested one after another: quicker than a table of jumps.
         #[cfg(feature = "tsc")]
         if let Kind::Tsc(tsc) = &self.0 {
@@ -320,6 +322,11 @@ pub(crate) struct Calendar {
 }
 
 impl Calendar {
+    /// The same as far as it is known, without a look.
+    pub(crate) fn known(&self) -> i64 {
+        self.correction.load(Ordering::Acquire)
+    }
+
     /// By how many microseconds the calendar runs ahead of the clock.
     pub(crate) fn ahead(&self, clock: &Clock, now: Micros) -> i64 {
         let looked_at = self.looked_at.load(Ordering::Acquire);
@@ -333,5 +340,51 @@ impl Calendar {
             self.looking.store(false, Ordering::Release);
         }
         self.correction.load(Ordering::Acquire)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use tollgate_core::{Limit, Micros, Window};
+
+    use crate::{Hit, Limiter};
+
+    thread_local! {
+        /// How often this thread has read a clock.
+        pub(super) static READINGS: Cell<u64> = const { Cell::new(0) };
+    }
+
+    /// Known keys and new ones, words, windows and lists, one hit and several, with a receipt and without.
+    #[test]
+    fn the_clock_is_read_once_for_a_request() {
+        let limiter = Limiter::new().unwrap();
+        let limits = [
+            Limit::token_bucket(1_000, 1, Micros::HOUR),
+            Limit::gcra(1_000, 1_000_003, Micros::DAY),
+            Limit::fixed_window(1_000, Window::Every(Micros::HOUR)),
+            Limit::sliding_window_log(1_000, Micros::HOUR),
+        ];
+        let limits = limits.map(|limit| limiter.limit(&format!("{limit:?}"), limit.unwrap()));
+        let once = |what: &str, ask: &dyn Fn()| {
+            let before = READINGS.get();
+            ask();
+            assert_eq!(READINGS.get() - before, 1, "{what}");
+        };
+        for key in ["new", "known"].into_iter().chain(["new to some"; 3]) {
+            let keys = |place: usize| if key.contains("some") && place > 0 { "known" } else { key };
+            let hits: Vec<Hit<'_>> =
+                limits.iter().enumerate().map(|(place, limit)| limit.hit(keys(place))).collect();
+            let plain = [hits[0], limits[0].hit("known"), limits[0].hit("other")];
+            for hits in [&hits[..1], &hits[1..2], &hits[2..3], &hits[3..], &hits[..2], &hits[..], &plain[..]]
+            {
+                once("charge", &|| assert!(limiter.charge(hits).unwrap().granted()));
+                once("receipt", &|| drop(limiter.charge_for_receipt(hits).unwrap()));
+                once("peek", &|| assert!(limiter.peek(hits).unwrap().granted()));
+            }
+            once("as much as fits", &|| drop(limiter.charge_up_to(&hits[0]).unwrap()));
+            once("a pipeline", &|| limiter.charge_each(&hits, |_, _| ()).unwrap());
+        }
     }
 }

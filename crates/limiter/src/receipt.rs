@@ -158,29 +158,32 @@ impl Inner {
     ) -> Result<(Option<Receipt>, Micros), HitError> {
         // The numbers of windows that follow the calendar hold only as long as it is not set right.
         let calendar = hits.iter().any(|hit| matches!(hit.limit.limit, Limit::FixedWindow(_)));
-        let ahead = |at| if calendar { self.memory.calendar_ahead(&self.clock, at) } else { 0 };
-        let before = if calendar { ahead(self.clock.now()) } else { 0 };
+        let read = calendar.then(|| self.clock.now());
+        let ahead = || read.map_or(0, |now| self.memory.calendar_ahead(&self.clock, now));
+        let before = ahead();
+        // `None` if it was set right meanwhile.
+        let held = || Some(before).filter(|before| *before == ahead());
         if let [hit] = hits {
             let id = self.id_of(hit)?;
             let spot = self.memory.spot(id);
             spot.prefetch();
-            let now = self.clock.now();
+            let now = read.unwrap_or_else(|| self.clock.now());
             match self.charge_word(hit, (id, spot), now) {
                 Some(weighed) => Verdict::write_weighed(into, weighed, now),
                 None => *into = Some(self.charge_further(hit, id, now)),
             }
-            let answer = granted(into).filter(|_| before == ahead(now)).and_then(<[Answer]>::first);
-            let part = answer.and_then(|answer| part((0, hit), id, answer, before));
+            let answer = granted(into).and_then(<[Answer]>::first);
+            let part = answer.and_then(|answer| part((0, hit), id, answer, held()));
             return Ok((part.map(|part| Receipt { parts: Listing::from(smallvec![part]) }), now));
         }
         // Its memory is there for the one that comes.
         *into = None;
-        let (verdict, at) = self.charge(hits)?;
+        let (verdict, at) = self.charge(hits, read)?;
         *into = Some(verdict);
-        let answers = granted(into).filter(|_| before == ahead(at));
+        let (answers, held) = (granted(into), held());
         let mut parts = Listing::for_as_many(hits.iter().filter(|hit| !hit.for_good).count());
         for (place, (hit, answer)) in hits.iter().zip(answers.unwrap_or_default()).enumerate() {
-            parts.extend(part((place, hit), self.id_of(hit)?, answer, before));
+            parts.extend(part((place, hit), self.id_of(hit)?, answer, held));
         }
         Ok(((!parts.is_empty()).then_some(Receipt { parts }), at))
     }
@@ -236,12 +239,13 @@ fn granted(verdict: &Option<Verdict>) -> Option<&[Answer]> {
 
 /// What is written down of one hit's charge; `None` if there is nothing to give back or to charge on top.
 #[inline]
-fn part((at, hit): (usize, &Hit<'_>), id: u64, answer: &Answer, ahead: i64) -> Option<Part> {
+fn part((at, hit): (usize, &Hit<'_>), id: u64, answer: &Answer, held: Option<i64>) -> Option<Part> {
     let cost = answer.charged(hit.cost);
     // A guess of nothing can still be committed with something.
     if hit.for_good || (cost == 0 && !hit.estimated) {
         return None;
     }
+    let ahead = if matches!(hit.limit.limit, Limit::FixedWindow(_)) { held? } else { 0 };
     let limit = hit.limit.limit.with_calendar_ahead(ahead);
     let charge = tollgate_core::Receipt { at: answer.at(), cost, limit };
     let place = if answer.shared() { Place::InCommon(id) } else { Place::Here(id) };

@@ -61,13 +61,17 @@ impl std::error::Error for ReservationError {}
 #[derive(Debug)]
 pub(crate) struct Book {
     entries: HashMap<ReservationId, Entry>,
-    expiries: BTreeSet<(Micros, u128)>,
+    /// When those that are open expire, and those that have ended: apart, so that none of the ones that take a place waits for the others.
+    expiries: Expiries,
+    ended_expiries: Expiries,
     /// Those that have ended, in the order in which they did, and whether or not they have expired since.
     ended: VecDeque<ReservationId>,
     /// How many have not ended.
     open: usize,
     most: usize,
 }
+
+type Expiries = BTreeSet<(Micros, u128)>;
 
 #[derive(Debug)]
 struct Entry {
@@ -81,48 +85,54 @@ enum State {
     Ended(Ended),
 }
 
-/// So many expired reservations are forgotten whenever a new one is made: more come than go only while they are alive.
+/// So many expired reservations of either kind are forgotten whenever a new one is made: more come than go only while they are alive.
 const FORGOTTEN_PER_RESERVATION: usize = 2;
 /// Of those that have ended so many times as many are remembered as may be open; of more, the ones that ended first are forgotten.
 const ENDED_PER_OPEN: usize = 15;
 
 impl Book {
     pub(crate) fn new(most: usize) -> Self {
-        let (entries, expiries, ended) = (HashMap::new(), BTreeSet::new(), VecDeque::new());
-        Self { entries, expiries, ended, open: 0, most }
+        let (expiries, ended_expiries) = (BTreeSet::new(), BTreeSet::new());
+        Self { entries: HashMap::new(), expiries, ended_expiries, ended: VecDeque::new(), open: 0, most }
     }
 
     /// Writes down that one has ended. It is remembered until it expires, so that to end it once more is no error; but not any
     /// number of them.
-    fn note_end(&mut self, id: ReservationId) {
+    fn note_end(&mut self, id: ReservationId, expires: Micros) {
         self.open -= 1;
+        self.expiries.remove(&(expires, id.0));
+        self.ended_expiries.insert((expires, id.0));
         self.ended.push_back(id);
         if self.ended.len() > self.most.saturating_mul(ENDED_PER_OPEN)
             && let Some(first) = self.ended.pop_front()
             && let Some(entry) = self.entries.remove(&first)
         {
-            self.expiries.remove(&(entry.expires, first.0));
+            self.ended_expiries.remove(&(entry.expires, first.0));
         }
     }
 
     fn forget_expired(&mut self, now: Micros) {
         for _ in 0..FORGOTTEN_PER_RESERVATION {
-            match self.expiries.first() {
-                Some((expires, id)) if *expires <= now => {
-                    let gone = self.entries.remove(&ReservationId(*id));
-                    self.open -= usize::from(gone.is_some_and(|entry| matches!(entry.state, State::Open(_))));
-                    self.expiries.pop_first();
-                }
-                _ => return,
+            if let Some(id) = expired(&mut self.expiries, now) {
+                self.entries.remove(&id);
+                self.open -= 1;
+            }
+            if let Some(id) = expired(&mut self.ended_expiries, now) {
+                self.entries.remove(&id);
             }
         }
     }
 
     /// A reservation that has not expired.
-    fn get(&mut self, id: ReservationId, now: Micros) -> Result<&mut State, ReservationError> {
-        let entry = self.entries.get_mut(&id).filter(|entry| entry.expires > now);
-        entry.map(|entry| &mut entry.state).ok_or(ReservationError::Gone)
+    fn get(&mut self, id: ReservationId, now: Micros) -> Result<&mut Entry, ReservationError> {
+        self.entries.get_mut(&id).filter(|entry| entry.expires > now).ok_or(ReservationError::Gone)
     }
+}
+
+/// Takes out the first that has expired.
+fn expired(expiries: &mut Expiries, now: Micros) -> Option<ReservationId> {
+    expiries.first().filter(|(expires, _)| *expires <= now)?;
+    expiries.pop_first().map(|(_, id)| ReservationId(id))
 }
 
 impl Limiter {
@@ -274,7 +284,7 @@ impl Inner {
         as_this: Ended,
     ) -> Result<(Ended, Option<Receipt>), ReservationError> {
         let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
-        let state = book.get(id, self.clock.now())?;
+        let Entry { expires, state } = book.get(id, self.clock.now())?;
         let receipt = match (&mut *state, as_this) {
             (State::Open(receipt), _) => receipt.take(),
             (State::Ended(first @ Ended::Committed(_)), Ended::Committed(_))
@@ -282,7 +292,8 @@ impl Inner {
             (State::Ended(first), _) => return Err(ReservationError::Ended(*first)),
         };
         *state = State::Ended(as_this);
-        book.note_end(id);
+        let expires = *expires;
+        book.note_end(id, expires);
         Ok((as_this, receipt))
     }
 }

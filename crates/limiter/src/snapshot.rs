@@ -29,7 +29,8 @@ const VERSION: u64 = 2;
 /// What a snapshot hashes to tell whether its hash is still the one that it was written with.
 const TRIAL: &[u8] = b"trial";
 
-/// Why a store could not be saved. A file that was there before is as it was.
+/// Why a store could not be saved. What stands under that name is whole all the same: the file that was there before; or, if only noting
+/// its new name on the disk failed, the new one.
 #[derive(Debug)]
 pub struct SaveError {
     file: String,
@@ -194,7 +195,9 @@ impl Inner {
             left_out += u64::from(!self.memory.put_back(&saved, contents.saved_at, now));
         }
         let saved_at = contents.saved_at;
-        contents.common.into_iter().for_each(|saved| self.memory.put_back_in_common(saved, saved_at, now));
+        for saved in contents.common {
+            left_out += u64::from(!self.memory.put_back_in_common(saved, saved_at, now));
+        }
         if left_out > 0 { Err(RestoreError::NoRoom(contents.file, left_out)) } else { Ok(()) }
     }
 }

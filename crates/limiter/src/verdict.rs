@@ -66,8 +66,8 @@ pub enum Source {
     Unasked,
     /// By this process alone, with its share of the limit, because the shared store gave no decision.
     Share,
-    /// By nothing: the shared store gave no decision, and the limit says to allow then. Nothing was charged, and its numbers are
-    /// those of a key never seen.
+    /// By nothing: the shared store gave no decision, and the limit says to allow then; or there is no room for the key, not even in a
+    /// cell in common, and it is only counted. Nothing was charged, and its numbers are those of a key never seen.
     Nothing,
 }
 
@@ -104,6 +104,11 @@ impl Listed for Answer {
 impl Answer {
     pub(crate) const fn new(decision: Decision, mode: Mode, source: Source) -> Self {
         Self { said: Said::Decided(decision), mode, source }
+    }
+
+    /// The numbers of a key never seen, where nothing was asked.
+    pub(crate) fn unknown(hit: &Hit<'_>, now: Micros, source: Source) -> Self {
+        Self::new(tollgate_core::peek(&hit.limit.limit, None, now, 0), hit.mode, source)
     }
 
     /// Of an enforced hit, whose numbers have not been worked out.

@@ -178,4 +178,9 @@ pub const MUTANTS: &[Mutant] = &[
         &[edit("grip", "Some(locked) if ", "member.has_place(locked.tag)", "true")],
         "a batch and a cell that goes",
     ),
+    mutant(
+        "a key is dropped for its cell that was charged a moment ago",
+        &[edit("dropping", "if ", "is_spent(&value)", "true")],
+        "a cell that is looked for",
+    ),
 ];

@@ -66,6 +66,7 @@ pub const ALL: &[Scenario] = &[
     },
     Scenario { name: "batches without a cell and one that comes", preemptions_max: 2, run: full::cell_comes },
     Scenario { name: "a batch and a cell that goes", preemptions_max: 2, run: full::cell_goes },
+    Scenario { name: "a cell that is looked for", preemptions_max: 2, run: full::cell_is_looked_for },
     Scenario { name: "numbers without a cell, one by one", preemptions_max: 2, run: full::changed },
     Scenario {
         name: "numbers without a cell, in a batch",

@@ -149,7 +149,7 @@ impl View {
 
     /// Begins to move a table in which enough keys are as good as none, and moves nothing yet.
     pub(crate) fn begin_to_sweep(&self) {
-        self.table().sweep(&Self { looks: true, ..self.clone() });
+        self.table().begin(0, &Self { looks: true, ..self.clone() });
         assert!(self.table().is_moving(), "there is something to get rid of");
     }
 

@@ -5,6 +5,7 @@ pub(crate) mod asking;
 pub(crate) mod batch;
 pub(crate) mod cells;
 pub(crate) mod deciding;
+pub(crate) mod dropping;
 #[cfg(test)]
 mod engine;
 pub(crate) mod grip;
@@ -63,6 +64,8 @@ pub(crate) struct Memory {
     calendar: Calendar,
     /// When a full table was last looked at, for keys that are as good as none.
     looked: AtomicU64,
+    /// The line from which on keys are dropped next whose cells are wanted.
+    swept: AtomicU64,
 }
 
 /// A key of a limit.
@@ -132,6 +135,7 @@ impl Memory {
             overflowed: AtomicU64::new(0),
             calendar: Calendar::default(),
             looked: AtomicU64::new(0),
+            swept: AtomicU64::new(0),
         })
     }
 
@@ -365,5 +369,7 @@ impl Memory {
 const TRIES: u32 = 32;
 /// What the store takes besides slots and cells: rates, counters, and the cells that keys have in common.
 const FIXED_BYTES: usize = 128 << 10;
+/// A key for which there is no cell looks through so many lines for some that are not needed any more.
+const SWEPT_LINES: usize = 16;
 /// How often, in microseconds, a full table is looked at for keys that are as good as none.
 const LOOKED_EVERY: u64 = 1_000;

@@ -6,6 +6,7 @@ mod clocks;
 mod crowd;
 mod errors;
 mod flood;
+mod full;
 #[cfg(feature = "policy")]
 mod gate;
 mod receipts;

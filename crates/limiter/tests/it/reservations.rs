@@ -80,6 +80,25 @@ fn there_are_only_so_many_reservations_at_once() {
     assert!(reserve().0.granted(), "all have expired");
 }
 
+/// Reservations that were abandoned give their places back when they expire, however many others ended before them.
+#[test]
+fn expired_reservations_take_no_place_whatever_ended_before() {
+    let clock = Clock::manual(Micros::from_secs(1_763_208_000));
+    let limiter = Limiter::builder().clock(clock.clock()).reservations_max(2).build().unwrap();
+    let limit = limiter.limit("limit", Limit::gcra(1_000, 1, Micros::DAY).unwrap());
+    let reserve = || limiter.reserve(&[limit.hit("ada").estimate(1)], MINUTE).unwrap().1;
+    for _ in 0..10 {
+        limiter.commit(reserve().unwrap(), 1).unwrap();
+    }
+    clock.advance(Duration::from_secs(1));
+    let abandoned = [reserve().unwrap(), reserve().unwrap()];
+    assert_eq!(reserve(), None);
+    clock.advance(2 * MINUTE);
+    assert!(reserve().is_some() && reserve().is_some(), "none is open any more");
+    assert_eq!(reserve(), None, "two are");
+    assert_eq!(abandoned.map(|id| limiter.commit(id, 1)), [Err(ReservationError::Gone); 2]);
+}
+
 /// Those that have ended take no place from new ones; how they ended is remembered of the latest only.
 #[test]
 fn any_number_of_reservations_may_have_ended() {

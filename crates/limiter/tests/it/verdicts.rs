@@ -1,6 +1,5 @@
 //! What a verdict says: which limit refused, what each has left, how long to wait; in the same words, asynchronously too.
 
-use std::future::Future as _;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -102,14 +101,68 @@ fn a_key_can_be_looked_at_and_reset() {
 fn asked_asynchronously_it_answers_the_same_and_never_yields() {
     let (limiter, _clock) = with_clock();
     let limit = limiter.limit("async", Limit::gcra(2, 1, Micros::HOUR).unwrap());
-    let mut context = Context::from_waker(Waker::noop());
     for expected in [true, true, false] {
-        let hits = [limit.hit("ada")];
-        let Poll::Ready(verdict) = pin!(limiter.charge_async(&hits)).poll(&mut context) else {
-            panic!("memory answers at once")
-        };
-        assert_eq!(verdict.unwrap().granted(), expected);
+        assert_eq!(at_once(limiter.charge_async(&[limit.hit("ada")])).unwrap().granted(), expected);
     }
+}
+
+fn at_once<T>(asked: impl Future<Output = T>) -> T {
+    match pin!(asked).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(said) => said,
+        Poll::Pending => panic!("memory answers at once"),
+    }
+}
+
+/// Each verb in its two forms, one after the other on two keys: what is said, and what is left, is the same.
+#[test]
+fn every_verb_has_a_form_for_tasks_that_means_the_same() {
+    let (limiter, clock) = with_clock();
+    let limit = limiter.limit("limit", Limit::gcra(100, 1, Micros::HOUR).unwrap());
+    let (one, other, within) =
+        (limit.hit("one").cost(5), limit.hit("other").cost(5), Duration::from_secs(60));
+    let left = |key: &str| limiter.inspect(&limit, key).unwrap().decision.remaining;
+    let same = |expected: u64| assert_eq!((left("one"), left("other")), (expected, expected));
+
+    assert!(
+        limiter.charge(&[one]).unwrap().granted()
+            && at_once(limiter.charge_async(&[other])).unwrap().granted()
+    );
+    same(95);
+    let of_one = limiter.charge_for_receipt(&[one]).unwrap().1.unwrap();
+    let of_other = at_once(limiter.charge_for_receipt_async(&[other])).unwrap().1.unwrap();
+    same(90);
+    limiter.refund(of_one).unwrap();
+    at_once(limiter.refund_async(of_other)).unwrap();
+    same(95);
+    let of_one = limiter.charge_for_receipt(&[one]).unwrap().1.unwrap();
+    let of_other = at_once(limiter.charge_for_receipt_async(&[other])).unwrap().1.unwrap();
+    limiter.settle(of_one, 7).unwrap();
+    at_once(limiter.settle_async(of_other, 7)).unwrap();
+    same(88);
+    let (of_one, of_other) = (limit.hit("one").cost(200), limit.hit("other").cost(200));
+    assert!(
+        !limiter.peek(&[of_one]).unwrap().granted()
+            && !at_once(limiter.peek_async(&[of_other])).unwrap().granted()
+    );
+    same(88);
+    let some =
+        [limiter.charge_up_to(&of_one).unwrap(), at_once(limiter.charge_up_to_async(&of_other)).unwrap()];
+    assert_eq!(some.map(|verdict| verdict.answers()[0].decision().charged), [88, 88]);
+    same(0);
+    assert!(limiter.reset(&limit, "one").unwrap() && at_once(limiter.reset_async(&limit, "other")).unwrap());
+    same(100);
+    // Receipts of the instant of a reset are void.
+    clock.advance(Duration::from_micros(1));
+    let of_one = limiter.reserve(&[one.estimate(5)], within).unwrap().1.unwrap();
+    let of_other = at_once(limiter.reserve_async(&[other.estimate(5)], within)).unwrap().1.unwrap();
+    same(95);
+    assert_eq!(limiter.commit(of_one, 9), at_once(limiter.commit_async(of_other, 9)));
+    same(91);
+    let of_one = limiter.reserve(&[one], within).unwrap().1.unwrap();
+    let of_other = at_once(limiter.reserve_async(&[other], within)).unwrap().1.unwrap();
+    assert_eq!(limiter.cancel(of_one), at_once(limiter.cancel_async(of_other)));
+    same(91);
+    assert_eq!(limiter.inspect(&limit, "one"), at_once(limiter.inspect_async(&limit, "other")));
 }
 
 #[test]
@@ -144,9 +197,11 @@ fn every_verdict_is_one_event() {
         .listen(move |event| {
             assert_eq!((event.hits[0].name(), event.hits[0].asks()), ("told", 2));
             let number = count.fetch_add(1, Ordering::Relaxed);
-            let verbs = [Verb::Charge, Verb::Charge, Verb::Peek, Verb::Charge, Verb::Reserve, Verb::Charge];
-            assert_eq!((event.verb, event.at), (verbs[number], Micros::from_secs(1_000)));
-            assert_eq!(event.verdict.granted(), number == 0);
+            let verbs = [Verb::Charge, Verb::Charge, Verb::Peek, Verb::Charge, Verb::Reserve];
+            let verb = verbs.get(number).copied().unwrap_or(Verb::Charge);
+            assert_eq!((event.verb, event.at), (verb, Micros::from_secs(1_000)));
+            // One is left after the first, and of the last as much is charged as fits.
+            assert_eq!(event.verdict.granted(), number == 0 || number == 8, "{number}");
         })
         .build()
         .unwrap();
@@ -158,7 +213,10 @@ fn every_verdict_is_one_event() {
     let _ = limiter.charge(&[hit, hit]).unwrap();
     let _ = limiter.reserve(&[hit], Duration::from_secs(1)).unwrap();
     limiter.charge_each(&[hit], |_, _| ()).unwrap();
-    assert_eq!(told.load(Ordering::Relaxed), 6);
+    let _ = limiter.charge_for_receipt(&[hit]).unwrap();
+    let _ = limiter.charge_into(&[hit], &mut None).unwrap();
+    let _ = limiter.charge_up_to(&hit).unwrap();
+    assert_eq!(told.load(Ordering::Relaxed), 9);
 }
 
 /// Several known keys whose debts are words are charged on a way of their own.

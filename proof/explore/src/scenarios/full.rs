@@ -1,5 +1,7 @@
 //! There is no room: keys are charged to a cell that they have in common, and never to two places, or to none.
 
+use tollgate_core::Micros;
+
 use super::both;
 use crate::whole::Whole;
 
@@ -7,6 +9,8 @@ const A: u64 = 1;
 const B: u64 = 2;
 const X: u64 = 3;
 const Y: u64 = 4;
+/// Of another line: it finds an empty slot there, and none that it could have in place of another key.
+const FAR: u64 = u64::MAX >> 10;
 
 /// A table of two slots that cannot grow and is full, without cells. Of each key three may be had; one of A and B is used.
 fn full() -> Whole {
@@ -115,6 +119,17 @@ pub(super) fn cell_goes() {
     );
     assert!(one && other, "there is enough for both");
     assert_eq!([A, B].map(|id| whole.left((&whole.word, id))), [0, 1]);
+}
+
+/// There is no cell for a new key, but two keys are as good as none, and theirs are looked for; one of them is charged meanwhile.
+pub(super) fn cell_is_looked_for() {
+    let whole = Whole::new((2, 2, 1), 3);
+    assert!(whole.charge((&whole.cell, A), 1) && whole.charge((&whole.cell, X), 1));
+    let whole = Whole { now: Micros::DAY, ..whole };
+    let (one, other) =
+        both(&whole, |whole| whole.charge((&whole.cell, A), 1), |whole| whole.charge((&whole.cell, FAR), 1));
+    assert!(one && other);
+    assert_eq!([A, FAR].map(|id| whole.left((&whole.cell, id))), [2, 2], "what was charged is not dropped");
 }
 
 /// The same, together with a key that has room.

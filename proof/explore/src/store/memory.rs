@@ -32,6 +32,7 @@ impl Memory {
             overflowed: AtomicU64::new(0),
             calendar: Calendar::default(),
             looked: AtomicU64::new(0),
+            swept: AtomicU64::new(0),
         }
     }
 

@@ -49,9 +49,9 @@ impl Charged<'_> {
     }
 }
 
-/// There is no room for the key, and not even a cell to have in common: it cannot be told.
+/// There is no room for the key of this identity, and not even a cell to have in common: it cannot be told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct NoRoom;
+pub(crate) struct NoRoom(pub(crate) u64);
 
 /// A slot, and the tag and value that were found in it.
 pub(crate) type Found<'a> = (&'a Slot, Tag, u64);

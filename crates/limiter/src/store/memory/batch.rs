@@ -142,10 +142,9 @@ impl Memory {
 
     /// Sets a cell aside for a member, or notes that there is none.
     fn set_a_cell_aside(&self, member: &mut Member<'_>, seen: Option<Tag>, at: &At<'_>) {
-        member.cell = self.new_cell();
+        member.cell = self.new_cell(at);
         if member.cell.is_none() {
             (member.shared, member.seen) = (true, seen);
-            self.table.sweep(at);
         }
     }
 
@@ -163,9 +162,12 @@ impl Memory {
             let latest = shared.map(|member| cells.latest(&member.limit.family(), member.id)).max();
             now = now.max(self.latest_drop()).max(latest.unwrap_or(now));
         }
-        let Some(mut taken) = self.take_out_all(members, &mut grip, now) else {
-            grip.let_go();
-            return Err(NoRoom);
+        let mut taken = match self.take_out_all(members, &mut grip, now) {
+            Ok(taken) => taken,
+            Err(no_room) => {
+                grip.let_go();
+                return Err(no_room);
+            }
         };
         let mut batch = decided::<N>(charges, members, taken.iter().map(|taken| taken.state.as_ref()), now);
         for (target, change) in batch.changes.drain(..) {
@@ -234,19 +236,20 @@ impl Memory {
         }
     }
 
-    /// Where every member stands; `None` if one of them has neither a slot nor a cell in common. Of members with the same
+    /// Where every member stands, unless one of them has neither a slot nor a cell in common. Of members with the same
     /// cell in common, the first stands for all.
     fn take_out_all<const N: usize>(
         &self,
         members: &[Member<'_>],
         grip: &mut Grip<'_, N>,
         now: Micros,
-    ) -> Option<SmallVec<[Taken; N]>> {
+    ) -> Result<SmallVec<[Taken; N]>, NoRoom> {
         // First those in common, which can fail; nothing has been taken out yet.
         let mut in_common: SmallVec<[Taken; 1]> = SmallVec::new();
         for (number, member) in members.iter().filter(|member| member.shared).enumerate() {
             let family = member.limit.family();
-            let state = self.shared.claim(grip.others.common.as_mut()?, &family, member.id, now).ok()?;
+            let cells = grip.others.common.as_mut().ok_or(NoRoom(member.id))?;
+            let state = self.shared.claim(cells, &family, member.id, now).map_err(|()| NoRoom(member.id))?;
             let open = grip.others.common.as_deref();
             let known = grip.others.known(number);
             let own = known.map(|_| self.take_out(known, member.whose(), now, open));
@@ -274,7 +277,7 @@ impl Memory {
             }
             all.push(taken);
         }
-        Some(all)
+        Ok(all)
     }
 
     /// Puts every member that has a slot for its state back as it stands now, and lets go of it.

@@ -10,6 +10,9 @@ use crate::sync::{AtomicU64, AtomicUsize, Mutex, MutexGuard, Ordering};
 /// Cells are made so many at a time, of 80 bytes each.
 const CHUNK_CELLS: usize = 512;
 
+/// What the allocator takes for a list besides its entries.
+pub(crate) const LIST_OVERHEAD_BYTES: usize = 16;
+
 /// One state that does not fit in a word.
 #[derive(Debug, Default)]
 pub(crate) struct Cell {
@@ -142,7 +145,10 @@ impl Kept {
     /// What its list takes on the heap.
     pub(crate) fn list_bytes(&self) -> usize {
         match &self.state {
-            Some(State::SlidingWindowBuckets(list) | State::SlidingWindowLog(list)) => list.heap_bytes(),
+            Some(State::SlidingWindowBuckets(list) | State::SlidingWindowLog(list)) => {
+                let entries = list.heap_bytes();
+                if entries == 0 { 0 } else { entries + LIST_OVERHEAD_BYTES }
+            }
             Some(
                 State::TokenBucket(_)
                 | State::LeakyBucket(_)

@@ -3,12 +3,12 @@
 
 use tollgate_core::{Change, Decision, Limit, Micros, State};
 
-use super::cells::Cells;
+use super::cells::{Cells, LIST_OVERHEAD_BYTES};
 use super::locked::Locked;
 use super::rates::{FRESH, IN_A_CELL};
 use super::shared::{self, Common, Shared};
 use super::slot::Tag;
-use super::{Ask, At, Given, Memory, NoRoom, Whose};
+use super::{Ask, At, Given, Memory, NoRoom, SWEPT_LINES, Whose};
 use crate::limit::Registered;
 use crate::sync::Ordering;
 
@@ -32,7 +32,7 @@ impl Taken {
 /// What an entry of a list takes.
 const ENTRY_BYTES: usize = 16;
 /// What the shortest list takes.
-const LIST_BYTES_MIN: usize = 4 * ENTRY_BYTES;
+const LIST_BYTES_MIN: usize = 4 * ENTRY_BYTES + LIST_OVERHEAD_BYTES;
 
 impl Memory {
     /// Does what is asked about a key whose slot is locked.
@@ -56,7 +56,9 @@ impl Memory {
         if matches!(change, Change::Keep) && (!kept.changed || matches!(ask, Ask::Peek(_))) {
             // A new key that is refused for what it has in common with others is not put in.
             let shared = kept.state.is_some() && self.is_new(locked.known(), now);
-            self.overflowed.fetch_add(u64::from(shared), Ordering::Relaxed);
+            if shared && !matches!(ask, Ask::Peek(_)) {
+                self.note_overflow();
+            }
             self.leave(locked, kept);
             return Ok(Given { shared, ..given });
         }
@@ -67,12 +69,16 @@ impl Memory {
             // It was not put in: the slot is as it was, and its lock is still held.
             Err(locked) => {
                 let given = self.act_in_common(whose, dated, locked.known(), (ask, now));
-                let charged = given.as_ref().map_or(0, |given| given.decision.charged);
+                let charged = match (&given, ask) {
+                    (Ok(given), _) => given.decision.charged,
+                    // What is owed for work that was done is owed, wherever there is room to write it down.
+                    (Err(NoRoom(_)), Ask::Settle(cost)) => cost,
+                    (Err(NoRoom(_)), Ask::Charge(_) | Ask::Peek(_) | Ask::UpTo(_) | Ask::Refund(..)) => 0,
+                };
                 match locked.known() {
                     Some(known) => locked.write(known.0, self.charged_too(limit, known, (charged, now))),
                     None => locked.leave(),
                 }
-                self.table.sweep(&At::new(self, now));
                 given
             }
         }
@@ -119,8 +125,9 @@ impl Memory {
                 let mut kept = cell.open();
                 let bytes = kept.list_bytes();
                 if cell.is_over(now) {
-                    // As good as none by the numbers it was last met under, whatever these here would make of it.
-                    return Taken { cell: Some((value, bytes)), over: true, ..Taken::new(start()) };
+                    // As good as none by the numbers it was last met under, whatever these here would make of it. A key with a cell is
+                    // charged nowhere else, so that what others have spent is not its own.
+                    return Taken { cell: Some((value, bytes)), over: true, ..Taken::new(None) };
                 }
                 if kept.limit != limit.number && kept.limit != 0 {
                     // What was charged in a window that keeps its end from other numbers cannot be given back later.
@@ -173,10 +180,7 @@ impl Memory {
     ) -> Result<(), Locked<'a>> {
         let Some(state) = taken.state else {
             self.note_drop(at);
-            if let Some((cell, bytes)) = taken.cell {
-                self.cells.note_list(bytes, 0);
-                self.cells.give_back(cell);
-            }
+            self.give_cell_back(taken.cell, taken.over);
             locked.forget();
             return Ok(());
         };
@@ -185,14 +189,12 @@ impl Memory {
             Some((narrow.kind, word))
         });
         if let Some((kind, word)) = word {
-            if let Some((cell, bytes)) = taken.cell {
-                self.cells.note_list(bytes, 0);
-                self.cells.give_back(cell);
-            }
+            self.give_cell_back(taken.cell, taken.over);
             locked.write(Tag::new(id, kind), word);
             return Ok(());
         }
-        let Some((number, bytes)) = taken.cell.or_else(|| Some((self.new_cell()?, 0))) else {
+        let Some((number, bytes)) = taken.cell.or_else(|| Some((self.new_cell(&At::new(self, at))?, 0)))
+        else {
             return Err(locked);
         };
         if let Some(cell) = self.cells.get(number) {
@@ -208,8 +210,28 @@ impl Memory {
         Ok(())
     }
 
+    /// Gives back a cell that a state was taken out of.
+    fn give_cell_back(&self, cell: Option<(u64, usize)>, over: bool) {
+        let Some((number, bytes)) = cell else { return };
+        // What is over was left in the cell, and is counted off when that is emptied.
+        if !over {
+            self.cells.note_list(bytes, 0);
+        }
+        self.cells.give_back(number);
+    }
+
+    /// A free cell; if there is none, one of a key that is as good as none, if a look at a few lines finds some.
+    pub(super) fn new_cell(&self, at: &At<'_>) -> Option<u64> {
+        self.free_cell().or_else(|| {
+            let from = self.swept.fetch_add(SWEPT_LINES as u64, Ordering::Relaxed);
+            let lines = (usize::try_from(from).unwrap_or(0), SWEPT_LINES);
+            self.table.drop_spent(lines, at, |tag| tag.kind() == IN_A_CELL);
+            self.free_cell()
+        })
+    }
+
     /// A free cell, within the budget; a list takes something besides.
-    pub(super) fn new_cell(&self) -> Option<u64> {
+    fn free_cell(&self) -> Option<u64> {
         if self.bytes_spoken_for().saturating_add(LIST_BYTES_MIN) > self.budget {
             return None;
         }
@@ -239,7 +261,8 @@ impl Memory {
         (ask, now): (Ask<'_>, Micros),
     ) -> Result<Given, NoRoom> {
         let (family, id) = (whose.limit.family(), whose.id);
-        let mut cells = self.shared.open();
+        let is_peek = matches!(ask, Ask::Peek(_));
+        let mut cells = self.shared.open(self.calendar.known());
         let now = now.max(cells.latest(&family, id));
         let common = match ask {
             Ask::Peek(_) => self.shared.state(&cells, &family, id, now),
@@ -247,7 +270,7 @@ impl Memory {
                 self.shared.claim(&mut cells, &family, id, now)
             }
         };
-        let common = common.map_err(|()| NoRoom)?;
+        let common = common.map_err(|()| NoRoom(id))?;
         let Taken { mut state, changed, .. } = match known {
             Some(_) => self.take_out(known, whose, now, Some(&cells)),
             None => Taken::new(common),
@@ -262,7 +285,9 @@ impl Memory {
             let common = state.map(|state| Common { state, at: now, over });
             self.shared.keep(&mut cells, (&family, id), (common, decision.charged), now);
         }
-        self.note_overflow();
+        if !is_peek {
+            self.note_overflow();
+        }
         Ok(Given { decision, shared: true, known: false })
     }
 

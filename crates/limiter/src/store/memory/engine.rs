@@ -87,7 +87,7 @@ impl Memory {
             }
             Stood::Cell(state, over, met, void) => {
                 limit.void.store(*void, Ordering::Relaxed);
-                let number = self.new_cell().expect("there is room");
+                let number = self.new_cell(&at).expect("there is room");
                 let cell = self.cells.get(number).expect("it was just made");
                 let mut kept = cell.open();
                 (kept.state, kept.limit) = (Some(state.clone()), if *met == limit.limit { 1 } else { 2 });

@@ -64,7 +64,7 @@ impl Memory {
             }
         }
         if members.iter().any(|member| member.shared) {
-            grip.others.common = Some(self.shared.open());
+            grip.others.common = Some(self.shared.open(self.calendar.known()));
         }
         Ok(grip)
     }

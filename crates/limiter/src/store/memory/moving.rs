@@ -87,13 +87,6 @@ impl Table {
         !(begun && helped) || self.map.load(Ordering::Acquire) != before
     }
 
-    /// Begins to move if enough keys are as good as none: their cells are wanted.
-    pub(crate) fn sweep(&self, keeper: &impl Keeper) {
-        if !self.is_moving() && keeper.is_time_to_look() {
-            self.begin(0, keeper);
-        }
-    }
-
     /// A table that can grow is moved when it is full; one that cannot, only if that gets rid of something.
     fn is_worth_looking(&self, newest: usize, keeper: &impl Keeper) -> bool {
         self.homes(newest) < keeper.homes_max() || keeper.is_time_to_look()
@@ -106,7 +99,7 @@ impl Table {
 
     /// Begins to move, if that makes room: to as many homes as the live keys need, or more. Returns `false` if somebody else
     /// had the right to.
-    fn begin(&self, homes_wanted: usize, keeper: &impl Keeper) -> bool {
+    pub(crate) fn begin(&self, homes_wanted: usize, keeper: &impl Keeper) -> bool {
         let Some(_alone) = Alone::try_new(&self.mover) else { return false };
         let map = Map::unpack(self.map.load(Ordering::Acquire));
         if map.oldest.is_some() {

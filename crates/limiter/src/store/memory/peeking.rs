@@ -64,10 +64,12 @@ impl Memory {
                     return Ok((seen, false));
                 }
                 Ok(Place::Full(held)) => {
-                    let state =
-                        self.shared.state(&self.shared.open(), &member.limit.family(), member.id, now);
+                    let state = {
+                        let cells = self.shared.open(self.calendar.known());
+                        self.shared.state(&cells, &member.limit.family(), member.id, now)
+                    };
                     held.leave();
-                    return state.map(|state| (look(state.as_ref()), true)).map_err(|()| NoRoom);
+                    return state.map(|state| (look(state.as_ref()), true)).map_err(|()| NoRoom(member.id));
                 }
                 Err(Busy) => pause(times),
             }

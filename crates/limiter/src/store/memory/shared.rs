@@ -7,6 +7,7 @@ use std::sync::PoisonError;
 use tollgate_core::algorithm::list::{Edit, Then};
 use tollgate_core::{Change, Limit, Micros, State};
 
+use super::cells::LIST_OVERHEAD_BYTES;
 use super::deciding::is_stricter;
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering};
 
@@ -20,9 +21,13 @@ const PART_OF_BUDGET: usize = 16;
 /// A list in such a cell has so many entries; further charges count with the latest, and so for a little longer.
 const SHARED_ENTRIES_MAX: usize = 16;
 /// What the cells of a limit take at the most.
-const POOL_BYTES: usize = SHARES * (size_of::<Option<Common>>() + 2 * SHARED_ENTRIES_MAX * 16);
+const POOL_BYTES: usize =
+    SHARES * (size_of::<Option<Common>>() + 2 * SHARED_ENTRIES_MAX * 16 + LIST_OVERHEAD_BYTES);
 /// How often, in microseconds, cells are looked through for ones that are as good as none.
 const LOOKED_THROUGH_EVERY: u64 = 1_000_000;
+/// Cells are forgotten so long, in microseconds, after they are as good as none: a thread may have read the clock before that, and come to
+/// decide after.
+const FORGOTTEN_AFTER: u64 = 10_000_000;
 
 /// The cells that new keys have in common while the store is full.
 ///
@@ -46,6 +51,8 @@ pub(crate) struct Cells {
     /// How many limits have cells.
     pools: usize,
     looked_through: Micros,
+    /// By how many microseconds the calendar runs ahead of the clock.
+    ahead: i64,
 }
 
 /// The cells of one limit.
@@ -81,17 +88,20 @@ impl Pool {
         self.shares.get(share)?.as_ref().filter(|common| common.over > now).map(|common| &common.state)
     }
 
-    fn is_live(&self, now: Micros) -> bool {
-        self.shares.iter().flatten().any(|common| common.over > now)
+    /// Whether it cannot be forgotten.
+    fn is_kept(&self, now: Micros) -> bool {
+        let until = |common: &Common| common.over.saturating_add(Micros::new(FORGOTTEN_AFTER));
+        self.shares.iter().flatten().any(|common| until(common) > now)
     }
 
     /// Charges a cell with what was granted under other numbers, whether it fits or not.
-    fn charge_too(&mut self, share: usize, charged: u64, now: Micros) {
+    fn charge_too(&mut self, share: usize, charged: u64, (now, ahead): (Micros, i64)) {
         let mut state = self.live(share, now).cloned();
-        let (change, _) = tollgate_core::settle(&self.limit, state.as_ref(), now, charged);
+        let dated = self.limit.with_calendar_ahead(ahead);
+        let (change, _) = tollgate_core::settle(&dated, state.as_ref(), now, charged);
         Shared::shortened(change, &state).apply(&mut state);
         if let Some(cell) = self.shares.get_mut(share) {
-            *cell = state.map(|state| Common::under(&self.limit, state, now));
+            *cell = state.map(|state| Common::under(&dated, state, now));
         }
     }
 }
@@ -127,7 +137,7 @@ impl Cells {
     fn forget_old(&mut self, now: Micros) {
         self.of.retain(|_, pools| {
             // All or none of a name: those that stay would not know what those that go have been charged.
-            pools.iter().any(|pool| pool.is_live(now))
+            pools.iter().any(|pool| pool.is_kept(now))
         });
         self.pools = self.of.values().map(Vec::len).sum();
         self.looked_through = now;
@@ -137,9 +147,10 @@ impl Cells {
     fn pool(&mut self, family: &Family, now: Micros) -> Option<&mut Pool> {
         let (name, limit) = *family;
         if !self.pools(name).iter().any(|pool| pool.limit == limit) {
-            let inherited = |share| self.get(family, share, now).cloned();
+            let (dated, inherited) =
+                (limit.with_calendar_ahead(self.ahead), |share| self.get(family, share, now).cloned());
             let shares =
-                std::array::from_fn(|share| inherited(share).map(|state| Common::under(&limit, state, now)));
+                std::array::from_fn(|share| inherited(share).map(|state| Common::under(&dated, state, now)));
             self.of.entry(name).or_default().push(Pool { limit, shares });
             self.pools += 1;
         }
@@ -154,9 +165,11 @@ impl Shared {
         Self { cells: Mutex::new(Cells::default()), used: AtomicUsize::new(0), pools_max }
     }
 
-    /// All cells.
-    pub(crate) fn open(&self) -> MutexGuard<'_, Cells> {
-        self.cells.lock().unwrap_or_else(PoisonError::into_inner)
+    /// All cells, where the calendar is so far ahead of the clock.
+    pub(crate) fn open(&self, ahead: i64) -> MutexGuard<'_, Cells> {
+        let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
+        cells.ahead = ahead;
+        cells
     }
 
     /// Where a new key starts, if keys like it have been charged here. The cells are given if they are open already.
@@ -173,7 +186,7 @@ impl Shared {
         if let Some(cells) = open {
             return cells.get(family, share_of(id), now).cloned();
         }
-        let mut cells = self.open();
+        let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
         if now.saturating_sub(cells.looked_through).get() > LOOKED_THROUGH_EVERY {
             cells.forget_old(now);
             self.used.store(cells.pools, Ordering::Release);
@@ -191,7 +204,9 @@ impl Shared {
     ) -> Result<Option<State>, ()> {
         let (name, limit) = family;
         let has_cells = cells.pools(*name).iter().any(|pool| pool.limit == *limit);
-        if has_cells || cells.pools < self.pools_max {
+        // If a charge would make room by forgetting some, so does a look.
+        let goes = || cells.of.values().any(|pools| !pools.iter().any(|pool| pool.is_kept(now)));
+        if has_cells || cells.pools < self.pools_max || goes() {
             return Ok(cells.get(family, share_of(id), now).cloned());
         }
         Err(())
@@ -205,7 +220,8 @@ impl Shared {
         id: u64,
         now: Micros,
     ) -> Result<Option<State>, ()> {
-        if self.state(cells, family, id, now).is_err() {
+        let has_cells = cells.pools(family.0).iter().any(|pool| pool.limit == family.1);
+        if !has_cells && cells.pools >= self.pools_max {
             cells.forget_old(now);
         }
         let state = self.state(cells, family, id, now)?;
@@ -223,27 +239,35 @@ impl Shared {
         now: Micros,
     ) {
         let share = share_of(id);
-        self.put(cells, (family, share), common, now);
-        let (name, limit) = family;
-        let is_other = |pool: &&mut Pool| pool.limit != *limit && pool.limit.algorithm() == limit.algorithm();
-        let others = cells.of.get_mut(name).into_iter().flatten().filter(is_other);
-        if charged > 0 {
-            others.for_each(|pool| pool.charge_too(share, charged, now));
-        }
-    }
-
-    /// Puts a state in the cell with a number.
-    pub(crate) fn put(
-        &self,
-        cells: &mut Cells,
-        (family, share): (&Family, usize),
-        common: Option<Common>,
-        now: Micros,
-    ) {
         if let Some(cell) = cells.pool(family, now).and_then(|pool| pool.shares.get_mut(share)) {
             *cell = common;
         }
         self.used.store(cells.pools, Ordering::Release);
+        let (name, limit, ahead) = (&family.0, &family.1, cells.ahead);
+        let is_other = |pool: &&mut Pool| pool.limit != *limit && pool.limit.algorithm() == limit.algorithm();
+        let others = cells.of.get_mut(name).into_iter().flatten().filter(is_other);
+        if charged > 0 {
+            others.for_each(|pool| pool.charge_too(share, charged, (now, ahead)));
+        }
+    }
+
+    /// Puts a state back into the cell with a number, as it was saved. Returns whether there was room.
+    pub(crate) fn put_back(&self, (name, limit): Family, share: usize, common: Common) -> bool {
+        let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
+        if !cells.pools(name).iter().any(|pool| pool.limit == limit) {
+            if cells.pools >= self.pools_max {
+                return false;
+            }
+            cells.of.entry(name).or_default().push(Pool { limit, shares: [const { None }; SHARES] });
+            cells.pools += 1;
+        }
+        self.used.store(cells.pools, Ordering::Release);
+        let pool =
+            cells.of.get_mut(&name).and_then(|pools| pools.iter_mut().find(|pool| pool.limit == limit));
+        if let Some(cell) = pool.and_then(|pool| pool.shares.get_mut(share)) {
+            *cell = Some(common);
+        }
+        true
     }
 
     /// A change that does not make a list any longer than it may be.
@@ -256,7 +280,7 @@ impl Shared {
 
     /// Every cell that is not as good as none, with its limit and its number.
     pub(crate) fn all(&self, now: Micros) -> Vec<(Family, usize, Common)> {
-        let cells = self.open();
+        let cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all = Vec::new();
         for (name, pool) in
             cells.of.iter().flat_map(|(name, pools)| pools.iter().map(move |pool| (*name, pool)))

@@ -43,18 +43,13 @@ impl Memory {
         all.map(|(family, share, common)| SavedCommon { family, share: share as u64, common }).collect()
     }
 
-    /// Puts that back, before anybody uses the store.
-    pub(crate) fn put_back_in_common(&self, saved: SavedCommon, saved_at: Micros, now: Micros) {
+    /// Puts that back, before anybody uses the store. Returns whether there was room.
+    pub(crate) fn put_back_in_common(&self, saved: SavedCommon, saved_at: Micros, now: Micros) -> bool {
         let Common { state, at, over } = saved.common;
         // If the clock has gone back meanwhile, nothing is decided as late as it was then.
         let over = if now < saved_at { now.saturating_add(over.saturating_sub(saved_at)) } else { over };
-        if let Ok(share) = usize::try_from(saved.share)
-            && over > now
-        {
-            let common = Common { state, at: at.min(now), over };
-            let mut cells = self.shared.open();
-            self.shared.put(&mut cells, (&saved.family, share), Some(common), now);
-        }
+        let Some(share) = usize::try_from(saved.share).ok().filter(|_| over > now) else { return true };
+        self.shared.put_back(saved.family, share, Common { state, at: at.min(now), over })
     }
 
     /// Every key that is not as good as none, with how it stands at an instant. `each` is called under no lock.
@@ -97,7 +92,7 @@ impl Memory {
             }
             What::State(_, over) if *over <= now => return true,
             What::State(state, over) => {
-                let Some(number) = self.new_cell() else { return false };
+                let Some(number) = self.new_cell(&at) else { return false };
                 let Some(cell) = self.cells.get(number) else { return false };
                 let mut kept = cell.open();
                 kept.state = Some(state.clone());

@@ -6,5 +6,6 @@ mod differential;
 mod holding;
 mod laws;
 mod moving;
+mod over;
 mod reference;
 mod vectors;

@@ -13,10 +13,10 @@ const J: u64 = 1 << 40;
 const K: u64 = (1 << 40) + 16;
 const OTHER: u64 = (1 << 40) + 3;
 
-struct Full {
-    store: Memory,
-    clock: Clock,
-    now: Micros,
+pub(super) struct Full {
+    pub(super) store: Memory,
+    pub(super) clock: Clock,
+    pub(super) now: Micros,
 }
 
 /// A limit of one an hour that is kept in a word, and one that takes a cell.
@@ -30,27 +30,27 @@ fn in_a_cell(burst: u64) -> Limit {
 
 impl Full {
     /// A store without a cell.
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let (mut store, clock) = (Memory::new(0, Micros::ZERO).unwrap(), Clock::manual(Micros::ZERO).clock());
         store.budget = 0;
         Self { store, clock, now: Micros::DAY }
     }
 
-    fn limit(&self, limit: Limit, number: u32) -> Registered {
+    pub(super) fn limit(&self, limit: Limit, number: u32) -> Registered {
         registered(&self.store, limit, number)
     }
 
-    fn charge(&self, limit: &Registered, id: u64, cost: u64) -> bool {
+    pub(super) fn charge(&self, limit: &Registered, id: u64, cost: u64) -> bool {
         let given = self.store.act(limit, id, Ask::Charge(cost), (&self.clock, self.now)).unwrap();
         given.decision.granted()
     }
 
-    fn left(&self, limit: &Registered, id: u64) -> u64 {
+    pub(super) fn left(&self, limit: &Registered, id: u64) -> u64 {
         let given = self.store.act(limit, id, Ask::Peek(0), (&self.clock, self.now)).unwrap();
         given.decision.remaining
     }
 
-    fn charge_all(&self, hits: &[(&Registered, u64, u64)]) -> bool {
+    pub(super) fn charge_all(&self, hits: &[(&Registered, u64, u64)]) -> bool {
         let mode = Mode::Enforced;
         let charges = hits.iter().map(|&(limit, id, cost)| Charge { limit, id, cost, mode });
         let charges: Vec<_> = charges.collect();

@@ -38,6 +38,11 @@ fn families() -> Vec<[Limit; 3]> {
             Limit::sliding_window_log(3, second),
             Limit::sliding_window_buckets(6, second, 4),
         ],
+        [
+            Limit::sliding_window_buckets(6, second, 3),
+            Limit::token_bucket(6, 5, second),
+            Limit::sliding_window_log(6, minute),
+        ],
     ];
     all.into_iter().map(|family| family.map(|limit| limit.unwrap())).collect()
 }

@@ -84,7 +84,7 @@ fn a_move_that_finds_no_room_is_undone_and_goes_on_later() {
         }
     }
     keeper.0.set(10);
-    table.sweep(&keeper);
+    table.begin(0, &keeper);
     assert!(table.is_moving());
     // The first of the four lines is moved; then new keys take all the room there is for the keys of the others, but for one.
     while map(&table).frontier <= line {
