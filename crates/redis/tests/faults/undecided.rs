@@ -85,8 +85,7 @@ fn a_server_that_is_slow_but_within_the_budget_decides_for_all_callers_of_a_hot_
     run(async {
         let server = Server::started(&[]).await;
         let proxy = Proxy::start(&server.socket());
-        let second = Duration::from_secs(1);
-        let settings = Settings { budget: second, stall_timeout: 5 * second, ..Settings::default() };
+        let settings = Settings { budget: Duration::from_secs(1), ..Settings::default() };
         let store = Store::open(proxy.address(), settings).unwrap();
         let limit = Limit::token_bucket(1, 1, Micros::from_millis(20)).unwrap();
         let name = name("hot");
