@@ -72,8 +72,8 @@ impl Connector {
 
     /// Says who we are and which database we want, and waits for the answers.
     ///
-    /// `PING` comes last, so that a server that is frozen, loads or wants a password shows it before a caller pays for it. A
-    /// user who may not `PING` is welcome all the same.
+    /// `PING` comes last, so that a server that is frozen, loads, wants a password or turns us away shows it before a caller pays
+    /// for it.
     async fn greet(&self, stream: &mut Stream) -> Result<(), Failed> {
         let mut bytes = Vec::new();
         let mut required = 0;
@@ -87,22 +87,37 @@ impl Connector {
             required += 1;
         }
         bytes.extend_from_slice(&resp::command(&["PING"]));
-        stream.write_all(&bytes).await.map_err(|error| Failed::of(&error))?;
-        stream.flush().await.map_err(|error| Failed::of(&error))?;
+        // One that turns us away may have closed before it was greeted; what it said is there all the same.
+        let written = write(stream, &bytes).await;
         let mut input = Vec::new();
         for at in 0..=required {
-            if let Frame::Error(line) = answer(stream, &mut input).await? {
-                let cause = Cause::of_line(&line);
-                if at < required || cause.reconnects() || cause == Cause::Busy {
-                    // A server that does not know `AUTH` repeats its words.
-                    let secret = at == 0 && self.address.credentials().is_some();
-                    let line = if secret { line.split(' ').next().unwrap_or_default() } else { &line };
-                    return Err(Failed::new(cause, line));
-                }
+            let frame = answer(stream, &mut input).await;
+            let frame = frame.map_err(|failed| written.clone().err().unwrap_or(failed))?;
+            let Frame::Error(line) = frame else { continue };
+            if at < required || !is_welcome(&line) {
+                // A server that does not know `AUTH` repeats its words.
+                let repeats = at == 0 && self.address.credentials().is_some() && !line.starts_with(FULL);
+                let said = if repeats { line.split(' ').next().unwrap_or_default() } else { &line };
+                return Err(Failed::new(Cause::of_line(&line), said));
             }
         }
+        written?;
         if input.is_empty() { Ok(()) } else { Err(Failed::new(Cause::Garbled, "answers to nothing")) }
     }
+}
+
+/// What a server says to a new connection, instead of an answer, when it has as many as it may have.
+const FULL: &str = "ERR max number of clients";
+
+/// Whether a server that gives this error to `PING` serves all the same: the user lacks that right, or it has no such command, or it cannot
+/// save, which it says to every call that writes. Any other error is said to everybody, or to this connection.
+fn is_welcome(line: &str) -> bool {
+    matches!(Cause::of_line(line), Cause::NoPerm | Cause::Misconf) || line.starts_with("ERR unknown command")
+}
+
+async fn write(stream: &mut Stream, bytes: &[u8]) -> Result<(), Failed> {
+    stream.write_all(bytes).await.map_err(|error| Failed::of(&error))?;
+    stream.flush().await.map_err(|error| Failed::of(&error))
 }
 
 /// The next frame.
