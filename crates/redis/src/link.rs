@@ -99,7 +99,7 @@ impl Link {
         let runtime = Handle::try_current().map_err(|_| OpenError::NoRuntime)?;
         settings.check().map_err(OpenError::Setting)?;
         let settings = Settings { stall_timeout: settings.patience(), ..settings };
-        let connector = Connector::new(address, &settings.roots).map_err(OpenError::Tls)?;
+        let connector = Connector::new(address, &settings).map_err(OpenError::Tls)?;
         let shared = Arc::new(Shared {
             connector,
             lanes: (0..settings.connections).map(|_| Lane::new()).collect(),

@@ -17,7 +17,8 @@ pub enum Roots {
 pub struct Settings {
     /// How long one call may take, all in all. Then it ends in `Timeout`. 25 ms; at least 1 ms, at most 1 minute.
     pub budget: Duration,
-    /// How long a new connection may take, from the name to the first word of the server. Then another is tried. 1 s.
+    /// How long a new connection may take, from the name to the first word of the server. Then another is tried. 1 s. If the name
+    /// leads to several addresses, they share it.
     pub connect_timeout: Duration,
     /// A server that owes an answer and says nothing for so long has its connection closed and made anew. 250 ms; always at least two
     /// budgets, so that no connection is closed on which an answer may still come in time.
