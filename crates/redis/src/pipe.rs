@@ -79,6 +79,8 @@ pub(crate) struct Output {
 pub(crate) enum Ended {
     /// The server said this.
     Said(Frame),
+    /// The server said this error to several whose calls went together, and another of them counts it as a failure.
+    Echoed(String),
     /// The connection ended first. `sent`: the server may have got all of the call.
     Lost { cause: Cause, sent: bool },
 }
@@ -247,9 +249,9 @@ impl Taken {
 }
 
 impl Output {
-    /// Tells the caller and gives it its permit back. If it has gone, the permit is free.
-    pub(crate) fn end(self, ended: Ended) {
-        drop(self.sender.send((ended, self.permit)));
+    /// Tells the caller and gives it its permit back. If it has gone, the permit is free. Returns whether it was there.
+    pub(crate) fn end(self, ended: Ended) -> bool {
+        self.sender.send((ended, self.permit)).is_ok()
     }
 }
 
