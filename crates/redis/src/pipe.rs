@@ -23,6 +23,9 @@ pub(crate) struct Pipe {
     open: AtomicBool,
     /// Whether the server has answered a call on this connection. One that never did is followed by a longer wait.
     proved: AtomicBool,
+    /// Whether it was given up because of what the server said on it: then no answer proves anything. A replica answers what only
+    /// reads, and refuses.
+    disproved: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -101,7 +104,8 @@ pub(crate) struct Closed(pub(crate) OwnedSemaphorePermit);
 impl Pipe {
     pub(crate) fn new() -> Self {
         let queue = Queue { slots: VecDeque::new(), first: 0, closed: false, waker: None, texts: Vec::new() };
-        Self { queue: Mutex::new(queue), open: AtomicBool::new(true), proved: AtomicBool::new(false) }
+        let [open, proved, disproved] = [true, false, false].map(AtomicBool::new);
+        Self { queue: Mutex::new(queue), open, proved, disproved }
     }
 
     /// Puts a call into the queue.
@@ -211,13 +215,18 @@ impl Pipe {
     /// The server has answered a call.
     pub(crate) fn prove(&self) {
         // Looked at first, so that the line is not written to for every answer.
-        if !self.is_proved() {
+        if !self.proved.load(Ordering::Relaxed) {
             self.proved.store(true, Ordering::Relaxed);
         }
     }
 
+    /// The server has said on it that it does not serve.
+    pub(crate) fn disprove(&self) {
+        self.disproved.store(true, Ordering::Relaxed);
+    }
+
     pub(crate) fn is_proved(&self) -> bool {
-        self.proved.load(Ordering::Relaxed)
+        self.proved.load(Ordering::Relaxed) && !self.disproved.load(Ordering::Relaxed)
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {

@@ -169,6 +169,7 @@ impl Shared {
     /// Gives a connection up for a new one. What was already sent on it may still be answered.
     fn retire(&self, lane: &Lane, pipe: &Arc<Pipe>, error: &LinkError) {
         lane.leave(pipe, State::Down(LinkError::unreachable(error.cause(), &error.to_string())));
+        pipe.disprove();
         pipe.close(error.cause());
         self.moved();
     }
