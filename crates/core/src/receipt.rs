@@ -8,8 +8,8 @@ use crate::{Limit, Micros};
 /// borrows it, because a pure function may be tried again; whoever applies the change drops the receipt.
 ///
 /// A receipt is void under other numbers than those of its charge. Three things cannot be told apart here and are left to
-/// whoever hands out receipts: numbers that were changed and changed back in between; a charge that a clock running back
-/// made a state forget; and a charge into a fixed window that had kept its end from earlier numbers, once that window's
+/// whoever hands out receipts: numbers that were changed and changed back in between (but a bucket that was last charged under
+/// another period, in lowest terms, gives nothing back); a charge that a clock running back made a state forget; and a charge into a fixed window that had kept its end from earlier numbers, once that window's
 /// state was dropped.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Receipt {

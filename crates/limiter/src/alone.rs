@@ -82,4 +82,20 @@ impl Shared {
         });
         Ok((Verdict { kind: here.kind, answers: answers.collect() }, receipt))
     }
+
+    /// The same of one hit of which as much is charged as fits.
+    pub(crate) fn up_to_alone(
+        &self,
+        inner: &Inner,
+        hit: &Hit<'_>,
+        why: &'static str,
+    ) -> Result<Verdict, HitError> {
+        let Some(share) = hit.limit.far.as_ref().and_then(|far| far.share.clone()) else {
+            return Ok(self.alone(inner, &self.hits(inner, &[*hit])?, why)?.0);
+        };
+        let (mut verdict, _) = inner.charged_up_to(&Hit { limit: &share, ..*hit })?;
+        let as_share = |answer: &Answer| Answer::new(answer.decision(), hit.mode, Source::Share);
+        verdict.answers.iter_mut().for_each(|answer| *answer = as_share(answer));
+        Ok(verdict)
+    }
 }

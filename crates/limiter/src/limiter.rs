@@ -240,7 +240,7 @@ impl Limiter {
     pub fn charge_up_to(&self, hit: &Hit<'_>) -> Result<Verdict, HitError> {
         #[cfg(feature = "redis")]
         if let Some(shared) = self.0.far(std::slice::from_ref(hit)) {
-            return shared.blocking(shared.charge_up_to(&self.0, hit));
+            return shared.charge_up_to_blocking(&self.0, hit);
         }
         let (verdict, at) = self.0.charged_up_to(hit)?;
         self.0.tell(Verb::Charge, std::slice::from_ref(hit), &verdict, at);
@@ -297,7 +297,7 @@ impl Limiter {
     pub fn peek(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
         #[cfg(feature = "redis")]
         if let Some(shared) = self.0.far(hits) {
-            return shared.blocking(shared.peek(&self.0, hits));
+            return shared.peek_blocking(&self.0, hits);
         }
         let (verdict, at) = self.0.peeked(hits)?;
         self.0.tell(Verb::Peek, hits, &verdict, at);

@@ -165,18 +165,19 @@ impl Shared {
                 let kind = if granted { Kind::Granted } else { Kind::Refused };
                 Verdict { kind, answers: answer.into_iter().collect() }
             }
-            Ok(Reply::Reset { .. }) => unavailable("disagrees"),
-            Err(error) => match hit.limit.far.as_ref().and_then(|far| far.share.clone()) {
-                None => self.alone(inner, &self.hits(inner, &[*hit])?, error.name())?.0,
-                Some(share) => {
-                    let local = Hit { limit: &share, ..*hit };
-                    let (mut verdict, _) = inner.charged_up_to(&local)?;
-                    let as_share = |answer: &Answer| Answer::new(answer.decision(), hit.mode, Source::Share);
-                    verdict.answers.iter_mut().for_each(|answer| *answer = as_share(answer));
-                    verdict
-                }
-            },
+            Ok(Reply::Reset { .. }) => self.up_to_alone(inner, hit, "disagrees")?,
+            Err(error) => self.up_to_alone(inner, hit, error.name())?,
         };
+        inner.tell(Verb::Charge, std::slice::from_ref(hit), &verdict, inner.clock.now());
+        Ok(verdict)
+    }
+
+    /// As [`charge_up_to`](Self::charge_up_to), on a thread that may be blocked.
+    pub(crate) fn charge_up_to_blocking(&self, inner: &Inner, hit: &Hit<'_>) -> Result<Verdict, HitError> {
+        if let Some(charged) = self.store.block_on(self.charge_up_to(inner, hit)) {
+            return charged;
+        }
+        let verdict = self.up_to_alone(inner, hit, BLOCKED)?;
         inner.tell(Verb::Charge, std::slice::from_ref(hit), &verdict, inner.clock.now());
         Ok(verdict)
     }
@@ -210,16 +211,13 @@ impl Shared {
         Ok(Standing { known: decision.reset_after > Micros::ZERO, shared: false, decision })
     }
 
-    /// Blocks a thread for a verdict.
-    pub(crate) fn blocking(
-        &self,
-        asking: impl Future<Output = Result<Verdict, HitError>>,
-    ) -> Result<Verdict, HitError> {
-        self.store.block_on(asking).unwrap_or_else(|| Ok(unavailable(BLOCKED)))
+    /// As [`peek`](Self::peek), on a thread that may be blocked.
+    pub(crate) fn peek_blocking(&self, inner: &Inner, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
+        self.store.block_on(self.peek(inner, hits)).unwrap_or_else(|| Ok(unavailable(BLOCKED)))
     }
 
     /// Checks hits, and finds their names.
-    fn hits<'a>(&self, inner: &Inner, all: &'a [Hit<'a>]) -> Result<Hits<'a>, HitError> {
+    pub(crate) fn hits<'a>(&self, inner: &Inner, all: &'a [Hit<'a>]) -> Result<Hits<'a>, HitError> {
         if all.len() > HITS_MAX {
             return Err(HitError::TooManyHits { hits: all.len() });
         }

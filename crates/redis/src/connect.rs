@@ -3,25 +3,30 @@
 use std::error::Error;
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::{TcpStream, UnixStream, lookup_host};
+use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use crate::address::Place;
 use crate::resp::{self, Frame};
-use crate::{Address, Cause, LinkError, Roots};
+use crate::{Address, Cause, LinkError, Roots, Settings};
 
 /// Makes connections to one address.
 pub(crate) struct Connector {
     address: Address,
     tls: Option<(TlsConnector, ServerName<'static>)>,
+    /// How long a connection may take.
+    limit: Duration,
 }
 
 /// Why there is no connection, or none any more.
@@ -40,12 +45,12 @@ impl<T: AsyncRead + AsyncWrite + Send> Bytes for T {}
 impl Connector {
     /// # Errors
     /// When there is no certificate to trust, or the host is no name that a certificate could have.
-    pub(crate) fn new(address: Address, roots: &Roots) -> Result<Self, String> {
+    pub(crate) fn new(address: Address, settings: &Settings) -> Result<Self, String> {
         let tls = match address.place() {
-            Place::Tcp { host, tls: true, .. } => Some(tls(host, roots)?),
+            Place::Tcp { host, tls: true, .. } => Some(tls(host, &settings.roots)?),
             Place::Tcp { .. } | Place::Unix(_) => None,
         };
-        Ok(Self { address, tls })
+        Ok(Self { address, tls, limit: settings.connect_timeout })
     }
 
     /// A connection on which the server has said its first word.
@@ -56,7 +61,10 @@ impl Connector {
                 Stream::new(stream)
             }
             Place::Tcp { host, port, .. } => {
-                let tcp = tcp(host, *port).await?;
+                // The name is looked up each time: it may lead elsewhere by now.
+                let found = lookup_host((host.as_str(), *port)).await;
+                let found = found.map_err(|error| Failed::new(Cause::Dns, &error.to_string()))?;
+                let tcp = tcp(&found.collect::<Vec<_>>(), self.limit).await?;
                 match &self.tls {
                     None => Stream::new(tcp),
                     Some((connector, name)) => {
@@ -72,8 +80,8 @@ impl Connector {
 
     /// Says who we are and which database we want, and waits for the answers.
     ///
-    /// `PING` comes last, so that a server that is frozen, loads or wants a password shows it before a caller pays for it. A
-    /// user who may not `PING` is welcome all the same.
+    /// `PING` comes last, so that a server that is frozen, loads, wants a password or turns us away shows it before a caller pays
+    /// for it.
     async fn greet(&self, stream: &mut Stream) -> Result<(), Failed> {
         let mut bytes = Vec::new();
         let mut required = 0;
@@ -87,22 +95,37 @@ impl Connector {
             required += 1;
         }
         bytes.extend_from_slice(&resp::command(&["PING"]));
-        stream.write_all(&bytes).await.map_err(|error| Failed::of(&error))?;
-        stream.flush().await.map_err(|error| Failed::of(&error))?;
+        // One that turns us away may have closed before it was greeted; what it said is there all the same.
+        let written = write(stream, &bytes).await;
         let mut input = Vec::new();
         for at in 0..=required {
-            if let Frame::Error(line) = answer(stream, &mut input).await? {
-                let cause = Cause::of_line(&line);
-                if at < required || cause.reconnects() || cause == Cause::Busy {
-                    // A server that does not know `AUTH` repeats its words.
-                    let secret = at == 0 && self.address.credentials().is_some();
-                    let line = if secret { line.split(' ').next().unwrap_or_default() } else { &line };
-                    return Err(Failed::new(cause, line));
-                }
+            let frame = answer(stream, &mut input).await;
+            let frame = frame.map_err(|failed| written.clone().err().unwrap_or(failed))?;
+            let Frame::Error(line) = frame else { continue };
+            if at < required || !is_welcome(&line) {
+                // A server that does not know `AUTH` repeats its words.
+                let repeats = at == 0 && self.address.credentials().is_some() && !line.starts_with(FULL);
+                let said = if repeats { line.split(' ').next().unwrap_or_default() } else { &line };
+                return Err(Failed::new(Cause::of_line(&line), said));
             }
         }
+        written?;
         if input.is_empty() { Ok(()) } else { Err(Failed::new(Cause::Garbled, "answers to nothing")) }
     }
+}
+
+/// What a server says to a new connection, instead of an answer, when it has as many as it may have.
+const FULL: &str = "ERR max number of clients";
+
+/// Whether a server that gives this error to `PING` serves all the same: the user lacks that right, or it has no such command, or it cannot
+/// save, which it says to every call that writes. Any other error is said to everybody, or to this connection.
+fn is_welcome(line: &str) -> bool {
+    matches!(Cause::of_line(line), Cause::NoPerm | Cause::Misconf) || line.starts_with("ERR unknown command")
+}
+
+async fn write(stream: &mut Stream, bytes: &[u8]) -> Result<(), Failed> {
+    stream.write_all(bytes).await.map_err(|error| Failed::of(&error))?;
+    stream.flush().await.map_err(|error| Failed::of(&error))
 }
 
 /// The next frame.
@@ -122,18 +145,19 @@ async fn answer(stream: &mut Stream, input: &mut Vec<u8>) -> Result<Frame, Faile
     }
 }
 
-/// The first address of the host that answers. The name is looked up each time: it may lead elsewhere by now.
-async fn tcp(host: &str, port: u16) -> Result<TcpStream, Failed> {
-    let dns = |error: io::Error| Failed::new(Cause::Dns, &error.to_string());
+/// The first address of a host that answers. Each has its share of the time, so that one where nobody answers does not hide the next.
+async fn tcp(addresses: &[SocketAddr], limit: Duration) -> Result<TcpStream, Failed> {
     let mut failed = Failed::new(Cause::Dns, "the host has no address");
-    for address in lookup_host((host, port)).await.map_err(dns)? {
-        match TcpStream::connect(address).await {
-            Ok(stream) => {
+    let share = limit / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
+    for address in addresses {
+        match timeout(share, TcpStream::connect(address)).await {
+            Ok(Ok(stream)) => {
                 // Small calls are not to wait for the acknowledgement of the ones before.
                 stream.set_nodelay(true).map_err(|error| Failed::of(&error))?;
                 return Ok(stream);
             }
-            Err(error) => failed = Failed::of(&error),
+            Ok(Err(error)) => failed = Failed::of(&error),
+            Err(_) => failed = Failed::new(Cause::ConnectTimeout, "the server took too long"),
         }
     }
     Err(failed)
@@ -250,5 +274,36 @@ impl AsyncWrite for Stream {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.0.as_mut().poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::net::{TcpListener, TcpSocket};
+
+    #[test]
+    fn an_address_where_nobody_answers_does_not_hide_the_next_one() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let local = SocketAddr::from(([127, 0, 0, 1], 0));
+            // It accepts nobody, and when as many wait as may the system does not answer any more.
+            let silent = TcpSocket::new_v4().unwrap();
+            silent.bind(local).unwrap();
+            let silent = silent.listen(1).unwrap();
+            let (full, short) = (silent.local_addr().unwrap(), Duration::from_millis(200));
+            let mut waiting = Vec::new();
+            while let Ok(stream) = timeout(short, TcpStream::connect(full)).await {
+                waiting.push(stream.unwrap());
+            }
+            let good = TcpListener::bind(local).await.unwrap();
+            let addresses = [full, good.local_addr().unwrap()];
+            // As whoever connects bounds it.
+            let limit = Duration::from_secs(4);
+            let connected = timeout(limit, tcp(&addresses, limit)).await.expect("in time").unwrap();
+            assert_eq!(connected.peer_addr().unwrap(), addresses[1]);
+            let failed = tcp(&addresses[..1], short).await.unwrap_err();
+            assert_eq!(failed.cause, Cause::ConnectTimeout);
+        });
     }
 }

@@ -3,6 +3,7 @@
 use redis::{ServerError, Value};
 use smallvec::SmallVec;
 
+use crate::cause::Sign;
 use crate::pipe::{Ended, Output};
 use crate::resp::Frame;
 use crate::{Cause, Script};
@@ -57,18 +58,28 @@ impl Group {
         }
     }
 
-    /// Tells each what the server said, which [is their answer](Self::is_answered_by).
+    /// Tells each what the server said, which [is their answer](Self::is_answered_by). It was asked once: a failure is one, however many
+    /// are told of it.
     pub(crate) fn said(self, frame: Frame) {
+        let mut is_counted = false;
+        let mut tell = |output: Output, frame: Frame| match frame {
+            Frame::Error(line) if Cause::of_line(&line).sign() == Sign::Failing => {
+                let ended = if is_counted { Ended::Echoed(line) } else { Ended::Said(Frame::Error(line)) };
+                // Who has gone counts nothing.
+                is_counted |= output.end(ended);
+            }
+            frame @ (Frame::Error(_) | Frame::Value(_)) => {
+                output.end(Ended::Said(frame));
+            }
+        };
         match (self, frame) {
-            (Self::One(output), frame) => output.end(Ended::Said(frame)),
+            (Self::One(output), frame) => tell(output, frame),
             (Self::Many { outputs, .. }, Frame::Value(Value::Array(values))) => {
-                outputs
-                    .into_iter()
-                    .zip(values)
-                    .for_each(|(output, value)| output.end(Ended::Said(frame_of(value))));
+                let each = outputs.into_iter().zip(values);
+                each.for_each(|(output, value)| tell(output, frame_of(value)));
             }
             (Self::Many { outputs, .. }, frame) => {
-                outputs.into_iter().for_each(|output| output.end(Ended::Said(frame.clone())));
+                outputs.into_iter().for_each(|output| tell(output, frame.clone()));
             }
         }
     }
@@ -76,9 +87,13 @@ impl Group {
     /// Tells each that the connection has ended.
     pub(crate) fn lost(self, cause: Cause, sent: bool) {
         match self {
-            Self::One(output) => output.end(Ended::Lost { cause, sent }),
+            Self::One(output) => {
+                output.end(Ended::Lost { cause, sent });
+            }
             Self::Many { outputs, .. } => {
-                outputs.into_iter().for_each(|output| output.end(Ended::Lost { cause, sent }));
+                for output in outputs {
+                    output.end(Ended::Lost { cause, sent });
+                }
             }
         }
     }

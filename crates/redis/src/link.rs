@@ -98,7 +98,8 @@ impl Link {
     pub fn open(address: Address, settings: Settings) -> Result<Self, OpenError> {
         let runtime = Handle::try_current().map_err(|_| OpenError::NoRuntime)?;
         settings.check().map_err(OpenError::Setting)?;
-        let connector = Connector::new(address, &settings.roots).map_err(OpenError::Tls)?;
+        let settings = Settings { stall_timeout: settings.patience(), ..settings };
+        let connector = Connector::new(address, &settings).map_err(OpenError::Tls)?;
         let shared = Arc::new(Shared {
             connector,
             lanes: (0..settings.connections).map(|_| Lane::new()).collect(),

@@ -23,6 +23,9 @@ pub(crate) struct Pipe {
     open: AtomicBool,
     /// Whether the server has answered a call on this connection. One that never did is followed by a longer wait.
     proved: AtomicBool,
+    /// Whether it was given up because of what the server said on it: then no answer proves anything. A replica answers what only
+    /// reads, and refuses.
+    disproved: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -79,6 +82,8 @@ pub(crate) struct Output {
 pub(crate) enum Ended {
     /// The server said this.
     Said(Frame),
+    /// The server said this error to several whose calls went together, and another of them counts it as a failure.
+    Echoed(String),
     /// The connection ended first. `sent`: the server may have got all of the call.
     Lost { cause: Cause, sent: bool },
 }
@@ -99,7 +104,8 @@ pub(crate) struct Closed(pub(crate) OwnedSemaphorePermit);
 impl Pipe {
     pub(crate) fn new() -> Self {
         let queue = Queue { slots: VecDeque::new(), first: 0, closed: false, waker: None, texts: Vec::new() };
-        Self { queue: Mutex::new(queue), open: AtomicBool::new(true), proved: AtomicBool::new(false) }
+        let [open, proved, disproved] = [true, false, false].map(AtomicBool::new);
+        Self { queue: Mutex::new(queue), open, proved, disproved }
     }
 
     /// Puts a call into the queue.
@@ -209,13 +215,18 @@ impl Pipe {
     /// The server has answered a call.
     pub(crate) fn prove(&self) {
         // Looked at first, so that the line is not written to for every answer.
-        if !self.is_proved() {
+        if !self.proved.load(Ordering::Relaxed) {
             self.proved.store(true, Ordering::Relaxed);
         }
     }
 
+    /// The server has said on it that it does not serve.
+    pub(crate) fn disprove(&self) {
+        self.disproved.store(true, Ordering::Relaxed);
+    }
+
     pub(crate) fn is_proved(&self) -> bool {
-        self.proved.load(Ordering::Relaxed)
+        self.proved.load(Ordering::Relaxed) && !self.disproved.load(Ordering::Relaxed)
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
@@ -247,9 +258,9 @@ impl Taken {
 }
 
 impl Output {
-    /// Tells the caller and gives it its permit back. If it has gone, the permit is free.
-    pub(crate) fn end(self, ended: Ended) {
-        drop(self.sender.send((ended, self.permit)));
+    /// Tells the caller and gives it its permit back. If it has gone, the permit is free. Returns whether it was there.
+    pub(crate) fn end(self, ended: Ended) -> bool {
+        self.sender.send((ended, self.permit)).is_ok()
     }
 }
 

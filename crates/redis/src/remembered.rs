@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout_at};
 use tollgate_core::{Decision, Limit, Micros, State, peek};
 
 use crate::{Hit, LinkError, Name};
@@ -32,6 +32,8 @@ const WAYS: usize = 4;
 pub(crate) struct Remembered {
     sets: Box<[Mutex<Set>]>,
     told: AtomicU64,
+    /// How long anybody waits for another's answer. A server that takes longer is asked by everybody.
+    patience: Duration,
 }
 
 /// Some of the keys.
@@ -61,8 +63,10 @@ struct Entry {
 }
 
 /// A question that is on its way, of which others wait for the answer.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Asking {
+    /// From then on nobody waits for it any more.
+    until: Instant,
     /// How it ended: with an error, or not.
     ended: OnceLock<Option<LinkError>>,
     wake: Notify,
@@ -77,7 +81,7 @@ pub(crate) enum Next<'a> {
     Wait(Arc<Asking>),
     /// It was refused: ask, alone.
     AskAlone(Turn<'a>),
-    /// Nothing is known: ask.
+    /// Nothing is known, or nobody is worth waiting for: ask.
     Ask,
 }
 
@@ -99,8 +103,8 @@ pub(crate) struct Turn<'a> {
 }
 
 impl Remembered {
-    pub(crate) fn new() -> Self {
-        Self { sets: (0..SETS).map(|_| Mutex::default()).collect(), told: AtomicU64::new(0) }
+    pub(crate) fn new(patience: Duration) -> Self {
+        Self { sets: (0..SETS).map(|_| Mutex::default()).collect(), told: AtomicU64::new(0), patience }
     }
 
     /// How many hits were refused from memory.
@@ -126,10 +130,16 @@ impl Remembered {
         if entry.refuses(hit, now).is_some() {
             return Next::Refuse;
         }
-        if let Some(asking) = &entry.asking {
-            return Next::Wait(Arc::clone(asking));
+        // Who waited for a server as slow as it was last time would have too little time left to ask it.
+        if entry.answered.saturating_duration_since(entry.asked) > self.patience {
+            return Next::Ask;
         }
-        let asking = Arc::new(Asking::default());
+        if let Some(asking) = &entry.asking {
+            // Who has the turn may sleep, or the server has become slow: then the others ask for themselves.
+            return if now < asking.until { Next::Wait(Arc::clone(asking)) } else { Next::Ask };
+        }
+        let asking =
+            Arc::new(Asking { until: now + self.patience, ended: OnceLock::new(), wake: Notify::new() });
         entry.asking = Some(Arc::clone(&asking));
         Next::AskAlone(Turn { remembered: self, name: entry.name, asking })
     }
@@ -200,16 +210,15 @@ impl Entry {
 }
 
 impl Asking {
-    /// Waits until it has ended, but not longer than this.
+    /// Waits until it has ended, but not beyond this instant, and not longer than it is worth.
     ///
     /// # Errors
     /// When it ended in one: so does what waits.
-    pub(crate) async fn ended(&self, patience: Duration) -> Result<(), LinkError> {
+    pub(crate) async fn ended(&self, latest: Instant) -> Result<(), LinkError> {
         // Made before it is asked whether it has ended: so it is woken if it ends in between.
         let woken = self.wake.notified();
         if self.ended.get().is_none() {
-            // Who has the turn may sleep: then the others ask for themselves.
-            let _ = timeout(patience, woken).await;
+            let _ = timeout_at(latest.min(self.until), woken).await;
         }
         self.ended.get().cloned().flatten().map_or(Ok(()), Err)
     }

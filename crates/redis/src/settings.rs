@@ -17,9 +17,11 @@ pub enum Roots {
 pub struct Settings {
     /// How long one call may take, all in all. Then it ends in `Timeout`. 25 ms; at least 1 ms, at most 1 minute.
     pub budget: Duration,
-    /// How long a new connection may take, from the name to the first word of the server. Then another is tried. 1 s.
+    /// How long a new connection may take, from the name to the first word of the server. Then another is tried. 1 s. If the name
+    /// leads to several addresses, they share it.
     pub connect_timeout: Duration,
-    /// A server that owes an answer and says nothing for so long has its connection closed and made anew. 250 ms.
+    /// A server that owes an answer and says nothing for so long has its connection closed and made anew. 250 ms; always at least two
+    /// budgets, so that no connection is closed on which an answer may still come in time.
     pub stall_timeout: Duration,
     /// How many connections there are to the server. 1: the server runs one script at a time, and calls that share a
     /// connection share round trips. More help where TLS keeps one core busy. At most 16.
@@ -69,6 +71,11 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// How long a server that owes an answer may say nothing.
+    pub(crate) fn patience(&self) -> Duration {
+        self.stall_timeout.max(self.budget.saturating_mul(2))
+    }
+
     /// What is out of range, as a sentence.
     pub(crate) fn check(&self) -> Result<(), String> {
         let times = [

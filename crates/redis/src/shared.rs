@@ -49,39 +49,42 @@ impl Shared {
     pub(crate) async fn admitted(&self, call: &Call, deadline: Instant) -> Result<Value, LinkError> {
         let Some(admitted) = self.breaker.admit(call.writes) else { return Err(LinkError::Open) };
         let result = self.carry(call, deadline).await;
-        admitted.tell(sign(&result));
-        result
+        admitted.tell(result.as_ref().map_or_else(|(error, echoes)| sign(error, *echoes), |_| Sign::Alive));
+        result.map_err(|(error, _)| error)
     }
 
-    /// Tries connections until the call has ended, or may not be tried again.
-    async fn carry(&self, call: &Call, deadline: Instant) -> Result<Value, LinkError> {
+    /// Tries connections until the call has ended, or may not be tried again. Beside an error, whether another call counts it.
+    async fn carry(&self, call: &Call, deadline: Instant) -> Result<Value, (LinkError, bool)> {
         let permits = Arc::clone(&self.permits);
-        let mut permit = permits.try_acquire_owned().map_err(|_| LinkError::TooManyInFlight)?;
+        let mut permit = permits.try_acquire_owned().map_err(|_| (LinkError::TooManyInFlight, false))?;
         let mut tries = 0;
         loop {
             tries += 1;
             let (lane, pipe) = match self.ready() {
                 Ok(Some(ready)) => ready,
-                Err(error) => return Err(error),
+                Err(error) => return Err((error, false)),
                 Ok(None) => match timeout_at(deadline, self.settled()).await {
-                    Ok(settled) => settled?,
-                    Err(_) => return Err(LinkError::Timeout { sent: false }),
+                    Ok(settled) => settled.map_err(|error| (error, false))?,
+                    Err(_) => return Err((LinkError::Timeout { sent: false }, false)),
                 },
             };
-            let error = match self.once(&pipe, call, permit, deadline).await {
+            let unanswered = match self.once(&pipe, call, permit, deadline).await {
                 Ok(value) => return Ok(value),
-                Err((LinkError::Lost { sent, .. }, Some(back)))
+                Err(unanswered) => unanswered,
+            };
+            match unanswered {
+                Unanswered { error: LinkError::Lost { sent, .. }, permit: Some(back), .. }
                     if tries < TRIES_MAX && (!sent || !call.writes) =>
                 {
                     permit = back;
-                    continue;
                 }
-                Err((error, _)) => error,
-            };
-            if matches!(error, LinkError::Server { .. }) && error.cause().reconnects() {
-                self.retire(lane, &pipe, &error);
+                Unanswered { error, echoes, .. } => {
+                    if matches!(error, LinkError::Server { .. }) && error.cause().reconnects() {
+                        self.retire(lane, &pipe, &error);
+                    }
+                    return Err((error, echoes));
+                }
             }
-            return Err(error);
         }
     }
 
@@ -93,38 +96,45 @@ impl Shared {
         call: &Call,
         mut permit: OwnedSemaphorePermit,
         deadline: Instant,
-    ) -> Result<Value, (LinkError, Option<OwnedSemaphorePermit>)> {
+    ) -> Result<Value, Unanswered> {
         let mut form = Form::Together;
         loop {
             let mut waiting = match pipe.send(call, form, permit) {
                 Ok(waiting) => waiting,
                 Err(closed) => {
-                    return Err((LinkError::Lost { cause: Cause::Closed, sent: false }, Some(closed.0)));
+                    let error = LinkError::Lost { cause: Cause::Closed, sent: false };
+                    return Err(Unanswered { error, permit: Some(closed.0), echoes: false });
                 }
             };
             let Ok(ended) = timeout_at(deadline, waiting.ended()).await else {
-                return Err((LinkError::Timeout { sent: waiting.give_up() }, None));
+                let error = LinkError::Timeout { sent: waiting.give_up() };
+                return Err(Unanswered { error, permit: None, echoes: false });
             };
             // Nobody is left to say how it ended: the runtime that moved the bytes has been stopped.
             let lost = LinkError::Lost { cause: Cause::Closed, sent: true };
-            let Some((ended, back)) = ended else { return Err((lost, None)) };
-            match ended {
+            let Some((ended, back)) = ended else {
+                return Err(Unanswered { error: lost, permit: None, echoes: false });
+            };
+            let (line, echoes) = match ended {
                 Ended::Said(Frame::Value(value)) => {
                     pipe.prove();
                     return Ok(value);
                 }
-                Ended::Said(Frame::Error(line)) => {
-                    let error = LinkError::server(&line);
-                    form = match (error.cause(), form) {
-                        (Cause::NoScript, Form::Together | Form::Digest) => pipe.cure(call, waiting.number()),
-                        // It went with others whose keys are in other slots of a cluster, so that none of them has run.
-                        (Cause::CrossSlot, Form::Together) => Form::Digest,
-                        _ => return Err((error, Some(back))),
-                    };
-                    permit = back;
+                Ended::Said(Frame::Error(line)) => (line, false),
+                Ended::Echoed(line) => (line, true),
+                Ended::Lost { cause, sent } => {
+                    let error = LinkError::Lost { cause, sent };
+                    return Err(Unanswered { error, permit: Some(back), echoes: false });
                 }
-                Ended::Lost { cause, sent } => return Err((LinkError::Lost { cause, sent }, Some(back))),
-            }
+            };
+            let error = LinkError::server(&line);
+            form = match (error.cause(), form) {
+                (Cause::NoScript, Form::Together | Form::Digest) => pipe.cure(call, waiting.number()),
+                // It went with others whose keys are in other slots of a cluster, so that none of them has run.
+                (Cause::CrossSlot, Form::Together) => Form::Digest,
+                _ => return Err(Unanswered { error, permit: Some(back), echoes }),
+            };
+            permit = back;
         }
     }
 
@@ -159,6 +169,7 @@ impl Shared {
     /// Gives a connection up for a new one. What was already sent on it may still be answered.
     fn retire(&self, lane: &Lane, pipe: &Arc<Pipe>, error: &LinkError) {
         lane.leave(pipe, State::Down(LinkError::unreachable(error.cause(), &error.to_string())));
+        pipe.disprove();
         pipe.close(error.cause());
         self.moved();
     }
@@ -175,11 +186,17 @@ impl Shared {
     }
 }
 
-/// What the end of a call says about the server.
-fn sign(result: &Result<Value, LinkError>) -> Sign {
-    match result {
-        Ok(_) => Sign::Alive,
-        Err(LinkError::Unreachable { .. } | LinkError::Lost { .. }) => Sign::Silent,
-        Err(error) => error.cause().sign(),
-    }
+/// A call over one connection that got no answer.
+struct Unanswered {
+    error: LinkError,
+    /// If the call may be tried again.
+    permit: Option<OwnedSemaphorePermit>,
+    /// Whether another call counts the same error: both were one to the server.
+    echoes: bool,
+}
+
+/// What an error says about the server.
+fn sign(error: &LinkError, echoes: bool) -> Sign {
+    let is_silent = echoes || matches!(error, LinkError::Unreachable { .. } | LinkError::Lost { .. });
+    if is_silent { Sign::Silent } else { error.cause().sign() }
 }

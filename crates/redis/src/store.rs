@@ -39,6 +39,10 @@ type Turns<'a> = SmallVec<[Turn<'a>; 1]>;
 /// A blocked thread waits for so many budgets: a charge, and what it may take to give back another.
 const BUDGETS_BLOCKED: u32 = 4;
 
+/// Who waits for another's answer does so for this part of the budget, and then asks: a server that is asked with little time left
+/// would seem to fail. So one that answers within three quarters of a budget never does, though it was faster until now.
+const PATIENCE: u32 = 4;
+
 /// How many bytes of the sentence about an answer that is no decision are kept. What is longer is cut.
 const SENTENCE_BYTES_MAX: usize = 500;
 
@@ -61,7 +65,7 @@ impl Store {
     pub fn open(address: Address, settings: Settings) -> Result<Self, OpenError> {
         let runtime = Handle::try_current().map_err(|_| OpenError::NoRuntime)?;
         let budget = settings.budget;
-        let remembered = Arc::new(Remembered::new());
+        let remembered = Arc::new(Remembered::new(budget / PATIENCE));
         let in_flight_max = settings.in_flight_max;
         let link = Link::open(address, settings)?;
         let waiting = Arc::new(Semaphore::new(in_flight_max));
@@ -99,7 +103,7 @@ impl Store {
     /// of the hits.
     ///
     /// Only enforced hits are remembered, and for at most [`REMEMBERED_MAX`](crate::REMEMBERED_MAX). When a refusal has had its
-    /// time, one caller asks and the others wait for what it is told, within their budget.
+    /// time, one caller asks and the others wait for what it is told: for a quarter of their budget at most, and then they ask too.
     ///
     /// # Errors
     /// As [`ask`](Self::ask).
@@ -131,7 +135,7 @@ impl Store {
     /// Waits for the turns to ask about these keys, unless what others are told settles it.
     ///
     /// # Errors
-    /// When too many wait already, when that took too long, or when another's question ended in an error of the server.
+    /// When too many wait already, or when another's question ended in an error of the server.
     async fn turns(
         &self,
         keys: &[(usize, &Hit<'_>)],
@@ -139,20 +143,19 @@ impl Store {
         refused: impl Fn() -> Option<Refused>,
     ) -> Result<Result<Turns<'_>, Refused>, LinkError> {
         let mut place = None;
+        let latest = end - (self.budget - self.budget / PATIENCE);
         loop {
             let now = Instant::now();
-            // A server that is asked with too little time left would seem to fail.
-            if end.saturating_duration_since(now) < self.budget / 2 {
-                return Err(LinkError::Timeout { sent: false });
-            }
             let asking = match self.next(keys, now) {
                 Ok(turns) => return Ok(Ok(turns)),
+                // It has waited for long enough, and asks beside those who have the turns.
+                Err(_) if now >= latest => return Ok(Ok(Turns::new())),
                 Err(asking) => asking,
             };
             if place.is_none() {
                 place = Some(self.waiting.try_acquire().map_err(|_| LinkError::TooManyInFlight)?);
             }
-            asking.ended(end - now).await?;
+            asking.ended(latest).await?;
             if let Some(refused) = refused() {
                 return Ok(Err(refused));
             }

@@ -67,6 +67,7 @@ pub const MUTANTS: &[Mutant] = &[
         "self.owed.max(cost.saturating_mul(self.quota.period()))",
     ),
     mutant("algorithm/debt", "receipt.at > self.at", "receipt.at < self.at"),
+    mutant("algorithm/debt", "self.wide > 0", "self.wide > u128::MAX - 1"),
     mutant(
         "algorithm/debt",
         "charged.saturating_sub(drained).min(self.owed)",

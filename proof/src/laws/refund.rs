@@ -52,6 +52,9 @@ pub(super) fn check<E: Engine>(algorithm: Algorithm, random: &mut Random) -> Res
             })?;
         }
     }
+    if spec.is_debt() && !E::IS_A_STORE && random.one_in(3) {
+        others_numbers(&mut lived, &mut other, random)?;
+    }
     // What is still owed for the charges that were not refunded only makes it harder: give them all back.
     for (at, cost) in receipts {
         lived.act(Act::Refund(at, cost, spec));
@@ -67,6 +70,33 @@ fn earlier_numbers<E: Engine>(lived: &mut Lived<E>, random: &mut Random) -> Resu
         lived.hit(random);
     }
     (lived.spec, lived.limit) = (spec, limit);
+    Ok(())
+}
+
+/// Somebody who has other numbers, in another period, charges what is there.
+fn others_numbers<E: Engine>(
+    lived: &mut Lived<E>,
+    other: &mut Other<E>,
+    random: &mut Random,
+) -> Result<(), String> {
+    let (spec, ours) = (lived.spec, lived.limit);
+    let changed = spec.changed(random);
+    if changed.window == spec.window {
+        return Ok(());
+    }
+    let theirs = E::limit(&changed).ok_or("the other limit was refused")?;
+    // We do too, just before: so in both worlds the key drains by the other numbers from one instant on.
+    for (limit, cost) in [(ours, 1), (theirs, changed.limit)] {
+        lived.limit = limit;
+        let now = lived.clock.step(&spec, lived.last.as_ref(), random);
+        let answer = lived.act(Act::UpTo(cost));
+        if answer.charged == 0 {
+            break;
+        }
+        let made = E::act(&limit, &mut other.key, now, Act::Charge(answer.charged));
+        ensure(made.granted, || format!("less was used, and yet {now} was refused: {changed:?}"))?;
+    }
+    lived.limit = ours;
     Ok(())
 }
 

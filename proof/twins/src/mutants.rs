@@ -80,7 +80,8 @@ pub const MUTANTS: &[Mutant] = &[
     ),
     mutant("if high > 1 then\nowed = BEYOND", "if high > 1 then\nowed = 0"),
     mutant("low + whole_of_b, left + rest_of_b", "low + whole_of_b, left"),
-    mutant("if receipt_at <= at and owed < BEYOND then", "if owed < BEYOND then"),
+    mutant("if receipt_at <= at and units == period then", "if units == period then"),
+    mutant("if receipt_at <= at and units == period then", "if receipt_at <= at then"),
     mutant("if weighs > owed then weighs = owed end", ""),
     mutant("receipt_cost * period - (at - receipt_at) * count", "receipt_cost * period"),
     // Fixed windows and the calendar.

@@ -156,6 +156,8 @@ impl Scene<'_> {
         let chosen = usize::try_from(self.random.below(self.charges.len() as u64)).unwrap_or(0);
         let (key, at, cost, charged_under) = self.charges.swap_remove(chosen);
         let Key { name, limit, .. } = self.keys[key];
+        // At times by a process that still has the numbers of the charge.
+        let limit = if self.random.one_in(4) { charged_under } else { limit };
         let hit = Owned { key, name, limit, cost: 0, mode: Mode::Enforced };
         let part = match self.random.below(6) {
             0 => self.random.below(cost.saturating_add(1)),
@@ -185,7 +187,8 @@ impl Scene<'_> {
             let state = self.world.keys[key].clone();
             let is_new = state != before.keys[key];
             let lasts = state.as_ref().filter(|_| is_new).map(|state| {
-                let stands = peek(&self.keys[key].limit, Some(state), now, 0).reset_after;
+                let by = if let Asked::Refund(hit, ..) = &asked { hit.limit } else { self.keys[key].limit };
+                let stands = peek(&by, Some(state), now, 0).reset_after;
                 // A window that nothing is left of may still remember where it began.
                 let read_as = now.min(Micros::INSTANT_MAX);
                 if let State::FixedWindow(count) = state { count.end.saturating_sub(read_as) } else { stands }

@@ -3,7 +3,7 @@
 
 use redis::Value;
 use tollgate_core::{Limit, Micros, Mode, Receipt, Window};
-use tollgate_redis::{Ask, Hit, Name, Naming, Reply, StoreError};
+use tollgate_redis::{Ask, Call, Hit, Name, Naming, Reply, StoreError, TOGETHER_MAX};
 use tollgate_twins::mutants::Mutant;
 use tollgate_twins::server::{Make, Server};
 use tollgate_twins::wire::Wire;
@@ -81,7 +81,7 @@ fn strings() -> Vec<Vec<u8>> {
 }
 
 /// States that have the right form, under the limit of that place, and numbers that no state has.
-fn out_of_range() -> Vec<(usize, Vec<u8>)> {
+fn out_of_range(now: u64) -> Vec<(usize, Vec<u8>)> {
     let (late, far) = (1 << 52, (1 << 56) - 1);
     let long = 1 << 40;
     let debts =
@@ -111,6 +111,13 @@ fn out_of_range() -> Vec<(usize, Vec<u8>)> {
         rows.push((place, list(tag, 0, &[BEYOND, 5, 1])));
         rows.push((place, list(tag, 0, &[0, late, 1])));
         rows.push((place, list(tag, 0, &[0, 5, BEYOND])));
+        // A total that the list would begin with, because what it is the total of has expired.
+        rows.push((place, list(tag, 0, &[0, 5, 1 << 55, now, 10])));
+        rows.push((place, list(tag, 0, &[0, 5, BEYOND + 5, now, 10])));
+        rows.push((place, list(tag, 0, &[0, 5, 1, 6, BEYOND + 5, now, 10])));
+        rows.push((place, list(tag, 1, &[0, 5, 1, 6, BEYOND + 5, now, 10])));
+        let passed = (1..9).flat_map(|entry| [entry, if entry == 8 { BEYOND + 5 } else { entry }]);
+        rows.push((place, list(tag, 0, &[0].into_iter().chain(passed).chain([now, 10]).collect::<Vec<_>>())));
     }
     rows
 }
@@ -159,6 +166,12 @@ impl Bench {
         Tried { read, is_untouched: before == after }
     }
 
+    /// The server's clock.
+    fn now(&mut self) -> u64 {
+        let [seconds, micros]: [u64; 2] = redis::from_redis_value(self.ask(&[b"TIME"])).unwrap();
+        seconds * 1_000_000 + micros
+    }
+
     /// Every verb under a limit is an error that names the key, and changes nothing.
     fn is_refused_by_all(&mut self, limit: &Limit, what: &str) {
         let names = self.names.clone();
@@ -184,6 +197,13 @@ impl Bench {
             assert!(why.contains(&names[1].to_string()), "{why}");
             assert!(tried.is_untouched, "{limit}, {what}: {ask:?} changed something");
         }
+        // Charges that go together have an answer each.
+        let calls = vec![asks[0].call(); TOGETHER_MAX];
+        let together = Call::together(&calls).expect("they can go together");
+        let before = self.ask(&[b"DUMP", names[1].as_bytes()]);
+        let answers = self.wire.ask_call(&together).unwrap();
+        assert_eq!(answers, Value::Array(vec![Value::Int(-1); TOGETHER_MAX]), "{limit}, {what}");
+        assert_eq!(before, self.ask(&[b"DUMP", names[1].as_bytes()]), "{limit}, {what}");
     }
 
     fn set(&mut self, bytes: &[u8]) {
@@ -253,7 +273,7 @@ fn a_script_that_judges_a_long_string_by_its_beginning_overwrites_it() {
 #[test]
 fn numbers_that_no_state_has_are_an_error() {
     on_every_server(|bench| {
-        for (place, bytes) in out_of_range() {
+        for (place, bytes) in out_of_range(bench.now()) {
             bench.set(&bytes);
             bench.is_refused_by_all(&limits()[place], &format!("{bytes:?}"));
         }

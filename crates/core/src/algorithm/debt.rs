@@ -12,7 +12,7 @@ pub(crate) struct Owing<K> {
     at: Micros,
     /// What is owed, or [`BEYOND_COUNTING`].
     owed: u64,
-    /// What is owed if it is beyond counting.
+    /// What is owed if the state was written in another period, which may be beyond counting; otherwise 0.
     wide: u128,
     kind: K,
 }
@@ -102,8 +102,9 @@ impl<K: Fn(Debt) -> State + Copy> Standing for Owing<K> {
     }
 
     fn refunded(&self, receipt: &Receipt, part: u64) -> Option<Self> {
-        // If the clock went back so far that the charge was forgotten, what is owed now is owed for something else.
-        if receipt.at > self.at || self.owed > DEBT_MAX {
+        // If the clock went back so far that the charge was forgotten, what is owed now is owed for something else. And if the key was
+        // charged under another period since, more may have drained by that one than by the receipt's, and been spent again.
+        if receipt.at > self.at || self.wide > 0 {
             return None;
         }
         let charged = receipt.cost.saturating_mul(self.quota.period());

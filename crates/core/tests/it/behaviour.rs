@@ -119,6 +119,21 @@ fn a_receipt_is_void_under_other_numbers() {
     }
 }
 
+/// Two processes with two sets of numbers, while one is reloaded and the other not yet.
+#[test]
+fn a_bucket_that_was_charged_under_another_period_since_gives_nothing_back() {
+    let slow = Limit::token_bucket(10, 1, Micros::DAY).unwrap();
+    let fast = Limit::token_bucket(10, 10, Micros::SECOND).unwrap();
+    let mut key = Key::new(slow);
+    let receipt = key.hit(NOON, 5).receipt(&slow).unwrap();
+    key.limit = fast;
+    assert_eq!(key.take(NOON + SECOND, 100), 10, "what was charged has drained by these numbers");
+    key.limit = slow;
+    assert_eq!(key.refund(NOON + SECOND, &receipt).remaining, 0);
+    key.limit = fast;
+    assert_eq!(key.take(NOON + SECOND, 100), 0);
+}
+
 #[test]
 fn a_refund_of_everything_leaves_nothing_behind() {
     for limit in each(10, SECOND) {

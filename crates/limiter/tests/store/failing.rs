@@ -66,6 +66,16 @@ fn a_thread_that_blocks_its_own_runtime_gets_an_answer_all_the_same() {
         let limit = limiter.limit("l", many(2));
         let verdict = limiter.charge(&[limit.hit("k")]).unwrap();
         assert!(verdict.granted() && verdict.degraded(), "{verdict:?}");
+        // As much as fits, by the same rules.
+        let up_to = |name, fails| {
+            let limit = limiter.shared_limit(name, many(6), fails);
+            let verdict = limiter.charge_up_to(&limit.hit("k").cost(9)).unwrap();
+            let told = verdict.answers().first().map(|answer| (answer.source(), answer.decision().charged));
+            (verdict.kind(), told)
+        };
+        assert_eq!(up_to("shared", HALF), (Kind::Granted, Some((Source::Share, 3))));
+        assert_eq!(up_to("allowed", StoreFails::Allow), (Kind::Granted, Some((Source::Nothing, 0))));
+        assert!(matches!(up_to("denied", StoreFails::Deny), (Kind::Unavailable(_), None)));
     });
 }
 

@@ -5,6 +5,7 @@
 
 mod failing;
 mod mixed;
+mod parts;
 mod remembered;
 mod rights;
 mod support;

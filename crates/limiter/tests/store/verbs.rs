@@ -75,6 +75,21 @@ fn what_was_charged_can_be_given_back_or_settled_from_the_receipt() {
     assert_eq!(left(), 65);
 }
 
+/// As while processes are reloaded one after the other: one refills a bucket that the other sees as spent.
+#[test]
+fn a_refund_gives_nothing_that_another_process_has_granted_by_other_numbers() {
+    let world = World::new();
+    let (old, new) = (world.limiter(), world.limiter());
+    let slow = old.limit("tokens", many(10));
+    let fast = new.limit("tokens", Limit::token_bucket(10, 10, Micros::from_millis(1)).unwrap());
+    let (_, receipt) = old.charge_for_receipt(&[slow.hit("k").cost(5)]).unwrap();
+    while !new.charge(&[fast.hit("k").cost(10)]).unwrap().granted() {}
+    let left = || old.inspect(&slow, "k").unwrap().decision.remaining;
+    assert_eq!(left(), 0);
+    old.refund(receipt.unwrap()).unwrap();
+    assert_eq!(left(), 0, "the five have come back by the new numbers, and were spent again");
+}
+
 #[test]
 fn a_reservation_is_committed_once_or_cancelled() {
     let world = World::new();

@@ -81,6 +81,7 @@ fn driven(pipe: &Arc<Pipe>, stall: Duration) -> (tokio::task::JoinHandle<Failed>
 async fn said(waiting: &mut Waiting<'_>) -> Frame {
     match waiting.ended().await {
         Some((Ended::Said(frame), _)) => frame,
+        Some((Ended::Echoed(line), _)) => Frame::Error(line),
         other => panic!("an answer, and not {other:?}"),
     }
 }

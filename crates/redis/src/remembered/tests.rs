@@ -17,6 +17,9 @@ fn hit<'a>(limit: &'a Limit, name: &'a Name, cost: u64) -> Hit<'a> {
     Hit { limit, name, cost, mode: Mode::Enforced }
 }
 
+/// How long others wait.
+const PATIENCE: Duration = Duration::from_millis(500);
+
 /// The server's clock at the start: not ours.
 const EPOCH: u64 = 1_763_222_400_000_000;
 
@@ -56,7 +59,7 @@ fn what_is_refused_from_memory_would_be_refused_by_the_server() {
     let (asked, answered) = (start, start + Duration::from_millis(5));
     for limit in limits() {
         for cost in 1..=3 {
-            let (name, remembered) = (name("hot"), Remembered::new());
+            let (name, remembered) = (name("hot"), Remembered::new(PATIENCE));
             let state = spent(&limit, decided, cost);
             remembered.learn(
                 &hit(&limit, &name, cost),
@@ -86,7 +89,7 @@ fn what_is_refused_from_memory_would_be_refused_by_the_server() {
 fn another_cost_is_refused_by_its_own_numbers() {
     let (now, server, name) = (Instant::now(), Micros::new(EPOCH), name("hot"));
     let limit = Limit::token_bucket(5, 1, Micros::SECOND).unwrap();
-    let remembered = Remembered::new();
+    let remembered = Remembered::new(PATIENCE);
     // 2 of 5 are left: 3 wait for a second, 4 for two, 6 for ever, and 2 fit.
     let (change, _) = decide(&limit, None, server, 3);
     let mut state = None;
@@ -103,7 +106,7 @@ fn another_cost_is_refused_by_its_own_numbers() {
 fn of_a_list_only_the_cost_that_was_asked_is_known() {
     let (now, server, name) = (Instant::now(), Micros::new(EPOCH), name("hot"));
     let limit = Limit::sliding_window_log(4, Micros::SECOND).unwrap();
-    let remembered = Remembered::new();
+    let remembered = Remembered::new(PATIENCE);
     remembered.learn(
         &hit(&limit, &name, 2),
         Learned::Spent(server, Some(spent(&limit, server, 1))),
@@ -119,7 +122,7 @@ fn a_refusal_is_forgotten_in_time_and_under_other_numbers_and_when_there_is_room
     let (now, server, name) = (Instant::now(), Micros::new(EPOCH), name("hot"));
     let limit = Limit::token_bucket(1, 1, Micros::HOUR).unwrap();
     let other = Limit::token_bucket(2, 1, Micros::HOUR).unwrap();
-    let remembered = Remembered::new();
+    let remembered = Remembered::new(PATIENCE);
     let learn = |asked: Instant, room: bool| {
         let spent = || Learned::Spent(server, Some(spent(&limit, server, 1)));
         remembered.learn(&hit(&limit, &name, 1), if room { Learned::Room } else { spent() }, (asked, asked));
@@ -149,7 +152,7 @@ fn a_refusal_is_forgotten_in_time_and_under_other_numbers_and_when_there_is_room
 fn a_smaller_cost_does_not_wait_for_a_larger_one() {
     let (now, server, name) = (Instant::now(), Micros::new(EPOCH), name("hot"));
     let limit = Limit::token_bucket(9, 1, Micros::HOUR).unwrap();
-    let remembered = Remembered::new();
+    let remembered = Remembered::new(PATIENCE);
     let (change, _) = decide(&limit, None, server, 5);
     let mut state = None;
     change.apply(&mut state);
@@ -166,7 +169,7 @@ fn one_asks_and_the_others_wait_for_how_it_ends() {
         let (now, server, name) = (Instant::now(), Micros::new(EPOCH), name("hot"));
         let limit = Limit::token_bucket(1, 1, Micros::SECOND).unwrap();
         let hit = hit(&limit, &name, 1);
-        let remembered = Remembered::new();
+        let remembered = Remembered::new(PATIENCE);
         let alone = |at| match remembered.next(&hit, at) {
             Next::AskAlone(turn) => Some(turn),
             Next::Refuse | Next::Wait(_) | Next::Ask => None,
@@ -187,18 +190,18 @@ fn one_asks_and_the_others_wait_for_how_it_ends() {
         // What is learned meanwhile does not end the turn.
         remembered.learn(&hit, Learned::Spent(server, Some(spent(&limit, server, 1))), (now, now));
         let waiter = Arc::clone(&asking);
-        let waiter = tokio::spawn(async move { waiter.ended(REMEMBERED_MAX).await });
+        let waiter = tokio::spawn(async move { waiter.ended(later).await });
         tokio::task::yield_now().await;
         turn.end(Some(&LinkError::Open));
         let ended = waiter.await.unwrap();
         assert_eq!(ended, Err(LinkError::Open));
-        assert_eq!(asking.ended(REMEMBERED_MAX).await, ended, "also for those who come too late to be woken");
+        assert_eq!(asking.ended(later).await, ended, "also for those who come too late to be woken");
         // Who leaves without an answer leaves the turn to the next.
         drop(alone(later).unwrap());
         let turn = alone(later).unwrap();
         let asking = waiting(later).unwrap();
         // Who has the turn may never be heard of again.
-        assert_eq!(asking.ended(Duration::from_millis(1)).await, Ok(()));
+        assert_eq!(asking.ended(Instant::now() + Duration::from_millis(1)).await, Ok(()));
         drop(turn);
         // A key of which only is known that it has no room is asked about by one at a time too.
         remembered.learn(&hit, Learned::Spent(server, None), (later, later));
@@ -211,10 +214,32 @@ fn one_asks_and_the_others_wait_for_how_it_ends() {
 }
 
 #[test]
+fn nobody_waits_for_who_has_asked_for_too_long_nor_for_a_server_that_took_too_long() {
+    let (now, server, name) = (Instant::now(), Micros::new(EPOCH), name("hot"));
+    let limit = Limit::token_bucket(1, 1, Micros::SECOND).unwrap();
+    let hit = hit(&limit, &name, 1);
+    let remembered = Remembered::new(PATIENCE);
+    let told_within = |took| {
+        let spent = Learned::Spent(server, Some(spent(&limit, server, 1)));
+        remembered.learn(&hit, spent, (now, now + took));
+    };
+    told_within(PATIENCE);
+    let later = now + PATIENCE + REMEMBERED_MAX;
+    let Next::AskAlone(turn) = remembered.next(&hit, later) else { panic!("one asks") };
+    let next = |at| remembered.next(&hit, at);
+    assert!(matches!(next(later + PATIENCE - Duration::from_micros(1)), Next::Wait(_)));
+    assert!(matches!(next(later + PATIENCE), Next::Ask), "who has the turn may sleep");
+    told_within(PATIENCE + Duration::from_micros(1));
+    assert!(matches!(next(later), Next::Ask));
+    drop(turn);
+    assert!(matches!(next(later), Next::Ask), "there is no turn that others would wait for");
+}
+
+#[test]
 fn a_flood_of_refused_keys_takes_no_more_room_and_the_last_are_known() {
     let (now, server) = (Instant::now(), Micros::new(EPOCH));
     let limit = Limit::token_bucket(1, 1, Micros::HOUR).unwrap();
-    let remembered = Remembered::new();
+    let remembered = Remembered::new(PATIENCE);
     let state = spent(&limit, server, 1);
     for key in 0..50_000_u32 {
         let at = now + Duration::from_nanos(key.into());

@@ -95,8 +95,9 @@ fits = cost == 0 or owed + cost * period <= capacity * period
 owed = owed + amount * period
 
 ---- refunded
--- If the clock went back so far that the charge was forgotten, what is owed now is owed for something else.
-if receipt_at <= at and owed < BEYOND then
+-- If the clock went back so far that the charge was forgotten, what is owed now is owed for something else. And if the key was
+-- charged under another period since, more may have drained by that one than by the receipt's, and been spent again.
+if receipt_at <= at and units == period then
   -- What has drained since the charge has been given back already.
   local weighs = receipt_cost * period - (at - receipt_at) * count
   if weighs > owed then weighs = owed end

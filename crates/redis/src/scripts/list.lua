@@ -105,6 +105,8 @@ if not eldest and expired < slots then
   expired = first(from, function(time) return time + window > at end)
   if expired > from then _, total = entry(expired - 1) end
 end
+-- It would be written as where the list begins, and nobody could read that.
+if total >= BEYOND then return -index end
 
 ---- room
 room = most - used

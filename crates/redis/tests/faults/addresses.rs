@@ -135,6 +135,41 @@ fn a_server_that_does_not_know_auth_makes_no_error_that_tells_the_password() {
 }
 
 #[test]
+fn a_server_that_has_no_room_for_us_is_not_connected_to_and_says_why() {
+    run(async {
+        let server = Server::started(&[]).await;
+        server.tell("ACL SETUSER ada on >hunter2 ~* +@all");
+        let mut operator = server.operator();
+        let mut room = |clients: &str| {
+            let set = redis::cmd("CONFIG").arg(&["SET", "maxclients", clients]).exec(&mut operator);
+            set.expect("an operator may");
+        };
+        room("1");
+        for user in ["", "?user=ada&pass=hunter2"] {
+            let link = open(&format!("unix://{}{user}", server.socket().display()), patient()).await;
+            let error = link.call(&count("a")).await.unwrap_err();
+            assert_eq!((error.cause(), error.may_have_run()), (Cause::Other, false), "{error}");
+            assert!(error.to_string().contains("max number of clients"), "{error}");
+            assert_eq!(link.health().connections, 0);
+        }
+        room("100");
+        let link = open(&format!("unix://{}", server.socket().display()), patient()).await;
+        assert!(link.call(&count("a")).await.is_ok());
+    });
+}
+
+#[test]
+fn a_server_without_ping_serves_all_the_same() {
+    run(async {
+        let mut server = Server::new(&["--rename-command", "PING", ""]);
+        server.spawn();
+        until("it answers", || server.tell_words(&["TIME"]).is_ok()).await;
+        let link = Link::open(server.address(), patient()).unwrap();
+        assert!(link.call(&count("a")).await.is_ok());
+    });
+}
+
+#[test]
 fn a_link_outside_a_runtime_says_so() {
     let opened = Link::open("redis://localhost".parse().unwrap(), Settings::default());
     assert_eq!(opened.map(drop), Err(OpenError::NoRuntime));

@@ -130,6 +130,21 @@ fn connections_that_are_cut_under_load_are_charged_at_most_once() {
 }
 
 #[test]
+fn an_answer_within_a_long_budget_is_waited_for() {
+    run(async {
+        let server = Server::started(&[]).await;
+        let proxy = Proxy::start(&server.socket());
+        let settings = Settings { budget: Duration::from_secs(2), ..Settings::default() };
+        let link = Link::open(proxy.address(), settings).unwrap();
+        until("it is up", || link.health().up).await;
+        // Longer than a connection may be silent with a shorter budget.
+        proxy.delay(Settings::default().stall_timeout * 2);
+        link.call(&count("a")).await.unwrap();
+        assert_eq!(link.health().connections, 1);
+    });
+}
+
+#[test]
 fn a_slow_link_costs_the_budget_and_not_more() {
     run(async {
         let server = Server::started(&[]).await;

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tollgate_redis::{Cause, Link, Settings, Standing};
+use tollgate_core::{Limit, Micros, Mode};
+use tollgate_redis::{Ask, Cause, Hit, Link, LinkError, Naming, Settings, Standing, TOGETHER_MAX};
 
 use crate::announced::{busy, cannot_save, loading, no_password, no_replicas, out_of_memory, read_only};
 use crate::figures::{Figures, Noise, Play};
@@ -58,8 +59,9 @@ fn while_the_breaker_is_open_one_call_at_a_time_asks() {
     let play = Play { hold: Duration::from_millis(500), ..Play::quick() };
     let figures = run(out_of_memory(&play));
     let heard = figures.samples.iter().filter(|sample| sample.cause() == Some(Cause::OutOfMemory)).count();
-    // Those in flight when it began, and probes after waits of 10, 20, 40, 80, 160 and 320 ms at least.
-    assert!(heard <= 2 * play.callers + 6, "{heard} calls asked: {figures}");
+    // Those in flight when it began, five calls until it opens, which may be of several callers each, and probes after waits of
+    // 10, 20, 40, 80, 160 and 320 ms at least.
+    assert!(heard <= play.callers + 5 * TOGETHER_MAX + 6, "{heard} calls asked: {figures}");
 }
 
 #[test]
@@ -128,6 +130,31 @@ fn a_new_connection_is_asked_at_once_although_the_next_probe_is_not_due_yet() {
         until("the breaker closes", || link.health().breaker == Standing::Closed).await;
         let (took, noise) = (connected.elapsed(), noise.stop());
         assert!(took <= Duration::from_millis(100) + noise, "{took:?}, noise {noise:?}");
+    });
+}
+
+#[test]
+fn a_replica_is_not_connected_to_again_and_again_although_it_answers_what_only_reads() {
+    run(async {
+        let server = Server::started(&[]).await;
+        server.tell("REPLICAOF 127.0.0.1 1");
+        let settings =
+            Settings { budget: Duration::from_secs(5), breaker_failures: 1_000, ..Settings::default() };
+        let link = Link::open(server.address(), settings).unwrap();
+        let (limit, name) =
+            (Limit::token_bucket(1, 1, Micros::HOUR).unwrap(), Naming::new([4; 16]).name("replica", b"k"));
+        let hits = [Hit { limit: &limit, name: &name, cost: 1, mode: Mode::Enforced }];
+        let (peek, charge) = (Ask::Peek(&hits).call(), Ask::Charge(&hits).call());
+        let (start, mut peeked, mut refused) = (Instant::now(), 0, 0);
+        while refused < 6 {
+            peeked += u32::from(link.call(&peek).await.is_ok());
+            let said = link.call(&charge).await.unwrap_err();
+            refused += u32::from(matches!(said, LinkError::Server { cause: Cause::ReadOnly, .. }));
+            tokio::task::yield_now().await;
+        }
+        assert!(peeked >= 6, "{peeked}");
+        // Five connections more, after waits of 10, 20, 40, 80 and 160 ms at least.
+        assert!(start.elapsed() >= Duration::from_millis(310), "{:?}", start.elapsed());
     });
 }
 

@@ -1,14 +1,19 @@
 //! A proxy between link and server that counts bytes: it cuts, delays or swallows. It knows nothing of the protocol.
 
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tollgate_redis::Address;
+
+use crate::support::all;
 
 /// What is done to the next connection.
 #[derive(Clone, Copy, Default, Debug)]
@@ -115,32 +120,41 @@ async fn stop_after(task: JoinHandle<()>, others: [tokio::task::AbortHandle; 2])
 
 /// Copies so many bytes, or all; from some point on it swallows them.
 async fn copy(
-    mut from: impl AsyncRead + Unpin,
-    mut to: impl AsyncWrite + Unpin,
+    mut from: impl AsyncRead + Unpin + Send + 'static,
+    mut to: impl AsyncWrite + Unpin + Send + 'static,
     cut: Option<usize>,
     swallow: Option<usize>,
     weather: Arc<Weather>,
 ) {
-    let (mut buffer, mut copied) = ([0; 4096], 0);
-    loop {
-        if cut.is_some_and(|cut| copied >= cut) {
-            return;
+    // What is late makes nothing else later.
+    let (sender, mut pieces) = mpsc::unbounded_channel::<(Instant, Vec<u8>)>();
+    let reading = async move {
+        let (mut buffer, mut copied) = ([0; 4096], 0);
+        while cut.is_none_or(|cut| copied < cut) {
+            let Ok(count @ 1..) = from.read(&mut buffer).await else { return };
+            let bounds = [cut, swallow].into_iter().flatten();
+            let keep = bounds.map(|bound| bound - copied.min(bound)).min().unwrap_or(count);
+            let lost = copied > 0 && weather.lost.load(Ordering::Relaxed);
+            let late = Duration::from_micros(weather.late.load(Ordering::Relaxed));
+            let piece = buffer[..count.min(keep)].to_vec();
+            if !lost && sender.send((Instant::now() + late, piece)).is_err() {
+                return;
+            }
+            copied += count;
         }
-        let Ok(count @ 1..) = from.read(&mut buffer).await else { return };
-        let keep = [cut, swallow]
-            .into_iter()
-            .flatten()
-            .map(|bound| bound - copied.min(bound))
-            .min()
-            .unwrap_or(count);
-        let late = Duration::from_micros(weather.late.load(Ordering::Relaxed));
-        if late > Duration::ZERO {
-            tokio::time::sleep(late).await;
+    };
+    let writing = async move {
+        while let Some((due, piece)) = pieces.recv().await {
+            // The timers' grain is a millisecond: what is not late does not wait for it.
+            if due > Instant::now() {
+                tokio::time::sleep_until(due).await;
+            }
+            if to.write_all(&piece).await.is_err() {
+                return;
+            }
         }
-        let lost = copied > 0 && weather.lost.load(Ordering::Relaxed);
-        if !lost && to.write_all(&buffer[..count.min(keep)]).await.is_err() {
-            return;
-        }
-        copied += count;
-    }
+    };
+    // What was read before a cut is still passed on.
+    let both: Vec<Pin<Box<dyn Future<Output = ()> + Send>>> = vec![Box::pin(reading), Box::pin(writing)];
+    all(both).await;
 }

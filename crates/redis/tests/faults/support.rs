@@ -1,6 +1,8 @@
 //! What every test and every fault needs: a runtime, and patience. Nothing of servers or links.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -20,4 +22,13 @@ pub(crate) async fn until(what: &str, mut so: impl FnMut() -> bool) {
         assert!(start.elapsed() < PATIENCE, "never: {what}");
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
+}
+
+/// Does several things at once, until all are done.
+pub(crate) async fn all<F: Future<Output = ()> + Unpin>(mut what: Vec<F>) {
+    poll_fn(|context| {
+        what.retain_mut(|one| Pin::new(one).poll(context).is_pending());
+        if what.is_empty() { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
 }

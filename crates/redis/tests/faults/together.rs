@@ -196,6 +196,28 @@ fn what_a_server_says_to_one_of_a_group_is_known_by_its_name() {
     }
 }
 
+#[test]
+fn an_error_to_a_whole_group_is_one_failure() {
+    run(async {
+        let server = Server::started(&[]).await;
+        let store = open(server.address());
+        // The texts are known, so that nobody asks twice.
+        crowd(&store, burst(9), (16, 2), true).await;
+        server.tell("CONFIG SET maxmemory 1");
+        let before = scripts(&server);
+        let failed = crowd(&store, burst(9), (16, 1), true).await;
+        let calls = scripts(&server) - before;
+        assert!(failed.iter().all(Result::is_err), "{failed:?}");
+        // A few calls, and a breaker that opens after five.
+        assert!(calls < 5, "they went together");
+        assert_eq!(store.health().breaker, Standing::Closed);
+        for _ in calls..5 {
+            assert!(charge(&store, &burst(9), "alone").await.is_err());
+        }
+        assert_ne!(store.health().breaker, Standing::Closed, "the fifth opens it");
+    });
+}
+
 /// How many bytes go to the server and come back for a group of four that brings its text, first word included.
 const THERE: usize = 5_000;
 const BACK: usize = 150;

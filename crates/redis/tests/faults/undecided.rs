@@ -11,8 +11,9 @@ use tollgate_redis::{
     Ask, Cause, Charged, Hit, LinkError, Name, Naming, Settings, Standing, Store, StoreError,
 };
 
+use crate::proxy::Proxy;
 use crate::server::Server;
-use crate::support::{run, until};
+use crate::support::{all, run, until};
 
 fn name(key: &str) -> Name {
     Naming::new([5; 16]).name("undecided", key.as_bytes())
@@ -62,7 +63,7 @@ async fn begin<T>(mut what: Pin<&mut impl Future<Output = T>>) -> bool {
 }
 
 #[test]
-fn who_waits_in_vain_for_anothers_answer_is_counted() {
+fn who_waits_in_vain_for_anothers_answer_asks_as_well() {
     run(async {
         let server = Server::started(&[]).await;
         let settings = Settings { budget: Duration::from_millis(500), ..Settings::default() };
@@ -72,10 +73,35 @@ fn who_waits_in_vain_for_anothers_answer_is_counted() {
         // It has the turn, and sleeps.
         let mut sleeper = pin!(store.charge(&hits, &[true]));
         assert!(begin(sleeper.as_mut()).await);
-        let unsent = Err(StoreError::Link(LinkError::Timeout { sent: false }));
-        assert_eq!(store.charge(&hits, &[true]).await, unsent);
-        assert_eq!(failed(&store, Cause::TimeoutUnsent), 1);
-        assert_eq!(store.health().breaker, Standing::Closed, "the server does well");
+        let asked = store.charge(&hits, &[true]).await;
+        assert!(matches!(asked, Ok(Charged::Asked(_))), "{asked:?}");
+        assert_eq!(failed(&store, Cause::TimeoutUnsent), 0);
+    });
+}
+
+/// A key that refills faster than the server answers: when one caller has been told, the next has to ask.
+#[test]
+fn a_server_that_is_slow_but_within_the_budget_decides_for_all_callers_of_a_hot_key() {
+    run(async {
+        let server = Server::started(&[]).await;
+        let proxy = Proxy::start(&server.socket());
+        let settings = Settings { budget: Duration::from_secs(1), ..Settings::default() };
+        let store = Store::open(proxy.address(), settings).unwrap();
+        let limit = Limit::token_bucket(1, 1, Micros::from_millis(20)).unwrap();
+        let name = name("hot");
+        let hits = [Hit { limit: &limit, name: &name, cost: 1, mode: Mode::Enforced }];
+        until("there is a connection", || store.health().up).await;
+        // So fast that it is worth waiting for another's answer, and then not.
+        for late in [200, 550].map(Duration::from_millis) {
+            proxy.delay(late);
+            let caller = || async {
+                for _ in 0..4 {
+                    let charged = store.charge(&hits, &[true]).await;
+                    assert!(charged.is_ok(), "{late:?} late: {charged:?}");
+                }
+            };
+            all((0..8).map(|_| Box::pin(caller())).collect()).await;
+        }
     });
 }
 

@@ -11,7 +11,7 @@ const CLUSTER: &str =
     "Redis Cluster is not supported yet: use a server of its own, with `cluster-enabled no`";
 const FROZEN: &str = "see whether the server's process is stopped, swaps or runs something long (`redis-cli --latency`, \
                       `redis-cli SLOWLOG GET`), and whether a firewall drops what is sent to it";
-const OTHER: &str = "look into the server's log; leave out the password if the server has none, and name a database that it has";
+const OTHER: &str = "look into the server's log, and at `maxclients` and `protected-mode`; leave out the password if the server has none, and name a database that it has";
 
 const CURES: [(&[Cause], &str); 16] = [
     (

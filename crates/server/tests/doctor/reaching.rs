@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -123,6 +124,30 @@ fn something_else_on_the_port_is_told() {
     });
     examine(&format!("redis://127.0.0.1:{port}"))
         .assert_fault("connection", &["(garbled)", "something else than Redis"]);
+}
+
+#[test]
+fn a_server_that_has_no_room_or_is_protected_is_not_called_good() {
+    let full = redis(&[]);
+    let mut only = UnixStream::connect(full.socket()).expect("it listens");
+    only.write_all(b"CONFIG SET maxclients 1\r\n").expect("it takes a line");
+    assert_eq!(only.read(&mut [0; 16]).expect("it answers"), "+OK\r\n".len());
+    for password in ["", "?pass=hunter2"] {
+        let report = examine(&format!("{}{password}", url(&full)));
+        report.assert_fault("connection", &["max number of clients", "`maxclients`"]);
+        assert!(report.of("good").is_empty(), "{report:?}");
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = listener.local_addr().expect("it is bound").port();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            // At once, and it does not listen.
+            let _ = stream.write_all(b"-DENIED Redis is running in protected mode because\r\n");
+        }
+    });
+    let report = examine(&format!("redis://127.0.0.1:{port}"));
+    report.assert_fault("connection", &["`protected-mode`"]);
+    assert!(report.of("good").is_empty(), "{report:?}");
 }
 
 #[test]
