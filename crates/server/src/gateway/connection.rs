@@ -18,6 +18,7 @@ use super::body::ResponseBody;
 use super::client::Client;
 use super::exchange::{Exchange, exchange};
 use super::linger::linger;
+use super::socket::Socket;
 use super::stream::{Stream, Wire};
 use super::streams::Streams;
 use super::watch::{Due, Watch};
@@ -146,14 +147,16 @@ pub(crate) async fn stopping(stop: &mut Receiver<bool>) {
 
 /// TLS, if there is any, and the first bytes.
 async fn begin(tcp: TcpStream, worker: &Worker, watch: &Arc<Watch>) -> std::io::Result<(Stream, bool, bool)> {
+    let socket = Socket { tcp, watch: Arc::clone(watch) };
     let (wire, secure) = match &worker.tls {
-        None => (Wire::Plain(tcp), false),
+        None => (Wire::Plain(socket), false),
         Some(acceptor) => {
-            let accepted = acceptor.accept(tcp).await.inspect_err(|_| worker.metrics.handshakes_failed.inc());
+            let accepted =
+                acceptor.accept(socket).await.inspect_err(|_| worker.metrics.handshakes_failed.inc());
             (Wire::Tls(Box::new(accepted?)), true)
         }
     };
-    let mut stream = Stream::new(wire, Arc::clone(watch));
+    let mut stream = Stream::new(wire);
     let http2 = stream.speaks_http2().await?;
     Ok((stream, secure, http2))
 }

@@ -172,7 +172,14 @@ impl Watch {
 
     /// It takes something.
     pub(crate) fn taken(&self) {
+        if self.stuck.load(Ordering::Relaxed) == NEVER {
+            return;
+        }
         self.stuck.store(NEVER, Ordering::Relaxed);
+        if self.waits_for(Due::Idle) {
+            // It was still busy with the end of a response.
+            self.wait_for(Due::Idle);
+        }
     }
 
     /// Nothing is waited for.
@@ -245,11 +252,13 @@ impl Watch {
     }
 
     fn late(&self) -> Option<Due> {
-        let now = self.ticks.now();
-        if now >= self.at.load(Ordering::Relaxed) {
+        let (now, stuck) = (self.ticks.now(), self.stuck.load(Ordering::Relaxed));
+        // While the end of a response is being taken, its client is not idle.
+        let idle = stuck != NEVER && self.waits_for(Due::Idle);
+        if !idle && now >= self.at.load(Ordering::Relaxed) {
             return DUES.get(usize::from(self.due.load(Ordering::Relaxed))).copied();
         }
-        if now >= self.stuck.load(Ordering::Relaxed) {
+        if now >= stuck {
             return Some(Due::Write);
         }
         (now >= self.total.load(Ordering::Relaxed)).then_some(Due::Total)
@@ -310,74 +319,4 @@ impl Watches {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn late(watch: &Watch) -> Option<Due> {
-        match watch.poll_late(&Context::from_waker(Waker::noop())) {
-            Poll::Ready(due) => Some(due),
-            Poll::Pending => None,
-        }
-    }
-
-    #[test]
-    fn a_deadline_is_never_early_and_at_most_two_ticks_late() {
-        let watches = Watches::new(&Timeouts::default());
-        let watch = watches.watch();
-        watch.wait_for(Due::Header);
-        let ticks = watches.ticks.of(Timeouts::default().header);
-        (0..ticks).for_each(|_| watches.tick());
-        assert_eq!(late(&watch), None, "the tick that was running may just have begun");
-        watches.tick();
-        assert_eq!(late(&watch), Some(Due::Header));
-        watch.rest();
-        assert_eq!(late(&watch), None);
-    }
-
-    #[test]
-    fn the_whole_of_an_exchange_is_late_whatever_else_is_waited_for() {
-        let total = Some(Duration::from_secs(1));
-        let watches = Watches::new(&Timeouts { total, ..Timeouts::default() });
-        let watch = watches.watch();
-        watch.begin();
-        watch.wait_for(Due::ResponseBody);
-        (0..=watches.ticks.of(Duration::from_secs(1))).for_each(|_| watches.tick());
-        assert_eq!(late(&watch), Some(Due::Total));
-        watch.end();
-        assert_eq!(late(&watch), None);
-    }
-
-    #[test]
-    fn a_connection_naps_after_a_moment_without_a_request_unless_it_is_stuck() {
-        let watches = Watches::new(&Timeouts::default());
-        let watch = watches.watch();
-        watch.wait_for(Due::Idle);
-        watches.tick();
-        assert!(!watch.may_nap(), "it may just have begun");
-        watches.tick();
-        assert!(watch.may_nap());
-        watch.stuck();
-        assert!(!watch.may_nap(), "what it has written is not gone yet");
-        watch.taken();
-        watch.wait_for(Due::Header);
-        assert!(!watch.may_nap(), "a request has begun");
-    }
-
-    #[test]
-    fn what_is_gone_is_not_watched_any_more() {
-        let watches = Watches::new(&Timeouts::default());
-        let watch = watches.watch();
-        drop(watches.watch());
-        watches.tick();
-        assert_eq!(watches.all.lock().unwrap().len(), 1);
-        drop(watch);
-    }
-
-    #[test]
-    fn short_deadlines_have_short_ticks() {
-        let header = Duration::from_millis(40);
-        let ticks = Ticks::new(&Timeouts { header, ..Timeouts::default() });
-        assert_eq!(ticks.length(), Duration::from_millis(10));
-        assert_eq!(Ticks::new(&Timeouts::default()).length(), TICK_MAX);
-    }
-}
+mod tests;

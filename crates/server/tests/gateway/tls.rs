@@ -13,7 +13,8 @@ use crate::peers::{
 };
 use crate::support::{POLICY, Recorder, Rig, read_to_end, small, status};
 
-fn with(certificate: &Certificate, settings: &mut Settings) {
+/// Clients come over TLS.
+pub(crate) fn with(certificate: &Certificate, settings: &mut Settings) {
     settings.tls = Some(Tls { certificate: text(&certificate.certificate), key: text(&certificate.key) });
 }
 
