@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use http::header::HOST;
+use http::header::{CONNECTION, HOST, TRANSFER_ENCODING};
 use http::uri::{Authority, Scheme};
 use http::{Request, Uri, Version};
 use hyper::client::conn::http2::{Builder, SendRequest};
@@ -19,8 +19,8 @@ const STREAM_WINDOW: u32 = 256 << 10;
 /// The same for all responses together. It is never reached: else a few clients that take nothing would stop all others.
 const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 
-/// Writes a request as HTTP/2 has it: with the scheme, and the host in its target and not in a field. Which protocol it is
-/// may turn out as late as in the handshake.
+/// Writes a request as HTTP/2 has it: with the scheme, the host in its target and not in a field, and without the fields that
+/// HTTP/1.1 has for its neighbour. Which protocol it is may turn out as late as in the handshake.
 ///
 /// # Errors
 /// When that cannot be written.
@@ -33,6 +33,9 @@ pub(crate) fn rewritten(
         return Ok(request);
     }
     let host = request.headers_mut().remove(HOST).ok_or(CANNOT)?;
+    // Whatever `Connection` names hyper would take out too, and gRPC does not work without `TE`.
+    request.headers_mut().remove(CONNECTION);
+    request.headers_mut().remove(TRANSFER_ENCODING);
     let mut uri = std::mem::take(request.uri_mut()).into_parts();
     uri.scheme = Some(if tls { Scheme::HTTPS } else { Scheme::HTTP });
     uri.authority = Some(Authority::try_from(host.as_bytes()).map_err(|_| CANNOT)?);
