@@ -50,7 +50,7 @@ impl Worker {
                 Due::Total => {
                     (&errors.timeout, "it has not answered in the time of a whole exchange".to_owned())
                 }
-                Due::Header | Due::Idle | Due::Body | Due::Write | Due::ResponseBody => return,
+                Due::Header | Due::Head | Due::Idle | Due::Body | Due::Write | Due::ResponseBody => return,
             },
             Some(Stopped::Upstream(error)) => match error {
                 UpstreamError::Client => return,

@@ -78,7 +78,7 @@ async fn speak_http1(mut stream: Stream, client: Arc<Client>, stop: Receiver<boo
         if !parts.read_buf.is_empty() {
             // A client that sends ahead has sent the beginning of its next request: the rest of the head has to follow.
             stream.put_back(parts.read_buf);
-            client.watch.wait_for(Due::Header);
+            client.watch.wait_for(Due::Head);
         } else if !nap(&mut stream, &client, &stop).await {
             return;
         }
@@ -177,8 +177,10 @@ async fn run<C: Future<Output = hyper::Result<()>>>(
         if client.resets_too_much() {
             return Poll::Ready(Run::Cut);
         }
-        // Whoever takes connections wakes them all when it is said.
-        if !told && (*stop.borrow() || is_left(client, cx)) {
+        // Whoever takes connections wakes them all when it is said. To hyper a connection is idle until a head is whole, and it
+        // would close one on which half of a head has come.
+        let begun = client.watch.waits_for(Due::Head);
+        if !told && !begun && (*stop.borrow() || is_left(client, cx)) {
             told = true;
             shut_down(connection.as_mut());
             if let Poll::Ready(served) = connection.as_mut().poll(cx) {

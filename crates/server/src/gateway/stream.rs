@@ -150,7 +150,7 @@ impl AsyncRead for Stream {
         }
         // The first byte of a request: its head has to follow.
         if this.bytes_are_requests && this.watch().waits_for(Due::Idle) && buf.filled().len() > before {
-            this.watch().wait_for(Due::Header);
+            this.watch().wait_for(Due::Head);
         }
         Poll::Ready(Ok(()))
     }

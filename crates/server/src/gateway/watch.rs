@@ -22,8 +22,10 @@ const NEVER: u64 = u64::MAX;
 /// What is waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Due {
-    /// A TLS handshake, or the head of a request.
+    /// A TLS handshake, or the head of a connection's first request.
     Header,
+    /// The rest of a head, whose first byte came on a connection that was idle.
+    Head,
     /// A request on a connection that has none.
     Idle,
     /// The next piece of a request's body.
@@ -40,8 +42,9 @@ pub(crate) enum Due {
     Total,
 }
 
-const DUES: [Due; 8] = [
+const DUES: [Due; 9] = [
     Due::Header,
+    Due::Head,
     Due::Idle,
     Due::Body,
     Due::Write,
@@ -96,7 +99,7 @@ impl Ticks {
 
 const fn duration(timeouts: &Timeouts, due: Due) -> Option<Duration> {
     match due {
-        Due::Header => Some(timeouts.header),
+        Due::Header | Due::Head => Some(timeouts.header),
         Due::Idle => Some(timeouts.idle),
         Due::Body => Some(timeouts.body),
         Due::Write => Some(timeouts.write),
@@ -245,7 +248,13 @@ impl Watch {
             Poll::Ready(Due::Write | Due::Total) => Poll::Ready(()),
             // The body sees to it itself, and says why.
             Poll::Ready(
-                Due::Header | Due::Idle | Due::Body | Due::Connect | Due::Response | Due::ResponseBody,
+                Due::Header
+                | Due::Head
+                | Due::Idle
+                | Due::Body
+                | Due::Connect
+                | Due::Response
+                | Due::ResponseBody,
             )
             | Poll::Pending => Poll::Pending,
         }
