@@ -3,7 +3,6 @@
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -13,7 +12,7 @@ use hyper::body::Incoming;
 use super::client::Running;
 use super::strip;
 use super::upstream::{LinkBody, UpstreamError};
-use super::watch::{Due, Watch};
+use super::watch::{Due, Fault, Watch};
 
 /// A request's body.
 #[derive(Debug)]
@@ -28,8 +27,6 @@ pub(crate) struct RequestBody {
     begun: bool,
     /// How many bytes may still come.
     left: u64,
-    /// Set when more came: shared with the exchange, which answers 413.
-    too_large: Option<Arc<AtomicBool>>,
 }
 
 /// Why a body cannot be passed on.
@@ -48,23 +45,22 @@ pub(crate) enum BodyError {
 impl RequestBody {
     /// No body.
     pub(crate) const fn empty() -> Self {
-        Self { held: None, rest: None, watch: None, waiting: false, begun: false, left: 0, too_large: None }
+        Self { held: None, rest: None, watch: None, waiting: false, begun: false, left: 0 }
     }
 
-    /// A client's body, of which `held` was read already. It may have `bytes_max`.
+    /// A client's body, of which `held` was read already. It may have `bytes_max`. If it fails, the watch knows why.
     pub(crate) fn of_client(
         held: Option<Bytes>,
         rest: Option<Incoming>,
         watch: &Arc<Watch>,
-        bytes_max: Option<(u64, &Arc<AtomicBool>)>,
+        bytes_max: Option<u64>,
     ) -> Self {
         let rest = rest.filter(|rest| !rest.is_end_stream());
         if held.is_none() && rest.is_none() {
             return Self::empty();
         }
-        let left = bytes_max.map_or(u64::MAX, |(bytes, _)| bytes);
-        let too_large = bytes_max.map(|(_, flag)| Arc::clone(flag));
-        Self { held, rest, watch: Some(Arc::clone(watch)), waiting: false, begun: false, left, too_large }
+        let left = bytes_max.unwrap_or(u64::MAX);
+        Self { held, rest, watch: Some(Arc::clone(watch)), waiting: false, begun: false, left }
     }
 
     /// Whether there is nothing to send.
@@ -104,11 +100,16 @@ impl RequestBody {
                 Ok(frame)
             }
             None => {
-                if let Some(flag) = &self.too_large {
-                    flag.store(true, Ordering::Relaxed);
-                }
+                self.failed(Fault::TooLarge);
                 Err(BodyError::TooLarge)
             }
+        }
+    }
+
+    /// The exchange has to know: over HTTP/2 it hears only that the stream was reset.
+    fn failed(&self, fault: Fault) {
+        if let Some(watch) = &self.watch {
+            watch.set_fault(fault);
         }
     }
 }
@@ -136,7 +137,10 @@ impl Body for RequestBody {
             Poll::Pending => Poll::Pending,
             Poll::Ready(None) => Poll::Ready(None),
             Poll::Ready(Some(Ok(frame))) => Poll::Ready(Some(this.count(cleaned(frame)))),
-            Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(BodyError::Client(error)))),
+            Poll::Ready(Some(Err(error))) => {
+                this.failed(Fault::Broken);
+                Poll::Ready(Some(Err(BodyError::Client(error))))
+            }
         }
     }
 

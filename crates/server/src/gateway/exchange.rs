@@ -5,7 +5,6 @@ use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -24,7 +23,8 @@ use super::held::{Held, hold};
 use super::live::InForce;
 use super::stopped::Stopped;
 use super::strip;
-use super::upstream::{Answered, Effort};
+use super::upstream::{Answered, Effort, UpstreamError};
+use super::watch::Fault;
 
 thread_local! {
     /// Room that every decision of a thread uses.
@@ -204,13 +204,10 @@ impl Came {
     /// Passes a request on, and its response back.
     async fn pass(mut self, pass: Pass, rest: Rest) -> Response<ResponseBody> {
         let bytes_max = self.running.client().worker.settings.bounds.body_bytes;
-        let too_large = Arc::new(AtomicBool::new(false));
-        let bytes_max = bytes_max.map(|bytes| (bytes, &too_large));
         let body = RequestBody::of_client(rest.held, rest.body, self.running.watch(), bytes_max);
         let parts = std::mem::replace(&mut self.parts, Request::new(()).into_parts().0);
         match forward(parts, body, &self.running, (&pass, &self.id)).await {
             Err(stopped) => {
-                let stopped = if too_large.load(Ordering::Relaxed) { Stopped::TooLarge } else { stopped };
                 // It was charged, and is told so, whoever answers it in the end.
                 let mut answer = self.running.client().worker.stopped(stopped);
                 pass.fields.write(&mut answer.headers);
@@ -319,6 +316,12 @@ async fn forward(
         })
         .await
     };
+    // What a client does is not the upstream's failure, whatever its connection says of it.
+    let answered = answered.map_err(|stopped| match running.watch().fault() {
+        None => stopped,
+        Some(Fault::Broken) => Stopped::Upstream(UpstreamError::Client),
+        Some(Fault::TooLarge) => Stopped::TooLarge,
+    });
     worker.tried(effort, answered.as_ref().err(), running.id());
     let (mut head, source) = match answered? {
         Answered::Http1(response) => {

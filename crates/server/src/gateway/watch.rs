@@ -54,6 +54,15 @@ const DUES: [Due; 9] = [
     Due::Total,
 ];
 
+/// What is wrong with a request's body, on the client's side.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fault {
+    /// It broke off.
+    Broken = 1,
+    /// It is larger than bodies may be.
+    TooLarge,
+}
+
 /// The time of a worker, in ticks since it began.
 #[derive(Debug)]
 pub(crate) struct Ticks {
@@ -122,6 +131,8 @@ pub(crate) struct Watch {
     answered: AtomicBool,
     /// Whether a request has more of a body than was read.
     unread: AtomicBool,
+    /// What is wrong with it; 0 is nothing.
+    fault: AtomicU8,
     waker: Mutex<Option<Waker>>,
 }
 
@@ -136,6 +147,7 @@ impl Watch {
             stuck: never(),
             answered: AtomicBool::new(false),
             unread: AtomicBool::new(false),
+            fault: AtomicU8::new(0),
             waker: Mutex::new(None),
         }
     }
@@ -193,6 +205,7 @@ impl Watch {
     /// An exchange begins: it has its time.
     pub(crate) fn begin(&self) {
         self.answered.store(false, Ordering::Relaxed);
+        self.fault.store(0, Ordering::Relaxed);
         self.total.store(self.ticks.deadline(Due::Total), Ordering::Relaxed);
         self.rest();
     }
@@ -205,6 +218,17 @@ impl Watch {
     /// Whether the client may still be sending a body that nobody reads.
     pub(crate) fn is_unread(&self) -> bool {
         self.unread.load(Ordering::Relaxed)
+    }
+
+    /// The client's body failed: whatever becomes of its request is not the upstream's fault.
+    pub(crate) fn set_fault(&self, fault: Fault) {
+        self.fault.store(fault as u8, Ordering::Relaxed);
+    }
+
+    /// What is wrong with the client's body.
+    pub(crate) fn fault(&self) -> Option<Fault> {
+        let fault = self.fault.load(Ordering::Relaxed);
+        [Fault::Broken, Fault::TooLarge].into_iter().find(|known| *known as u8 == fault)
     }
 
     /// The response has begun.

@@ -2,9 +2,12 @@
 
 use std::io::Write;
 
+use tollgate_server::settings::Protocol;
+
+use crate::peers::patient;
 use crate::process::{Process, read_one};
 use crate::scripted::{Reply, Scripted};
-use crate::support::{POLICY, small, status};
+use crate::support::{POLICY, Rig, small, status};
 
 /// It answers what it is asked for: properly, with nonsense, not at all, or half.
 fn upstream() -> Scripted {
@@ -82,4 +85,36 @@ fn what_is_open_is_counted_until_it_is_not() {
     drop(silent);
     // Nobody waits for these any more, so that nothing can be told of what they would still send.
     open(0, 0);
+}
+
+/// Over HTTP/2 the upstream's stream is reset for it, which is not the upstream's doing.
+#[test]
+fn a_body_that_its_client_breaks_off_is_no_failure_of_the_upstream() {
+    let one = upstream();
+    for (protocol, address) in [(Protocol::Http1, one.address), (Protocol::Http2, patient())] {
+        let rig = Rig::new(POLICY, address, |settings| {
+            settings.upstream.protocol = protocol;
+            settings.bounds.body_bytes = Some(8);
+            settings.operations = Some(([127, 0, 0, 1], 0).into());
+        });
+        let head =
+            "POST /free HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
+        for (body, wanted) in [
+            ("4\r\n1234\r\n0\r\n\r\n", 200),
+            ("4\r\n1234\r\nzz\r\n", 400),
+            ("4\r\n1234\r\n5\r\n56789\r\n0\r\n\r\n", 413),
+        ] {
+            let got = rig.send(format!("{head}{body}"));
+            assert_eq!(status(&got), wanted, "{protocol:?}: {got}");
+        }
+        let table = [
+            ("answered_total{kind=\"bad_request\"}", 1),
+            ("answered_total{kind=\"body_too_large\"}", 1),
+            ("answered_total{kind=\"bad_gateway\"}", 0),
+            ("upstream_errors_total{kind=\"closed\"}", 0),
+        ];
+        for (name, wanted) in table {
+            assert_eq!(rig.metric(&format!("tollgate_{name}")), Some(wanted), "{protocol:?}: {name}");
+        }
+    }
 }
