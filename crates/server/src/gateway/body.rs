@@ -11,7 +11,7 @@ use hyper::body::Incoming;
 
 use super::client::Running;
 use super::strip;
-use super::upstream::{LinkBody, UpstreamError};
+use super::upstream::{LinkBody, Stream, UpstreamError};
 use super::watch::{Due, Fault, Watch};
 
 /// A request's body.
@@ -175,8 +175,13 @@ pub(crate) enum Source {
     Whole(Bytes),
     /// From the upstream, over HTTP/1.1.
     Http1(LinkBody),
-    /// From the upstream, over HTTP/2.
-    Http2(Incoming),
+    /// From the upstream, over HTTP/2, and its stream there.
+    Http2 {
+        /// The body.
+        body: Incoming,
+        /// It takes a place as long as it is there.
+        _stream: Stream,
+    },
 }
 
 /// A response's body. When it is gone, its exchange is over.
@@ -217,7 +222,7 @@ impl Body for ResponseBody {
                 return Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes)))));
             }
             Source::Http1(body) => Pin::new(body).poll_frame(cx),
-            Source::Http2(body) => {
+            Source::Http2 { body, .. } => {
                 Pin::new(body).poll_frame(cx).map_err(|error| UpstreamError::broken(&error))
             }
         };
@@ -254,7 +259,7 @@ impl Body for ResponseBody {
         match &self.source {
             Source::Whole(bytes) => bytes.is_empty(),
             Source::Http1(body) => body.is_end_stream(),
-            Source::Http2(body) => body.is_end_stream(),
+            Source::Http2 { body, .. } => body.is_end_stream(),
         }
     }
 
@@ -262,7 +267,7 @@ impl Body for ResponseBody {
         match &self.source {
             Source::Whole(bytes) => SizeHint::with_exact(u64::try_from(bytes.len()).unwrap_or(u64::MAX)),
             Source::Http1(body) => body.size_hint(),
-            Source::Http2(body) => body.size_hint(),
+            Source::Http2 { body, .. } => body.size_hint(),
         }
     }
 }

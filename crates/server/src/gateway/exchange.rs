@@ -328,9 +328,9 @@ async fn forward(
             let (head, body) = response.into_parts();
             (head, Source::Http1(body))
         }
-        Answered::Http2(response) => {
+        Answered::Http2(response, stream) => {
             let (head, body) = response.into_parts();
-            (head, Source::Http2(body))
+            (head, Source::Http2 { body, _stream: stream })
         }
     };
     head::response(&mut head.headers, head.version, &worker.settings.forwarding);
