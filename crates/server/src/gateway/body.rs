@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
@@ -14,12 +15,22 @@ use super::strip;
 use super::upstream::{LinkBody, Stream, UpstreamError};
 use super::watch::{Due, Fault, Watch};
 
+/// What is there of a client's body.
+#[derive(Debug)]
+pub(crate) struct Rest {
+    /// Read already.
+    pub(crate) held: Option<Bytes>,
+    /// Still to be read.
+    pub(crate) body: Option<Incoming>,
+    /// What came behind it, if all was read. In a box: hardly any body has them.
+    pub(crate) trailers: Option<Box<HeaderMap>>,
+}
+
 /// A request's body.
 #[derive(Debug)]
 pub(crate) struct RequestBody {
-    /// Read beforehand, and not yet sent.
-    held: Option<Bytes>,
-    rest: Option<Incoming>,
+    /// Not yet sent.
+    rest: Rest,
     watch: Option<Arc<Watch>>,
     /// Whether the client is being waited for.
     waiting: bool,
@@ -45,27 +56,22 @@ pub(crate) enum BodyError {
 impl RequestBody {
     /// No body.
     pub(crate) const fn empty() -> Self {
-        Self { held: None, rest: None, watch: None, waiting: false, begun: false, left: 0 }
+        let rest = Rest { held: None, body: None, trailers: None };
+        Self { rest, watch: None, waiting: false, begun: false, left: 0 }
     }
 
-    /// A client's body, of which `held` was read already. It may have `bytes_max`. If it fails, the watch knows why.
-    pub(crate) fn of_client(
-        held: Option<Bytes>,
-        rest: Option<Incoming>,
-        watch: &Arc<Watch>,
-        bytes_max: Option<u64>,
-    ) -> Self {
-        let rest = rest.filter(|rest| !rest.is_end_stream());
-        if held.is_none() && rest.is_none() {
-            return Self::empty();
-        }
+    /// A client's body. It may have `bytes_max`. If it fails, the watch knows why.
+    pub(crate) fn of_client(mut rest: Rest, watch: &Arc<Watch>, bytes_max: Option<u64>) -> Self {
+        rest.body = rest.body.filter(|body| !body.is_end_stream());
         let left = bytes_max.unwrap_or(u64::MAX);
-        Self { held, rest, watch: Some(Arc::clone(watch)), waiting: false, begun: false, left }
+        let body = Self { rest, left, ..Self::empty() };
+        if body.is_empty() { Self::empty() } else { Self { watch: Some(Arc::clone(watch)), ..body } }
     }
 
     /// Whether there is nothing to send.
     pub(crate) const fn is_empty(&self) -> bool {
-        self.held.is_none() && self.rest.is_none()
+        let Rest { held, body, trailers } = &self.rest;
+        held.is_none() && body.is_none() && trailers.is_none()
     }
 
     /// Whether a piece was taken.
@@ -76,7 +82,8 @@ impl RequestBody {
     /// A body that is there whole.
     #[cfg(test)]
     pub(crate) fn whole(bytes: Bytes) -> Self {
-        Self { held: Some(bytes), left: u64::MAX, ..Self::empty() }
+        let rest = Rest { held: Some(bytes), body: None, trailers: None };
+        Self { rest, left: u64::MAX, ..Self::empty() }
     }
 
     /// While the client is silent it is the client that is waited for, from its last piece on. Else it is the upstream, and
@@ -123,12 +130,15 @@ impl Body for RequestBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let this = &mut *self;
-        if let Some(held) = this.held.take() {
+        if let Some(held) = this.rest.held.take() {
             return Poll::Ready(Some(this.count(Frame::data(held))));
         }
-        let Some(rest) = &mut this.rest else { return Poll::Ready(None) };
-        let polled = Pin::new(&mut *rest).poll_frame(cx);
-        let ended = matches!(polled, Poll::Ready(None)) || rest.is_end_stream();
+        let Some(body) = &mut this.rest.body else {
+            let trailers = this.rest.trailers.take();
+            return Poll::Ready(trailers.map(|trailers| Ok(cleaned(Frame::trailers(*trailers)))));
+        };
+        let polled = Pin::new(&mut *body).poll_frame(cx);
+        let ended = matches!(polled, Poll::Ready(None)) || body.is_end_stream();
         if let Some(watch) = this.watch.as_ref().filter(|_| ended) {
             watch.set_unread(false);
         }
@@ -145,15 +155,18 @@ impl Body for RequestBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.held.is_none() && self.rest.as_ref().is_none_or(Body::is_end_stream)
+        let Rest { held, body, trailers } = &self.rest;
+        held.is_none() && trailers.is_none() && body.as_ref().is_none_or(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        let held = self.held.as_ref().map_or(0, |held| u64::try_from(held.len()).unwrap_or(u64::MAX));
-        let rest = self.rest.as_ref().map_or_else(|| SizeHint::with_exact(0), Body::size_hint);
+        let Rest { held, body, trailers } = &self.rest;
+        let held = held.as_ref().map_or(0, |held| u64::try_from(held.len()).unwrap_or(u64::MAX));
+        let rest = body.as_ref().map_or_else(|| SizeHint::with_exact(0), Body::size_hint);
         let mut hint = SizeHint::new();
         hint.set_lower(rest.lower().saturating_add(held));
-        if let Some(upper) = rest.upper() {
+        // Over HTTP/1.1 a body whose length is told has no trailers.
+        if let Some(upper) = rest.upper().filter(|_| trailers.is_none()) {
             hint.set_upper(upper.saturating_add(held));
         }
         hint

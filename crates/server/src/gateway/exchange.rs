@@ -7,7 +7,6 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use bytes::Bytes;
 use http::header::{CONNECTION, HOST, TRANSFER_ENCODING, UPGRADE};
 use http::uri::Scheme;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version, request};
@@ -15,11 +14,11 @@ use hyper::body::Incoming;
 use tollgate_tower::{Answer, Asked, BodyWanted, Head, Pass, Room, grpc, problem};
 
 use super::account::Noted;
-use super::body::{RequestBody, ResponseBody, Source};
+use super::body::{RequestBody, ResponseBody, Rest, Source};
 use super::client::{Client, Running};
 use super::framing;
 use super::head::{self, Outgoing, X_REQUEST_ID};
-use super::held::{Held, hold};
+use super::held::hold;
 use super::live::InForce;
 use super::stopped::Stopped;
 use super::strip;
@@ -44,13 +43,6 @@ struct Came {
     upgrade: bool,
     /// Whether it is a call of gRPC, and has to be answered as one.
     grpc: bool,
-}
-
-/// What is read of a request beside its head.
-struct Rest {
-    /// Read already.
-    held: Option<Bytes>,
-    body: Option<Incoming>,
 }
 
 /// A request that is being answered. Most refusals are ready at once, and nothing is allocated for waiting.
@@ -94,7 +86,7 @@ pub(crate) fn exchange(client: &Arc<Client>, request: Request<Incoming>) -> Exch
     match came.asked_at_once(body) {
         Err(stopped) => Exchange::Ready(Some(came.stopped(stopped))),
         Ok(AtOnce::Passes(pass, body)) => {
-            let rest = Rest { held: None, body: Some(body) };
+            let rest = Rest { held: None, body: Some(body), trailers: None };
             Exchange::Waiting(Waiting(Box::pin(came.pass(pass, rest))))
         }
         Ok(AtOnce::Waits(body)) => Exchange::Waiting(Waiting(Box::pin(came.wait_and_pass(body)))),
@@ -181,30 +173,27 @@ impl Came {
     async fn wait_and_pass(mut self, body: Incoming) -> Response<ResponseBody> {
         match self.ask_and_wait(None).await {
             Err(stopped) => self.stopped(stopped),
-            Ok(pass) => self.pass(pass, Rest { held: None, body: Some(body) }).await,
+            Ok(pass) => self.pass(pass, Rest { held: None, body: Some(body), trailers: None }).await,
         }
     }
 
     /// Reads what is wanted of the body, asks, and goes on.
     async fn hold_and_ask(mut self, wanted: BodyWanted, body: Incoming) -> Response<ResponseBody> {
-        let Held { bytes, rest, operations } = match hold(body, wanted, self.running.watch()).await {
+        let (rest, operations) = match hold(body, wanted, self.running.watch()).await {
             Ok(held) => held,
             Err(stopped) => return self.stopped(stopped),
         };
         let asked = if self.live.waits { self.ask_and_wait(operations).await } else { self.ask(operations) };
         match asked {
             Err(stopped) => self.stopped(stopped),
-            Ok(pass) => {
-                let held = Some(bytes).filter(|bytes| !bytes.is_empty());
-                self.pass(pass, Rest { held, body: rest }).await
-            }
+            Ok(pass) => self.pass(pass, rest).await,
         }
     }
 
     /// Passes a request on, and its response back.
     async fn pass(mut self, pass: Pass, rest: Rest) -> Response<ResponseBody> {
         let bytes_max = self.running.client().worker.settings.bounds.body_bytes;
-        let body = RequestBody::of_client(rest.held, rest.body, self.running.watch(), bytes_max);
+        let body = RequestBody::of_client(rest, self.running.watch(), bytes_max);
         let parts = std::mem::replace(&mut self.parts, Request::new(()).into_parts().0);
         match forward(parts, body, &self.running, (&pass, &self.id)).await {
             Err(stopped) => {
