@@ -212,6 +212,20 @@ impl ResponseBody {
     pub(crate) const fn new(source: Source, running: Running) -> Self {
         Self { source, running, waiting: false, failed: None }
     }
+
+    /// Whether all of it was taken. Our own answers are taken at once or not at all, and of some only the head is wanted.
+    fn is_over(&self) -> bool {
+        let none_left = || self.size_hint().exact() == Some(0);
+        matches!(self.source, Source::Whole(_)) || self.is_end_stream() || none_left()
+    }
+}
+
+impl Drop for ResponseBody {
+    fn drop(&mut self) {
+        if self.is_over() {
+            self.running.over();
+        }
+    }
 }
 
 impl Body for ResponseBody {

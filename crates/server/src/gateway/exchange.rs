@@ -21,6 +21,7 @@ use super::head::{self, Outgoing, X_REQUEST_ID};
 use super::held::hold;
 use super::live::InForce;
 use super::stopped::Stopped;
+use super::stopwatch::Stopwatch;
 use super::strip;
 use super::upstream::{Answered, Effort, UpstreamError};
 use super::watch::Fault;
@@ -43,6 +44,8 @@ struct Came {
     upgrade: bool,
     /// Whether it is a call of gRPC, and has to be answered as one.
     grpc: bool,
+    /// Since when it can be asked about.
+    since: Stopwatch,
 }
 
 /// A request that is being answered. Most refusals are ready at once, and nothing is allocated for waiting.
@@ -82,7 +85,8 @@ pub(crate) fn exchange(client: &Arc<Client>, request: Request<Incoming>) -> Exch
     let live = Arc::clone(&client.worker.live.load());
     let upgrade = parts.headers.get(UPGRADE).is_some_and(is_websocket);
     let grpc = grpc::is_call(&parts.headers);
-    let mut came = Came { parts, id, noted, live, running, upgrade, grpc };
+    let since = *running.since();
+    let mut came = Came { parts, id, noted, live, running, upgrade, grpc, since };
     match came.asked_at_once(body) {
         Err(stopped) => Exchange::Ready(Some(came.stopped(stopped))),
         Ok(AtOnce::Passes(pass, body)) => {
@@ -150,9 +154,9 @@ impl Came {
 
     /// Writes down what came of asking.
     fn told(&mut self, asked: Asked, room: &Room) -> Result<Pass, Stopped> {
-        let Self { parts, live, running, noted, upgrade, .. } = self;
+        let Self { parts, live, running, noted, upgrade, since, .. } = self;
         let client = running.client();
-        client.worker.decided(live, room, running.since());
+        client.worker.decided(live, room, since);
         client.worker.note(live, &parts.headers, &asked, noted);
         match asked {
             // It was charged, and is told so.
@@ -183,6 +187,8 @@ impl Came {
             Ok(held) => held,
             Err(stopped) => return self.stopped(stopped),
         };
+        // How long the client took for it is not the decision's time.
+        self.since = Stopwatch::start();
         let asked = if self.live.waits { self.ask_and_wait(operations).await } else { self.ask(operations) };
         match asked {
             Err(stopped) => self.stopped(stopped),
@@ -194,6 +200,7 @@ impl Came {
     async fn pass(mut self, pass: Pass, rest: Rest) -> Response<ResponseBody> {
         let bytes_max = self.running.client().worker.settings.bounds.body_bytes;
         let body = RequestBody::of_client(rest, self.running.watch(), bytes_max);
+        self.running.passed_on();
         let parts = std::mem::replace(&mut self.parts, Request::new(()).into_parts().0);
         match forward(parts, body, &self.running, (&pass, &self.id)).await {
             Err(stopped) => {
