@@ -18,6 +18,7 @@ pub mod logs;
 pub mod metrics;
 pub mod operations;
 pub mod reload;
+mod socket;
 mod stopped;
 mod stopwatch;
 mod stream;

@@ -162,7 +162,7 @@ pub struct Timeouts {
 pub struct Bounds {
     /// Connections of clients at once; further ones wait in the listener's queue.
     pub connections: usize,
-    /// Connections of one address at once; further ones are closed. `None`: as many as there are.
+    /// Connections of one address (of IPv6: of its /64) at once; further ones are closed. `None`: as many as there are.
     pub connections_per_address: Option<usize>,
     /// Bytes of a request's head: more are 431.
     pub head_bytes: usize,

@@ -8,7 +8,6 @@ mod x_ratelimit;
 use std::cmp::Reverse;
 
 use bytes::Bytes;
-use http::header::Entry;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tollgate_core::{Decision, Micros, Mode, Retry};
 
@@ -217,28 +216,27 @@ pub(crate) const fn binds(decision: &Decision) -> (Reverse<Option<Retry>>, u64, 
 }
 
 /// Writes three fields for one limit, unless the upstream's own may say that no more remains: of several lines of it, the least. If as
-/// much remains, its own may hold for longer; and what is no whole number, such as one below zero, may be less than ours.
+/// much remains, its own may hold for longer; and what is no whole number, such as one below zero, may be less than ours. So may what is not
+/// said at all, beside a limit or a reset.
 fn three(
     headers: &mut HeaderMap,
     [limit, remaining, reset]: [HeaderName; 3],
     (there_is, left, until): (HeaderValue, u64, u64),
 ) {
-    let ours = numbers::value(left);
-    match headers.entry(remaining) {
-        Entry::Vacant(place) => {
-            place.insert(ours);
-        }
-        Entry::Occupied(mut place) => {
-            let is_more = |value: &HeaderValue| whole(value.as_bytes()).is_some_and(|theirs| theirs > left);
-            // A line without a value says nothing.
-            if !place.iter().all(|value| value.is_empty() || is_more(value)) {
-                return;
-            }
-            place.insert(ours);
-        }
+    // A line without a value says nothing.
+    let said =
+        |headers: &HeaderMap, name: &HeaderName| headers.get_all(name).iter().any(|value| !value.is_empty());
+    let is_more = |value: &HeaderValue| whole(value.as_bytes()).is_some_and(|theirs| theirs > left);
+    let ours_stand = if said(headers, &remaining) {
+        headers.get_all(&remaining).iter().all(|value| value.is_empty() || is_more(value))
+    } else {
+        !said(headers, &limit) && !said(headers, &reset)
+    };
+    if ours_stand {
+        headers.insert(limit, there_is);
+        headers.insert(remaining, numbers::value(left));
+        headers.insert(reset, numbers::value(until));
     }
-    headers.insert(limit, there_is);
-    headers.insert(reset, numbers::value(until));
 }
 
 /// A whole number, in digits only and without zeros before it.

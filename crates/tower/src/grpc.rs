@@ -2,12 +2,13 @@
 //! answered stands in the answer already.
 
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::Value;
 use tollgate::Retry;
 
 use crate::asked::{Answer, AnswerKind};
+use crate::fields::whole;
 
 /// What a call is sent as, and an answer to it; a `+` and how messages are coded may follow.
 const TYPE: &[u8] = b"application/grpc";
@@ -34,7 +35,10 @@ pub fn is_call(headers: &HeaderMap) -> bool {
 /// by itself learns when, to the millisecond.
 pub fn answer_call(answer: &mut Answer) {
     if let Some(Retry::After(wait)) = answer.retry {
-        let millis = wait.get().div_ceil(1_000).min(PUSHBACK_MAX);
+        // As many whole seconds later as `Retry-After` is by its jitter: else all would come at once after all.
+        let told = answer.headers.get(RETRY_AFTER).and_then(|told| whole(told.as_bytes())).unwrap_or(0);
+        let later = told.saturating_sub(wait.secs_rounded_up().max(1)).saturating_mul(1_000);
+        let millis = wait.get().div_ceil(1_000).saturating_add(later).min(PUSHBACK_MAX);
         answer.headers.insert(PUSHBACK, HeaderValue::from(millis));
     }
     let (status, message) = (status_of(answer), message_of(&answer.body));
@@ -88,6 +92,24 @@ mod tests {
     use super::{answer_call, is_call};
     use crate::problem;
     use http::{HeaderMap, HeaderValue, StatusCode};
+    use tollgate::{Micros, Retry};
+
+    #[test]
+    fn what_is_added_to_retry_after_is_added_to_the_pushback() {
+        for (wait, told, pushback) in [
+            (300, "1", "300"),
+            (1_000, "1", "1000"),
+            (1_001, "2", "1001"),
+            (1_001, "7", "6001"),
+            (300, "4", "3300"),
+        ] {
+            let mut answer = problem::answer(StatusCode::TOO_MANY_REQUESTS, "Title", "detail");
+            answer.retry = Some(Retry::After(Micros::from_millis(wait)));
+            answer.headers.insert("retry-after", HeaderValue::from_static(told));
+            answer_call(&mut answer);
+            assert_eq!(answer.headers["grpc-retry-pushback-ms"], pushback, "{wait} {told}");
+        }
+    }
 
     #[test]
     fn a_call_is_told_by_its_content_type() {

@@ -143,7 +143,7 @@ const BOUNDS: &[Field] = &[
     setting(
         "connections_per_address",
         Kind::Or("none", &Kind::Whole(1, CONNECTIONS_MAX)),
-        "Connections of one address at once; further ones are closed.",
+        "Connections of one address (of IPv6: of its /64) at once; further ones are closed.",
     ),
     setting(
         "head_bytes",

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ impl Places {
     ) -> Option<Place> {
         let mut counted = None;
         if let Some(most) = self.per_address {
-            let address = address.to_canonical();
+            let address = whose(address);
             let mut addresses = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
             let count = addresses.entry(address).or_insert(0);
             if *count >= most {
@@ -62,6 +62,17 @@ impl Places {
         worker.metrics.connections_total.inc();
         worker.metrics.connections_open.inc();
         Some(Place { places: Arc::clone(self), counted, worker: Arc::clone(worker), _permit: permit })
+    }
+}
+
+/// What connections are counted by: an address, or of one of IPv6 the network, for whoever has one has all of its /64.
+const fn whose(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(address) => IpAddr::V4(address),
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+        }
     }
 }
 
@@ -159,4 +170,18 @@ fn begin(
 fn is_shortage(error: &io::Error) -> bool {
     // EMFILE, ENFILE, ENOBUFS, ENOMEM.
     matches!(error.raw_os_error(), Some(24 | 23 | 105 | 12))
+}
+
+#[test]
+fn connections_are_counted_by_address_or_by_network() {
+    let address = |text: &str| text.parse::<IpAddr>().unwrap();
+    for (from, wanted) in [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
+        ("2001:db8:1:2::", "2001:db8:1:2::"),
+        ("2001:db8:1:3::", "2001:db8:1:3::"),
+    ] {
+        assert_eq!(whose(address(from)), address(wanted), "{from}");
+    }
 }

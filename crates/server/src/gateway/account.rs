@@ -7,7 +7,7 @@ use tollgate::Kind;
 use tollgate_policy::{Matched, Policy};
 use tollgate_tower::{Answer, AnswerKind, Asked, Room};
 
-use super::client::Running;
+use super::client::{Running, Went};
 use super::live::InForce;
 use super::logs::{Refusal, RequestId, Served};
 use super::stopped::Stopped;
@@ -50,7 +50,7 @@ impl Worker {
                 Due::Total => {
                     (&errors.timeout, "it has not answered in the time of a whole exchange".to_owned())
                 }
-                Due::Header | Due::Idle | Due::Body | Due::Write | Due::ResponseBody => return,
+                Due::Header | Due::Head | Due::Idle | Due::Body | Due::Write | Due::ResponseBody => return,
             },
             Some(Stopped::Upstream(error)) => match error {
                 UpstreamError::Client => return,
@@ -130,16 +130,17 @@ impl Worker {
     }
 
     /// An exchange has ended, or was broken off.
-    pub(crate) fn exchanged(&self, status: Option<StatusCode>, broken: bool, nanos: u64) {
-        match status {
-            Some(status) => {
-                self.metrics.responses.count(status);
+    pub(crate) fn exchanged(&self, went: Went, nanos: u64) {
+        if let Some(status) = went.status {
+            self.metrics.responses.count(status);
+            if went.passed_on {
                 self.metrics.proxied.record(nanos);
             }
-            None => self.metrics.clients_gone.inc(),
         }
-        if broken {
+        if went.broken {
             self.metrics.upstream_errors.cut.inc();
+        } else if !went.over {
+            self.metrics.clients_gone.inc();
         }
     }
 

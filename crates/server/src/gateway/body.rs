@@ -3,24 +3,34 @@
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
 use super::client::Running;
 use super::strip;
-use super::upstream::{LinkBody, UpstreamError};
-use super::watch::{Due, Watch};
+use super::upstream::{LinkBody, Stream, UpstreamError};
+use super::watch::{Due, Fault, Watch};
+
+/// What is there of a client's body.
+#[derive(Debug)]
+pub(crate) struct Rest {
+    /// Read already.
+    pub(crate) held: Option<Bytes>,
+    /// Still to be read.
+    pub(crate) body: Option<Incoming>,
+    /// What came behind it, if all was read. In a box: hardly any body has them.
+    pub(crate) trailers: Option<Box<HeaderMap>>,
+}
 
 /// A request's body.
 #[derive(Debug)]
 pub(crate) struct RequestBody {
-    /// Read beforehand, and not yet sent.
-    held: Option<Bytes>,
-    rest: Option<Incoming>,
+    /// Not yet sent.
+    rest: Rest,
     watch: Option<Arc<Watch>>,
     /// Whether the client is being waited for.
     waiting: bool,
@@ -28,8 +38,6 @@ pub(crate) struct RequestBody {
     begun: bool,
     /// How many bytes may still come.
     left: u64,
-    /// Set when more came: shared with the exchange, which answers 413.
-    too_large: Option<Arc<AtomicBool>>,
 }
 
 /// Why a body cannot be passed on.
@@ -48,28 +56,22 @@ pub(crate) enum BodyError {
 impl RequestBody {
     /// No body.
     pub(crate) const fn empty() -> Self {
-        Self { held: None, rest: None, watch: None, waiting: false, begun: false, left: 0, too_large: None }
+        let rest = Rest { held: None, body: None, trailers: None };
+        Self { rest, watch: None, waiting: false, begun: false, left: 0 }
     }
 
-    /// A client's body, of which `held` was read already. It may have `bytes_max`.
-    pub(crate) fn of_client(
-        held: Option<Bytes>,
-        rest: Option<Incoming>,
-        watch: &Arc<Watch>,
-        bytes_max: Option<(u64, &Arc<AtomicBool>)>,
-    ) -> Self {
-        let rest = rest.filter(|rest| !rest.is_end_stream());
-        if held.is_none() && rest.is_none() {
-            return Self::empty();
-        }
-        let left = bytes_max.map_or(u64::MAX, |(bytes, _)| bytes);
-        let too_large = bytes_max.map(|(_, flag)| Arc::clone(flag));
-        Self { held, rest, watch: Some(Arc::clone(watch)), waiting: false, begun: false, left, too_large }
+    /// A client's body. It may have `bytes_max`. If it fails, the watch knows why.
+    pub(crate) fn of_client(mut rest: Rest, watch: &Arc<Watch>, bytes_max: Option<u64>) -> Self {
+        rest.body = rest.body.filter(|body| !body.is_end_stream());
+        let left = bytes_max.unwrap_or(u64::MAX);
+        let body = Self { rest, left, ..Self::empty() };
+        if body.is_empty() { Self::empty() } else { Self { watch: Some(Arc::clone(watch)), ..body } }
     }
 
     /// Whether there is nothing to send.
     pub(crate) const fn is_empty(&self) -> bool {
-        self.held.is_none() && self.rest.is_none()
+        let Rest { held, body, trailers } = &self.rest;
+        held.is_none() && body.is_none() && trailers.is_none()
     }
 
     /// Whether a piece was taken.
@@ -80,7 +82,8 @@ impl RequestBody {
     /// A body that is there whole.
     #[cfg(test)]
     pub(crate) fn whole(bytes: Bytes) -> Self {
-        Self { held: Some(bytes), left: u64::MAX, ..Self::empty() }
+        let rest = Rest { held: Some(bytes), body: None, trailers: None };
+        Self { rest, left: u64::MAX, ..Self::empty() }
     }
 
     /// While the client is silent it is the client that is waited for, from its last piece on. Else it is the upstream, and
@@ -104,11 +107,16 @@ impl RequestBody {
                 Ok(frame)
             }
             None => {
-                if let Some(flag) = &self.too_large {
-                    flag.store(true, Ordering::Relaxed);
-                }
+                self.failed(Fault::TooLarge);
                 Err(BodyError::TooLarge)
             }
+        }
+    }
+
+    /// The exchange has to know: over HTTP/2 it hears only that the stream was reset.
+    fn failed(&self, fault: Fault) {
+        if let Some(watch) = &self.watch {
+            watch.set_fault(fault);
         }
     }
 }
@@ -122,12 +130,15 @@ impl Body for RequestBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let this = &mut *self;
-        if let Some(held) = this.held.take() {
+        if let Some(held) = this.rest.held.take() {
             return Poll::Ready(Some(this.count(Frame::data(held))));
         }
-        let Some(rest) = &mut this.rest else { return Poll::Ready(None) };
-        let polled = Pin::new(&mut *rest).poll_frame(cx);
-        let ended = matches!(polled, Poll::Ready(None)) || rest.is_end_stream();
+        let Some(body) = &mut this.rest.body else {
+            let trailers = this.rest.trailers.take();
+            return Poll::Ready(trailers.map(|trailers| Ok(cleaned(Frame::trailers(*trailers)))));
+        };
+        let polled = Pin::new(&mut *body).poll_frame(cx);
+        let ended = matches!(polled, Poll::Ready(None)) || body.is_end_stream();
         if let Some(watch) = this.watch.as_ref().filter(|_| ended) {
             watch.set_unread(false);
         }
@@ -136,20 +147,26 @@ impl Body for RequestBody {
             Poll::Pending => Poll::Pending,
             Poll::Ready(None) => Poll::Ready(None),
             Poll::Ready(Some(Ok(frame))) => Poll::Ready(Some(this.count(cleaned(frame)))),
-            Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(BodyError::Client(error)))),
+            Poll::Ready(Some(Err(error))) => {
+                this.failed(Fault::Broken);
+                Poll::Ready(Some(Err(BodyError::Client(error))))
+            }
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.held.is_none() && self.rest.as_ref().is_none_or(Body::is_end_stream)
+        let Rest { held, body, trailers } = &self.rest;
+        held.is_none() && trailers.is_none() && body.as_ref().is_none_or(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        let held = self.held.as_ref().map_or(0, |held| u64::try_from(held.len()).unwrap_or(u64::MAX));
-        let rest = self.rest.as_ref().map_or_else(|| SizeHint::with_exact(0), Body::size_hint);
+        let Rest { held, body, trailers } = &self.rest;
+        let held = held.as_ref().map_or(0, |held| u64::try_from(held.len()).unwrap_or(u64::MAX));
+        let rest = body.as_ref().map_or_else(|| SizeHint::with_exact(0), Body::size_hint);
         let mut hint = SizeHint::new();
         hint.set_lower(rest.lower().saturating_add(held));
-        if let Some(upper) = rest.upper() {
+        // Over HTTP/1.1 a body whose length is told has no trailers.
+        if let Some(upper) = rest.upper().filter(|_| trailers.is_none()) {
             hint.set_upper(upper.saturating_add(held));
         }
         hint
@@ -171,8 +188,13 @@ pub(crate) enum Source {
     Whole(Bytes),
     /// From the upstream, over HTTP/1.1.
     Http1(LinkBody),
-    /// From the upstream, over HTTP/2.
-    Http2(Incoming),
+    /// From the upstream, over HTTP/2, and its stream there.
+    Http2 {
+        /// The body.
+        body: Incoming,
+        /// It takes a place as long as it is there.
+        _stream: Stream,
+    },
 }
 
 /// A response's body. When it is gone, its exchange is over.
@@ -189,6 +211,20 @@ pub(crate) struct ResponseBody {
 impl ResponseBody {
     pub(crate) const fn new(source: Source, running: Running) -> Self {
         Self { source, running, waiting: false, failed: None }
+    }
+
+    /// Whether all of it was taken. Our own answers are taken at once or not at all, and of some only the head is wanted.
+    fn is_over(&self) -> bool {
+        let none_left = || self.size_hint().exact() == Some(0);
+        matches!(self.source, Source::Whole(_)) || self.is_end_stream() || none_left()
+    }
+}
+
+impl Drop for ResponseBody {
+    fn drop(&mut self) {
+        if self.is_over() {
+            self.running.over();
+        }
     }
 }
 
@@ -213,7 +249,7 @@ impl Body for ResponseBody {
                 return Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes)))));
             }
             Source::Http1(body) => Pin::new(body).poll_frame(cx),
-            Source::Http2(body) => {
+            Source::Http2 { body, .. } => {
                 Pin::new(body).poll_frame(cx).map_err(|error| UpstreamError::broken(&error))
             }
         };
@@ -250,7 +286,7 @@ impl Body for ResponseBody {
         match &self.source {
             Source::Whole(bytes) => bytes.is_empty(),
             Source::Http1(body) => body.is_end_stream(),
-            Source::Http2(body) => body.is_end_stream(),
+            Source::Http2 { body, .. } => body.is_end_stream(),
         }
     }
 
@@ -258,7 +294,7 @@ impl Body for ResponseBody {
         match &self.source {
             Source::Whole(bytes) => SizeHint::with_exact(u64::try_from(bytes.len()).unwrap_or(u64::MAX)),
             Source::Http1(body) => body.size_hint(),
-            Source::Http2(body) => body.size_hint(),
+            Source::Http2 { body, .. } => body.size_hint(),
         }
     }
 }

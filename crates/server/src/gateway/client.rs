@@ -64,8 +64,21 @@ impl Client {
         watch.begin();
         self.worker.metrics.requests_open.inc();
         let (id, since) = (self.worker.ids.next(), Stopwatch::start());
-        Running { client: Arc::clone(self), watch, id, since, status: None, broken: false, noted: None }
+        Running { client: Arc::clone(self), watch, id, since, went: Went::default(), noted: None }
     }
+}
+
+/// How an exchange went.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Went {
+    /// What was answered, if anything was.
+    pub(crate) status: Option<StatusCode>,
+    /// Whether the request was passed on.
+    pub(crate) passed_on: bool,
+    /// Whether the response was taken to its end.
+    pub(crate) over: bool,
+    /// Whether the upstream broke it off.
+    pub(crate) broken: bool,
 }
 
 /// An exchange that is running, until it is dropped.
@@ -75,8 +88,7 @@ pub(crate) struct Running {
     watch: Arc<Watch>,
     id: RequestId,
     since: Stopwatch,
-    status: Option<StatusCode>,
-    broken: bool,
+    went: Went,
     /// What its line says, if it has one.
     noted: Option<Noted>,
 }
@@ -101,14 +113,24 @@ impl Running {
 
     /// The head of the response is on its way.
     pub(crate) fn answered(&mut self, status: StatusCode, noted: Option<Noted>) {
-        self.status = Some(status);
+        self.went.status = Some(status);
         self.noted = noted;
         self.watch.answered();
     }
 
+    /// The request is passed on.
+    pub(crate) const fn passed_on(&mut self) {
+        self.went.passed_on = true;
+    }
+
     /// The response broke off.
     pub(crate) const fn broken(&mut self) {
-        self.broken = true;
+        self.went.broken = true;
+    }
+
+    /// The response was taken to its end.
+    pub(crate) const fn over(&mut self) {
+        self.went.over = true;
     }
 
     /// The client has been given something. Over HTTP/2 it can leave it untaken without a write being stuck.
@@ -137,7 +159,7 @@ impl Drop for Running {
         if last {
             client.watch.wait_for(Due::Idle);
         }
-        if self.status.is_some() {
+        if self.went.status.is_some() {
             client.resets.store(0, Ordering::Relaxed);
         } else {
             client.resets.fetch_add(1, Ordering::Relaxed);
@@ -146,8 +168,8 @@ impl Drop for Running {
             }
         }
         let nanos = self.since.nanos();
-        client.worker.exchanged(self.status, self.broken, nanos);
-        if let (Some(status), Some(noted)) = (self.status, &self.noted) {
+        client.worker.exchanged(self.went, nanos);
+        if let (Some(status), Some(noted)) = (self.went.status, &self.noted) {
             client.worker.served(self.id, noted, status, nanos);
         }
     }

@@ -18,6 +18,7 @@ use super::body::ResponseBody;
 use super::client::Client;
 use super::exchange::{Exchange, exchange};
 use super::linger::linger;
+use super::socket::Socket;
 use super::stream::{Stream, Wire};
 use super::streams::Streams;
 use super::watch::{Due, Watch};
@@ -77,7 +78,7 @@ async fn speak_http1(mut stream: Stream, client: Arc<Client>, stop: Receiver<boo
         if !parts.read_buf.is_empty() {
             // A client that sends ahead has sent the beginning of its next request: the rest of the head has to follow.
             stream.put_back(parts.read_buf);
-            client.watch.wait_for(Due::Header);
+            client.watch.wait_for(Due::Head);
         } else if !nap(&mut stream, &client, &stop).await {
             return;
         }
@@ -146,14 +147,16 @@ pub(crate) async fn stopping(stop: &mut Receiver<bool>) {
 
 /// TLS, if there is any, and the first bytes.
 async fn begin(tcp: TcpStream, worker: &Worker, watch: &Arc<Watch>) -> std::io::Result<(Stream, bool, bool)> {
+    let socket = Socket { tcp, watch: Arc::clone(watch) };
     let (wire, secure) = match &worker.tls {
-        None => (Wire::Plain(tcp), false),
+        None => (Wire::Plain(socket), false),
         Some(acceptor) => {
-            let accepted = acceptor.accept(tcp).await.inspect_err(|_| worker.metrics.handshakes_failed.inc());
+            let accepted =
+                acceptor.accept(socket).await.inspect_err(|_| worker.metrics.handshakes_failed.inc());
             (Wire::Tls(Box::new(accepted?)), true)
         }
     };
-    let mut stream = Stream::new(wire, Arc::clone(watch));
+    let mut stream = Stream::new(wire);
     let http2 = stream.speaks_http2().await?;
     Ok((stream, secure, http2))
 }
@@ -174,8 +177,10 @@ async fn run<C: Future<Output = hyper::Result<()>>>(
         if client.resets_too_much() {
             return Poll::Ready(Run::Cut);
         }
-        // Whoever takes connections wakes them all when it is said.
-        if !told && (*stop.borrow() || is_left(client, cx)) {
+        // Whoever takes connections wakes them all when it is said. To hyper a connection is idle until a head is whole, and it
+        // would close one on which half of a head has come.
+        let begun = client.watch.waits_for(Due::Head);
+        if !told && !begun && (*stop.borrow() || is_left(client, cx)) {
             told = true;
             shut_down(connection.as_mut());
             if let Poll::Ready(served) = connection.as_mut().poll(cx) {

@@ -5,10 +5,8 @@ use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
-use bytes::Bytes;
 use http::header::{CONNECTION, HOST, TRANSFER_ENCODING, UPGRADE};
 use http::uri::Scheme;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version, request};
@@ -16,15 +14,17 @@ use hyper::body::Incoming;
 use tollgate_tower::{Answer, Asked, BodyWanted, Head, Pass, Room, grpc, problem};
 
 use super::account::Noted;
-use super::body::{RequestBody, ResponseBody, Source};
+use super::body::{RequestBody, ResponseBody, Rest, Source};
 use super::client::{Client, Running};
 use super::framing;
 use super::head::{self, Outgoing, X_REQUEST_ID};
-use super::held::{Held, hold};
+use super::held::hold;
 use super::live::InForce;
 use super::stopped::Stopped;
+use super::stopwatch::Stopwatch;
 use super::strip;
-use super::upstream::{Answered, Effort};
+use super::upstream::{Answered, Effort, UpstreamError};
+use super::watch::Fault;
 
 thread_local! {
     /// Room that every decision of a thread uses.
@@ -44,13 +44,8 @@ struct Came {
     upgrade: bool,
     /// Whether it is a call of gRPC, and has to be answered as one.
     grpc: bool,
-}
-
-/// What is read of a request beside its head.
-struct Rest {
-    /// Read already.
-    held: Option<Bytes>,
-    body: Option<Incoming>,
+    /// Since when it can be asked about.
+    since: Stopwatch,
 }
 
 /// A request that is being answered. Most refusals are ready at once, and nothing is allocated for waiting.
@@ -90,11 +85,12 @@ pub(crate) fn exchange(client: &Arc<Client>, request: Request<Incoming>) -> Exch
     let live = Arc::clone(&client.worker.live.load());
     let upgrade = parts.headers.get(UPGRADE).is_some_and(is_websocket);
     let grpc = grpc::is_call(&parts.headers);
-    let mut came = Came { parts, id, noted, live, running, upgrade, grpc };
+    let since = *running.since();
+    let mut came = Came { parts, id, noted, live, running, upgrade, grpc, since };
     match came.asked_at_once(body) {
         Err(stopped) => Exchange::Ready(Some(came.stopped(stopped))),
         Ok(AtOnce::Passes(pass, body)) => {
-            let rest = Rest { held: None, body: Some(body) };
+            let rest = Rest { held: None, body: Some(body), trailers: None };
             Exchange::Waiting(Waiting(Box::pin(came.pass(pass, rest))))
         }
         Ok(AtOnce::Waits(body)) => Exchange::Waiting(Waiting(Box::pin(came.wait_and_pass(body)))),
@@ -158,9 +154,9 @@ impl Came {
 
     /// Writes down what came of asking.
     fn told(&mut self, asked: Asked, room: &Room) -> Result<Pass, Stopped> {
-        let Self { parts, live, running, noted, upgrade, .. } = self;
+        let Self { parts, live, running, noted, upgrade, since, .. } = self;
         let client = running.client();
-        client.worker.decided(live, room, running.since());
+        client.worker.decided(live, room, since);
         client.worker.note(live, &parts.headers, &asked, noted);
         match asked {
             // It was charged, and is told so.
@@ -181,36 +177,33 @@ impl Came {
     async fn wait_and_pass(mut self, body: Incoming) -> Response<ResponseBody> {
         match self.ask_and_wait(None).await {
             Err(stopped) => self.stopped(stopped),
-            Ok(pass) => self.pass(pass, Rest { held: None, body: Some(body) }).await,
+            Ok(pass) => self.pass(pass, Rest { held: None, body: Some(body), trailers: None }).await,
         }
     }
 
     /// Reads what is wanted of the body, asks, and goes on.
     async fn hold_and_ask(mut self, wanted: BodyWanted, body: Incoming) -> Response<ResponseBody> {
-        let Held { bytes, rest, operations } = match hold(body, wanted, self.running.watch()).await {
+        let (rest, operations) = match hold(body, wanted, self.running.watch()).await {
             Ok(held) => held,
             Err(stopped) => return self.stopped(stopped),
         };
+        // How long the client took for it is not the decision's time.
+        self.since = Stopwatch::start();
         let asked = if self.live.waits { self.ask_and_wait(operations).await } else { self.ask(operations) };
         match asked {
             Err(stopped) => self.stopped(stopped),
-            Ok(pass) => {
-                let held = Some(bytes).filter(|bytes| !bytes.is_empty());
-                self.pass(pass, Rest { held, body: rest }).await
-            }
+            Ok(pass) => self.pass(pass, rest).await,
         }
     }
 
     /// Passes a request on, and its response back.
     async fn pass(mut self, pass: Pass, rest: Rest) -> Response<ResponseBody> {
         let bytes_max = self.running.client().worker.settings.bounds.body_bytes;
-        let too_large = Arc::new(AtomicBool::new(false));
-        let bytes_max = bytes_max.map(|bytes| (bytes, &too_large));
-        let body = RequestBody::of_client(rest.held, rest.body, self.running.watch(), bytes_max);
+        let body = RequestBody::of_client(rest, self.running.watch(), bytes_max);
+        self.running.passed_on();
         let parts = std::mem::replace(&mut self.parts, Request::new(()).into_parts().0);
         match forward(parts, body, &self.running, (&pass, &self.id)).await {
             Err(stopped) => {
-                let stopped = if too_large.load(Ordering::Relaxed) { Stopped::TooLarge } else { stopped };
                 // It was charged, and is told so, whoever answers it in the end.
                 let mut answer = self.running.client().worker.stopped(stopped);
                 pass.fields.write(&mut answer.headers);
@@ -319,15 +312,21 @@ async fn forward(
         })
         .await
     };
+    // What a client does is not the upstream's failure, whatever its connection says of it.
+    let answered = answered.map_err(|stopped| match running.watch().fault() {
+        None => stopped,
+        Some(Fault::Broken) => Stopped::Upstream(UpstreamError::Client),
+        Some(Fault::TooLarge) => Stopped::TooLarge,
+    });
     worker.tried(effort, answered.as_ref().err(), running.id());
     let (mut head, source) = match answered? {
         Answered::Http1(response) => {
             let (head, body) = response.into_parts();
             (head, Source::Http1(body))
         }
-        Answered::Http2(response) => {
+        Answered::Http2(response, stream) => {
             let (head, body) = response.into_parts();
-            (head, Source::Http2(body))
+            (head, Source::Http2 { body, _stream: stream })
         }
     };
     head::response(&mut head.headers, head.version, &worker.settings.forwarding);

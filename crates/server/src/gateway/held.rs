@@ -5,54 +5,54 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use http_body::Body;
 use hyper::body::Incoming;
 use tollgate_tower::{BodyWanted, operations};
 
+use super::body::Rest;
 use super::stopped::Stopped;
 use super::upstream::UpstreamError;
 use super::watch::{Due, Watch};
 
-/// What was read.
-#[derive(Debug)]
-pub(crate) struct Held {
-    /// What was read.
-    pub(crate) bytes: Bytes,
-    /// What was not, because it is too long.
-    pub(crate) rest: Option<Incoming>,
-    /// How many operations it carries, if that could be told.
-    pub(crate) operations: Option<u64>,
-}
-
-/// Reads a body, up to what is wanted of it.
+/// Reads a body, up to what is wanted of it. Says what is to be sent on, and how many operations it carries, if that could be
+/// told.
+///
+/// # Errors
+/// When the client breaks off, or is late: whatever is late, nobody but the client was asked for anything yet.
 pub(crate) async fn hold(
     mut body: Incoming,
     wanted: BodyWanted,
     watch: &Arc<Watch>,
-) -> Result<Held, Stopped> {
+) -> Result<(Rest, Option<u64>), Stopped> {
     let most = usize::try_from(wanted.max_body).unwrap_or(usize::MAX);
-    let mut bytes = BytesMut::new();
+    let (mut bytes, mut trailers) = (BytesMut::new(), None);
     watch.wait_for(Due::Body);
     loop {
         let frame = poll_fn(|cx| match Pin::new(&mut body).poll_frame(cx) {
             Poll::Ready(frame) => Poll::Ready(Ok(frame)),
-            Poll::Pending => watch.poll_late(cx).map(|due| Err(Stopped::Late(due))),
+            Poll::Pending => watch.poll_late(cx).map(|_| Err(Stopped::Late(Due::Body))),
         });
-        match frame.await? {
+        let frame = match frame.await? {
             None => {
                 watch.set_unread(false);
                 break;
             }
             Some(Err(_)) => return Err(Stopped::Upstream(UpstreamError::Client)),
-            Some(Ok(frame)) => bytes.extend_from_slice(frame.data_ref().map_or(&[], |data| data)),
+            Some(Ok(frame)) => frame,
+        };
+        match frame.into_data() {
+            Ok(data) => bytes.extend_from_slice(&data),
+            Err(other) => trailers = other.into_trailers().ok().map(Box::new),
         }
         watch.wait_for(Due::Body);
         if bytes.len() > most {
-            return Ok(Held { bytes: bytes.freeze(), rest: Some(body), operations: None });
+            let rest = Rest { held: Some(bytes.freeze()), body: Some(body), trailers: None };
+            return Ok((rest, None));
         }
     }
     watch.rest();
     let operations = operations::count(wanted.kind, &bytes);
-    Ok(Held { bytes: bytes.freeze(), rest: None, operations })
+    let held = Some(bytes.freeze()).filter(|bytes| !bytes.is_empty());
+    Ok((Rest { held, body: None, trailers }, operations))
 }

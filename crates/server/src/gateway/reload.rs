@@ -124,7 +124,7 @@ impl Reloader {
                     Some(()) = asked.recv() => self.reload().await,
                 },
                 Some(()) = asked.recv() => self.reload().await,
-                () = tick(&mut poll) => self.compare().await,
+                () = tick(&mut poll) => self.compare_at_rest().await,
             }
         }
     }
@@ -154,6 +154,26 @@ impl Reloader {
         if now != self.seen {
             self.reload().await;
         }
+    }
+
+    /// As [`compare`](Self::compare), where no event says that files are at rest: one that is being written has to be.
+    async fn compare_at_rest(&mut self) {
+        let mut now = self.look().await;
+        if now == self.seen {
+            return;
+        }
+        let rest = async {
+            loop {
+                sleep(DEBOUNCE).await;
+                let next = self.look().await;
+                if next == std::mem::replace(&mut now, next.clone()) {
+                    break;
+                }
+            }
+        };
+        // At the latest now.
+        let _ = timeout(SETTLE_MAX, rest).await;
+        self.compare().await;
     }
 
     /// What the files hold now.

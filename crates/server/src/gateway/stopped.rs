@@ -50,7 +50,7 @@ impl Stopped {
             Self::Late(Due::Connect) => {
                 (StatusCode::GATEWAY_TIMEOUT, "Gateway timeout", "the upstream takes no connection in time")
             }
-            Self::Late(Due::Body | Due::Header | Due::Idle | Due::Write) => (
+            Self::Late(Due::Body | Due::Header | Due::Head | Due::Idle | Due::Write) => (
                 StatusCode::REQUEST_TIMEOUT,
                 "Request timeout",
                 "the body of the request came to a standstill",

@@ -1,15 +1,14 @@
-//! A client's bytes: plain or TLS, with what was read to see which protocol it is, and how long a write has been stuck. No HTTP.
+//! A client's bytes: plain or TLS, with what was read to see which protocol it is. How its socket takes them is `socket`'s; no HTTP.
 
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
+use super::socket::Socket;
 use super::watch::{Due, Watch};
 
 /// What an HTTP/2 connection begins with (RFC 9113 3.4).
@@ -19,9 +18,9 @@ const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 #[derive(Debug)]
 pub(crate) enum Wire {
     /// Without.
-    Plain(TcpStream),
+    Plain(Socket),
     /// With.
-    Tls(Box<TlsStream<TcpStream>>),
+    Tls(Box<TlsStream<Socket>>),
 }
 
 /// A client's connection, as bytes.
@@ -34,22 +33,13 @@ pub(crate) struct Stream {
     to: usize,
     /// Read already and put back; it comes before all others.
     back: Bytes,
-    watch: Arc<Watch>,
     /// Whether bytes on an idle connection are a request's: over HTTP/2 they may be anything.
     bytes_are_requests: bool,
 }
 
 impl Stream {
-    pub(crate) const fn new(wire: Wire, watch: Arc<Watch>) -> Self {
-        Self {
-            wire,
-            ahead: [0; PREFACE.len()],
-            from: 0,
-            to: 0,
-            back: Bytes::new(),
-            watch,
-            bytes_are_requests: true,
-        }
+    pub(crate) const fn new(wire: Wire) -> Self {
+        Self { wire, ahead: [0; PREFACE.len()], from: 0, to: 0, back: Bytes::new(), bytes_are_requests: true }
     }
 
     /// Whether the client speaks HTTP/2 from its first byte on: by what it negotiated, else by what it sends.
@@ -70,7 +60,7 @@ impl Stream {
         }
         // What is only looked at is read whole later. Read in two pieces, a head would have twice the room for all its life.
         if let Wire::Plain(plain) = &self.wire {
-            let looked = plain.peek(&mut self.ahead).await?;
+            let looked = plain.tcp.peek(&mut self.ahead).await?;
             let seen = self.ahead.get(..looked).unwrap_or_default();
             if looked > 0 && !PREFACE.starts_with(seen) {
                 return Ok(false);
@@ -107,7 +97,7 @@ impl Stream {
             return Poll::Ready(Ok(()));
         }
         let tls = match &mut self.wire {
-            Wire::Plain(plain) => return plain.poll_read_ready(cx),
+            Wire::Plain(plain) => return plain.tcp.poll_read_ready(cx),
             Wire::Tls(tls) => tls,
         };
         // That a record has come does not mean that there are bytes in it.
@@ -124,12 +114,10 @@ impl Stream {
         }
     }
 
-    /// A client that does not read is noticed by writes that do not end.
-    fn progress(&self, written: &Poll<io::Result<usize>>) {
-        if written.is_pending() {
-            self.watch.stuck();
-        } else {
-            self.watch.taken();
+    fn watch(&self) -> &Watch {
+        match &self.wire {
+            Wire::Plain(plain) => &plain.watch,
+            Wire::Tls(tls) => &tls.get_ref().0.watch,
         }
     }
 }
@@ -161,8 +149,8 @@ impl AsyncRead for Stream {
             }
         }
         // The first byte of a request: its head has to follow.
-        if this.bytes_are_requests && this.watch.waits_for(Due::Idle) && buf.filled().len() > before {
-            this.watch.wait_for(Due::Header);
+        if this.bytes_are_requests && this.watch().waits_for(Due::Idle) && buf.filled().len() > before {
+            this.watch().wait_for(Due::Head);
         }
         Poll::Ready(Ok(()))
     }
@@ -170,13 +158,10 @@ impl AsyncRead for Stream {
 
 impl AsyncWrite for Stream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        let this = self.get_mut();
-        let written = match &mut this.wire {
+        match &mut self.get_mut().wire {
             Wire::Plain(plain) => Pin::new(plain).poll_write(cx, buf),
             Wire::Tls(tls) => Pin::new(tls).poll_write(cx, buf),
-        };
-        this.progress(&written);
-        written
+        }
     }
 
     fn poll_write_vectored(
@@ -184,13 +169,10 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let this = self.get_mut();
-        let written = match &mut this.wire {
+        match &mut self.get_mut().wire {
             Wire::Plain(plain) => Pin::new(plain).poll_write_vectored(cx, bufs),
             Wire::Tls(tls) => Pin::new(tls).poll_write_vectored(cx, bufs),
-        };
-        this.progress(&written);
-        written
+        }
     }
 
     fn is_write_vectored(&self) -> bool {

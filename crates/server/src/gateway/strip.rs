@@ -17,7 +17,7 @@ pub(crate) fn request(
     peer_trusted: bool,
     trusted: &TrustedProxies,
 ) {
-    strip(headers, |name| {
+    strip(headers, own_header(trusted), |name| {
         (!forwarding.method_override && is_override(name))
             || name == "proxy"
             || (!peer_trusted && is_origin(name))
@@ -29,7 +29,7 @@ pub(crate) fn request(
 
 /// Takes out of a response what does not go on.
 pub(crate) fn response(headers: &mut HeaderMap) {
-    strip(headers, |_| false);
+    strip(headers, None, |_| false);
 }
 
 /// Takes out of trailers what has no place there: a recipient that merges them would read the head otherwise than it was
@@ -38,7 +38,7 @@ pub(crate) fn trailers(headers: &mut HeaderMap) {
     let told = |name: &HeaderName| {
         name.as_str().starts_with("ratelimit") || name.as_str().starts_with("x-ratelimit")
     };
-    strip(headers, |name| {
+    strip(headers, None, |name| {
         is_needed(name)
             || is_origin(name)
             || is_override(name)
@@ -61,8 +61,9 @@ pub(crate) fn join_cookies(headers: &mut HeaderMap) {
     }
 }
 
-/// Takes out what is between two neighbours only (RFC 9110 7.6.1), what `Connection` names, and what `also` says.
-fn strip(headers: &mut HeaderMap, also: impl Fn(&HeaderName) -> bool) {
+/// Takes out what is between two neighbours only (RFC 9110 7.6.1), what `Connection` names (but for `own`, a header by which
+/// trusted proxies say who asks), and what `also` says.
+fn strip(headers: &mut HeaderMap, own: Option<&HeaderName>, also: impl Fn(&HeaderName) -> bool) {
     let mut gone: smallvec::SmallVec<[HeaderName; 4]> = smallvec::SmallVec::new();
     gone.extend(headers.keys().filter(|name| is_hop_by_hop(name) || also(name)).cloned());
     if gone.is_empty() {
@@ -73,7 +74,7 @@ fn strip(headers: &mut HeaderMap, also: impl Fn(&HeaderName) -> bool) {
         let named = line.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
         let named = named.filter_map(|name| HeaderName::from_bytes(name).ok());
         // Nobody gets to take out what the message cannot do without, or who sent it.
-        gone.extend(named.filter(|name| !is_needed(name) && !is_origin(name)));
+        gone.extend(named.filter(|name| !is_needed(name) && !is_origin(name) && own != Some(name)));
     }
     // `TE: trailers` is the one thing that goes on: without it gRPC does not work.
     let mut codings = headers.get_all(TE).iter().flat_map(|te| te.as_bytes().split(|byte| *byte == b','));

@@ -15,6 +15,7 @@ use self::connect::Wire;
 pub(crate) use self::error::UpstreamError;
 pub(crate) use self::http1::LinkBody;
 use self::http1::{Link, Outbound};
+pub(crate) use self::http2::Stream;
 use super::body::RequestBody;
 use super::framing;
 use super::metrics::WorkerMetrics;
@@ -40,8 +41,8 @@ pub(crate) struct Upstream {
 pub(crate) enum Answered {
     /// Over HTTP/1.1.
     Http1(Response<LinkBody>),
-    /// Over HTTP/2.
-    Http2(Response<Incoming>),
+    /// Over HTTP/2, and its stream.
+    Http2(Response<Incoming>, Stream),
 }
 
 /// What happened on the way, for the metrics.
@@ -145,15 +146,14 @@ impl Upstream {
         let mut request = http2::rewritten(request, self.connector.is_tls())?;
         for attempt in 0.. {
             let copy = repeatable(&request).filter(|_| attempt == 0);
-            let mut sender = self.http2.sender(&self.connector, effort).await?;
+            let (mut sender, stream) = self.http2.sender(&self.connector, effort).await?;
             watch.wait_for(Due::Response);
             match sender.try_send_request(request).await {
                 Ok(mut response) => {
                     sound(&mut response)?;
-                    return Ok(Answered::Http2(response));
+                    return Ok(Answered::Http2(response, stream));
                 }
                 Err(mut failed) => {
-                    self.http2.forget_closed();
                     let unsent = failed.take_message().filter(|_| attempt == 0);
                     let error = UpstreamError::broken(&failed.into_error());
                     let ours = !matches!(error, UpstreamError::Client);
@@ -192,6 +192,7 @@ impl Upstream {
     /// Closes what has been idle for too long. The oldest are first.
     pub(crate) fn sweep(&self) {
         let now = self.ticks.now();
+        self.http2.sweep(now, self.idle_ticks);
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let stale = idle.iter().take_while(|link| link.idle_until <= now).count();
         let closed: Vec<_> = idle.drain(..stale).collect();

@@ -22,8 +22,10 @@ const NEVER: u64 = u64::MAX;
 /// What is waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Due {
-    /// A TLS handshake, or the head of a request.
+    /// A TLS handshake, or the head of a connection's first request.
     Header,
+    /// The rest of a head, whose first byte came on a connection that was idle.
+    Head,
     /// A request on a connection that has none.
     Idle,
     /// The next piece of a request's body.
@@ -40,8 +42,9 @@ pub(crate) enum Due {
     Total,
 }
 
-const DUES: [Due; 8] = [
+const DUES: [Due; 9] = [
     Due::Header,
+    Due::Head,
     Due::Idle,
     Due::Body,
     Due::Write,
@@ -50,6 +53,15 @@ const DUES: [Due; 8] = [
     Due::ResponseBody,
     Due::Total,
 ];
+
+/// What is wrong with a request's body, on the client's side.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fault {
+    /// It broke off.
+    Broken = 1,
+    /// It is larger than bodies may be.
+    TooLarge,
+}
 
 /// The time of a worker, in ticks since it began.
 #[derive(Debug)]
@@ -96,7 +108,7 @@ impl Ticks {
 
 const fn duration(timeouts: &Timeouts, due: Due) -> Option<Duration> {
     match due {
-        Due::Header => Some(timeouts.header),
+        Due::Header | Due::Head => Some(timeouts.header),
         Due::Idle => Some(timeouts.idle),
         Due::Body => Some(timeouts.body),
         Due::Write => Some(timeouts.write),
@@ -119,6 +131,8 @@ pub(crate) struct Watch {
     answered: AtomicBool,
     /// Whether a request has more of a body than was read.
     unread: AtomicBool,
+    /// What is wrong with it; 0 is nothing.
+    fault: AtomicU8,
     waker: Mutex<Option<Waker>>,
 }
 
@@ -133,6 +147,7 @@ impl Watch {
             stuck: never(),
             answered: AtomicBool::new(false),
             unread: AtomicBool::new(false),
+            fault: AtomicU8::new(0),
             waker: Mutex::new(None),
         }
     }
@@ -172,7 +187,14 @@ impl Watch {
 
     /// It takes something.
     pub(crate) fn taken(&self) {
+        if self.stuck.load(Ordering::Relaxed) == NEVER {
+            return;
+        }
         self.stuck.store(NEVER, Ordering::Relaxed);
+        if self.waits_for(Due::Idle) {
+            // It was still busy with the end of a response.
+            self.wait_for(Due::Idle);
+        }
     }
 
     /// Nothing is waited for.
@@ -183,6 +205,7 @@ impl Watch {
     /// An exchange begins: it has its time.
     pub(crate) fn begin(&self) {
         self.answered.store(false, Ordering::Relaxed);
+        self.fault.store(0, Ordering::Relaxed);
         self.total.store(self.ticks.deadline(Due::Total), Ordering::Relaxed);
         self.rest();
     }
@@ -195,6 +218,17 @@ impl Watch {
     /// Whether the client may still be sending a body that nobody reads.
     pub(crate) fn is_unread(&self) -> bool {
         self.unread.load(Ordering::Relaxed)
+    }
+
+    /// The client's body failed: whatever becomes of its request is not the upstream's fault.
+    pub(crate) fn set_fault(&self, fault: Fault) {
+        self.fault.store(fault as u8, Ordering::Relaxed);
+    }
+
+    /// What is wrong with the client's body.
+    pub(crate) fn fault(&self) -> Option<Fault> {
+        let fault = self.fault.load(Ordering::Relaxed);
+        [Fault::Broken, Fault::TooLarge].into_iter().find(|known| *known as u8 == fault)
     }
 
     /// The response has begun.
@@ -238,18 +272,26 @@ impl Watch {
             Poll::Ready(Due::Write | Due::Total) => Poll::Ready(()),
             // The body sees to it itself, and says why.
             Poll::Ready(
-                Due::Header | Due::Idle | Due::Body | Due::Connect | Due::Response | Due::ResponseBody,
+                Due::Header
+                | Due::Head
+                | Due::Idle
+                | Due::Body
+                | Due::Connect
+                | Due::Response
+                | Due::ResponseBody,
             )
             | Poll::Pending => Poll::Pending,
         }
     }
 
     fn late(&self) -> Option<Due> {
-        let now = self.ticks.now();
-        if now >= self.at.load(Ordering::Relaxed) {
+        let (now, stuck) = (self.ticks.now(), self.stuck.load(Ordering::Relaxed));
+        // While the end of a response is being taken, its client is not idle.
+        let idle = stuck != NEVER && self.waits_for(Due::Idle);
+        if !idle && now >= self.at.load(Ordering::Relaxed) {
             return DUES.get(usize::from(self.due.load(Ordering::Relaxed))).copied();
         }
-        if now >= self.stuck.load(Ordering::Relaxed) {
+        if now >= stuck {
             return Some(Due::Write);
         }
         (now >= self.total.load(Ordering::Relaxed)).then_some(Due::Total)
@@ -310,74 +352,4 @@ impl Watches {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn late(watch: &Watch) -> Option<Due> {
-        match watch.poll_late(&Context::from_waker(Waker::noop())) {
-            Poll::Ready(due) => Some(due),
-            Poll::Pending => None,
-        }
-    }
-
-    #[test]
-    fn a_deadline_is_never_early_and_at_most_two_ticks_late() {
-        let watches = Watches::new(&Timeouts::default());
-        let watch = watches.watch();
-        watch.wait_for(Due::Header);
-        let ticks = watches.ticks.of(Timeouts::default().header);
-        (0..ticks).for_each(|_| watches.tick());
-        assert_eq!(late(&watch), None, "the tick that was running may just have begun");
-        watches.tick();
-        assert_eq!(late(&watch), Some(Due::Header));
-        watch.rest();
-        assert_eq!(late(&watch), None);
-    }
-
-    #[test]
-    fn the_whole_of_an_exchange_is_late_whatever_else_is_waited_for() {
-        let total = Some(Duration::from_secs(1));
-        let watches = Watches::new(&Timeouts { total, ..Timeouts::default() });
-        let watch = watches.watch();
-        watch.begin();
-        watch.wait_for(Due::ResponseBody);
-        (0..=watches.ticks.of(Duration::from_secs(1))).for_each(|_| watches.tick());
-        assert_eq!(late(&watch), Some(Due::Total));
-        watch.end();
-        assert_eq!(late(&watch), None);
-    }
-
-    #[test]
-    fn a_connection_naps_after_a_moment_without_a_request_unless_it_is_stuck() {
-        let watches = Watches::new(&Timeouts::default());
-        let watch = watches.watch();
-        watch.wait_for(Due::Idle);
-        watches.tick();
-        assert!(!watch.may_nap(), "it may just have begun");
-        watches.tick();
-        assert!(watch.may_nap());
-        watch.stuck();
-        assert!(!watch.may_nap(), "what it has written is not gone yet");
-        watch.taken();
-        watch.wait_for(Due::Header);
-        assert!(!watch.may_nap(), "a request has begun");
-    }
-
-    #[test]
-    fn what_is_gone_is_not_watched_any_more() {
-        let watches = Watches::new(&Timeouts::default());
-        let watch = watches.watch();
-        drop(watches.watch());
-        watches.tick();
-        assert_eq!(watches.all.lock().unwrap().len(), 1);
-        drop(watch);
-    }
-
-    #[test]
-    fn short_deadlines_have_short_ticks() {
-        let header = Duration::from_millis(40);
-        let ticks = Ticks::new(&Timeouts { header, ..Timeouts::default() });
-        assert_eq!(ticks.length(), Duration::from_millis(10));
-        assert_eq!(Ticks::new(&Timeouts::default()).length(), TICK_MAX);
-    }
-}
+mod tests;

@@ -1,5 +1,7 @@
 //! Costs that are in a body or in a response: charged before the upstream sees it, forwarded whole, settled by the response.
 
+use std::time::Duration;
+
 use crate::scripted::{Reply, Scripted, essence};
 use crate::support::{Rig, field, small, status};
 
@@ -83,6 +85,37 @@ fn a_body_in_chunks_is_counted_and_goes_on_whole() {
     );
     assert_eq!((status(&got), remaining(&got)), (200, 97), "{got}");
     assert_eq!(essence(&upstream.settled().concat()), "POST /batch HTTP/1.1|content-length: 7|[1,2,3]");
+}
+
+#[test]
+fn trailers_of_a_body_that_is_counted_go_on() {
+    for (chunks, body) in [("5\r\n[1,2]\r\n", "5\r\n[1,2]\r\n"), ("", "")] {
+        let upstream = Scripted::new(|_, request| {
+            request.ends_with("x-check: good\r\n\r\n").then(|| Reply { bytes: OK.into(), close: false })
+        });
+        let rig = rig(&upstream);
+        let got = rig.send(format!(
+            "POST /batch HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n\
+             {chunks}0\r\nX-Check: good\r\nCookie: no\r\n\r\n"
+        ));
+        assert_eq!(status(&got), 200, "{got}");
+        let wanted =
+            format!("POST /batch HTTP/1.1|transfer-encoding: chunked|{body}0\r\nx-check: good\r\n\r\n");
+        assert_eq!(essence(&upstream.settled().concat()), wanted);
+    }
+}
+
+/// Its upstream was not asked for anything yet.
+#[test]
+fn a_client_that_is_late_with_a_body_that_is_counted_is_told_so_whatever_time_is_over() {
+    let upstream = Scripted::always(OK);
+    let rig = Rig::new(POLICY, upstream.address, |settings| {
+        settings.timeouts.total = Some(Duration::from_millis(100));
+    });
+    let got =
+        rig.send("POST /batch HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 9\r\n\r\n[1,");
+    assert_eq!(status(&got), 408, "{got}");
+    assert_eq!(upstream.seen().len(), 0);
 }
 
 #[test]

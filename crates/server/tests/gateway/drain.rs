@@ -107,6 +107,26 @@ fn whoever_was_let_in_is_answered() {
 }
 
 #[test]
+fn a_request_whose_head_has_half_come_is_answered() {
+    const REQUEST: &[u8] = b"GET /free HTTP/1.1\r\nHost: a\r\n\r\n";
+    let upstream = Recorder::new(small);
+    let mut process = Process::new(POLICY, upstream.address, &[]);
+    let mut stream = process.connect();
+    stream.write_all(REQUEST).expect("it takes bytes");
+    assert_eq!(status(&read_one(&mut stream)), 200);
+    let (half, rest) = REQUEST.split_at(20);
+    stream.write_all(half).expect("it takes bytes");
+    // There is one worker: when it has answered this, it has read the half.
+    assert_eq!(status(&process.get("/free")), 200);
+    process.signal(Signal::TERM);
+    is_draining(&process);
+    while TcpStream::connect(process.address).is_ok() {}
+    stream.write_all(rest).expect("it takes bytes");
+    assert_eq!(status(&read_to_end(&mut stream)), 200);
+    assert_eq!(process.ended().code(), Some(0));
+}
+
+#[test]
 fn one_that_is_stuck_is_cut_when_the_time_is_over() {
     let (upstream, senders) = answering(1);
     let mut process = Process::new(POLICY, upstream.address, &[("TIMEOUTS_DRAIN", "200ms")]);

@@ -109,10 +109,13 @@ fn a_trusted_proxys_word_on_it_is_kept_and_added_to() {
 #[test]
 fn a_header_of_the_trusted_proxies_own_is_a_strangers_to_nobody() {
     let own = behind_proxies("CF-Connecting-IP");
-    let fields = "Connection: close\r\nCF-Connecting-IP: 1.2.3.4\r\n";
-    assert_eq!(all(&forwarded(&own, fields), "cf-connecting-ip"), ["1.2.3.4"]);
     let strange = own.replace("127.0.0.0/8", "10.0.0.0/8");
-    assert_eq!(all(&forwarded(&strange, fields), "cf-connecting-ip"), Vec::<&str>::new());
+    // A client that takes it out would be limited like the proxy, and with all others behind it.
+    for connection in ["close", "close, CF-Connecting-IP"] {
+        let fields = format!("Connection: {connection}\r\nCF-Connecting-IP: 1.2.3.4\r\n");
+        assert_eq!(all(&forwarded(&own, &fields), "cf-connecting-ip"), ["1.2.3.4"], "{connection}");
+        assert_eq!(all(&forwarded(&strange, &fields), "cf-connecting-ip"), Vec::<&str>::new());
+    }
 }
 
 #[test]

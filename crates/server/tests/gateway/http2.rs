@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::{Method, StatusCode};
 use tokio::task::JoinSet;
@@ -78,6 +79,48 @@ fn many_streams_at_once_are_all_answered() {
             }
         });
     }
+}
+
+/// Responses that do not end take the places of all streams that an upstream allows: others go another way.
+#[test]
+fn an_upstream_that_allows_few_streams_has_more_connections() {
+    const STREAMS: u32 = 3;
+    let bodies = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let kept = Arc::clone(&bodies);
+    let handler = move |asked: http::Request<hyper::body::Incoming>| {
+        if asked.method() != Method::GET {
+            return http::Response::new(nothing());
+        }
+        let (sender, body) = pieces();
+        kept.lock().expect("nobody panics").push(sender);
+        http::Response::new(body)
+    };
+    let upstream = Service::narrow(Arc::new(handler), None, STREAMS);
+    let rig = Rig::new(POLICY, upstream.address, |settings| {
+        settings.upstream.protocol = Protocol::Http2;
+        settings.timeouts.upstream_idle = Duration::from_millis(100);
+        settings.operations = Some(([127, 0, 0, 1], 0).into());
+    });
+    let open = || rig.metric("tollgate_upstream_open");
+    block_on(async {
+        let mut client = client_http2(rig.address).await;
+        let mut unended = Vec::new();
+        for number in 0..4 * STREAMS {
+            let sent = client.send_request(request(Method::GET, "/free", nothing())).await;
+            unended.push(sent.expect("it is answered"));
+            let other = client.send_request(request(Method::POST, "/free", nothing())).await;
+            assert_eq!(other.expect("it is answered").status(), StatusCode::OK, "beside {number}");
+        }
+        // The last of the others found no room beside them.
+        assert_eq!(open(), Some(5));
+        bodies.lock().expect("nobody panics").clear();
+        for response in unended {
+            assert_eq!(read(response).await.0, "");
+        }
+        // They go when they are not needed any more, but for one.
+        while open() != Some(1) {}
+    });
+    assert_eq!(upstream.connections(), 5);
 }
 
 /// Without TLS only gRPC is known to speak HTTP/2; what else comes is not sent over its connection.

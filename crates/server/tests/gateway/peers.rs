@@ -19,6 +19,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
@@ -106,6 +107,19 @@ pub(crate) struct Service {
 impl Service {
     /// One that answers like this, with a certificate or without.
     pub(crate) fn new(handler: Handler, certificate: Option<&Certificate>) -> Self {
+        Self::narrow(handler, certificate, None)
+    }
+
+    /// The same, with so many streams of HTTP/2 at once on a connection.
+    pub(crate) fn narrow(
+        handler: Handler,
+        certificate: Option<&Certificate>,
+        streams: impl Into<Option<u32>>,
+    ) -> Self {
+        let mut builder = auto::Builder::new(TokioExecutor::new());
+        if let Some(streams) = streams.into() {
+            builder.http2().max_concurrent_streams(streams);
+        }
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("there is a free port");
         listener.set_nonblocking(true).expect("a listener has modes");
         let address = listener.local_addr().expect("it is bound");
@@ -121,7 +135,7 @@ impl Service {
                     count.fetch_add(1, Ordering::SeqCst);
                     let mut hears = hears.clone();
                     hears.mark_unchanged();
-                    let (handler, acceptor) = (Arc::clone(&handler), acceptor.clone());
+                    let (handler, acceptor) = ((builder.clone(), Arc::clone(&handler)), acceptor.clone());
                     tokio::spawn(async move {
                         match acceptor {
                             None => speak(tcp, handler, hears).await,
@@ -151,10 +165,9 @@ impl Service {
 
 async fn speak(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    handler: Handler,
+    (builder, handler): (auto::Builder<TokioExecutor>, Handler),
     mut hears: watch::Receiver<Told>,
 ) {
-    let builder = hyper_util::server::conn::auto::Builder::new(TokioExecutor::new());
     let service = service_fn(move |request| {
         let response = handler(request);
         async move { Ok::<_, Infallible>(response) }
@@ -170,6 +183,27 @@ async fn speak(
             }
         }
     }
+}
+
+/// An upstream that speaks HTTP/2, and answers a request when it has read all of it.
+pub(crate) fn patient() -> SocketAddr {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("there is a free port");
+    listener.set_nonblocking(true).expect("a listener has modes");
+    let address = listener.local_addr().expect("it is bound");
+    let answer = |request: Request<Incoming>| async {
+        request.into_body().collect().await.map(|_| Response::new(nothing()))
+    };
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.expect("the system gives a runtime").block_on(async move {
+            let listener = tokio::net::TcpListener::from_std(listener).expect("it is a listener");
+            while let Ok((tcp, _)) = listener.accept().await {
+                let builder = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
+                tokio::spawn(builder.serve_connection(TokioIo::new(tcp), service_fn(answer)));
+            }
+        });
+    });
+    address
 }
 
 /// Sends back what came, trailers and all, and how it came.

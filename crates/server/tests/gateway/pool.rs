@@ -1,10 +1,10 @@
 //! Connections to the upstream, kept and used again: when that is safe, when it is tried once more, and when it is not.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener};
 
 use crate::scripted::{Reply, Scripted};
-use crate::support::{POLICY, Rig, read_to_end, small, status};
+use crate::support::{POLICY, Rig, small, status};
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -58,18 +58,6 @@ fn dies_at_the_second(last: &'static [u8]) -> Scripted {
     })
 }
 
-/// A number of the metrics.
-fn metric(rig: &Rig, name: &str) -> Option<u64> {
-    let operations = rig.operations.expect("there is an operations listener");
-    let mut stream = TcpStream::connect(operations).expect("it listens");
-    stream
-        .write_all(b"GET /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-        .expect("it takes bytes");
-    let page = read_to_end(&mut stream);
-    let line = page.lines().find(|line| line.starts_with(name))?;
-    line.rsplit(' ').next()?.parse().ok()
-}
-
 #[test]
 fn a_get_on_a_connection_that_dies_is_sent_once_more() {
     let upstream = dies_at_the_second(b"");
@@ -81,8 +69,8 @@ fn a_get_on_a_connection_that_dies_is_sent_once_more() {
     let seen = upstream.seen();
     assert_eq!(seen.len(), 2, "{seen:?}");
     assert!(seen[0].contains("GET /free/2 ") && seen[1].starts_with("GET /free/2 "), "{seen:?}");
-    assert_eq!(metric(&rig, "tollgate_upstream_retries_total"), Some(1));
-    assert_eq!(metric(&rig, "tollgate_upstream_connects_total"), Some(2));
+    assert_eq!(rig.metric("tollgate_upstream_retries_total"), Some(1));
+    assert_eq!(rig.metric("tollgate_upstream_connects_total"), Some(2));
 }
 
 #[test]

@@ -81,6 +81,18 @@ impl Rig {
         self.thread.take().expect("it is waited for once").join().expect("it does not panic")
     }
 
+    /// A number of its metrics, where it has an operations listener.
+    pub(crate) fn metric(&self, name: &str) -> Option<u64> {
+        let operations = self.operations.expect("there is an operations listener");
+        let mut stream = TcpStream::connect(operations).expect("it listens");
+        stream
+            .write_all(b"GET /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            .expect("it takes bytes");
+        let page = read_to_end(&mut stream);
+        let line = page.lines().find(|line| line.starts_with(name))?;
+        line.rsplit(' ').next()?.parse().ok()
+    }
+
     /// A connection to it.
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).expect("it listens");

@@ -9,11 +9,12 @@ use tollgate_server::serve::{NotStarted, start};
 use tollgate_server::settings::{Settings, Tls, Upstream};
 
 use crate::peers::{
-    Certificate, Service, block_on, echo, nothing, read, request, speak_http1, speak_http2, whole,
+    Certificate, Handler, Service, block_on, echo, nothing, read, request, speak_http1, speak_http2, whole,
 };
-use crate::support::{POLICY, Recorder, Rig, read_to_end, small, status};
+use crate::support::{POLICY, Recorder, Rig, field, read_to_end, small, status};
 
-fn with(certificate: &Certificate, settings: &mut Settings) {
+/// Clients come over TLS.
+pub(crate) fn with(certificate: &Certificate, settings: &mut Settings) {
     settings.tls = Some(Tls { certificate: text(&certificate.certificate), key: text(&certificate.key) });
 }
 
@@ -128,6 +129,27 @@ fn an_upstream_with_tls_is_spoken_to_if_it_is_trusted() {
     let response = mistrustful.get("/free", "");
     assert_eq!(status(&response), 502, "{response}");
     assert!(response.contains("no trusted connection to the upstream can be made"), "{response}");
+}
+
+/// That it speaks HTTP/2 turns out in the handshake, when the head was written for HTTP/1.1 already.
+#[test]
+fn te_goes_on_to_an_upstream_that_agrees_on_http2() {
+    let certificate = Certificate::new();
+    let handler: Handler = Arc::new(|request| {
+        let mut response = http::Response::new(nothing());
+        let te = request.headers().get("te").cloned();
+        response.headers_mut().extend(te.map(|te| (http::HeaderName::from_static("x-te"), te)));
+        response
+    });
+    let upstream = Service::new(handler, Some(&certificate));
+    let rig = Rig::new(POLICY, upstream.address, |settings| trusting(&certificate, &mut settings.upstream));
+    for kind in ["application/grpc", "application/json"] {
+        // The first one makes the connection, and the next one finds it.
+        for _ in 0..2 {
+            let got = rig.get("/free", &format!("Content-Type: {kind}\r\nTE: trailers\r\n"));
+            assert_eq!((status(&got), field(&got, "x-te")), (200, Some("trailers")), "{kind}: {got}");
+        }
+    }
 }
 
 #[test]

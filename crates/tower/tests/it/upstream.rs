@@ -57,7 +57,7 @@ fn of_two_sets_of_three_the_one_with_less_remaining_stands_whole() {
         ("-1", ["1000", "-1"]),
         ("many", ["1000", "many"]),
         ("007", ["1000", "007"]),
-        ("", ours),
+        ("", ["1000", ""]),
     ];
     for (remaining, wanted) in table {
         let told = told(&[
@@ -72,6 +72,23 @@ fn of_two_sets_of_three_the_one_with_less_remaining_stands_whole() {
         );
         assert_eq!(told.field("x-ratelimit-reset") == "77", wanted[0] == "1000", "{remaining}");
     }
+}
+
+#[test]
+fn a_limit_or_a_reset_without_what_remains_stands_too() {
+    let names = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
+    let (theirs, ours) = (["3", "", "77"], ["5", "4"]);
+    for sent in [[true, false, false], [false, false, true], [true, false, true]] {
+        let fields = names.into_iter().zip(theirs).zip(sent).filter(|(_, is)| *is).map(|(field, _)| field);
+        let told = told(&fields.collect::<Vec<_>>());
+        for ((name, value), is) in names.into_iter().zip(theirs).zip(sent) {
+            let found = told.headers.get(name).map(|value| value.to_str().expect("it is ASCII"));
+            assert_eq!(found, is.then_some(value), "{sent:?}: {name}");
+        }
+    }
+    // Lines without a value say nothing.
+    let told = told(&[("x-ratelimit-limit", ""), ("x-ratelimit-reset", "")]);
+    assert_eq!([names[0], names[1]].map(|name| told.field(name)), ours);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::page::{Kind, Page};
 /// The numbers of one worker. They are summed over the workers when somebody looks.
 #[derive(Default, Debug)]
 pub struct WorkerMetrics {
-    /// How long a decision took: from a request's head to granted or refused.
+    /// How long a decision took: from a request's head, or the end of a body that its cost is in, to granted or refused.
     pub decision: Latency,
     /// How long a request took, from its head to the end of its response, if it was passed on.
     pub proxied: Latency,

@@ -49,6 +49,19 @@ async fn a_link_that_kubernetes_swaps_is_followed_again_and_again() {
     assert_eq!(world.metrics.reloads.failed.get(), 0);
 }
 
+/// Where no events come through, nothing but the file itself says that somebody is still writing it.
+#[tokio::test]
+async fn a_file_that_is_being_written_is_not_loaded_by_a_look_at_it() {
+    let mut world = World::with(&policy(5, "")).await.run_by_poll(DEBOUNCE);
+    for limit in 6..36 {
+        world.write("policy.yaml", &policy(limit, ""));
+        let early = timeout(DEBOUNCE / 8, world.until_generation(2)).await;
+        assert!(early.is_err(), "{limit} was not the last");
+    }
+    world.until_generation(2).await;
+    assert_eq!((world.limit(), world.metrics.reloads.ok.get()), (35, 1));
+}
+
 #[tokio::test]
 async fn an_editor_may_put_another_file_in_its_place() {
     let mut world = World::with(&policy(5, "")).await.run();

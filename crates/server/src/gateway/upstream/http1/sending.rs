@@ -88,14 +88,15 @@ impl Sending {
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(UpstreamError::io(&error))),
                 Poll::Ready(Ok(())) => {}
             }
-            if self.phase == Phase::Rest {
-                match Pin::new(&mut *wire).poll_flush(cx) {
-                    Poll::Pending => return Poll::Pending,
-                    Poll::Ready(Err(error)) => return Poll::Ready(Err(UpstreamError::io(&error))),
-                    Poll::Ready(Ok(())) => self.phase = Phase::Done,
-                }
-            } else if taken.is_pending() {
-                return Poll::Pending;
+            if self.phase == Phase::Body && taken.is_ready() {
+                continue;
+            }
+            // Before the client is waited for, too: what TLS has taken is not on its way yet.
+            match Pin::new(&mut *wire).poll_flush(cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(UpstreamError::io(&error))),
+                Poll::Ready(Ok(())) if self.phase == Phase::Body => return Poll::Pending,
+                Poll::Ready(Ok(())) => self.phase = Phase::Done,
             }
         }
     }
