@@ -1,8 +1,8 @@
 //! One connection of a client as its exchanges know it: who it is, and what is running. Its bytes are `stream`'s.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use http::{HeaderValue, StatusCode};
 
@@ -22,6 +22,8 @@ pub(crate) struct Client {
     pub(crate) address: HeaderValue,
     /// The beginning of our part of `Forwarded`: `for=192.0.2.1`.
     pub(crate) forwarded_for: String,
+    /// The host that was asked for last, and our part of `Forwarded` for it.
+    pub(crate) forwarded: Mutex<Option<(HeaderValue, HeaderValue)>>,
     /// Whether it came over TLS.
     pub(crate) secure: bool,
     /// Whether it speaks HTTP/2, and may have several exchanges at once.
@@ -41,7 +43,8 @@ impl Client {
         let forwarded_for = if peer.is_ipv6() { format!("for=\"[{text}]\"") } else { format!("for={text}") };
         let (active, resets) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let http2 = false;
-        Self { worker, peer, address, forwarded_for, secure, http2, watch, active, resets }
+        let forwarded = Mutex::new(None);
+        Self { worker, peer, address, forwarded_for, forwarded, secure, http2, watch, active, resets }
     }
 
     /// Whether it has broken off so much that it is not listened to any longer.

@@ -23,7 +23,7 @@ use super::live::InForce;
 use super::stopped::Stopped;
 use super::stopwatch::Stopwatch;
 use super::strip;
-use super::upstream::{Answered, Effort, UpstreamError};
+use super::upstream::{Answered, Departing, Effort, UpstreamError};
 use super::watch::Fault;
 
 thread_local! {
@@ -34,18 +34,23 @@ thread_local! {
 /// A request that was asked about, or is about to be.
 struct Came {
     parts: request::Parts,
+    live: Arc<InForce>,
+    /// Whether it would rather speak WebSocket.
+    upgrade: bool,
+    /// Since when it can be asked about.
+    since: Stopwatch,
+    to_answer: ToAnswer,
+}
+
+/// What is left of a request when it is on its way: what it takes to answer it, whoever does.
+struct ToAnswer {
     /// Its name.
     id: HeaderValue,
     /// What its line will say.
     noted: Option<Noted>,
-    live: Arc<InForce>,
     running: Running,
-    /// Whether it would rather speak WebSocket.
-    upgrade: bool,
     /// Whether it is a call of gRPC, and has to be answered as one.
     grpc: bool,
-    /// Since when it can be asked about.
-    since: Stopwatch,
 }
 
 /// A request that is being answered. Most refusals are ready at once, and nothing is allocated for waiting.
@@ -86,12 +91,12 @@ pub(crate) fn exchange(client: &Arc<Client>, request: Request<Incoming>) -> Exch
     let upgrade = parts.headers.get(UPGRADE).is_some_and(is_websocket);
     let grpc = grpc::is_call(&parts.headers);
     let since = *running.since();
-    let mut came = Came { parts, id, noted, live, running, upgrade, grpc, since };
+    let to_answer = ToAnswer { id, noted, running, grpc };
+    let mut came = Came { parts, live, upgrade, to_answer, since };
     match came.asked_at_once(body) {
-        Err(stopped) => Exchange::Ready(Some(came.stopped(stopped))),
+        Err(stopped) => Exchange::Ready(Some(came.to_answer.stopped(stopped))),
         Ok(AtOnce::Passes(pass, body)) => {
-            let rest = Rest { held: None, body: Some(body), trailers: None };
-            Exchange::Waiting(Waiting(Box::pin(came.pass(pass, rest))))
+            came.pass(pass, Rest { held: None, body: Some(body), trailers: None })
         }
         Ok(AtOnce::Waits(body)) => Exchange::Waiting(Waiting(Box::pin(came.wait_and_pass(body)))),
         Ok(AtOnce::Wants(wanted, body)) => {
@@ -114,7 +119,7 @@ enum AtOnce {
 impl Came {
     /// Asks about a request whose head says all; else says how much of its body is wanted.
     fn asked_at_once(&mut self, body: Incoming) -> Result<AtOnce, Stopped> {
-        let client = self.running.client();
+        let client = self.to_answer.running.client();
         // Over HTTP/1.1 the parser has seen to it.
         if self.parts.headers.len() > client.worker.settings.bounds.header_fields {
             return Err(Stopped::HeadTooLarge);
@@ -135,7 +140,7 @@ impl Came {
     /// Asks, and writes down what came of it.
     fn ask(&mut self, body_operations: Option<u64>) -> Result<Pass, Stopped> {
         ROOM.with_borrow_mut(|room| {
-            let head = asked(&self.parts, self.running.client(), body_operations);
+            let head = asked(&self.parts, self.to_answer.running.client(), body_operations);
             let asked = self.live.guard.ask(&head, room);
             self.told(asked, room)
         })
@@ -145,7 +150,7 @@ impl Came {
     async fn ask_and_wait(&mut self, body_operations: Option<u64>) -> Result<Pass, Stopped> {
         // Another request may be asked about meanwhile, and makes room of its own.
         let mut room = ROOM.take();
-        let head = asked(&self.parts, self.running.client(), body_operations);
+        let head = asked(&self.parts, self.to_answer.running.client(), body_operations);
         let asked = self.live.guard.ask_async(&head, &mut room).await;
         let told = self.told(asked, &room);
         ROOM.set(room);
@@ -154,7 +159,7 @@ impl Came {
 
     /// Writes down what came of asking.
     fn told(&mut self, asked: Asked, room: &Room) -> Result<Pass, Stopped> {
-        let Self { parts, live, running, noted, upgrade, since, .. } = self;
+        let Self { parts, live, upgrade, since, to_answer: ToAnswer { running, noted, .. } } = self;
         let client = running.client();
         client.worker.decided(live, room, since);
         client.worker.note(live, &parts.headers, &asked, noted);
@@ -176,44 +181,82 @@ impl Came {
     /// Asks a shared store, and goes on.
     async fn wait_and_pass(mut self, body: Incoming) -> Response<ResponseBody> {
         match self.ask_and_wait(None).await {
-            Err(stopped) => self.stopped(stopped),
-            Ok(pass) => self.pass(pass, Rest { held: None, body: Some(body), trailers: None }).await,
+            Err(stopped) => self.to_answer.stopped(stopped),
+            Ok(pass) => {
+                let rest = Rest { held: None, body: Some(body), trailers: None };
+                answer_of(self.pass(pass, rest)).await
+            }
         }
     }
 
     /// Reads what is wanted of the body, asks, and goes on.
     async fn hold_and_ask(mut self, wanted: BodyWanted, body: Incoming) -> Response<ResponseBody> {
-        let (rest, operations) = match hold(body, wanted, self.running.watch()).await {
+        let (rest, operations) = match hold(body, wanted, self.to_answer.running.watch()).await {
             Ok(held) => held,
-            Err(stopped) => return self.stopped(stopped),
+            Err(stopped) => return self.to_answer.stopped(stopped),
         };
         // How long the client took for it is not the decision's time.
         self.since = Stopwatch::start();
         let asked = if self.live.waits { self.ask_and_wait(operations).await } else { self.ask(operations) };
         match asked {
-            Err(stopped) => self.stopped(stopped),
-            Ok(pass) => self.pass(pass, rest).await,
+            Err(stopped) => self.to_answer.stopped(stopped),
+            Ok(pass) => answer_of(self.pass(pass, rest)).await,
         }
     }
 
-    /// Passes a request on, and its response back.
-    async fn pass(mut self, pass: Pass, rest: Rest) -> Response<ResponseBody> {
-        let bytes_max = self.running.client().worker.settings.bounds.body_bytes;
+    /// Passes a request on. All that can be done without waiting is done here: a future has room for what it begins with.
+    fn pass(self, pass: Pass, rest: Rest) -> Exchange {
+        let Self { parts, mut to_answer, .. } = self;
+        to_answer.running.passed_on();
+        match to_answer.sent_on(parts, rest, &pass) {
+            Err(stopped) => Exchange::Ready(Some(to_answer.charged_and_stopped(stopped, pass))),
+            Ok(departing) => Exchange::Waiting(Waiting(Box::pin(to_answer.pass(pass, departing)))),
+        }
+    }
+}
+
+/// The response of an exchange.
+async fn answer_of(exchange: Exchange) -> Response<ResponseBody> {
+    match exchange.await {
+        Ok(response) => response,
+        Err(never) => match never {},
+    }
+}
+
+impl ToAnswer {
+    /// Writes a request anew, and chooses its way to the upstream.
+    fn sent_on(&self, mut parts: request::Parts, rest: Rest, pass: &Pass) -> Result<Departing, Stopped> {
+        let client = self.running.client();
+        let worker = &client.worker;
+        let bytes_max = worker.settings.bounds.body_bytes;
         let body = RequestBody::of_client(rest, self.running.watch(), bytes_max);
-        self.running.passed_on();
-        let parts = std::mem::replace(&mut self.parts, Request::new(()).into_parts().0);
-        match forward(parts, body, &self.running, (&pass, &self.id)).await {
-            Err(stopped) => {
-                // It was charged, and is told so, whoever answers it in the end.
-                let mut answer = self.running.client().worker.stopped(stopped);
-                pass.fields.write(&mut answer.headers);
-                self.answered_here(answer)
-            }
+        let http2 = worker.upstream.wants_http2(self.grpc);
+        let out = Outgoing { client, id: &self.id, path: pass.path.as_deref(), http2 };
+        let settings = (&worker.settings.forwarding, &worker.settings.upstream);
+        head::request(&mut parts, &out, settings).map_err(bad)?;
+        if !http2 && !body.is_empty() && http_body::Body::size_hint(&body).exact().is_none() {
+            // Left to itself, hyper sends no body with a GET whose length is not known.
+            parts.headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+        }
+        Ok(worker.upstream.depart(Request::from_parts(parts, body), http2))
+    }
+
+    /// Waits for the response of a request that is on its way, and passes it back.
+    async fn pass(self, pass: Pass, departing: Departing) -> Response<ResponseBody> {
+        match answered(departing, &self.running).await {
+            Err(stopped) => self.charged_and_stopped(stopped, pass),
             Ok((mut head, source)) => {
                 pass.responded(head.status, &mut head.headers);
                 self.answered(head.status, head, source)
             }
         }
+    }
+
+    /// An answer of the gateway's own to a request that was charged: it is told so, whoever answers it in the end.
+    fn charged_and_stopped(self, stopped: Stopped, pass: Pass) -> Response<ResponseBody> {
+        let mut answer = self.running.client().worker.stopped(stopped);
+        pass.fields.write(&mut answer.headers);
+        self.answered_here(answer)
     }
 
     /// An answer of the gateway's own to a request that was not charged, or whose answer says so already.
@@ -256,7 +299,7 @@ impl Came {
 fn prepare(parts: &mut request::Parts, client: &Client, live: &InForce) -> Result<(), Stopped> {
     framing::of_request(&parts.headers).map_err(bad)?;
     let nowhere = parts.version == Version::HTTP_11 && !parts.headers.contains_key(HOST);
-    if nowhere || head::host(parts).is_none() {
+    if nowhere || !head::has_host(parts) {
         return Err(bad(head::NO_HOST));
     }
     if parts.uri.scheme().is_some_and(|scheme| *scheme != Scheme::HTTP && *scheme != Scheme::HTTPS) {
@@ -285,27 +328,14 @@ fn asked<'a>(parts: &'a request::Parts, client: &Client, body_operations: Option
 }
 
 /// Sends a request on, and waits for the head of its response.
-async fn forward(
-    mut parts: request::Parts,
-    body: RequestBody,
+async fn answered(
+    departing: Departing,
     running: &Running,
-    (pass, id): (&Pass, &HeaderValue),
 ) -> Result<(http::response::Parts, Source), Stopped> {
-    let client = running.client();
-    let worker = &client.worker;
-    let grpc = grpc::is_call(&parts.headers);
-    let http2 = worker.upstream.wants_http2(grpc);
-    let out = Outgoing { client, id, path: pass.path.as_deref(), http2 };
-    let settings = (&worker.settings.forwarding, &worker.settings.upstream);
-    head::request(&mut parts, &out, settings).map_err(bad)?;
-    if !http2 && !body.is_empty() && http_body::Body::size_hint(&body).exact().is_none() {
-        // Left to itself, hyper sends no body with a GET whose length is not known.
-        parts.headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
-    }
-    let request = Request::from_parts(parts, body);
+    let worker = &running.client().worker;
     let mut effort = Effort::default();
     let answered = {
-        let mut sending = pin!(worker.upstream.send(request, http2, running.watch(), &mut effort));
+        let mut sending = pin!(worker.upstream.send(departing, running.watch(), &mut effort));
         poll_fn(|cx| match sending.as_mut().poll(cx) {
             Poll::Ready(answered) => Poll::Ready(answered.map_err(Stopped::Upstream)),
             Poll::Pending => running.watch().poll_late(cx).map(|due| Err(Stopped::Late(due))),
@@ -329,7 +359,7 @@ async fn forward(
             (head, Source::Http2 { body, _stream: stream })
         }
     };
-    head::response(&mut head.headers, head.version, &worker.settings.forwarding);
+    head::response(&mut head.headers, head.version, &worker.via);
     head.version = Version::HTTP_11;
     Ok((head, source))
 }

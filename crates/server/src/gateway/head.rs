@@ -1,5 +1,7 @@
 //! Heads written anew: what a request and a response lose and gain on their way. What they mean was decided before.
 
+use std::sync::PoisonError;
+
 use bytes::{BufMut, Bytes, BytesMut};
 use http::header::{CONNECTION, EXPECT, Entry, FORWARDED, HOST, TE, VIA};
 use http::uri::{Authority, PathAndQuery, Scheme};
@@ -42,7 +44,7 @@ pub(crate) fn request(
     // The gateway answers that itself, as soon as the upstream takes the body.
     parts.headers.remove(EXPECT);
     origin(&mut parts.headers, out, &host)?;
-    append_via(&mut parts.headers, parts.version, &forwarding.via);
+    parts.headers.append(VIA, out.client.worker.via.of(parts.version));
     parts.headers.insert(X_REQUEST_ID, out.id.clone());
     let named = if forwarding.keep_host { host } else { authority_of(upstream)? };
     uri(parts, out, &named, upstream.tls)?;
@@ -63,9 +65,42 @@ pub(crate) fn request(
 }
 
 /// Writes a response's head anew.
-pub(crate) fn response(headers: &mut HeaderMap, version: Version, forwarding: &Forwarding) {
+pub(crate) fn response(headers: &mut HeaderMap, version: Version, via: &Via) {
     strip::response(headers);
-    append_via(headers, version, &forwarding.via);
+    headers.append(VIA, via.of(version));
+}
+
+/// `Via: 1.1 tollgate`: that something came this way, and in which version. Written once for each.
+#[derive(Debug)]
+pub(crate) struct Via([HeaderValue; 3]);
+
+impl Via {
+    /// By what the gateway calls itself.
+    pub(crate) fn new(name: &str) -> Self {
+        // Settings are checked before they are in force.
+        let unnamed = |_| HeaderValue::from_static("1.1 tollgate");
+        Self(
+            ["1.0", "1.1", "2"]
+                .map(|version| HeaderValue::try_from(format!("{version} {name}")).unwrap_or_else(unnamed)),
+        )
+    }
+
+    fn of(&self, version: Version) -> HeaderValue {
+        let [old, usual, http2] = &self.0;
+        match version {
+            Version::HTTP_10 => old.clone(),
+            Version::HTTP_2 => http2.clone(),
+            _ => usual.clone(),
+        }
+    }
+}
+
+/// Whether some host is asked.
+pub(crate) fn has_host(parts: &request::Parts) -> bool {
+    match parts.uri.authority() {
+        Some(authority) => !authority.as_str().is_empty(),
+        None => parts.headers.get(HOST).is_some_and(|host| !host.is_empty()),
+    }
 }
 
 /// The host that is asked: of the target, else of the header. A policy has checked that they agree.
@@ -106,19 +141,34 @@ fn origin(headers: &mut HeaderMap, out: &Outgoing<'_>, host: &HeaderValue) -> Re
     if let Entry::Vacant(place) = headers.entry(X_FORWARDED_HOST) {
         place.insert(host.clone());
     }
+    // A connection mostly asks for one host, so what was written last is mostly right.
+    let mut last = client.forwarded.lock().unwrap_or_else(PoisonError::into_inner);
+    let ours = match &*last {
+        Some((asked, ours)) if asked == host => ours.clone(),
+        Some(_) | None => {
+            let ours = forwarded(client, host, proto)?;
+            *last = Some((host.clone(), ours.clone()));
+            ours
+        }
+    };
+    drop(last);
+    let all = match headers.contains_key(FORWARDED) {
+        true => joined(headers, &FORWARDED, ours.as_bytes())?,
+        false => ours,
+    };
+    headers.insert(FORWARDED, all);
+    Ok(())
+}
+
+/// Our part of `Forwarded`.
+fn forwarded(client: &Client, host: &HeaderValue, proto: &str) -> Result<HeaderValue, &'static str> {
     let mut ours = BytesMut::with_capacity(64);
     ours.put_slice(client.forwarded_for.as_bytes());
     ours.put_slice(b";host=\"");
     ours.put_slice(host.as_bytes());
     ours.put_slice(b"\";proto=");
     ours.put_slice(proto.as_bytes());
-    if headers.contains_key(FORWARDED) {
-        let forwarded = joined(headers, &FORWARDED, &ours)?;
-        headers.insert(FORWARDED, forwarded);
-    } else {
-        headers.insert(FORWARDED, value(ours.freeze())?);
-    }
-    Ok(())
+    value(ours.freeze())
 }
 
 /// A list with one more at its end.
@@ -135,20 +185,6 @@ fn joined(headers: &HeaderMap, name: &HeaderName, last: &[u8]) -> Result<HeaderV
 fn value(bytes: Bytes) -> Result<HeaderValue, &'static str> {
     HeaderValue::from_maybe_shared(bytes)
         .map_err(|_| "a header cannot be forwarded: it has bytes that none may have")
-}
-
-/// `Via: 1.1 tollgate`: that it came this way, and in which version.
-fn append_via(headers: &mut HeaderMap, version: Version, name: &str) {
-    let mut via = BytesMut::with_capacity(name.len().saturating_add(4));
-    via.put_slice(match version {
-        Version::HTTP_10 => b"1.0 ",
-        Version::HTTP_2 => b"2 ".as_slice(),
-        _ => b"1.1 ",
-    });
-    via.put_slice(name.as_bytes());
-    if let Ok(via) = value(via.freeze()) {
-        headers.append(VIA, via);
-    }
 }
 
 /// The target: the path that was matched, and the query as it came.

@@ -45,6 +45,22 @@ pub(crate) enum Answered {
     Http2(Response<Incoming>, Stream),
 }
 
+/// A request on its way: how it goes was chosen without waiting.
+#[derive(Debug)]
+pub(crate) enum Departing {
+    /// Over HTTP/1.1, on a connection that was left open.
+    Pooled(Box<Link>, Outbound),
+    /// On a connection that has to be made first, or over HTTP/2 if it is to be shared.
+    Otherwise(Box<Request<RequestBody>>, Shares),
+}
+
+/// Whether a request goes over a connection that it shares with others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Shares {
+    Yes,
+    NotYet,
+}
+
 /// What happened on the way, for the metrics.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Effort {
@@ -82,39 +98,74 @@ impl Upstream {
         }
     }
 
+    /// Chooses the way of a request.
+    pub(crate) fn depart(&self, request: Request<RequestBody>, http2: bool) -> Departing {
+        // Without TLS nobody has said that it speaks HTTP/2 to others than gRPC.
+        if http2 || (self.connector.is_tls() && self.http2.is_open()) {
+            return Departing::Otherwise(Box::new(request), Shares::Yes);
+        }
+        match self.take() {
+            Some(link) => Departing::Pooled(link, Outbound::new(request)),
+            None => Departing::Otherwise(Box::new(request), Shares::NotYet),
+        }
+    }
+
     /// Sends a request and waits for the head of its response. `watch` says what is waited for meanwhile.
     ///
     /// A connection from the pool may be dead without its knowing. Then the request is sent once more, on a new connection:
     /// if nothing of it was sent; or if it may be repeated (its method is idempotent, it has no body) and no whole head came
     /// back.
+    ///
+    /// What is rare is in a box: else every request would have room for it.
     pub(crate) async fn send(
         self: &Arc<Self>,
+        departing: Departing,
+        watch: &Watch,
+        effort: &mut Effort,
+    ) -> Result<Answered, UpstreamError> {
+        let (link, outbound) = match departing {
+            Departing::Pooled(link, outbound) => (link, outbound),
+            Departing::Otherwise(request, shares) => {
+                return Box::pin(self.send_otherwise(*request, shares, watch, effort)).await;
+            }
+        };
+        watch.wait_for(Due::Response);
+        match link.exchange(outbound, self).await {
+            Ok(response) => Ok(Answered::Http1(response)),
+            Err((error, None)) => Err(error),
+            Err((_, Some(again))) => Box::pin(self.send_again(again, watch, effort)).await,
+        }
+    }
+
+    /// Sends a request once more, on a new connection.
+    async fn send_again(
+        self: &Arc<Self>,
+        outbound: Outbound,
+        watch: &Watch,
+        effort: &mut Effort,
+    ) -> Result<Answered, UpstreamError> {
+        effort.retries = effort.retries.saturating_add(1);
+        watch.wait_for(Due::Connect);
+        effort.connects = effort.connects.saturating_add(1);
+        let (wire, negotiated_http2) = self.connector.connect().await?;
+        // An upstream that spoke HTTP/1.1 a moment ago is not written to in another protocol.
+        if negotiated_http2 {
+            return Err(UpstreamError::Ended);
+        }
+        self.send_on(wire, outbound, watch).await
+    }
+
+    /// Sends a request for which there is no connection in the pool.
+    async fn send_otherwise(
+        self: &Arc<Self>,
         request: Request<RequestBody>,
-        http2: bool,
+        shares: Shares,
         watch: &Watch,
         effort: &mut Effort,
     ) -> Result<Answered, UpstreamError> {
         watch.wait_for(Due::Connect);
-        // Without TLS nobody has said that it speaks HTTP/2 to others than gRPC.
-        if http2 || (self.connector.is_tls() && self.http2.is_open()) {
+        if shares == Shares::Yes {
             return self.send_http2(request, watch, effort).await;
-        }
-        if let Some(link) = self.take() {
-            watch.wait_for(Due::Response);
-            let outbound = match link.exchange(Outbound::new(request), self).await {
-                Ok(response) => return Ok(Answered::Http1(response)),
-                Err((error, None)) => return Err(error),
-                Err((_, Some(again))) => again,
-            };
-            effort.retries = effort.retries.saturating_add(1);
-            watch.wait_for(Due::Connect);
-            effort.connects = effort.connects.saturating_add(1);
-            let (wire, negotiated_http2) = self.connector.connect().await?;
-            // An upstream that spoke HTTP/1.1 a moment ago is not written to in another protocol.
-            if negotiated_http2 {
-                return Err(UpstreamError::Ended);
-            }
-            return self.send_on(wire, outbound, watch).await;
         }
         effort.connects = effort.connects.saturating_add(1);
         let (wire, negotiated_http2) = self.connector.connect().await?;

@@ -11,6 +11,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::accept::{Places, accept};
 use super::connection::{builders, stopping};
+use super::head::Via;
 use super::live::Live;
 use super::logs::{Logs, RequestIds};
 use super::metrics::WorkerMetrics;
@@ -27,6 +28,7 @@ pub(crate) struct Worker {
     pub(crate) upstream: Arc<Upstream>,
     pub(crate) metrics: Arc<WorkerMetrics>,
     pub(crate) logs: Arc<Logs>,
+    pub(crate) via: Via,
     pub(crate) ids: RequestIds,
     pub(crate) tls: Option<TlsAcceptor>,
     pub(crate) http1: http1::Builder,
@@ -58,6 +60,7 @@ impl Worker {
             watches,
             metrics,
             logs: Arc::clone(&shared.logs),
+            via: Via::new(&settings.forwarding.via),
             ids: RequestIds::new(),
             tls: shared.tls.clone(),
             http1,

@@ -1,5 +1,7 @@
 //! The head of a response: parsed, and its meaning for what follows. Where a body ends is decided here, and read in `receiving`.
 
+use std::mem::MaybeUninit;
+
 use bytes::BytesMut;
 use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::response::Parts;
@@ -27,9 +29,10 @@ pub(super) struct Read {
 /// # Errors
 /// When it is not HTTP, or could be read in two ways.
 pub(super) fn read(buffer: &mut BytesMut, of_head: bool) -> Result<Option<Read>, UpstreamError> {
-    let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
-    let mut response = httparse::Response::new(&mut fields);
-    let length = match response.parse(buffer) {
+    let mut fields = [const { MaybeUninit::uninit() }; FIELDS_MAX];
+    let mut response = httparse::Response::new(&mut []);
+    let parser = httparse::ParserConfig::default();
+    let length = match parser.parse_response_with_uninit_headers(&mut response, buffer, &mut fields) {
         Ok(httparse::Status::Complete(length)) => length,
         Ok(httparse::Status::Partial) if buffer.len() > HEAD_MAX => {
             return Err(UpstreamError::Ambiguous("its head is too long"));
@@ -42,28 +45,51 @@ pub(super) fn read(buffer: &mut BytesMut, of_head: bool) -> Result<Option<Read>,
     let version = if response.version == Some(0) { Version::HTTP_10 } else { Version::HTTP_11 };
     let start = buffer.as_ptr().addr();
     // The places of names and values, so that they can be cut out of the buffer without a copy.
-    let places: smallvec::SmallVec<[_; 16]> = response
-        .headers
-        .iter()
-        .map(|field| {
-            let value = field.value.as_ptr().addr().saturating_sub(start);
-            (HeaderName::from_bytes(field.name.as_bytes()), value, value.saturating_add(field.value.len()))
-        })
-        .collect();
+    let place = |piece: &[u8]| {
+        let from = piece.as_ptr().addr().saturating_sub(start);
+        from..from.saturating_add(piece.len())
+    };
+    let places: smallvec::SmallVec<[_; 16]> =
+        response.headers.iter().map(|field| (place(field.name.as_bytes()), place(field.value))).collect();
     let head = buffer.split_to(length).freeze();
     let mut parts = Response::new(()).into_parts().0;
     parts.status = status;
     parts.version = version;
     parts.headers.reserve(places.len().saturating_add(8));
-    for (name, from, to) in places {
+    for (name, value) in &places {
         let unfit = |_| UpstreamError::Ambiguous("a field of it has bytes that none may have");
+        let name = HeaderName::from_bytes(head.get(name.clone()).unwrap_or_default());
         let name = name.map_err(|_| UpstreamError::Ambiguous("a field of it has no name"))?;
-        let value = HeaderValue::from_maybe_shared(head.slice(from..to)).map_err(unfit)?;
+        let value = HeaderValue::from_maybe_shared(head.slice(value.clone())).map_err(unfit)?;
         parts.headers.append(name, value);
     }
-    let left = left(&mut parts, of_head)?;
+    let left = match only_a_length(&parts, of_head) {
+        Some(length) => Left::Bytes(length),
+        None => left(&mut parts, of_head)?,
+    };
     let keeps = keeps(&parts.headers, version) && left != Left::UntilClose;
     Ok(Some(Read { parts, left, keeps }))
+}
+
+/// The length of a response as most are: one field says it, in plain digits, and none says otherwise. What is not so plain is looked at
+/// from all sides. The fields are gone through once, which is less than to look for four of them.
+fn only_a_length(parts: &Parts, of_head: bool) -> Option<u64> {
+    if of_head || !(parts.status.is_success() && parts.status != StatusCode::NO_CONTENT) {
+        return None;
+    }
+    let mut length = None;
+    for (name, value) in &parts.headers {
+        if *name == TRANSFER_ENCODING || (*name == CONTENT_LENGTH && length.is_some()) {
+            return None;
+        }
+        if *name == CONTENT_LENGTH {
+            let digits = value.as_bytes();
+            let is_plain = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+            length = std::str::from_utf8(digits).ok().filter(|_| is_plain)?.parse().ok();
+            length?;
+        }
+    }
+    length
 }
 
 /// Where the body ends (RFC 9112 6.3).

@@ -1,6 +1,5 @@
 //! A request as bytes: its head, written once, and its body, still to come. How it is sent is `sending`'s.
 
-use bytes::{BufMut, Bytes, BytesMut};
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{Method, Request};
 use http_body::Body;
@@ -25,7 +24,7 @@ pub(super) enum Coding {
 /// A request that is ready to be sent.
 #[derive(Debug)]
 pub(crate) struct Outbound {
-    pub(super) head: Bytes,
+    pub(super) head: Vec<u8>,
     pub(super) body: RequestBody,
     pub(super) coding: Coding,
     method: Method,
@@ -40,12 +39,12 @@ impl Outbound {
             Some(length) => Coding::Length(length),
             None => Coding::Chunked,
         };
-        let mut head = BytesMut::with_capacity(HEAD_USUAL);
-        head.put_slice(parts.method.as_str().as_bytes());
-        head.put_u8(b' ');
+        let mut head = Vec::with_capacity(HEAD_USUAL);
+        head.extend_from_slice(parts.method.as_str().as_bytes());
+        head.push(b' ');
         let target = parts.uri.path_and_query().map_or("/", |target| target.as_str());
-        head.put_slice(if target.is_empty() { b"/" } else { target.as_bytes() });
-        head.put_slice(b" HTTP/1.1\r\n");
+        head.extend_from_slice(if target.is_empty() { b"/" } else { target.as_bytes() });
+        head.extend_from_slice(b" HTTP/1.1\r\n");
         for (name, value) in &parts.headers {
             if *name != CONTENT_LENGTH && *name != TRANSFER_ENCODING {
                 line(&mut head, name.as_str(), value.as_bytes());
@@ -60,8 +59,8 @@ impl Outbound {
             }
             Coding::None => {}
         }
-        head.put_slice(b"\r\n");
-        Self { head: head.freeze(), body, coding, method: parts.method }
+        head.extend_from_slice(b"\r\n");
+        Self { head, body, coding, method: parts.method }
     }
 
     /// Whether its response has no body, whatever it says.
@@ -75,15 +74,18 @@ impl Outbound {
     }
 }
 
-fn line(head: &mut BytesMut, name: &str, value: &[u8]) {
-    head.put_slice(name.as_bytes());
-    head.put_slice(b": ");
-    head.put_slice(value);
-    head.put_slice(b"\r\n");
+fn line(head: &mut Vec<u8>, name: &str, value: &[u8]) {
+    // Once, so that the four pieces need not look for room.
+    head.reserve(name.len().saturating_add(value.len()).saturating_add(4));
+    head.extend_from_slice(name.as_bytes());
+    head.extend_from_slice(b": ");
+    head.extend_from_slice(value);
+    head.extend_from_slice(b"\r\n");
 }
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
     use http::HeaderValue;
 
     use super::*;
@@ -95,7 +97,7 @@ mod tests {
         request.headers_mut().insert("host", HeaderValue::from_static("h"));
         request.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from_static("99"));
         request.headers_mut().insert(TRANSFER_ENCODING, HeaderValue::from_static("gzip"));
-        String::from_utf8(Outbound::new(request).head.to_vec()).expect("it is ASCII")
+        String::from_utf8(Outbound::new(request).head).expect("it is ASCII")
     }
 
     #[test]
