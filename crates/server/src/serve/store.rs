@@ -83,17 +83,21 @@ const LOOKS_PER_LINE: u32 = 50;
 pub(super) async fn tell(live: Arc<Live>, logs: Arc<Logs>) {
     let mut looks = interval(LOOK);
     looks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-    // It has just begun to connect.
+    // It has just begun to connect, and gets a moment for that.
+    looks.tick().await;
     let (mut served, mut before, mut quiet) = (true, Vec::new(), 0_u32);
     loop {
         looks.tick().await;
         let Some(health) = live.load().guard.gate().limiter().store_health() else { return };
         let serves = health.up && health.breaker == Standing::Closed;
-        let cause = most(&before, &health.failed);
         quiet = quiet.saturating_sub(1);
         if serves != served {
+            let cause = most(&before, &health.failed, |_| true);
             logs.within(|| say(serves, &health, cause));
-        } else if let Some(cause) = cause.filter(|_| serves && quiet == 0) {
+        }
+        // Since it serves again, only what is wrong with its answers: the rest is why it did not serve.
+        let cause = most(&before, &health.failed, |cause| served || is_of_an_answer(cause));
+        if let Some(cause) = cause.filter(|_| serves && quiet == 0) {
             quiet = LOOKS_PER_LINE;
             logs.within(|| warn(cause, &health));
         }
@@ -101,19 +105,24 @@ pub(super) async fn tell(live: Arc<Live>, logs: Arc<Logs>) {
     }
 }
 
-/// Why most calls failed since the last look; `None` if none did.
-fn most(before: &[(Cause, u64)], now: &[(Cause, u64)]) -> Option<Cause> {
+/// Whether the server has answered, and it was no decision.
+const fn is_of_an_answer(cause: Cause) -> bool {
+    matches!(cause, Cause::Foreign | Cause::Disagrees)
+}
+
+/// Of some causes, why most calls failed since the last look; `None` if none did.
+fn most(before: &[(Cause, u64)], now: &[(Cause, u64)], is_asked: impl Fn(Cause) -> bool) -> Option<Cause> {
     let counted =
         |cause: Cause| before.iter().find(|(known, _)| *known == cause).map_or(0, |(_, count)| *count);
-    let grown = now.iter().map(|(cause, count)| (count.saturating_sub(counted(*cause)), cause));
+    let asked = now.iter().filter(|(cause, _)| is_asked(*cause));
+    let grown = asked.map(|(cause, count)| (count.saturating_sub(counted(*cause)), cause));
     grown.filter(|(more, _)| *more > 0).max_by_key(|(more, _)| *more).map(|(_, cause)| *cause)
 }
 
 /// The server serves, and yet calls fail.
 fn warn(cause: Cause, health: &Health) {
     // What is wrong with an answer, and what to do about it, it says itself.
-    let is_answer = matches!(cause, Cause::Foreign | Cause::Disagrees);
-    let why = health.no_decision.as_deref().filter(|_| is_answer);
+    let why = health.no_decision.as_deref().filter(|_| is_of_an_answer(cause));
     let cause = cause.name();
     tracing::warn!(cause, why, "calls to the shared store fail: for them `when_store_fails` holds");
 }
@@ -136,7 +145,8 @@ fn say(serves: bool, health: &Health, cause: Option<Cause>) {
 #[test]
 fn the_cause_of_most_failures_since_the_last_look_is_told() {
     let [one, other, ..] = Cause::all().collect::<Vec<_>>()[..] else { panic!("there are causes") };
-    assert_eq!(most(&[], &[(one, 0), (other, 0)]), None);
-    assert_eq!(most(&[(one, 9)], &[(one, 10), (other, 2)]), Some(other));
-    assert_eq!(most(&[(one, 9), (other, 2)], &[(one, 9), (other, 2)]), None);
+    assert_eq!(most(&[], &[(one, 0), (other, 0)], |_| true), None);
+    assert_eq!(most(&[(one, 9)], &[(one, 10), (other, 2)], |_| true), Some(other));
+    assert_eq!(most(&[(one, 9)], &[(one, 10), (other, 2)], |cause| cause == one), Some(one));
+    assert_eq!(most(&[(one, 9), (other, 2)], &[(one, 9), (other, 2)], |_| true), None);
 }

@@ -78,7 +78,7 @@ mod tests {
         let sources = [RequestIds::new(), RequestIds::new()];
         let names: HashSet<_> = sources.iter().flat_map(|ids| (0..1_000).map(|_| ids.next())).collect();
         assert_eq!(names.len(), 2_000);
-        let halves: HashSet<_> = names.iter().map(|id| id.0 >> 64).collect();
+        let halves: HashSet<_> = names.iter().map(|id| id.0).collect();
         assert_eq!(halves.len(), 2);
     }
 
