@@ -13,6 +13,7 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch::{Receiver, Sender, channel};
+use tokio::task::JoinHandle;
 use tollgate::{BuildError, Clock, Gate, Limiter};
 
 use crate::gateway::Gateway;
@@ -48,6 +49,29 @@ pub struct Running {
     stop: Sender<bool>,
     /// Where connections to the shared store live, if there is one.
     store: Option<Runtime>,
+    caught: Caught,
+}
+
+/// Signals, which are caught before anybody can connect: whoever was let in is answered, also if it is told to stop while it starts.
+#[derive(Debug)]
+struct Caught {
+    runtime: Runtime,
+    signals: Signals,
+    /// Whoever wants it to reload.
+    asked: tokio::sync::mpsc::Receiver<()>,
+}
+
+impl Caught {
+    fn new() -> Result<Self, String> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
+        let uncaught = |error: io::Error| format!("a signal cannot be caught: {error}");
+        let (signals, asked) = {
+            let _within = runtime.enter();
+            (Signals::new().map_err(uncaught)?, hang_ups().map_err(uncaught)?)
+        };
+        Ok(Self { runtime, signals, asked })
+    }
 }
 
 /// Starts a gateway. It answers requests when this returns.
@@ -71,6 +95,7 @@ pub fn start(mut settings: Settings, log: impl Write + Send + 'static) -> Result
     let gate = Gate::new(limiter, loaded.policy, loaded.directory).for_good();
     let live = Arc::new(Live::new(InForce::new(gate, settings.answers, &metrics, 1)));
     descriptors::make_room(&mut settings, &logs);
+    let caught = Caught::new().map_err(other)?;
     let listeners: Result<Vec<_>, _> = settings.listen.iter().map(bind).collect();
     let listeners = listeners?;
     let operations_at = settings.operations.as_ref().map(bind).transpose()?;
@@ -81,7 +106,19 @@ pub fn start(mut settings: Settings, log: impl Write + Send + 'static) -> Result
     let reloader =
         Reloader::new(&settings, loaded.seen, Arc::clone(&live), Arc::clone(&metrics), Arc::clone(&logs));
     let stop = channel(false).0;
-    Ok(Running { gateway, settings, live, metrics, logs, operations, operations_at, reloader, stop, store })
+    Ok(Running {
+        gateway,
+        settings,
+        live,
+        metrics,
+        logs,
+        operations,
+        operations_at,
+        reloader,
+        stop,
+        store,
+        caught,
+    })
 }
 
 /// So long is waited in the end for what is on its way to the shared store.
@@ -151,13 +188,19 @@ impl Running {
     /// answered. A second signal ends it at once.
     ///
     /// # Errors
-    /// When the system gives no runtime or no signals, or when a worker failed.
-    pub fn run(mut self) -> Result<(), String> {
-        let store = self.store.take();
-        let counts_there = store.is_some();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
-        let ended = runtime.block_on(self.until_stopped(counts_there));
+    /// When a worker failed.
+    pub fn run(self) -> Result<(), String> {
+        let Self { gateway, live, logs, operations, operations_at, reloader, stop, store, caught, .. } = self;
+        let Caught { runtime, signals, asked } = caught;
+        let told = store.is_some().then(|| Arc::clone(&live));
+        let around = Around { gateway, logs, operations, operations_at, stop };
+        let ended = runtime.block_on(async {
+            let reloading = tokio::spawn(reloader.run(asked, pending()));
+            if let Some(live) = told {
+                tokio::spawn(store::tell(live, Arc::clone(&around.logs)));
+            }
+            around.until_stopped(signals, reloading).await
+        });
         // Nobody waits for the workers when it has to end at once.
         runtime.shutdown_background();
         if let Some(store) = store {
@@ -166,20 +209,24 @@ impl Running {
         }
         ended
     }
+}
 
-    async fn until_stopped(self, counts_there: bool) -> Result<(), String> {
-        let Self { gateway, live, logs, operations, operations_at, reloader, stop, .. } = self;
-        let uncaught = |error: io::Error| format!("a signal cannot be caught: {error}");
-        let mut signals = Signals::new().map_err(uncaught)?;
-        let asked = hang_ups().map_err(uncaught)?;
-        let reloading = tokio::spawn(reloader.run(asked, pending()));
+/// What is told when it stops.
+struct Around {
+    gateway: Gateway,
+    logs: Arc<Logs>,
+    operations: Arc<Operations>,
+    operations_at: Option<TcpListener>,
+    stop: Sender<bool>,
+}
+
+impl Around {
+    async fn until_stopped(self, mut signals: Signals, reloading: JoinHandle<()>) -> Result<(), String> {
+        let Self { gateway, logs, operations, operations_at, stop } = self;
         if let Some(listener) = operations_at {
             let listener = tokio::net::TcpListener::from_std(listener);
             let listener = listener.map_err(|error| format!("no operations listener: {error}"))?;
             tokio::spawn(operations::run(listener, Arc::clone(&operations), pending()));
-        }
-        if counts_there {
-            tokio::spawn(store::tell(Arc::clone(&live), Arc::clone(&logs)));
         }
         let mut stopped = stop.subscribe();
         tokio::select! {
@@ -202,6 +249,7 @@ impl Running {
 }
 
 /// The signals that stop it.
+#[derive(Debug)]
 struct Signals {
     terminate: Signal,
     interrupt: Signal,

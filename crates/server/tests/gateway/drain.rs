@@ -2,19 +2,20 @@
 
 use std::collections::VecDeque;
 use std::io::Write;
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use http::{Method, Response};
 use http_body::Frame;
 use http_body_util::BodyExt;
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::sync::mpsc::Sender;
 
 use crate::peers::{Handler, Service, block_on, client_http1, client_http2, data, nothing, pieces, request};
 use crate::process::{Process, read_one};
-use crate::support::{POLICY, Recorder, read_to_end, small, status};
+use crate::support::{POLICY, Recorder, folder, read_to_end, small, status};
 
 /// An upstream whose first so many answers are given piece by piece; further ones are empty.
 fn answering(count: usize) -> (Service, Vec<Sender<Frame<Bytes>>>) {
@@ -124,6 +125,36 @@ fn a_request_whose_head_has_half_come_is_answered() {
     stream.write_all(rest).expect("it takes bytes");
     assert_eq!(status(&read_to_end(&mut stream)), 200);
     assert_eq!(process.ended().code(), Some(0));
+}
+
+/// It lets clients in a while before it has said where it listens.
+#[test]
+fn a_signal_that_comes_while_it_starts_is_not_its_death() {
+    let policy = folder().join("openapi.yaml");
+    std::fs::write(&policy, POLICY).expect("a temporary folder can be written");
+    for _ in 0..10 {
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        let address = free.expect("there is a free port").to_string();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+        command.args([
+            "serve",
+            "--config",
+            "none",
+            "--upstream",
+            "http://127.0.0.1:9",
+            "--listen",
+            &*address,
+        ]);
+        command.arg("--policy").arg(&policy).env_clear().env("TOLLGATE_OPERATIONS_LISTEN", "127.0.0.1:0");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("it runs");
+        while TcpStream::connect(&address).is_err() {
+            assert_eq!(child.try_wait().expect("it is a child"), None, "it did not start");
+        }
+        kill_process(Pid::from_child(&child), Signal::TERM).expect("it runs");
+        assert_eq!(child.wait().expect("it is a child").code(), Some(0));
+    }
+    let _ = std::fs::remove_dir_all(policy.parent().expect("it is in a folder"));
 }
 
 #[test]
