@@ -199,7 +199,7 @@ impl Came {
     /// Passes a request on, and its response back.
     async fn pass(mut self, pass: Pass, rest: Rest) -> Response<ResponseBody> {
         let bytes_max = self.running.client().worker.settings.bounds.body_bytes;
-        let body = RequestBody::of_client(rest, self.running.watch(), bytes_max);
+        let body = RequestBody::of_client(rest, self.running.watch(), &self.live, bytes_max);
         self.running.passed_on();
         let parts = std::mem::replace(&mut self.parts, Request::new(()).into_parts().0);
         match forward(parts, body, &self.running, (&pass, &self.id)).await {
