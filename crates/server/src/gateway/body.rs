@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
 use super::client::Running;
+use super::live::InForce;
 use super::strip;
 use super::upstream::{LinkBody, Stream, UpstreamError};
 use super::watch::{Due, Fault, Watch};
@@ -32,6 +33,8 @@ pub(crate) struct RequestBody {
     /// Not yet sent.
     rest: Rest,
     watch: Option<Arc<Watch>>,
+    /// What it was asked by.
+    live: Option<Arc<InForce>>,
     /// Whether the client is being waited for.
     waiting: bool,
     /// Whether a piece was taken, so that it cannot be sent once more.
@@ -57,15 +60,23 @@ impl RequestBody {
     /// No body.
     pub(crate) const fn empty() -> Self {
         let rest = Rest { held: None, body: None, trailers: None };
-        Self { rest, watch: None, waiting: false, begun: false, left: 0 }
+        Self { rest, watch: None, live: None, waiting: false, begun: false, left: 0 }
     }
 
-    /// A client's body. It may have `bytes_max`. If it fails, the watch knows why.
-    pub(crate) fn of_client(mut rest: Rest, watch: &Arc<Watch>, bytes_max: Option<u64>) -> Self {
+    /// A client's body, which may have `bytes_max`, of a request that was asked about. If it fails, the watch knows why.
+    pub(crate) fn of_client(
+        mut rest: Rest,
+        watch: &Arc<Watch>,
+        live: &Arc<InForce>,
+        bytes_max: Option<u64>,
+    ) -> Self {
         rest.body = rest.body.filter(|body| !body.is_end_stream());
         let left = bytes_max.unwrap_or(u64::MAX);
         let body = Self { rest, left, ..Self::empty() };
-        if body.is_empty() { Self::empty() } else { Self { watch: Some(Arc::clone(watch)), ..body } }
+        if body.is_empty() {
+            return Self::empty();
+        }
+        Self { watch: Some(Arc::clone(watch)), live: Some(Arc::clone(live)), ..body }
     }
 
     /// Whether there is nothing to send.
@@ -113,6 +124,10 @@ impl RequestBody {
         }
     }
 
+    fn cleaned(&self, frame: Frame<Bytes>) -> Frame<Bytes> {
+        cleaned(frame, self.live.as_ref().map_or(&[], |live| &live.reads))
+    }
+
     /// The exchange has to know: over HTTP/2 it hears only that the stream was reset.
     fn failed(&self, fault: Fault) {
         if let Some(watch) = &self.watch {
@@ -135,7 +150,7 @@ impl Body for RequestBody {
         }
         let Some(body) = &mut this.rest.body else {
             let trailers = this.rest.trailers.take();
-            return Poll::Ready(trailers.map(|trailers| Ok(cleaned(Frame::trailers(*trailers)))));
+            return Poll::Ready(trailers.map(|trailers| Ok(this.cleaned(Frame::trailers(*trailers)))));
         };
         let polled = Pin::new(&mut *body).poll_frame(cx);
         let ended = matches!(polled, Poll::Ready(None)) || body.is_end_stream();
@@ -146,7 +161,10 @@ impl Body for RequestBody {
         match polled {
             Poll::Pending => Poll::Pending,
             Poll::Ready(None) => Poll::Ready(None),
-            Poll::Ready(Some(Ok(frame))) => Poll::Ready(Some(this.count(cleaned(frame)))),
+            Poll::Ready(Some(Ok(frame))) => {
+                let frame = this.cleaned(frame);
+                Poll::Ready(Some(this.count(frame)))
+            }
             Poll::Ready(Some(Err(error))) => {
                 this.failed(Fault::Broken);
                 Poll::Ready(Some(Err(BodyError::Client(error))))
@@ -174,9 +192,9 @@ impl Body for RequestBody {
 }
 
 /// A piece without what trailers must not say.
-fn cleaned(mut frame: Frame<Bytes>) -> Frame<Bytes> {
+fn cleaned(mut frame: Frame<Bytes>, reads: &[HeaderName]) -> Frame<Bytes> {
     if let Some(trailers) = frame.trailers_mut() {
-        strip::trailers(trailers);
+        strip::trailers(trailers, reads);
     }
     frame
 }
@@ -257,7 +275,7 @@ impl Body for ResponseBody {
             Poll::Ready(Some(Ok(frame))) => {
                 this.waiting = false;
                 this.running.given();
-                Poll::Ready(Some(Ok(cleaned(frame))))
+                Poll::Ready(Some(Ok(cleaned(frame, &[]))))
             }
             Poll::Ready(Some(Err(error))) => {
                 this.running.broken();

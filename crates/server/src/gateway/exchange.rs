@@ -206,9 +206,11 @@ impl Came {
 
     /// Passes a request on. All that can be done without waiting is done here: a future has room for what it begins with.
     fn pass(self, pass: Pass, rest: Rest) -> Exchange {
-        let Self { parts, mut to_answer, .. } = self;
+        let Self { parts, live, mut to_answer, .. } = self;
         to_answer.running.passed_on();
-        match to_answer.sent_on(parts, rest, &pass) {
+        let bytes_max = to_answer.running.client().worker.settings.bounds.body_bytes;
+        let body = RequestBody::of_client(rest, to_answer.running.watch(), &live, bytes_max);
+        match to_answer.sent_on(parts, body, &pass) {
             Err(stopped) => Exchange::Ready(Some(to_answer.charged_and_stopped(stopped, pass))),
             Ok(departing) => Exchange::Waiting(Waiting(Box::pin(to_answer.pass(pass, departing)))),
         }
@@ -225,11 +227,14 @@ async fn answer_of(exchange: Exchange) -> Response<ResponseBody> {
 
 impl ToAnswer {
     /// Writes a request anew, and chooses its way to the upstream.
-    fn sent_on(&self, mut parts: request::Parts, rest: Rest, pass: &Pass) -> Result<Departing, Stopped> {
+    fn sent_on(
+        &self,
+        mut parts: request::Parts,
+        body: RequestBody,
+        pass: &Pass,
+    ) -> Result<Departing, Stopped> {
         let client = self.running.client();
         let worker = &client.worker;
-        let bytes_max = worker.settings.bounds.body_bytes;
-        let body = RequestBody::of_client(rest, self.running.watch(), bytes_max);
         let http2 = worker.upstream.wants_http2(self.grpc);
         let out = Outgoing { client, id: &self.id, path: pass.path.as_deref(), http2 };
         let settings = (&worker.settings.forwarding, &worker.settings.upstream);

@@ -4,10 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use http::HeaderName;
 use tollgate::Gate;
 use tollgate_tower::{Answers, Guard};
 
 use super::metrics::{LimitMeters, Metrics};
+use super::reading::headers_read;
 
 /// A policy in force, with the counters of its limits. It does not change.
 #[derive(Debug)]
@@ -20,6 +22,8 @@ pub struct InForce {
     pub generation: u64,
     /// Whether to ask takes a while, because limits are counted in a shared store.
     pub waits: bool,
+    /// The headers that the policy reads, in order.
+    pub(crate) reads: Vec<HeaderName>,
 }
 
 impl InForce {
@@ -28,7 +32,8 @@ impl InForce {
     pub fn new(gate: Gate, answers: Answers, metrics: &Metrics, generation: u64) -> Self {
         let meters = metrics.limits_of(&gate, generation);
         let waits = gate.waits();
-        Self { guard: Guard::new(gate, answers), meters, generation, waits }
+        let reads = headers_read(gate.policy());
+        Self { guard: Guard::new(gate, answers), meters, generation, waits, reads }
     }
 }
 

@@ -33,8 +33,8 @@ pub(crate) fn response(headers: &mut HeaderMap) {
 }
 
 /// Takes out of trailers what has no place there: a recipient that merges them would read the head otherwise than it was
-/// read here. Limits are told in heads only.
-pub(crate) fn trailers(headers: &mut HeaderMap) {
+/// read here. Limits are told in heads only, and what a policy `reads` is said there only.
+pub(crate) fn trailers(headers: &mut HeaderMap, reads: &[HeaderName]) {
     let told = |name: &HeaderName| {
         name.as_str().starts_with("ratelimit") || name.as_str().starts_with("x-ratelimit")
     };
@@ -45,6 +45,7 @@ pub(crate) fn trailers(headers: &mut HeaderMap) {
             || *name == TRAILER
             || *name == COOKIE
             || told(name)
+            || reads.contains(name)
     });
     headers.remove(TE);
 }
@@ -120,7 +121,7 @@ fn is_origin(name: &HeaderName) -> bool {
 }
 
 /// The field by which the policy's trusted proxies say it, if it is one of their own.
-const fn own_header(trusted: &TrustedProxies) -> Option<&HeaderName> {
+pub(super) const fn own_header(trusted: &TrustedProxies) -> Option<&HeaderName> {
     match trusted {
         TrustedProxies::None => None,
         TrustedProxies::Networks { header, .. } | TrustedProxies::Hops { header, .. } => match header {

@@ -105,6 +105,23 @@ fn trailers_of_a_body_that_is_counted_go_on() {
     }
 }
 
+/// An upstream that merges trailers would take the request for somebody else's than it was charged to.
+#[test]
+fn nobody_says_behind_a_body_who_asks() {
+    let policy = POLICY.replace("  /keyed:\n    get:", "  /keyed:\n    post:");
+    let upstream = Scripted::new(|_, request| {
+        request.ends_with("x-check: good\r\n\r\n").then(|| Reply { bytes: OK.into(), close: false })
+    });
+    let rig = Rig::new(&policy, upstream.address, |settings| settings.upstream.idle_max = 0);
+    let got = rig.send(
+        "POST /keyed HTTP/1.1\r\nHost: a\r\nX-Key: mine\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n\
+         1\r\nx\r\n0\r\nX-Key: yours\r\nAuthorization: Bearer yours\r\nX-API-Key: yours\r\nX-Check: good\r\n\r\n",
+    );
+    assert_eq!(status(&got), 200, "{got}");
+    let wanted = "POST /keyed HTTP/1.1|transfer-encoding: chunked|1\r\nx\r\n0\r\nx-check: good\r\n\r\n";
+    assert_eq!(essence(&upstream.settled().concat()), wanted);
+}
+
 /// Its upstream was not asked for anything yet.
 #[test]
 fn a_client_that_is_late_with_a_body_that_is_counted_is_told_so_whatever_time_is_over() {
