@@ -147,7 +147,8 @@ fn origin(headers: &mut HeaderMap, out: &Outgoing<'_>, host: &HeaderValue) -> Re
         Some((asked, ours)) if asked == host => ours.clone(),
         Some(_) | None => {
             let ours = forwarded(client, host, proto)?;
-            *last = Some((host.clone(), ours.clone()));
+            // A copy: what a client sent is a piece of all that was read with it, which would stay as long as this does.
+            *last = HeaderValue::from_bytes(host.as_bytes()).ok().map(|host| (host, ours.clone()));
             ours
         }
     };
