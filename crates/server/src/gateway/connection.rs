@@ -87,6 +87,7 @@ async fn speak_http1(mut stream: Stream, client: Arc<Client>, stop: Receiver<boo
 
 /// Waits for the next request. False if the connection has to go.
 async fn nap(stream: &mut Stream, client: &Client, stop: &Receiver<bool>) -> bool {
+    client.forget();
     let woken = poll_fn(|cx| match stream.poll_bytes(cx) {
         // Before it is told to go: what has come is read, and answered.
         Poll::Ready(bytes) => Poll::Ready(Some(bytes.is_ok())),
