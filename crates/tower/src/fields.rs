@@ -8,6 +8,7 @@ mod x_ratelimit;
 use std::cmp::Reverse;
 
 use bytes::Bytes;
+use http::header::Entry;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tollgate_core::{Decision, Micros, Mode, Retry};
 
@@ -218,7 +219,24 @@ pub(crate) const fn binds(decision: &Decision) -> (Reverse<Option<Retry>>, u64, 
 /// Writes three fields for one limit, unless the upstream's own may say that no more remains: of several lines of it, the least. If as
 /// much remains, its own may hold for longer; and what is no whole number, such as one below zero, may be less than ours. So may what is not
 /// said at all, beside a limit or a reset.
-fn three(
+fn three(headers: &mut HeaderMap, names: [HeaderName; 3], told: (HeaderValue, u64, u64)) {
+    let values = [told.0.clone(), numbers::value(told.1), numbers::value(told.2)];
+    for (written, (name, value)) in names.iter().zip(values).enumerate() {
+        // As most upstreams have it: they say nothing.
+        if let Entry::Vacant(place) = headers.entry(name) {
+            place.insert(value);
+            continue;
+        }
+        // What was written is taken back, and theirs and ours are compared.
+        for name in names.iter().take(written) {
+            headers.remove(name);
+        }
+        return three_beside(headers, names, told);
+    }
+}
+
+/// The same beside an upstream's own.
+fn three_beside(
     headers: &mut HeaderMap,
     [limit, remaining, reset]: [HeaderName; 3],
     (there_is, left, until): (HeaderValue, u64, u64),
