@@ -8,9 +8,8 @@ use tollgate_core::{Decision, Micros, Mode};
 use crate::error::HitError;
 use crate::limit::{Hit, Registered, StoreFails};
 use crate::limiter::Inner;
-use crate::listing::Listing;
 use crate::shared::{Answered, Hits, Shared, granted, unavailable};
-use crate::verdict::{Answer, Kind, Source, Verdict};
+use crate::verdict::{Answer, Answers, Kind, Source, Verdict};
 
 impl Shared {
     /// What is said when the store need not be asked: it would refuse.
@@ -21,12 +20,12 @@ impl Shared {
             Some(decision) => Answer::new(*decision, hit.mode, Source::Remembered),
             None => Answer::unknown(hit, now, Source::Unasked),
         });
-        let far: Listing<Answer> = far.collect();
+        let far: Answers = far.collect();
         Ok((Verdict { kind: Kind::Refused, answers: hits.merged(&here, &far) }, None))
     }
 
     /// How the keys of this process stand, uncharged.
-    pub(crate) fn here(&self, inner: &Inner, hits: &Hits<'_>) -> Result<Listing<Answer>, HitError> {
+    pub(crate) fn here(&self, inner: &Inner, hits: &Hits<'_>) -> Result<Answers, HitError> {
         let near = hits.near();
         let (peeked, now) = inner.peeked(&near)?;
         if let Kind::Unavailable(_) = peeked.kind {
@@ -36,7 +35,7 @@ impl Shared {
     }
 
     /// What is said of keys in the store about which it was not asked.
-    pub(crate) fn unasked(&self, hits: &Hits<'_>, now: Micros) -> Listing<Answer> {
+    pub(crate) fn unasked(&self, hits: &Hits<'_>, now: Micros) -> Answers {
         let far = hits.all.iter().filter(|hit| hit.limit.far.is_some());
         far.map(|hit| Answer::unknown(hit, now, Source::Unasked)).collect()
     }

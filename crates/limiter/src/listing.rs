@@ -41,14 +41,27 @@ impl<T: Listed> Listing<T> {
         if many <= T::Few::size() { Self::new() } else { Self(SmallVec::from_vec(Self::room())) }
     }
 
+    /// The list alone.
+    pub(crate) fn into_list(self) -> SmallVec<T::Few> {
+        self.0
+    }
+
     #[inline(never)]
     fn room() -> Vec<T> {
         let kept = T::kept().try_with(|kept| kept.try_borrow_mut().ok()?.pop());
         kept.ok().flatten().unwrap_or_else(|| Vec::with_capacity(HITS_MAX))
     }
 
+    /// Empties it; its memory, if it has any, is its thread's from now on.
+    #[inline]
+    pub(crate) fn keep_room(&mut self) {
+        if self.0.spilled() {
+            self.keep_long();
+        }
+    }
+
     #[inline(never)]
-    fn keep_room(&mut self) {
+    fn keep_long(&mut self) {
         let mut room = std::mem::take(&mut self.0).into_vec();
         room.clear();
         // A thread that is about to end keeps nothing.
@@ -60,15 +73,6 @@ impl<T: Listed> Listing<T> {
                 kept.push(room);
             }
         });
-    }
-}
-
-impl<T: Listed> Drop for Listing<T> {
-    #[inline]
-    fn drop(&mut self) {
-        if self.0.spilled() {
-            self.keep_room();
-        }
     }
 }
 
@@ -151,30 +155,31 @@ mod tests {
     fn the_memory_of_a_longer_list_is_the_next_ones() {
         let one = Rc::new(());
         let list = |many: usize| std::iter::repeat_n(Rc::clone(&one), many).collect::<Listing<_>>();
-        drop(list(2));
+        list(2).keep_room();
         assert_eq!(kept(), 0, "a short one has none");
-        let long = list(3);
+        let mut long = list(3);
         let address = long.as_ptr();
-        drop(long);
+        long.keep_room();
         assert_eq!(
             (kept(), Rc::strong_count(&one)),
             (1, 1),
             "the memory is kept, and nothing that was in it"
         );
-        let long = list(HITS_MAX);
+        let mut long = list(HITS_MAX);
         assert_eq!((kept(), long.as_ptr(), long.len()), (0, address, HITS_MAX));
-        let again = long.clone();
+        let mut again = long.clone();
         assert_ne!(again.as_ptr(), address, "two at once have two");
-        drop((long, again));
+        long.keep_room();
+        again.keep_room();
         assert_eq!((kept(), Rc::strong_count(&one)), (2, 1));
     }
 
     #[test]
     fn a_thread_keeps_so_much_and_no_more() {
         let one = Rc::new(());
-        let lists: Vec<Listing<_>> =
+        let mut lists: Vec<Listing<_>> =
             (0..2 * KEPT_MAX).map(|_| std::iter::repeat_n(Rc::clone(&one), 5).collect()).collect();
-        drop(lists);
+        lists.iter_mut().for_each(Listing::keep_room);
         assert_eq!((kept(), Rc::strong_count(&one)), (KEPT_MAX, 1));
     }
 }

