@@ -72,11 +72,13 @@ impl Receipt {
     pub fn part(self, first: impl Fn(usize) -> bool) -> (Self, Self) {
         let (mut its, mut rest) = (self, Self { parts: Listing::new() });
         if !its.parts.iter().all(|part| first(part.hit)) {
-            rest.parts = Listing::for_as_many(its.parts.len());
-            for part in std::mem::take(&mut its.parts).drain(..) {
+            let mut all = std::mem::take(&mut its.parts);
+            (its.parts, rest.parts) = (Listing::for_as_many(all.len()), Listing::for_as_many(all.len()));
+            for part in all.drain(..) {
                 let list = if first(part.hit) { &mut its.parts } else { &mut rest.parts };
                 list.push(part);
             }
+            all.keep_room();
         }
         (its, rest)
     }
