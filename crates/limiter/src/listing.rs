@@ -1,5 +1,5 @@
-//! Short lists that come and go with every decision: what answers, and what was charged. The memory that a longer one needs is kept
-//! by its thread for the next one, so that whoever asks again and again allocates nothing. Not for what stays.
+//! Short lists that come and go with every decision: what answers, and what was charged. The memory of a longer one that is given back
+//! ([`Listing::keep_room`]) is its thread's, for the next one. Nothing is given back by itself; not for what stays.
 
 use std::cell::RefCell;
 use std::fmt;
