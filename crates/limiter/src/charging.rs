@@ -219,7 +219,7 @@ impl Inner {
         now: Micros,
     ) -> Verdict {
         let Ok(answered) = answered else {
-            return Verdict { kind: Kind::Unavailable(Unavailable::NoRoom), answers: SmallVec::new() };
+            return Verdict { kind: Kind::Unavailable(Unavailable::NoRoom), answers: Listing::new() };
         };
         let all = hits.len() == charges.len();
         let mut given = charges.iter().zip(answered.given).peekable();
@@ -232,7 +232,7 @@ impl Inner {
         });
         let kind = if answered.granted { Kind::Granted } else { Kind::Refused };
         // In memory that somebody has no use for any more, if they are many.
-        let mut all = Listing::<Answer>::for_as_many(hits.len()).into_list();
+        let mut all = Listing::for_as_many(hits.len());
         all.extend(answers);
         Verdict { kind, answers: all }
     }
@@ -274,7 +274,7 @@ const fn source(common: bool) -> Source {
 /// The verdict on one hit.
 #[inline]
 pub(crate) fn verdict_of(hit: &Hit<'_>, given: Result<Given, NoRoom>, now: Micros) -> Verdict {
-    let mut answers = SmallVec::new();
+    let mut answers = Listing::new();
     let kind = match given {
         Ok(Given { decision, shared, .. }) => {
             answers.push(Answer::new(decision, hit.mode, source(shared)));

@@ -9,7 +9,7 @@ use tollgate_policy::{BadRequest, Charge, Directory, Facts, Hits, Matched, Polic
 
 #[cfg(feature = "redis")]
 use crate::StoreFails;
-use crate::{Hit, HitError, Limiter, NamedLimit, Receipt, Verdict};
+use crate::{HITS_MAX, Hit, HitError, Limiter, NamedLimit, Receipt, Verdict};
 #[cfg(feature = "redis")]
 use tollgate_policy::model::{self, Scope};
 
@@ -52,6 +52,9 @@ pub struct Gate {
     limits: Vec<Option<NamedLimit>>,
     for_good: bool,
 }
+
+/// So many hits of one request are a few.
+const FEW: usize = 4;
 
 /// What a gate says to a request.
 #[derive(Clone, Debug)]
@@ -185,11 +188,26 @@ impl Gate {
         verdict: &mut Option<Verdict>,
     ) -> Result<Option<Receipt>, NotAsked> {
         *verdict = None;
-        let charges = self.charges(hits);
+        let wanted = |hits: &Hits| wanted(hits.charges());
+        // A few take less of the stack, and nobody pays for many.
+        if hits.charges().len() <= FEW {
+            self.charge_up_to_as_many::<FEW>(hits, wanted, verdict)
+        } else {
+            self.charge_up_to_as_many::<HITS_MAX>(hits, wanted, verdict)
+        }
+    }
+
+    fn charge_up_to_as_many<const N: usize>(
+        &self,
+        hits: &Hits,
+        wanted: impl FnOnce(&Hits) -> bool,
+        verdict: &mut Option<Verdict>,
+    ) -> Result<Option<Receipt>, NotAsked> {
+        let charges = self.charges::<N>(hits);
         if charges.is_empty() {
             return Ok(None);
         }
-        if wanted(hits.charges()) {
+        if wanted(hits) {
             return self.limiter.charge_into(&charges, verdict).map_err(NotAsked::Hit);
         }
         *verdict = Some(self.limiter.charge(&charges).map_err(NotAsked::Hit)?);
@@ -205,7 +223,7 @@ impl Gate {
         hits: &Hits,
         wanted: impl FnOnce(&[Charge]) -> bool,
     ) -> Result<Charged, NotAsked> {
-        let charges = self.charges(hits);
+        let charges = self.charges::<FEW>(hits);
         if charges.is_empty() {
             return Ok((None, None));
         }
@@ -230,7 +248,7 @@ impl Gate {
     }
 
     /// The policy's hits as the limiter's.
-    fn charges<'a>(&'a self, hits: &'a Hits) -> SmallVec<[Hit<'a>; 4]> {
+    fn charges<'a, const N: usize>(&'a self, hits: &'a Hits) -> SmallVec<[Hit<'a>; N]> {
         let mut charges = SmallVec::new();
         // One after the other: to collect them takes as long as to charge one.
         for charge in hits.charges() {

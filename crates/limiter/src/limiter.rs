@@ -205,8 +205,7 @@ impl Limiter {
     }
 
     /// As [`charge_for_receipt`](Self::charge_for_receipt), with the verdict written where it is wanted: for those who ask often, and keep
-    /// the room. What was there before is gone, also when the question is wrong; but its memory is used again, so that more than four hits
-    /// take none either.
+    /// the room. What was there before is gone, also when the question is wrong.
     ///
     /// # Errors
     /// As [`charge`](Self::charge).

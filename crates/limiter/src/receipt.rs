@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::thread::LocalKey;
 
-use smallvec::smallvec;
 use tollgate_core::{Limit, Micros};
 
 use crate::error::HitError;
@@ -21,12 +20,6 @@ use crate::verdict::{Answer, Answers, Kind, Unavailable, Verdict};
 #[must_use = "without it nothing can be given back"]
 pub struct Receipt {
     pub(crate) parts: Listing<Part>,
-}
-
-impl Drop for Receipt {
-    fn drop(&mut self) {
-        self.parts.keep_room();
-    }
 }
 
 /// The charge of one hit.
@@ -74,11 +67,10 @@ impl Receipt {
         if !its.parts.iter().all(|part| first(part.hit)) {
             let mut all = std::mem::take(&mut its.parts);
             (its.parts, rest.parts) = (Listing::for_as_many(all.len()), Listing::for_as_many(all.len()));
-            for part in all.drain(..) {
+            for part in all.take_all() {
                 let list = if first(part.hit) { &mut its.parts } else { &mut rest.parts };
                 list.push(part);
             }
-            all.keep_room();
         }
         (its, rest)
     }
@@ -182,12 +174,10 @@ impl Inner {
             }
             let answer = granted(into).and_then(<[Answer]>::first);
             let part = answer.and_then(|answer| part((0, hit), id, answer, held()));
-            return Ok((part.map(|part| Receipt { parts: Listing::from(smallvec![part]) }), now));
+            return Ok((part.map(|part| Receipt { parts: Listing::of(part) }), now));
         }
         // Its memory is there for the one that comes.
-        if let Some(before) = into.take() {
-            Listing::<Answer>::from(before.answers).keep_room();
-        }
+        *into = None;
         let (verdict, at) = self.charge(hits, read)?;
         *into = Some(verdict);
         let (answers, held) = (granted(into), held());

@@ -347,7 +347,7 @@ impl Drop for Back<'_> {
 fn written(hits: &Hits<'_>, near: Option<Receipt>, answers: &[Answer]) -> Option<Receipt> {
     let mut parts: Listing<Part> = Listing::for_as_many(hits.all.iter().filter(|hit| !hit.for_good).count());
     let mut near = near;
-    let mut near = near.iter_mut().flat_map(|receipt| receipt.parts.drain(..)).peekable();
+    let mut near = near.iter_mut().flat_map(|receipt| receipt.parts.take_all()).peekable();
     let mut near_places = 0..;
     for (place, ((hit, name), answer)) in hits.all.iter().zip(&hits.names).zip(answers).enumerate() {
         let Some((name, voided)) = name else {

@@ -3,11 +3,10 @@
 use std::cell::RefCell;
 use std::thread::LocalKey;
 
-use smallvec::{SmallVec, smallvec};
 use tollgate_core::{Decision, Micros, Mode, Retry};
 
 use crate::limit::Hit;
-use crate::listing::{Kept, Listed};
+use crate::listing::{Kept, Listed, Listing};
 use crate::store::memory::rates::{Narrow, Raw};
 use crate::store::memory::words::Weighed;
 
@@ -19,8 +18,8 @@ pub struct Verdict {
     pub(crate) answers: Answers,
 }
 
-/// What the limits of one request say. Not a [`Listing`](crate::listing::Listing): with one, a decision takes a third longer, measured.
-pub(crate) type Answers = SmallVec<[Answer; 4]>;
+/// What the limits of one request say.
+pub(crate) type Answers = Listing<Answer>;
 
 /// Granted, refused, or neither.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -187,15 +186,13 @@ impl Verdict {
     #[inline]
     pub(crate) fn of_weighed(narrow: &Narrow, raw: Raw, now: Micros) -> Self {
         let kind = if raw.granted { Kind::Granted } else { Kind::Refused };
-        let mut answers = SmallVec::new();
-        answers.push(Answer::weighed(narrow, raw, now));
-        Self { kind, answers }
+        Self { kind, answers: Listing::of(Answer::weighed(narrow, raw, now)) }
     }
 
     /// The same, written where it is wanted: a verdict has room for four answers, and is not moved for one.
     #[inline]
     pub(crate) fn write_weighed(into: &mut Option<Self>, (narrow, raw): (&Narrow, Raw), now: Micros) {
-        let verdict = into.insert(Self { kind: Kind::Refused, answers: SmallVec::new() });
+        let verdict = into.insert(Self { kind: Kind::Refused, answers: Listing::new() });
         if raw.granted {
             verdict.kind = Kind::Granted;
         }
@@ -212,11 +209,11 @@ impl Verdict {
         };
         // One after another and not in a loop: so the compiler sees how many there are, and leaves out those that nobody reads.
         let answers = || match hits {
-            [a, b] => Some(smallvec![answer(a, first)?, answer(b, second)?]),
-            [a, b, c] => Some(smallvec![answer(a, first)?, answer(b, second)?, answer(c, third)?]),
+            [a, b] => Some(Listing::from([answer(a, first)?, answer(b, second)?])),
+            [a, b, c] => Some(Listing::from([answer(a, first)?, answer(b, second)?, answer(c, third)?])),
             [a, b, c, d] => {
                 let (a, b) = (answer(a, first)?, answer(b, second)?);
-                Some(smallvec![a, b, answer(c, third)?, answer(d, fourth)?])
+                Some(Listing::from([a, b, answer(c, third)?, answer(d, fourth)?]))
             }
             _ => None,
         };

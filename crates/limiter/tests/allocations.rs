@@ -4,9 +4,12 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use tollgate::{Clock, HITS_MAX, Hit, Limit, Limiter, Micros, Verdict, Window};
+use tollgate::{Clock, Gate, HITS_MAX, Hit, Limit, Limiter, Micros, Verdict, Window};
+use tollgate_policy::{Hits, Policy, Request, Scratch};
 
 struct Counting;
 
@@ -141,6 +144,9 @@ fn as_many_limits_as_there_may_be_allocate_nothing() {
     let mut too_much = hits.clone();
     too_much[7] = too_much[7].cost(2_000_000).shadow();
     too_much[9] = too_much[9].cost(2_000_000);
+    // A peek at several keys copies those that are lists: they are decided together, and not locked together.
+    let no_lists: Vec<_> =
+        (0..).zip(&hits).filter(|(place, _)| place % kinds.len() != 3).map(|(_, hit)| *hit).collect();
     for many in [5, 8, 17, HITS_MAX] {
         let mut into = None;
         let mut ask = |hits: &[Hit<'_>], granted: bool| {
@@ -157,8 +163,20 @@ fn as_many_limits_as_there_may_be_allocate_nothing() {
             }
         });
         assert_eq!(count, 0, "{many} hits");
-        // A verdict of its own takes room for its answers, and nothing else does.
-        assert!(allocations(|| assert!(limiter.charge(&hits[..many]).unwrap().granted())) <= 1);
+        // A verdict of its own has the room of the one before.
+        let ask = || {
+            assert!(limiter.charge(&hits[..many]).unwrap().granted());
+            assert!(limiter.peek(&no_lists[..many.min(no_lists.len())]).unwrap().granted());
+            let both = [limiter.charge(&too_much[..many]).unwrap(), limiter.charge(&hits[..many]).unwrap()];
+            assert_eq!(both.each_ref().map(Verdict::granted), [many <= 9, true]);
+            assert!(both.iter().all(|verdict| verdict.clone().answers().len() == many));
+        };
+        ask();
+        assert_eq!(
+            allocations(|| (0..100).for_each(|_| ask())),
+            0,
+            "{many} hits, with verdicts of their own"
+        );
     }
 }
 
@@ -168,8 +186,7 @@ fn receipts_of_several_hits_allocate_nothing() {
     let limit = Limit::token_bucket(1_000_000, 1, Micros::HOUR).unwrap();
     let limits: Vec<_> = (0..HITS_MAX).map(|number| limiter.limit(&number.to_string(), limit)).collect();
     let hits: Vec<_> = limits.iter().map(|limit| limit.hit("ada")).collect();
-    // Of more than four, the verdict takes memory: see above.
-    for many in 1..=4 {
+    for many in [1, 2, 3, 4, 5, 8, 17, HITS_MAX] {
         let hits = &hits[..many];
         let left = || limiter.peek(hits).unwrap().remaining().unwrap();
         let ask = || {
@@ -184,6 +201,39 @@ fn receipts_of_several_hits_allocate_nothing() {
         };
         ask();
         assert_eq!(allocations(|| (0..100).for_each(|_| ask())), 0, "{many} hits");
+    }
+}
+
+#[test]
+fn a_request_that_meets_many_limits_allocates_nothing() {
+    let limits = (0..10).map(|number| {
+        format!("  - {{ name: l{number}, algorithm: token_bucket, capacity: 1000000, refill_rate: 1 }}")
+    });
+    let limits: Vec<String> = limits.collect();
+    for many in [1, 4, 5, 10] {
+        let limits = limits[..many].join("\n");
+        let text = format!("tollgate: 1\nrate_limit:\n{limits}\nroutes: [{{ path: '/reports/{{id}}' }}]\n");
+        let policy = Arc::new(Policy::parse("tollgate.yaml", &text).unwrap());
+        let gate = Gate::new(Limiter::new().unwrap(), policy, None);
+        let (headers, mut scratch) = (http::HeaderMap::new(), Scratch::default());
+        let (mut hits, mut verdict) = (Hits::default(), None);
+        let mut ask = |receipt: bool| {
+            let request = Request {
+                method: "GET",
+                target: "/reports/7",
+                headers: &headers,
+                authority: None,
+                peer: IpAddr::from([203, 0, 113, 9]),
+                now: Micros::ZERO,
+            };
+            let facts = gate.policy().facts(&request, &mut scratch).unwrap();
+            gate.meet(&facts, &mut hits).unwrap();
+            let given = gate.charge_into(&hits, |_| receipt, &mut verdict).unwrap();
+            assert_eq!(given.is_some(), receipt);
+            assert!(verdict.as_ref().is_some_and(|verdict: &Verdict| verdict.answers().len() == many));
+        };
+        [false, true].into_iter().for_each(&mut ask);
+        assert_eq!(allocations(|| (0..100).for_each(|turn| ask(turn % 2 == 0))), 0, "{many} limits");
     }
 }
 
