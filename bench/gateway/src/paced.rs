@@ -19,8 +19,12 @@ const CONNECTIONS: usize = 64;
 /// Answers that have not come this long after the last request was to be sent fail the run.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// So long is a slice of the load, of which the latencies are told by themselves. A machine that stands still a few times a second
+/// shows in the p99 of every second, and not in that of most slices.
+const SLICE: Duration = Duration::from_millis(100);
+
 /// Sends so many requests a second for so many seconds, at random intervals (as independent clients would), and prints
-/// the number of answers and their p50, p90, p99, p99.9 and longest latency in nanoseconds.
+/// the number of answers and their p50, p90, p99, p99.9 and longest latency in nanoseconds; and the p99 of each slice.
 pub(crate) fn run(port: u16, rate: u32, seconds: u32) -> Result<(), String> {
     if rate == 0 || seconds == 0 {
         return Err("a load has a rate and a length, and neither is 0".into());
@@ -28,11 +32,42 @@ pub(crate) fn run(port: u16, rate: u32, seconds: u32) -> Result<(), String> {
     // By default the kernel may wake us 50 microseconds late.
     rustix::thread::set_current_timer_slack(NonZeroU64::new(1)).map_err(|error| error.to_string())?;
     let mut load = Load::open(port).map_err(|error| format!("cannot connect to port {port}: {error}"))?;
-    let mut latencies = load.run(rate, Duration::from_secs(seconds.into()))?;
+    let length = Duration::from_secs(seconds.into());
+    let (start, answers) = load.run(rate, length)?;
+    let mut latencies: Vec<Duration> = answers.iter().map(|answer| answer.latency).collect();
     latencies.sort_unstable();
-    let at = |per_mille: usize| latencies[(latencies.len() - 1) * per_mille / 1_000].as_nanos();
+    let at = |per_mille| quantile(&latencies, per_mille).as_nanos();
     println!("{} {} {} {} {} {}", latencies.len(), at(500), at(900), at(990), at(999), at(1_000));
+    let slices = slices(start, length, &answers);
+    let p99s: Vec<String> = slices.iter().map(|slice| quantile(slice, 990).as_nanos().to_string()).collect();
+    println!("{}", p99s.join(" "));
     Ok(())
+}
+
+/// Of latencies in order, the one below which so many of a thousand are; nothing of none.
+fn quantile(latencies: &[Duration], per_mille: usize) -> Duration {
+    latencies.get(latencies.len().saturating_sub(1) * per_mille / 1_000).copied().unwrap_or_default()
+}
+
+/// The latencies of each slice, in order: of the requests that were to be sent in it.
+fn slices(start: Instant, length: Duration, answers: &[Answer]) -> Vec<Vec<Duration>> {
+    let place = |instant: Instant| (instant - start).as_nanos() / SLICE.as_nanos();
+    let mut slices = vec![Vec::new(); usize::try_from(length.as_nanos() / SLICE.as_nanos()).unwrap_or(0)];
+    for answer in answers {
+        if let Some(slice) = slices.get_mut(usize::try_from(place(answer.due)).unwrap_or(usize::MAX)) {
+            slice.push(answer.latency);
+        }
+    }
+    slices.iter_mut().for_each(|slice| slice.sort_unstable());
+    slices
+}
+
+/// How long one answer took.
+#[derive(Clone, Copy)]
+struct Answer {
+    /// When its request was to be sent.
+    due: Instant,
+    latency: Duration,
 }
 
 /// When requests are to be sent: intervals of a Poisson process, the same in every run.
@@ -76,7 +111,7 @@ struct Load {
     poll: rustix::fd::OwnedFd,
     connections: Vec<Connection>,
     free: Vec<usize>,
-    latencies: Vec<Duration>,
+    answers: Vec<Answer>,
 }
 
 impl Load {
@@ -91,10 +126,11 @@ impl Load {
             epoll::add(&poll, &stream, data, epoll::EventFlags::IN)?;
             connections.push(Connection { stream, come: Vec::with_capacity(4096), since: None });
         }
-        Ok(Self { poll, connections, free: (0..CONNECTIONS).collect(), latencies: Vec::new() })
+        Ok(Self { poll, connections, free: (0..CONNECTIONS).collect(), answers: Vec::new() })
     }
 
-    fn run(&mut self, rate: u32, length: Duration) -> Result<Vec<Duration>, String> {
+    /// Loads for so long. When that began, and all answers.
+    fn run(&mut self, rate: u32, length: Duration) -> Result<(Instant, Vec<Answer>), String> {
         let start = now();
         let end = start + length;
         let mut schedule = Schedule { next: start, end, rate: rate.into(), random: 0x9e37_79b9_7f4a_7c15 };
@@ -111,7 +147,7 @@ impl Load {
                 self.send(number, waiting.pop_front())?;
             }
             if schedule.over() && waiting.is_empty() && self.free.len() == CONNECTIONS {
-                return Ok(std::mem::take(&mut self.latencies));
+                return Ok((start, std::mem::take(&mut self.answers)));
             }
             let until = if schedule.over() { end + PATIENCE } else { schedule.next };
             let Some(pause) = until.checked_duration_since(now()) else {
@@ -141,7 +177,8 @@ impl Load {
             let number = usize::try_from(event.data.u64()).unwrap_or(0);
             let connection = &mut self.connections[number];
             if connection.answered()? {
-                self.latencies.extend(connection.since.take().map(|since| now() - since));
+                let answer = |due| Answer { due, latency: now() - due };
+                self.answers.extend(connection.since.take().map(answer));
                 self.free.push(number);
             }
         }
@@ -180,4 +217,15 @@ fn a_schedule_has_its_rate_and_does_not_wait_for_answers() {
     let all = std::iter::from_fn(|| schedule.due(end)).count();
     assert!((9_700..=10_300).contains(&all), "{all} in ten seconds at a thousand a second");
     assert!(schedule.over());
+}
+
+#[test]
+fn each_slice_has_the_answers_to_what_was_to_be_sent_in_it() {
+    let start = now();
+    let answer = |at, latency| Answer { due: start + at, latency };
+    let long = Duration::from_secs(9);
+    let answers = [answer(SLICE / 2, SLICE), answer(Duration::ZERO, long), answer(SLICE, SLICE / 3)];
+    assert_eq!(slices(start, SLICE * 2, &answers), [vec![SLICE, long], vec![SLICE / 3]]);
+    assert_eq!(quantile(&[SLICE, long], 990), SLICE);
+    assert_eq!(quantile(&[], 990), Duration::ZERO);
 }

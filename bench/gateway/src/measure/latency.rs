@@ -9,11 +9,14 @@ use super::spread::{Spread, ratio, whole};
 use super::still;
 use crate::process::leashed;
 
-/// Latencies of one target, in nanoseconds, one for each round.
+/// Latencies of one target, in nanoseconds, one for each round, or for each slice of one: see `paced.rs`.
 #[derive(Default, Clone)]
 struct Latencies {
     p50: Spread,
+    /// Of each slice: what is compared. A second in which the machine stood still for a hundredth of it has that in its p99, and little else.
     p99: Spread,
+    /// Of each round.
+    p99_of_round: Spread,
     p999: Spread,
 }
 
@@ -38,25 +41,31 @@ pub(crate) fn table(place: &Place, plan: &Plan, rate: u64) -> Result<String, Str
     }
     let mut text = format!(
         "### Latency at half of the load that both can bear: {} requests/s\n\n\
-         |  | p50, µs | p99, µs | p99.9, µs | added to p50 | added to p99 | of what nginx adds to p99 |\n|---|---|---|---|---|---|---|\n",
+         |  | p50, µs | added | p99 of a tenth of a second, µs | added | of what nginx adds | p99 of a round, µs | added | of what nginx adds | p99.9, µs |\n\
+         |---|---|---|---|---|---|---|---|---|---|\n",
         whole(rate)
     );
-    let added: Vec<_> = found.iter().map(|one| one.p99.beyond(&found[0].p99)).collect();
+    let beyond = |of: fn(&Latencies) -> &Spread| -> Vec<Spread> {
+        found.iter().map(|one| of(one).beyond(of(&found[0]))).collect()
+    };
+    let (p50, p99, of_round) =
+        (beyond(|one| &one.p50), beyond(|one| &one.p99), beyond(|one| &one.p99_of_round));
+    let times = |added: &[Spread], at: usize| ratio(added[at].median(), added[1].median());
     for (at, (name, _)) in targets.iter().enumerate() {
         let one = &found[at];
-        let _ = write!(
-            text,
-            "| {name} | {} | {} | {} |",
-            one.p50.thousandths(),
-            one.p99.thousandths(),
-            one.p999.thousandths()
-        );
-        if at == 0 {
-            text.push_str("  |  |  |\n");
-            continue;
-        }
-        let (p50, p99) = (one.p50.beyond(&found[0].p50).thousandths(), added[at].thousandths());
-        let _ = writeln!(text, " {p50} | {p99} | {} |", ratio(added[at].median(), added[1].median()));
+        let (middle, slice) = (one.p50.thousandths(), one.p99.thousandths());
+        let (round, rare) = (one.p99_of_round.thousandths(), one.p999.thousandths());
+        let _ = if at == 0 {
+            writeln!(text, "| {name} | {middle} |  | {slice} |  |  | {round} |  |  | {rare} |")
+        } else {
+            let (more, of_slice) = (p50[at].thousandths(), p99[at].thousandths());
+            let (of_nginx, of_round_nginx) = (times(&p99, at), times(&of_round, at));
+            let whole = of_round[at].thousandths();
+            writeln!(
+                text,
+                "| {name} | {middle} | {more} | {slice} | {of_slice} | {of_nginx} | {round} | {whole} | {of_round_nginx} | {rare} |"
+            )
+        };
     }
     let _ = writeln!(text, "\n{still}");
     Ok(text)
@@ -68,15 +77,18 @@ fn load(plan: &Plan, port: u16, rate: u64, into: &mut Latencies) -> Result<(), S
     let words: Vec<_> = words.split(' ').map(String::from).collect();
     let output = leashed(plan.cores, &words)?.output().map_err(|error| format!("cannot load: {error}"))?;
     let printed = String::from_utf8_lossy(&output.stdout);
-    let numbers: Vec<u64> = printed.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    let [_, p50, _, p99, p999, _] = numbers[..] else {
+    let mut lines = printed.lines().map(|line| line.split(' ').filter_map(|word| word.parse().ok()));
+    let mut numbers = || lines.next().map(Iterator::collect::<Vec<u64>>).unwrap_or_default();
+    let (round, slices) = (numbers(), numbers());
+    let ([_, p50, _, p99, p999, _], [_, ..]) = (&round[..], &slices[..]) else {
         return Err(format!(
             "the load did not measure:\n{printed}{}",
             String::from_utf8_lossy(&output.stderr)
         ));
     };
-    into.p50.push(p50);
-    into.p99.push(p99);
-    into.p999.push(p999);
+    into.p50.push(*p50);
+    slices.iter().for_each(|p99| into.p99.push(*p99));
+    into.p99_of_round.push(*p99);
+    into.p999.push(*p999);
     Ok(())
 }
