@@ -41,6 +41,14 @@ enum Kind {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
+#[cfg(test)]
+impl Wire {
+    /// A connection without TLS that is counted nowhere else.
+    pub(crate) fn plain(tcp: TcpStream) -> Self {
+        Self { kind: Kind::Plain(tcp), metrics: Arc::default() }
+    }
+}
+
 impl Connector {
     /// # Errors
     /// When the certificates to trust cannot be read, or the host is no name for TLS.

@@ -4,6 +4,7 @@ use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{Method, Request};
 use http_body::Body;
 
+use super::sending::Taken;
 use crate::gateway::body::RequestBody;
 use crate::gateway::upstream::is_idempotent;
 
@@ -27,6 +28,8 @@ pub(crate) struct Outbound {
     pub(super) head: Vec<u8>,
     pub(super) body: RequestBody,
     pub(super) coding: Coding,
+    /// What was taken of the body for a connection on which nothing could be sent.
+    pub(super) taken: Option<Box<Taken>>,
     method: Method,
 }
 
@@ -60,7 +63,7 @@ impl Outbound {
             Coding::None => {}
         }
         head.extend_from_slice(b"\r\n");
-        Self { head, body, coding, method: parts.method }
+        Self { head, body, coding, taken: None, method: parts.method }
     }
 
     /// Whether its response has no body, whatever it says.

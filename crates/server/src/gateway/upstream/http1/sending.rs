@@ -19,15 +19,23 @@ const COPIED_MAX: usize = 4 << 10;
 #[derive(Debug)]
 pub(super) struct Sending {
     request: Outbound,
-    /// How much of the head was sent.
+    /// How much of the head was sent. Nothing else is before all of it is.
     sent: usize,
+    taken: Taken,
+    phase: Phase,
+}
+
+/// What was taken of the body and is not sent yet.
+#[derive(Debug)]
+pub(super) struct Taken {
     /// What is sent next: ends of chunks, and small pieces.
     small: BytesMut,
     /// What is sent after that: a large piece.
     large: Bytes,
     /// How much of the body may still come, if its length was said.
     left: u64,
-    phase: Phase,
+    /// Whether that was all.
+    is_all: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,12 +52,17 @@ enum Phase {
 
 impl Sending {
     pub(super) fn new(request: Outbound) -> Self {
-        let (left, phase) = match request.coding {
-            Coding::None => (0, Phase::Rest),
-            Coding::Length(length) => (length, Phase::Body),
-            Coding::Chunked => (u64::MAX, Phase::Body),
+        let mut request = request;
+        let (left, is_all) = match request.coding {
+            Coding::None => (0, true),
+            Coding::Length(length) => (length, false),
+            Coding::Chunked => (u64::MAX, false),
         };
-        Self { request, sent: 0, small: BytesMut::new(), large: Bytes::new(), left, phase }
+        let before = request.taken.take();
+        let none = Taken { small: BytesMut::new(), large: Bytes::new(), left, is_all };
+        let taken = before.map_or(none, |before| *before);
+        let phase = if taken.is_all { Phase::Rest } else { Phase::Body };
+        Self { request, sent: 0, taken, phase }
     }
 
     /// Whether all was sent.
@@ -59,8 +72,11 @@ impl Sending {
 
     /// The request, if it may be sent once more: nothing of it was sent, or (if the response is `untouched`) it is repeatable.
     pub(super) fn again(self, untouched: bool) -> Option<Outbound> {
-        let unsent = self.sent == 0 && !self.request.body.is_begun();
-        (unsent || (untouched && self.request.is_repeatable())).then_some(self.request)
+        let Self { mut request, sent, taken, .. } = self;
+        if sent == 0 && request.body.is_begun() {
+            request.taken = Some(Box::new(taken));
+        }
+        (sent == 0 || (untouched && request.is_repeatable())).then_some(request)
     }
 
     /// Sends what can be sent now. Ready when all is.
@@ -103,7 +119,8 @@ impl Sending {
 
     /// Takes a piece from the client, if there is room for one.
     fn take(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), UpstreamError>> {
-        while self.phase == Phase::Body && self.large.is_empty() && self.small.len() < COPIED_MAX {
+        while self.phase == Phase::Body && self.taken.large.is_empty() && self.taken.small.len() < COPIED_MAX
+        {
             let frame = match Pin::new(&mut self.request.body).poll_frame(cx) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Some(Err(_))) => return Poll::Ready(Err(UpstreamError::Client)),
@@ -133,18 +150,20 @@ impl Sending {
         match self.request.coding {
             // More than was said: it would be taken for the next request.
             Coding::None => return Err(UpstreamError::Client),
-            Coding::Length(_) => self.left = self.left.checked_sub(length).ok_or(UpstreamError::Client)?,
+            Coding::Length(_) => {
+                self.taken.left = self.taken.left.checked_sub(length).ok_or(UpstreamError::Client)?
+            }
             Coding::Chunked => {
-                self.small.put_slice(format!("{length:x}\r\n").as_bytes());
+                self.taken.small.put_slice(format!("{length:x}\r\n").as_bytes());
             }
         }
         if data.len() <= COPIED_MAX {
-            self.small.put_slice(&data);
+            self.taken.small.put_slice(&data);
             if self.request.coding == Coding::Chunked {
-                self.small.put_slice(b"\r\n");
+                self.taken.small.put_slice(b"\r\n");
             }
         } else {
-            self.large = data;
+            self.taken.large = data;
         }
         Ok(())
     }
@@ -153,19 +172,20 @@ impl Sending {
     fn end(&mut self, trailers: Option<&http::HeaderMap>) -> Result<(), UpstreamError> {
         match self.request.coding {
             // Less than was said: the upstream would wait for the rest, or take the next request for it.
-            Coding::Length(_) if self.left > 0 => return Err(UpstreamError::Client),
+            Coding::Length(_) if self.taken.left > 0 => return Err(UpstreamError::Client),
             Coding::None | Coding::Length(_) => {}
             Coding::Chunked => {
-                self.small.put_slice(b"0\r\n");
+                self.taken.small.put_slice(b"0\r\n");
                 for (name, value) in trailers.into_iter().flatten() {
-                    self.small.put_slice(name.as_str().as_bytes());
-                    self.small.put_slice(b": ");
-                    self.small.put_slice(value.as_bytes());
-                    self.small.put_slice(b"\r\n");
+                    self.taken.small.put_slice(name.as_str().as_bytes());
+                    self.taken.small.put_slice(b": ");
+                    self.taken.small.put_slice(value.as_bytes());
+                    self.taken.small.put_slice(b"\r\n");
                 }
-                self.small.put_slice(b"\r\n");
+                self.taken.small.put_slice(b"\r\n");
             }
         }
+        self.taken.is_all = true;
         self.phase = Phase::Rest;
         Ok(())
     }
@@ -174,8 +194,11 @@ impl Sending {
     fn write(&mut self, wire: &mut Wire, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
             let head = self.request.head.get(self.sent..).unwrap_or_default();
-            let slices =
-                [io::IoSlice::new(head), io::IoSlice::new(&self.small), io::IoSlice::new(&self.large)];
+            let slices = [
+                io::IoSlice::new(head),
+                io::IoSlice::new(&self.taken.small),
+                io::IoSlice::new(&self.taken.large),
+            ];
             if slices.iter().all(|slice| slice.is_empty()) {
                 return Poll::Ready(Ok(()));
             }
@@ -188,15 +211,68 @@ impl Sending {
             let of_head = written.min(head.len());
             self.sent = self.sent.saturating_add(of_head);
             let written = written.saturating_sub(of_head);
-            let of_small = written.min(self.small.len());
-            self.small.advance(of_small);
+            let of_small = written.min(self.taken.small.len());
+            self.taken.small.advance(of_small);
             let of_large = written.saturating_sub(of_small);
             if of_large > 0 {
-                self.large.advance(of_large.min(self.large.len()));
-                if self.large.is_empty() && self.request.coding == Coding::Chunked {
-                    self.small.put_slice(b"\r\n");
+                self.taken.large.advance(of_large.min(self.taken.large.len()));
+                if self.taken.large.is_empty() && self.request.coding == Coding::Chunked {
+                    self.taken.small.put_slice(b"\r\n");
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use bytes::Bytes;
+    use http::{Method, Request};
+    use tokio::io::AsyncReadExt;
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::{COPIED_MAX, Sending};
+    use crate::gateway::body::RequestBody;
+    use crate::gateway::upstream::connect::Wire;
+    use crate::gateway::upstream::http1::outbound::Outbound;
+
+    async fn connected() -> (Wire, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("there is a port");
+        let ours = TcpStream::connect(listener.local_addr().expect("it has one")).await.expect("it listens");
+        let (theirs, _) = listener.accept().await.expect("we have connected");
+        (Wire::plain(ours), theirs)
+    }
+
+    fn post(body: &Bytes) -> Outbound {
+        let mut request = Request::new(RequestBody::whole(body.clone()));
+        *request.method_mut() = Method::POST;
+        Outbound::new(request)
+    }
+
+    /// On a connection that has died, nothing is sent; and what was taken from the client for it is there for the next connection.
+    #[tokio::test]
+    async fn what_could_not_be_sent_at_all_is_sent_whole_on_another_connection() {
+        for bytes in [5, COPIED_MAX, 3 * COPIED_MAX] {
+            let body = Bytes::from(vec![b'x'; bytes]);
+            let (mut dead, theirs) = connected().await;
+            theirs.set_zero_linger().expect("it can be reset");
+            drop(theirs);
+            let mut sending = Sending::new(post(&body));
+            poll_fn(|cx| sending.poll(&mut dead, cx)).await.expect_err("it was reset");
+            let again = sending.again(true).expect("nothing was sent");
+
+            let (mut alive, mut theirs) = connected().await;
+            let mut sending = Sending::new(again);
+            poll_fn(|cx| sending.poll(&mut alive, cx)).await.expect("it is alive");
+            assert!(sending.is_done());
+            assert!(sending.again(true).is_none(), "it was sent, and is not repeatable");
+            drop(alive);
+            let mut come = Vec::new();
+            theirs.read_to_end(&mut come).await.expect("it was closed");
+            let head = format!("POST / HTTP/1.1\r\ncontent-length: {bytes}\r\n\r\n");
+            assert_eq!(come, [head.as_bytes(), &body].concat());
         }
     }
 }
