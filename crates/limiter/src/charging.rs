@@ -174,15 +174,21 @@ impl Inner {
         if !hits.iter().all(|hit| is_plain(hit) && self.check(hit).is_ok()) {
             return Err(None);
         }
-        let plain: [Option<Plain<'_>>; N] = std::array::from_fn(|hit| {
-            let Hit { limit, key, cost, .. } = hits[hit];
-            let id = self.memory.id(limit.hash.of(key));
-            let spot = self.memory.spot(id);
-            spot.prefetch();
-            Some(Plain { weight: Weight { narrow: limit.narrow.as_ref()?, cost }, id, spot })
-        });
+        let mut plain = [self.plain(&hits[0]).ok_or(None)?; N];
+        for hit in 1..N {
+            plain[hit] = self.plain(&hits[hit]).ok_or(None)?;
+        }
         let now = self.clock.now();
         self.memory.charge_words(&plain, now).map(|weighed| (weighed, now)).ok_or(Some(now))
+    }
+
+    /// Where a hit on a key whose debt is a word is looked for first, and what it weighs. The line is on its way.
+    #[inline(always)]
+    fn plain<'a>(&'a self, hit: &Hit<'a>) -> Option<Plain<'a>> {
+        let id = self.memory.id(hit.limit.hash.of(hit.key));
+        let spot = self.memory.spot(id);
+        spot.prefetch();
+        Some(Plain { weight: Weight { narrow: hit.limit.narrow.as_ref()?, cost: hit.cost }, id, spot })
     }
 
     /// Charges as much of one hit's cost as fits.

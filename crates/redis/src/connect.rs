@@ -55,25 +55,52 @@ impl Connector {
 
     /// A connection on which the server has said its first word.
     pub(crate) async fn connect(&self) -> Result<Stream, Failed> {
-        let mut stream = match self.address.place() {
+        match self.address.place() {
             Place::Unix(path) => {
                 let stream = UnixStream::connect(path).await.map_err(|error| Failed::of(&error))?;
-                Stream::new(stream)
+                self.greeted(Stream::new(stream)).await
             }
             Place::Tcp { host, port, .. } => {
                 // The name is looked up each time: it may lead elsewhere by now.
                 let found = lookup_host((host.as_str(), *port)).await;
                 let found = found.map_err(|error| Failed::new(Cause::Dns, &error.to_string()))?;
-                let tcp = tcp(&found.collect::<Vec<_>>(), self.limit).await?;
-                match &self.tls {
-                    None => Stream::new(tcp),
-                    Some((connector, name)) => {
-                        let tls = connector.connect(name.clone(), tcp).await;
-                        Stream::new(tls.map_err(|error| Failed::tls(&error))?)
-                    }
-                }
+                self.first_of(&found.collect::<Vec<_>>()).await
+            }
+        }
+    }
+
+    /// The first address of a host where a server speaks. Each has its share of the time, so that one where nobody answers does not hide
+    /// the next; nor one that takes connections and says nothing.
+    async fn first_of(&self, addresses: &[SocketAddr]) -> Result<Stream, Failed> {
+        let mut failed = Failed::new(Cause::Dns, "the host has no address");
+        let share = self.limit / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
+        for address in addresses {
+            failed = match timeout(share, self.connect_to(*address)).await {
+                Ok(Ok(stream)) => return Ok(stream),
+                Ok(Err(failed)) if failed.is_silent() => failed,
+                // It is there, and says why not.
+                Ok(Err(failed)) => return Err(failed),
+                Err(_) => Failed::new(Cause::ConnectTimeout, "the server took too long"),
+            };
+        }
+        Err(failed)
+    }
+
+    async fn connect_to(&self, address: SocketAddr) -> Result<Stream, Failed> {
+        let tcp = TcpStream::connect(address).await.map_err(|error| Failed::of(&error))?;
+        // Small calls are not to wait for the acknowledgement of the ones before.
+        tcp.set_nodelay(true).map_err(|error| Failed::of(&error))?;
+        let stream = match &self.tls {
+            None => Stream::new(tcp),
+            Some((connector, name)) => {
+                let tls = connector.connect(name.clone(), tcp).await;
+                Stream::new(tls.map_err(|error| Failed::tls(&error))?)
             }
         };
+        self.greeted(stream).await
+    }
+
+    async fn greeted(&self, mut stream: Stream) -> Result<Stream, Failed> {
         self.greet(&mut stream).await?;
         Ok(stream)
     }
@@ -145,24 +172,6 @@ async fn answer(stream: &mut Stream, input: &mut Vec<u8>) -> Result<Frame, Faile
     }
 }
 
-/// The first address of a host that answers. Each has its share of the time, so that one where nobody answers does not hide the next.
-async fn tcp(addresses: &[SocketAddr], limit: Duration) -> Result<TcpStream, Failed> {
-    let mut failed = Failed::new(Cause::Dns, "the host has no address");
-    let share = limit / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
-    for address in addresses {
-        match timeout(share, TcpStream::connect(address)).await {
-            Ok(Ok(stream)) => {
-                // Small calls are not to wait for the acknowledgement of the ones before.
-                stream.set_nodelay(true).map_err(|error| Failed::of(&error))?;
-                return Ok(stream);
-            }
-            Ok(Err(error)) => failed = Failed::of(&error),
-            Err(_) => failed = Failed::new(Cause::ConnectTimeout, "the server took too long"),
-        }
-    }
-    Err(failed)
-}
-
 /// TLS by ring, named here: no provider is installed for the process.
 fn tls(host: &str, roots: &Roots) -> Result<(TlsConnector, ServerName<'static>), String> {
     let mut store = RootCertStore::empty();
@@ -228,6 +237,11 @@ impl Failed {
         if rustls { Self::new(Cause::Tls, &error.to_string()) } else { Self::of(error) }
     }
 
+    /// Whether no server said anything.
+    const fn is_silent(&self) -> bool {
+        matches!(self.cause, Cause::Refused | Cause::Closed | Cause::ConnectTimeout | Cause::Io)
+    }
+
     pub(crate) fn unreachable(&self) -> LinkError {
         LinkError::unreachable(self.cause, &self.message)
     }
@@ -282,10 +296,40 @@ mod tests {
     use super::*;
     use tokio::net::{TcpListener, TcpSocket};
 
+    /// As whoever connects bounds it.
+    const LIMIT: Duration = Duration::from_secs(4);
+
+    fn run(test: impl Future<Output = ()>) {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test);
+    }
+
+    fn connector(limit: Duration) -> Connector {
+        let address = "redis://a.host".parse().unwrap();
+        Connector::new(address, &Settings { connect_timeout: limit, ..Settings::default() }).unwrap()
+    }
+
+    /// A server that answers whatever it is told with this.
+    async fn speaking(line: &'static [u8]) -> SocketAddr {
+        let server = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let address = server.local_addr().unwrap();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = server.accept().await {
+                let mut read = [0; 64];
+                let _ = stream.read(&mut read).await;
+                let _ = stream.write_all(line).await;
+            }
+        });
+        address
+    }
+
+    async fn tried(addresses: &[SocketAddr]) -> Result<(), Cause> {
+        let tried = timeout(LIMIT, connector(LIMIT).first_of(addresses)).await.expect("in time");
+        tried.map(drop).map_err(|failed| failed.cause)
+    }
+
     #[test]
     fn an_address_where_nobody_answers_does_not_hide_the_next_one() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
+        run(async {
             let local = SocketAddr::from(([127, 0, 0, 1], 0));
             // It accepts nobody, and when as many wait as may the system does not answer any more.
             let silent = TcpSocket::new_v4().unwrap();
@@ -296,14 +340,30 @@ mod tests {
             while let Ok(stream) = timeout(short, TcpStream::connect(full)).await {
                 waiting.push(stream.unwrap());
             }
-            let good = TcpListener::bind(local).await.unwrap();
-            let addresses = [full, good.local_addr().unwrap()];
-            // As whoever connects bounds it.
-            let limit = Duration::from_secs(4);
-            let connected = timeout(limit, tcp(&addresses, limit)).await.expect("in time").unwrap();
-            assert_eq!(connected.peer_addr().unwrap(), addresses[1]);
-            let failed = tcp(&addresses[..1], short).await.unwrap_err();
+            let good = speaking(b"+PONG\r\n").await;
+            assert_eq!(tried(&[full, good]).await, Ok(()));
+            let failed = connector(short).first_of(&[full]).await.map(drop).unwrap_err();
             assert_eq!(failed.cause, Cause::ConnectTimeout);
+        });
+    }
+
+    #[test]
+    fn an_address_that_takes_connections_and_says_nothing_does_not_hide_the_next_one() {
+        run(async {
+            let mute = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+            let mute = (mute.local_addr().unwrap(), mute);
+            let (good, closing) = (speaking(b"+PONG\r\n").await, speaking(b"").await);
+            assert_eq!(tried(&[mute.0, closing, good]).await, Ok(()));
+            assert_eq!(tried(&[mute.0, closing]).await, Err(Cause::Closed));
+        });
+    }
+
+    #[test]
+    fn what_a_server_says_is_told_and_nobody_else_is_asked() {
+        run(async {
+            let (loading, good) = (speaking(b"-LOADING soon\r\n").await, speaking(b"+PONG\r\n").await);
+            assert_eq!(tried(&[loading, good]).await, Err(Cause::Loading));
+            assert_eq!(tried(&[]).await, Err(Cause::Dns));
         });
     }
 }

@@ -69,11 +69,12 @@ impl Whole {
 
     /// Charges two keys by one each, all or none, as the front door does.
     pub(crate) fn charge_both(&self, keys: [Key<'_>; 2]) -> bool {
-        let plain = keys.map(|(limit, id)| {
+        let [first, second] = keys.map(|(limit, id)| {
             let weight = Weight { narrow: limit.narrow.as_ref()?, cost: 1 };
             Some(Plain { weight, id, spot: self.store.spot(id) })
         });
-        match self.store.charge_words(&plain, self.now) {
+        let plain = first.zip(second).map(|(first, second)| [first, second]);
+        match plain.and_then(|plain| self.store.charge_words(&plain, self.now)) {
             Some(weighed) => weighed.granted,
             None => self.charge_by_core(keys),
         }

@@ -119,12 +119,12 @@ impl Memory {
 
 impl Memory {
     fn charge_plain<const N: usize>(&self, charges: &[Charge<'_>], now: Micros) -> Option<Weighed> {
-        let plain = std::array::from_fn(|hit| {
-            let Charge { limit, id, cost, mode } = charges[hit];
-            let narrow = limit.narrow.as_ref().filter(|_| mode == Mode::Enforced)?;
-            Some(Plain { weight: Weight { narrow, cost }, id, spot: self.spot(id) })
+        let plain = charges.iter().map_while(|Charge { limit, id, cost, mode }| {
+            let narrow = limit.narrow.as_ref().filter(|_| *mode == Mode::Enforced)?;
+            Some(Plain { weight: Weight { narrow, cost: *cost }, id: *id, spot: self.spot(*id) })
         });
-        self.charge_words::<N>(&plain, now)
+        let plain: Vec<Plain<'_>> = plain.collect();
+        self.charge_words::<N>(plain.as_slice().try_into().ok()?, now)
     }
 
     /// Charges several keys the way the front door does.
