@@ -12,9 +12,9 @@ mod catalogue;
 use catalogue::MUTANTS;
 
 /// The files of the store that are copied, without `.rs`: all but its snapshot, and what the system has a part in.
-const FILES: [&str; 16] = [
-    "asking", "batch", "cells", "deciding", "dropping", "grip", "locked", "map", "moving", "peeking",
-    "rates", "shared", "slot", "table", "waiting", "words",
+const FILES: [&str; 17] = [
+    "arriving", "asking", "batch", "cells", "deciding", "dropping", "grip", "locked", "map", "moving",
+    "peeking", "rates", "shared", "slot", "table", "waiting", "words",
 ];
 
 /// What is smaller here than where it ships: a file, what stands before it, and what stands here instead, up to a semicolon or the end of

@@ -188,7 +188,8 @@ impl Inner {
         let id = self.memory.id(hit.limit.hash.of(hit.key));
         let spot = self.memory.spot(id);
         spot.prefetch();
-        Some(Plain { weight: Weight { narrow: hit.limit.narrow.as_ref()?, cost: hit.cost }, id, spot })
+        let weight = Weight { narrow: hit.limit.narrow.as_ref()?, cost: hit.cost };
+        Some(Plain { limit: hit.limit, weight, id, spot })
     }
 
     /// Charges as much of one hit's cost as fits.

@@ -183,4 +183,19 @@ pub const MUTANTS: &[Mutant] = &[
         &[edit("dropping", "if ", "is_spent(&value)", "true")],
         "a cell that is looked for",
     ),
+    mutant(
+        "a key that is put in for a batch of words starts afresh, whatever it was charged in common",
+        &[edit(
+            "arriving",
+            "&& ",
+            "self.shared.start_of(None, &hit.limit.family(), hit.id, at.now).is_none()",
+            "true",
+        )],
+        "batches without room and a key that goes",
+    ),
+    mutant(
+        "a key is put in for a batch of words that somebody has put in and charged meanwhile",
+        &[edit("arriving", "let is_plain = ", "locked.known().is_none()", "true")],
+        "batches of new keys in opposite order",
+    ),
 ];

@@ -71,7 +71,7 @@ impl Whole {
     pub(crate) fn charge_both(&self, keys: [Key<'_>; 2]) -> bool {
         let [first, second] = keys.map(|(limit, id)| {
             let weight = Weight { narrow: limit.narrow.as_ref()?, cost: 1 };
-            Some(Plain { weight, id, spot: self.store.spot(id) })
+            Some(Plain { limit, weight, id, spot: self.store.spot(id) })
         });
         let plain = first.zip(second).map(|(first, second)| [first, second]);
         match plain.and_then(|plain| self.store.charge_words(&plain, self.now)) {

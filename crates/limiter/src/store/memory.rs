@@ -1,6 +1,7 @@
 //! The memory store: exact under any number of threads, bounded in bytes, without a thread of its own. It decides one hit
 //! here and several in `memory/batch.rs`; names and verdicts are the front door's.
 
+pub(crate) mod arriving;
 pub(crate) mod asking;
 pub(crate) mod batch;
 pub(crate) mod cells;

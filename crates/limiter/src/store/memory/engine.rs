@@ -121,7 +121,7 @@ impl Memory {
     fn charge_plain<const N: usize>(&self, charges: &[Charge<'_>], now: Micros) -> Option<Weighed> {
         let plain = charges.iter().map_while(|Charge { limit, id, cost, mode }| {
             let narrow = limit.narrow.as_ref().filter(|_| *mode == Mode::Enforced)?;
-            Some(Plain { weight: Weight { narrow, cost: *cost }, id: *id, spot: self.spot(*id) })
+            Some(Plain { limit, weight: Weight { narrow, cost: *cost }, id: *id, spot: self.spot(*id) })
         });
         let plain: Vec<Plain<'_>> = plain.collect();
         self.charge_words::<N>(plain.as_slice().try_into().ok()?, now)

@@ -7,6 +7,7 @@ use super::map::Spot;
 use super::rates::Raw;
 use super::table::Table;
 use super::{Found, Memory, Weight};
+use crate::limit::Registered;
 
 /// So many hits are decided here; more are not plain.
 pub(crate) const PLAIN_HITS_MAX: usize = 4;
@@ -14,6 +15,7 @@ pub(crate) const PLAIN_HITS_MAX: usize = 4;
 /// A hit on a key whose debt is a word, and where the key is looked for first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plain<'a> {
+    pub(crate) limit: &'a Registered,
     pub(crate) weight: Weight<'a>,
     pub(crate) id: u64,
     pub(crate) spot: Spot<'a>,
@@ -36,15 +38,20 @@ impl Memory {
     /// half as long again.
     #[inline]
     pub(crate) fn charge_words<const N: usize>(&self, hits: &[Plain<'_>; N], now: Micros) -> Option<Weighed> {
-        let since_start = self.since_start(now);
-        let mut found = [self.found(hits.first()?)?; N];
         for hit in 1..N {
             // What two hits on one key cost is added up elsewhere.
             if hits[..hit].iter().any(|other| other.id == hits[hit].id) {
                 return None;
             }
-            found[hit] = self.found(&hits[hit])?;
         }
+        let since_start = self.since_start(now);
+        let found = match self.found_all(hits) {
+            Some(found) => found,
+            None => {
+                self.put_in_words(hits, now)?;
+                self.found_all(hits)?
+            }
+        };
         let mut weighed = Weighed { granted: true, raws: [Raw::default(); PLAIN_HITS_MAX] };
         let mut zeros = [None; N];
         for hit in 0..N {
@@ -68,7 +75,16 @@ impl Memory {
     }
 
     #[inline(always)]
-    fn found<'a>(&'a self, hit: &Plain<'a>) -> Option<Found<'a>> {
+    fn found_all<'a, const N: usize>(&'a self, hits: &[Plain<'a>; N]) -> Option<[Found<'a>; N]> {
+        let mut found = [self.found(hits.first()?)?; N];
+        for hit in 1..N {
+            found[hit] = self.found(&hits[hit])?;
+        }
+        Some(found)
+    }
+
+    #[inline(always)]
+    pub(super) fn found<'a>(&'a self, hit: &Plain<'a>) -> Option<Found<'a>> {
         let kind = hit.weight.narrow.kind;
         match hit.spot.read(hit.id, kind) {
             Some(found) => Some(found),

@@ -1,8 +1,9 @@
 //! What is over, and what is not yet: keys with a cell and cells in common as time passes, for threads that see different times.
 
-use tollgate_core::{Limit, Micros, Window};
+use tollgate_core::{Limit, Micros, Mode, Window};
 
 use super::super::Ask;
+use super::super::batch::Charge;
 use super::super::shared::Common;
 use super::super::snapshot::SavedCommon;
 use super::common::Full;
@@ -124,4 +125,32 @@ fn what_is_put_back_in_common_is_bounded_and_as_it_was() {
     let mut shares: Vec<_> = of_first.map(|saved| (saved.family.1.capacity(), saved.share)).collect();
     shares.sort_unstable();
     assert_eq!(shares, [(3, 1), (3, 2), (4, 1)]);
+}
+
+/// A key was dropped at an instant that lies ahead of that of a thread which comes late, and brings it back together with another one: it
+/// may have owed something until then.
+#[test]
+fn who_comes_late_brings_keys_back_as_they_were_when_they_were_dropped() {
+    let half = Micros::from_secs(1_800);
+    let left = |charge_both: fn(&Full, [&Charge<'_>; 2]) -> bool| {
+        let mut full = Full::new();
+        full.store.budget = 1 << 30;
+        let hourly = full.limit(Limit::token_bucket(1, 1, Micros::HOUR).unwrap(), 1);
+        let dropped = full.now.saturating_add(half);
+        full.store.note_drop(dropped);
+        let charge = |id| Charge { limit: &hourly, id, cost: 1, mode: Mode::Enforced };
+        assert!(charge_both(&full, [&charge(J), &charge(FAR)]));
+        // From the one instant it would have come back by now, from the other one it has not.
+        full.now = full.now.saturating_add(Micros::HOUR);
+        let before = [J, FAR].map(|id| full.left(&hourly, id));
+        full.now = full.now.saturating_add(half);
+        (before, [J, FAR].map(|id| full.left(&hourly, id)))
+    };
+    let as_words =
+        left(|full, [one, other]| full.store.charge_any(&[*one, *other], (&full.clock, full.now)).granted);
+    let by_the_core = left(|full, [one, other]| {
+        full.store.charge_all::<2>(&[*one, *other], (&full.clock, full.now)).unwrap().granted
+    });
+    assert_eq!(as_words, ([0, 0], [1, 1]));
+    assert_eq!(as_words, by_the_core);
 }

@@ -1,0 +1,60 @@
+//! Keys that a request meets for the first time, or after they were dropped, put in so that they can be charged together as words. Most
+//! requests meet such keys: whoever has been idle for a while owes nothing. How they are charged then is `words.rs`.
+
+use tollgate_core::Micros;
+
+use super::locked::Place;
+use super::moving::MOVED_LINES_PER_NEW_KEY;
+use super::slot::Tag;
+use super::words::Plain;
+use super::{At, Memory};
+
+impl Memory {
+    /// Gives each hit whose key is not there a slot in which it owes nothing: as good as none, so that nothing is charged by it, and
+    /// anybody may drop it again. `None` if that is not plain, or if a hit would be refused all the same: then `batch.rs` is asked.
+    #[inline(never)]
+    pub(super) fn put_in_words<const N: usize>(&self, hits: &[Plain<'_>; N], now: Micros) -> Option<()> {
+        let since_start = self.since_start(now);
+        for hit in hits {
+            let value = self.found(hit).map_or(self.owes_nothing(hit), |(_, _, value)| value);
+            let (_, raw) = hit.weight.narrow.weigh(value, since_start, hit.weight.cost);
+            raw.granted.then_some(())?;
+        }
+        let ids = hits.map(|hit| hit.id);
+        let at = At { spared: &ids, ..At::new(self, now) };
+        for hit in hits {
+            if self.found(hit).is_none() {
+                self.put_in_word(hit, &at)?;
+            }
+        }
+        if self.table.is_moving() {
+            self.table.help(MOVED_LINES_PER_NEW_KEY, &at);
+        }
+        Some(())
+    }
+
+    fn put_in_word(&self, hit: &Plain<'_>, at: &At<'_>) -> Option<()> {
+        let locked = match self.table.try_lock(hit.id, self.table.has_room(at), at).ok()? {
+            Place::Slot(locked) => locked,
+            Place::Full(held) => {
+                held.leave();
+                return None;
+            }
+        };
+        // What keys have in common with it is where it starts; and one that somebody has put in meanwhile is there.
+        let is_plain = locked.known().is_none()
+            && self.shared.start_of(None, &hit.limit.family(), hit.id, at.now).is_none();
+        if !is_plain {
+            locked.leave();
+            return None;
+        }
+        locked.write(Tag::new(hit.id, hit.weight.narrow.kind), self.owes_nothing(hit));
+        Some(())
+    }
+
+    /// The word of a key that is not there. It may have been dropped at an instant that lies ahead of the caller's: until then it may have
+    /// owed something. Once its place is locked, nobody drops it any more.
+    fn owes_nothing(&self, hit: &Plain<'_>) -> u64 {
+        self.since_start(self.latest_drop()).wrapping_mul(hit.weight.narrow.quota.count())
+    }
+}
