@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tollgate::{Builder, Clock, Limiter, Micros, NamedLimit};
 
-use crate::keys::Asked;
+use crate::keys::{Asked, Names};
 use crate::subject::{Candidate, Limit, Subject};
 use crate::workload::Workload;
 
@@ -65,6 +65,16 @@ impl Subject for Three {
     }
 }
 
+/// One limit, in a table that holds the keys of three.
+struct OneOfThree(Three);
+
+impl Subject for OneOfThree {
+    fn decide(&self, key: Asked<'_>) -> bool {
+        let verdict = self.0.limiter.charge(&[self.0.limits[0].hit(key.name)]);
+        verdict.is_ok_and(|verdict| verdict.granted())
+    }
+}
+
 fn limiter(builder: Builder) -> Result<Limiter, String> {
     builder.budget(BUDGET).build().map_err(|error| error.to_string())
 }
@@ -115,26 +125,39 @@ fn batches(_: u32, limit: Limit) -> Result<Box<dyn Subject>, String> {
 }
 
 fn three(_: u32, limit: Limit) -> Result<Box<dyn Subject>, String> {
+    Ok(Box::new(of_three(limit)?))
+}
+
+fn one_of_three(keys: u32, limit: Limit) -> Result<Box<dyn Subject>, String> {
+    let three = of_three(limit)?;
+    let names = Names::of(0..keys);
+    for key in names.asked(0..keys) {
+        three.decide(key);
+    }
+    Ok(Box::new(OneOfThree(three)))
+}
+
+fn of_three(limit: Limit) -> Result<Three, String> {
     let limiter = limiter(tsc())?;
     let limits = [
         named(&limiter, "per address", limit)?,
         named(&limiter, "per key", limit)?,
         named(&limiter, "per organisation", limit)?,
     ];
-    Ok(Box::new(Three { limiter, limits }))
+    Ok(Three { limiter, limits })
 }
 
 /// What of ours is measured.
 pub(crate) fn candidates() -> Vec<Candidate> {
     use Workload::{
-        Batches, Curve, Granted, Latency, Refused, Rss, Scattered, Ticked, Together, Uniform, Zipf,
+        Batches, Curve, Granted, Idle, Latency, Refused, Rss, Scattered, Ticked, Together, Uniform, Zipf,
     };
     let candidate = |name, note, takes, prepare| Candidate { name, note, takes, keys_max: u32::MAX, prepare };
     vec![
         candidate(
             "tollgate",
             "GCRA, keyed hash, time stamp counter",
-            &[Refused, Granted, Uniform, Zipf, Scattered, Together, Curve, Rss, Latency],
+            &[Refused, Granted, Uniform, Zipf, Scattered, Together, Idle, Curve, Rss, Latency],
             precise,
         ),
         candidate("tollgate, vouched keys", "a fast hash", &[Refused, Granted, Uniform, Zipf], vouched),
@@ -151,6 +174,12 @@ pub(crate) fn candidates() -> Vec<Candidate> {
             &[Scattered, Batches, Curve],
             batches,
         ),
-        candidate("tollgate, three limits", "all or none", &[Together], three),
+        candidate(
+            "tollgate, one of three limits",
+            "one limit, in a table that holds the keys of three",
+            &[Together],
+            one_of_three,
+        ),
+        candidate("tollgate, three limits", "all or none", &[Together, Idle], three),
     ]
 }

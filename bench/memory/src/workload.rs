@@ -25,6 +25,8 @@ pub(crate) enum Workload {
     Batches,
     /// As `Uniform`, with three limits charged all or none, against one.
     Together,
+    /// The same with keys that owe nothing any more when they are asked for: those of whoever has been idle for a while.
+    Idle,
     /// As `Uniform`, over numbers of keys.
     Curve,
     /// Resident memory per live key.
@@ -34,7 +36,7 @@ pub(crate) enum Workload {
 }
 
 impl Workload {
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Refused,
         Self::Granted,
         Self::Uniform,
@@ -43,6 +45,7 @@ impl Workload {
         Self::Ticked,
         Self::Batches,
         Self::Together,
+        Self::Idle,
         Self::Curve,
         Self::Rss,
         Self::Latency,
@@ -59,6 +62,7 @@ impl Workload {
             Self::Ticked => "ticked",
             Self::Batches => "batches",
             Self::Together => "together",
+            Self::Idle => "idle",
             Self::Curve => "curve",
             Self::Rss => "rss",
             Self::Latency => "latency",
@@ -109,7 +113,7 @@ pub(crate) fn plans(workload: Workload, scale: &Scale) -> Vec<Plan> {
         workload,
         name,
         // Keys stay in use between two decisions, as they do in everybody's table.
-        limit: Limit::Lasting,
+        limit: if workload == Workload::Idle { Limit::Granting } else { Limit::Lasting },
         keys: scale.keys,
         order,
         scattered: workload == Workload::Scattered,
@@ -133,7 +137,8 @@ pub(crate) fn plans(workload: Workload, scale: &Scale) -> Vec<Plan> {
         | Workload::Scattered
         | Workload::Ticked
         | Workload::Batches
-        | Workload::Together => vec![many(Order::Uniform, mostly)],
+        | Workload::Together
+        | Workload::Idle => vec![many(Order::Uniform, mostly)],
         // The hottest keys are exhausted: how many are granted depends on how fast the limiter is.
         Workload::Zipf => vec![many(Order::Zipf, 10.0..=100.0)],
         Workload::Curve => scale.curve.iter().map(point).collect(),
