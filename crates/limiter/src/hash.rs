@@ -82,7 +82,7 @@ impl Hashing {
 
 impl KeyHash {
     /// The hash of a key.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn of(&self, key: &[u8]) -> u64 {
         match &self.0 {
             Kind::Aes(cmac) => cmac.of(key),

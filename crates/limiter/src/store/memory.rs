@@ -210,7 +210,7 @@ impl Memory {
     }
 
     /// Where a key is looked for first.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn spot(&self, id: u64) -> Spot<'_> {
         self.table.spot(id)
     }
@@ -223,7 +223,7 @@ impl Memory {
 
     /// Charges a key that was found, and whose debt is a word: this is the path that has to be fast. `None` if it is not as
     /// it was found; then nothing was charged.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn charge_found(&self, found: Found<'_>, weight: Weight<'_>, now: Micros) -> Option<Raw> {
         let (slot, tag, value) = found;
         let (zero, raw) = weight.narrow.weigh(value, self.since_start(now), weight.cost);

@@ -58,7 +58,7 @@ impl<'a> Spot<'a> {
 
     /// The slot, tag and value of a key of a certain kind, if it stands in its home and nobody is at it. Whether tag and
     /// value belong together is still to be seen: by [`Slot::is_still`], or under the slot's lock.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn read(&self, id: u64, kind: u16) -> Option<(&'a Slot, Tag, u64)> {
         let (line, tag) = (self.0?, Tag::new(id, kind));
         let found = matching(std::array::from_fn(|slot| line.0[slot].tag()), tag);
@@ -69,12 +69,11 @@ impl<'a> Spot<'a> {
 
 impl Table {
     /// Where a key is looked for first.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn spot<'a>(&'a self, id: u64) -> Spot<'a> {
         let map = Map::unpack(self.map.load(Ordering::Acquire));
         if map.oldest.is_some() {
-            let home = self.home_on(map, id);
-            return Spot(self.lines(home.region).get(home.line));
+            return self.spot_on(map, id);
         }
         let line_in = |area: &'a Area| {
             #[expect(clippy::cast_possible_truncation, reason = "a number of lines in memory")]
@@ -82,5 +81,13 @@ impl Table {
             area.region.get()?.lines().get(line)
         };
         Spot(self.areas.get(map.newest).and_then(line_in))
+    }
+
+    /// The same while the table is being moved.
+    #[cold]
+    #[inline(never)]
+    fn spot_on(&self, map: Map, id: u64) -> Spot<'_> {
+        let home = self.home_on(map, id);
+        Spot(self.lines(home.region).get(home.line))
     }
 }
