@@ -16,9 +16,11 @@ impl Memory {
     pub(super) fn put_in_words<const N: usize>(&self, hits: &[Plain<'_>; N], now: Micros) -> Option<()> {
         let since_start = self.since_start(now);
         for hit in hits {
-            let value = self.found(hit).map_or(self.owes_nothing(hit), |(_, _, value)| value);
-            let (_, raw) = hit.weight.narrow.weigh(value, since_start, hit.weight.cost);
-            raw.granted.then_some(())?;
+            let found = self.found(hit);
+            let value = found.map_or(self.owes_nothing(hit), |(_, _, value)| value);
+            let (zero, raw) = hit.weight.narrow.weigh(value, since_start, hit.weight.cost);
+            // A cost of nothing puts no key in.
+            (raw.granted && (found.is_some() || zero.is_some())).then_some(())?;
         }
         let ids = hits.map(|hit| hit.id);
         let at = At { spared: &ids, ..At::new(self, now) };
