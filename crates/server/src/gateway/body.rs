@@ -97,6 +97,12 @@ impl RequestBody {
         Self { rest, left: u64::MAX, ..Self::empty() }
     }
 
+    /// One that is there whole, and is larger than it may be.
+    #[cfg(test)]
+    pub(crate) fn too_large(bytes: Bytes) -> Self {
+        Self { left: 0, ..Self::whole(bytes) }
+    }
+
     /// While the client is silent it is the client that is waited for, from its last piece on. Else it is the upstream, and
     /// that anew with every piece and with the end: its time is counted from there, however long the request was.
     fn waited(&mut self, pending: bool) {

@@ -71,7 +71,7 @@ impl Link {
                 Ok(Response::from_parts(head, body))
             }
             Err(error) => {
-                let again = sending.again(self.receiving.is_untouched());
+                let again = sending.again(&error, self.receiving.is_untouched());
                 Err((error, again))
             }
         }

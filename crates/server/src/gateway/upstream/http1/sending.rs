@@ -70,8 +70,12 @@ impl Sending {
         self.phase == Phase::Done
     }
 
-    /// The request, if it may be sent once more: nothing of it was sent, or (if the response is `untouched`) it is repeatable.
-    pub(super) fn again(self, untouched: bool) -> Option<Outbound> {
+    /// The request, if it may be sent once more after this error: nothing of it was sent, or (if the response is `untouched`) it is
+    /// repeatable. Not if it was the client that failed: what is left of its body would be taken for all of it.
+    pub(super) fn again(self, error: &UpstreamError, untouched: bool) -> Option<Outbound> {
+        if let UpstreamError::Client = error {
+            return None;
+        }
         let Self { mut request, sent, taken, .. } = self;
         if sent == 0 && request.body.is_begun() {
             request.taken = Some(Box::new(taken));
@@ -233,7 +237,7 @@ mod tests {
     use tokio::io::AsyncReadExt;
     use tokio::net::{TcpListener, TcpStream};
 
-    use super::{COPIED_MAX, Sending};
+    use super::{COPIED_MAX, Sending, UpstreamError};
     use crate::gateway::body::RequestBody;
     use crate::gateway::upstream::connect::Wire;
     use crate::gateway::upstream::http1::outbound::Outbound;
@@ -260,19 +264,30 @@ mod tests {
             theirs.set_zero_linger().expect("it can be reset");
             drop(theirs);
             let mut sending = Sending::new(post(&body));
-            poll_fn(|cx| sending.poll(&mut dead, cx)).await.expect_err("it was reset");
-            let again = sending.again(true).expect("nothing was sent");
+            let error = poll_fn(|cx| sending.poll(&mut dead, cx)).await.expect_err("it was reset");
+            let again = sending.again(&error, true).expect("nothing was sent");
 
             let (mut alive, mut theirs) = connected().await;
             let mut sending = Sending::new(again);
             poll_fn(|cx| sending.poll(&mut alive, cx)).await.expect("it is alive");
             assert!(sending.is_done());
-            assert!(sending.again(true).is_none(), "it was sent, and is not repeatable");
+            assert!(sending.again(&error, true).is_none(), "it was sent, and is not repeatable");
             drop(alive);
             let mut come = Vec::new();
             theirs.read_to_end(&mut come).await.expect("it was closed");
             let head = format!("POST / HTTP/1.1\r\ncontent-length: {bytes}\r\n\r\n");
             assert_eq!(come, [head.as_bytes(), &body].concat());
         }
+    }
+    /// Nothing was sent, and the connection is well; but there is no whole request to send.
+    #[tokio::test]
+    async fn a_body_that_has_failed_is_not_sent_again() {
+        let (mut wire, _theirs) = connected().await;
+        let mut request = Request::new(RequestBody::too_large(Bytes::from_static(b"12345")));
+        *request.method_mut() = Method::POST;
+        let mut sending = Sending::new(Outbound::new(request));
+        let error = poll_fn(|cx| sending.poll(&mut wire, cx)).await.expect_err("it is too large");
+        assert!(matches!(error, UpstreamError::Client));
+        assert!(sending.again(&error, true).is_none());
     }
 }
