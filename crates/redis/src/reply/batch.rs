@@ -23,11 +23,12 @@ pub(super) enum Told {
 pub(super) type Key = (Option<State>, Option<u64>);
 
 impl Answer<'_> {
-    pub(super) fn batch(mut self, hits: &[Hit<'_>], told: Told) -> Option<Read> {
+    pub(super) fn batch(&self, hits: &[Hit<'_>], told: Told) -> Option<Read> {
         let targets = Targets::of(hits);
+        let mut known = Keys::read(self.rest, told, targets.keys())?;
         let mut keys: SmallVec<[Key; 4]> = SmallVec::new();
         for target in targets.iter() {
-            match if target.name.is_some() { key(&mut self.rest, told)? } else { Ok((None, None)) } {
+            match if target.name.is_some() { known.take()? } else { Ok((None, None)) } {
                 Ok(key) => keys.push(key),
                 Err(error) => return Some(Err(error)),
             }
@@ -70,14 +71,29 @@ impl Answer<'_> {
     }
 }
 
-/// Takes what is told of the next key. `None` if the answer is cut short.
-pub(super) fn key(bytes: &mut &[u8], told: Told) -> Option<Result<Key, StoreError>> {
-    let (length, charged) = match told {
-        Told::Few => (number::<2>(bytes)?, None),
-        Told::Batch | Told::Peek => (number::<4>(bytes)?, Some(number::<7>(bytes)?)),
-    };
-    let length = usize::try_from(length).ok()?;
-    let (state, rest) = bytes.split_at_checked(length)?;
-    *bytes = rest;
-    Some(state_of(state).map(|state| (state, charged)))
+/// What is told of each key, one after the other.
+pub(super) struct Keys<'b> {
+    told: Told,
+    /// Of those that `few.lua` tells of, which says it of all of them first.
+    lengths: &'b [u8],
+    rest: &'b [u8],
+}
+
+impl<'b> Keys<'b> {
+    /// Of so many keys. `None` if the answer is cut short.
+    pub(super) fn read(bytes: &'b [u8], told: Told, keys: usize) -> Option<Self> {
+        let (lengths, rest) = bytes.split_at_checked(if told == Told::Few { keys } else { 0 })?;
+        Some(Self { told, lengths, rest })
+    }
+
+    /// Takes what is told of the next key. `None` if the answer is cut short.
+    pub(super) fn take(&mut self) -> Option<Result<Key, StoreError>> {
+        let (length, charged) = match self.told {
+            Told::Few => (number::<1>(&mut self.lengths)?, None),
+            Told::Batch | Told::Peek => (number::<4>(&mut self.rest)?, Some(number::<7>(&mut self.rest)?)),
+        };
+        let (state, rest) = self.rest.split_at_checked(usize::try_from(length).ok()?)?;
+        self.rest = rest;
+        Some(state_of(state).map(|state| (state, charged)))
+    }
 }

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use tollgate_core::{Change, Hit as CoreHit, Micros, State, Target, decide, decide_batch};
 
 use super::Told;
-use super::batch::key;
+use super::batch::Keys;
 use crate::Hit;
 use crate::calling::few;
 use crate::state::{number, told};
@@ -27,10 +27,10 @@ pub(crate) fn stands(hits: &[Hit<'_>], value: &Value) -> Option<Stands> {
     }
     let targets = Targets::of(hits);
     let driver = if few(hits).is_some() { Told::Few } else { Told::Batch };
+    let mut known = Keys::read(rest, driver, targets.keys())?;
     let mut states: SmallVec<[Option<State>; 4]> = SmallVec::new();
     for target in targets.iter() {
-        let known = target.name.map(|_| key(&mut rest, driver));
-        states.push(known.unwrap_or(Some(Ok((None, None))))?.ok()?.0);
+        states.push(if target.name.is_some() { known.take()?.ok()?.0 } else { None });
     }
     let standing: SmallVec<[Target<'_>; 4]> = targets
         .iter()

@@ -15,10 +15,9 @@ fn an_answer_that_is_cut_anywhere_is_never_a_grant() {
     let hits = names.each_ref().map(|name| Hit { limit: &limit, name, cost: 1, mode: Mode::Enforced });
     let state = [vec![0x11], vec![0; 6], vec![9], vec![0; 6], vec![1], vec![0; 2], vec![15, 66, 64]].concat();
     let head = vec![0, 0, 0, 0, 0, 0, 21];
-    let key = [vec![0, 20], state.clone()].concat();
     let answers: [(Ask<'_>, Vec<u8>); 3] = [
         (Ask::Charge(&hits[..1]), [head.clone(), state.clone()].concat()),
-        (Ask::Charge(&hits), [head.clone(), key.repeat(3)].concat()),
+        (Ask::Charge(&hits), [head.clone(), vec![20; 3], state.repeat(3)].concat()),
         (Ask::UpTo(hits[0]), [head.clone(), vec![0, 0, 0, 0, 0, 0, 1], state].concat()),
     ];
     for (ask, whole) in answers {

@@ -29,6 +29,20 @@ impl Kind {
     fn section(self, name: &str) -> Option<&'static str> {
         self.files().iter().find_map(|file| section(file, name))
     }
+
+    /// What the numbers of a limit are called, and the form in which they are sent: as its section `limit` reads them.
+    fn limit(self) -> Option<(Vec<&'static str>, &'static str)> {
+        let (names, rest) = self.section("limit")?.split_once(", rest = unpack('>")?;
+        let (form, _) = rest.split_once('\'')?;
+        Some((names.split(", ").collect(), form))
+    }
+}
+
+/// What each of a few keys has for itself, besides the numbers of its limit.
+const OWN: [&str; 5] = ["key", "state", "told", "after", "lasts"];
+
+const fn is_in_word(sign: char) -> bool {
+    sign.is_ascii_alphanumeric() || sign == '_'
 }
 
 /// What a script is made of.
@@ -81,36 +95,79 @@ impl Assembly {
     }
 
     fn include(&self, text: &mut String, name: &str, kinds: Kinds) {
-        if let Some(lines) = self.driver_files().iter().find_map(|file| section(file, name)) {
+        if let Some(lines) = self.section_of_driver(name) {
             self.include_of_driver(text, name, lines);
             return;
         }
-        if name == "numbers" {
-            for kind in kinds.iter() {
-                self.add(text, kind.section(name).unwrap_or_default(), Kinds(kind as u8));
+        match (self.driver, name) {
+            (_, "numbers") => {
+                for kind in kinds.iter() {
+                    self.add(text, kind.section(name).unwrap_or_default(), Kinds(kind as u8));
+                }
             }
-            return;
+            (Driver::Few(keys), "limits") => text.push_str(&self.limits(keys)),
+            // They have been read with those of all other keys.
+            (Driver::Few(_), "limit") if self.one_kind().is_some() => {}
+            _ => self.choose(text, name, kinds),
         }
-        self.choose(text, name, kinds);
+    }
+
+    fn section_of_driver(&self, name: &str) -> Option<&'static str> {
+        self.driver_files().iter().find_map(|file| section(file, name))
     }
 
     fn include_of_driver(&self, text: &mut String, name: &str, lines: &str) {
-        let is_list = self.kinds.0 & Kind::List as u8 != 0;
         match (self.driver, name) {
             // A peek is a batch that is not committed.
             (Driver::Peek, "commit") => {}
             // Where there is but one kind, nobody asks which.
-            (_, "kind") if self.kinds.iter().count() == 1 => {}
-            // Only lists are changed in place.
-            (_, "again") if !is_list => {}
+            (_, "kind" | "back") if self.one_kind().is_some() => {}
+            // Only lists are changed in a place that has to be looked for.
+            (_, "again") if !self.has_lists() => {}
             (Driver::Few(keys), "each" | "commit") => {
                 for key in 1..=keys {
-                    self.add(text, &lines.replace('@', &key.to_string()), self.kinds);
+                    let mut own = String::new();
+                    self.add(&mut own, lines, self.kinds);
+                    text.push_str(&self.of_key(&own, key));
                 }
             }
-            (Driver::Few(keys), "main") => self.add(text, &repeated(lines, keys), self.kinds),
+            (Driver::Few(keys), "tell") => self.add(text, &repeated(lines, keys), self.kinds),
             _ => self.add(text, lines, self.kinds),
         }
+    }
+
+    fn has_lists(&self) -> bool {
+        self.kinds.0 & Kind::List as u8 != 0
+    }
+
+    fn one_kind(&self) -> Option<Kind> {
+        let mut kinds = self.kinds.iter();
+        kinds.next().filter(|_| kinds.next().is_none())
+    }
+
+    /// The numbers of the limits of all keys, read at once, if they have the same form.
+    fn limits(&self, keys: u8) -> String {
+        let Some((names, form)) = self.one_kind().and_then(Kind::limit) else { return String::new() };
+        let names: Vec<_> =
+            (1..=keys).flat_map(|key| names.iter().map(move |name| format!("{name}{key}"))).collect();
+        format!("local {} = unpack('>{}', argument)\n", names.join(", "), form.repeat(keys.into()))
+    }
+
+    /// Code about one of several keys: what the key has for itself goes by names with the key's number.
+    fn of_key(&self, code: &str, key: u8) -> String {
+        let of_limit = self.one_kind().and_then(Kind::limit).map_or(Vec::new(), |(names, _)| names);
+        let is_own = |word: &str| OWN.contains(&word) || of_limit.contains(&word);
+        let number = key.to_string();
+        let mut text = String::new();
+        for piece in code.replace('@', &number).split_inclusive(|sign: char| !is_in_word(sign)) {
+            let word = piece.trim_end_matches(|sign| !is_in_word(sign));
+            text.push_str(word);
+            if is_own(word) {
+                text.push_str(&number);
+            }
+            text.push_str(piece.get(word.len()..).unwrap_or_default());
+        }
+        text
     }
 
     /// A section of the one kind that there is, or of that which a key turns out to have.

@@ -10,21 +10,20 @@ local tag, cost, capacity, state, at, room, after, lasts, told
 --> limit
 --> read
 --> standing
-local fits
---> fits
-if not fits then
-  if cost <= capacity then
-    local asked = cost
-    --> asked
-  end
-  local head = now * 2
-  --> answer
-end
 if cost > 0 then
+  --> fits
   local amount = cost
   --> charged
   --> change
   --> write
 end
 local head = now * 2 + 1
+--> answer
+
+---- refused
+if cost <= capacity then
+  local asked = cost
+  --> asked
+end
+local head = now * 2
 --> answer

@@ -11,7 +11,9 @@ local count, period, owed
 tag, cost, capacity, count, period, rest = unpack('>BI7I7I7I7', argument, rest)
 
 ---- standing
-at, owed = now, 0
+-- One assignment each: two at once take twice the time.
+at = now
+owed = 0
 local kind, written, debt, units
 if state and #state == 20 then
   kind, written, debt, units = unpack('>BI7I7I5', state)
@@ -89,7 +91,9 @@ if room < 0 then room = 0 end
 
 ---- fits
 -- Without a division: how much room there is, nobody asks here. A sum that is too large to be exact is larger than any capacity.
-fits = cost == 0 or owed + cost * period <= capacity * period
+if owed + cost * period > capacity * period then
+  --> refused
+end
 
 ---- charged
 owed = owed + amount * period

@@ -1,62 +1,73 @@
 -- A few keys with enforced hits only: all are charged, or none. All is read before anything is written. It is written out for
--- each key, `@` being its number, because a table costs more than what stands in it. Any hits at all are `batch.lua`.
+-- each key, `@` being its number, because a table costs more than what stands in it; so does copying a number, which is why names of
+-- what each key has for itself have its number, too. Any hits at all are `batch.lua`.
 
 ---- main
-local granted, argument, rest = true, ARGV[1], 1
-local tag, cost, capacity, state, at, room, after, lasts
+local keys, granted, argument, rest = KEYS, true, ARGV[1], 1
+local tag, cost, capacity, at, room
 --> numbers
+--> limits
 --> each
 if granted then
   --> commit
 end
-return pack('>I7@(I2c0)', granted and now * 2 + 1 or now * 2@(, #told@, told@))
+--> tell
 
 ---- each
-local told@, since@, take@, after@, lasts@
+local key@, since@, state@, told@, after@, lasts@ = keys[@]
 do
-  local index, key, told = @, KEYS[@]
-  since@ = rest
+  local index = @
   --> kind
   --> limit
   --> read
   --> standing
-  local fits
-  --> fits
-  if not fits then
-    granted = false
-    if cost <= capacity then
-      local asked = cost
-      --> asked
+  if cost > 0 then
+    --> fits
+    if granted then
+      local amount = cost
+      --> charged
+      --> change
     end
   end
   --> told
-  told@, take@ = told, cost
-  if granted and cost > 0 then
-    local amount = cost
-    --> charged
-    --> change
-    after@, lasts@ = after, lasts
-  end
+end
+
+---- refused
+granted = false
+if cost <= capacity then
+  local asked = cost
+  --> asked
 end
 
 ---- commit
 if after@ then
-  call('SET', KEYS[@], after@, 'PX', format(lasts@ < NEAR and '%d' or '%.0f', lasts@ / 1000 + SLACK))
-elseif take@ > 0 then
-  local index, key, amount = @, KEYS[@], take@
-  rest = since@
+  call('SET', key@, after@, 'PX', format(lasts@ < NEAR and '%d' or '%.0f', lasts@ / 1000 + SLACK))
   --> again
 end
 
 ---- again
 -- A list that is changed in place: where it stands is worked out again.
---> kind
---> limit
---> read
---> standing
---> charged
---> change
---> write
+else
+  local index = @
+  --> back
+  --> limit
+  if cost > 0 then
+    local amount = cost
+    --> read
+    --> standing
+    --> charged
+    --> change
+    --> write
+  end
 
 ---- kind
+since@ = rest
 tag = byte(argument, rest)
+
+---- back
+rest = since@
+tag = byte(argument, rest)
+
+---- tell
+-- How many bytes are told of each key, and then all of them. Of a list no more than two entries matter here: that is not 256 bytes.
+return pack('>I7@(B)', granted and now * 2 + 1 or now * 2@(, #told@))@( .. told@)

@@ -113,7 +113,9 @@ room = most - used
 if room < 0 then room = 0 end
 
 ---- fits
-fits = cost == 0 or used + cost <= capacity
+if used + cost > capacity then
+  --> refused
+end
 
 ---- asked
 -- A cost that does not fit now: the entry with which enough expires is told, so that the wait can be told.

@@ -22,10 +22,12 @@ if not is_ours then return -index end
 state = false
 
 ---- fits
--- Whether the cost does.
+-- Whether the cost does. It is not nothing.
 local most = capacity
 --> room
-fits = cost <= room
+if cost > room then
+  --> refused
+end
 
 ---- told
 told = state or ''
