@@ -20,13 +20,17 @@ pub enum Standing {
 ///
 /// Closed: it opens after so many failures in a row within a span. Any answer in between starts the count anew. Open: every
 /// call is refused until a wait with jitter is over; then the next call that may probe is let through alone. If it
-/// succeeds the breaker closes, and otherwise it waits again, twice as long up to a bound.
+/// succeeds the breaker closes, and otherwise it waits again, twice as long up to a bound. A probe that says nothing for two budgets
+/// is not waited for: another may go, and the end of the first is not believed any more.
 ///
 /// Instants are durations since any common start. One that lies before an earlier one is harmless: spans are then zero.
 #[derive(Debug)]
 pub(crate) struct Breaker {
     failures_max: u32,
     span: Duration,
+    /// For how long a probe is believed to be under way: no call takes longer. One whose future is kept and not polled says nothing
+    /// after that either, and must not stop all others.
+    probe_max: Duration,
     backoff: Backoff,
     state: State,
     /// How many probes there have been: the last one's number. An end that comes with another number is not believed.
@@ -39,8 +43,8 @@ enum State {
     Closed { failures: u32, first: Duration },
     /// The next probe is due then.
     Open { due: Duration },
-    /// The last probe is out.
-    Probing,
+    /// The last probe is out. If it says nothing until then, another may go.
+    Probing { until: Duration },
 }
 
 /// What a call may do.
@@ -59,6 +63,7 @@ impl Breaker {
         Self {
             failures_max: settings.breaker_failures,
             span: settings.breaker_span,
+            probe_max: settings.budget.saturating_mul(2),
             backoff: Backoff::new(settings.backoff_min, settings.backoff_max, seed),
             state: State::Closed { failures: 0, first: Duration::ZERO },
             probes: 0,
@@ -69,12 +74,12 @@ impl Breaker {
     pub(crate) fn admit(&mut self, now: Duration, may_probe: bool) -> Admission {
         match self.state {
             State::Closed { .. } => Admission::Pass,
-            State::Open { due } if may_probe && due <= now => {
-                self.state = State::Probing;
+            State::Open { due } | State::Probing { until: due } if may_probe && due <= now => {
+                self.state = State::Probing { until: now.saturating_add(self.probe_max) };
                 self.probes += 1;
                 Admission::Probe(self.probes)
             }
-            State::Open { .. } | State::Probing => Admission::Refuse,
+            State::Open { .. } | State::Probing { .. } => Admission::Refuse,
         }
     }
 
@@ -101,17 +106,17 @@ impl Breaker {
     /// A probe ended, well or not.
     pub(crate) fn probed(&mut self, probe: u64, well: bool, now: Duration) {
         match self.state {
-            State::Probing if probe == self.probes && well => {
+            State::Probing { .. } if probe == self.probes && well => {
                 self.state = State::Closed { failures: 0, first: now };
             }
-            State::Probing if probe == self.probes => self.open(now),
-            State::Probing | State::Closed { .. } | State::Open { .. } => {}
+            State::Probing { .. } if probe == self.probes => self.open(now),
+            State::Probing { .. } | State::Closed { .. } | State::Open { .. } => {}
         }
     }
 
     /// A probe's caller left before it ended, so nothing is known: the next call probes, and no wait becomes longer.
     pub(crate) const fn given_up(&mut self, probe: u64, now: Duration) {
-        if matches!(self.state, State::Probing) && probe == self.probes {
+        if matches!(self.state, State::Probing { .. }) && probe == self.probes {
             self.state = State::Open { due: now };
         }
     }
@@ -123,11 +128,11 @@ impl Breaker {
         }
     }
 
-    /// When the next probe is due, if the breaker is open and none is out.
+    /// When the next probe is due, if the breaker is open: while one is out, when that is not waited for any more.
     pub(crate) const fn due(&self) -> Option<Duration> {
         match self.state {
-            State::Open { due } => Some(due),
-            State::Closed { .. } | State::Probing => None,
+            State::Open { due } | State::Probing { until: due } => Some(due),
+            State::Closed { .. } => None,
         }
     }
 
@@ -135,7 +140,7 @@ impl Breaker {
         match self.state {
             State::Closed { .. } => Standing::Closed,
             State::Open { .. } => Standing::Open,
-            State::Probing => Standing::Probing,
+            State::Probing { .. } => Standing::Probing,
         }
     }
 

@@ -51,7 +51,7 @@ fn one_probe_goes_when_it_is_due_and_only_one() {
     assert_eq!(breaker.admit(due - Duration::from_micros(1), true), Admission::Refuse);
     assert_eq!(breaker.admit(due, false), Admission::Refuse, "a call that reads does not probe");
     let Admission::Probe(probe) = breaker.admit(due, true) else { panic!("a probe") };
-    assert_eq!(breaker.admit(due + 1000 * MS, true), Admission::Refuse);
+    assert_eq!(breaker.admit(due + 2 * settings().budget - MS, true), Admission::Refuse);
     breaker.probed(probe, true, due + MS);
     assert_eq!(breaker.admit(due + MS, false), Admission::Pass);
 }
@@ -69,6 +69,24 @@ fn a_probe_that_fails_waits_longer_and_a_new_connection_makes_it_due() {
     assert!(wait >= 40 * MS && wait <= 80 * MS, "{wait:?}");
     breaker.reachable(now + MS);
     assert!(matches!(breaker.admit(now + MS, true), Admission::Probe(_)));
+}
+
+/// Its future is kept, and nobody polls it: neither its end nor that it was given up is ever told.
+#[test]
+fn a_probe_that_says_nothing_is_not_waited_for() {
+    let mut breaker = opened(MS);
+    let due = breaker.due().unwrap();
+    let Admission::Probe(silent) = breaker.admit(due, true) else { panic!("a probe") };
+    let later = breaker.due().unwrap();
+    assert_eq!(later, due + 2 * settings().budget, "the link's own probe comes then");
+    assert_eq!(breaker.admit(later - MS, true), Admission::Refuse);
+    assert_eq!(breaker.admit(later, false), Admission::Refuse, "a call that reads does not probe");
+    let Admission::Probe(next) = breaker.admit(later, true) else { panic!("another probe") };
+    breaker.probed(silent, false, later);
+    breaker.given_up(silent, later);
+    assert_eq!(breaker.standing(), Standing::Probing, "that was another probe");
+    breaker.probed(next, true, later + MS);
+    assert_eq!(breaker.admit(later + MS, false), Admission::Pass);
 }
 
 #[test]
@@ -127,7 +145,9 @@ fn walk(seed: u64) {
             0 | 1 => match breaker.admit(now, draw.below(4) > 0) {
                 Admission::Pass => passing += 1,
                 Admission::Probe(number) => {
-                    assert_eq!(probe.replace(number), None, "two probes at once, seed {seed}");
+                    let before = probe.replace((number, now));
+                    let is_over = |(_, since): (u64, Duration)| now - since >= 2 * settings().budget;
+                    assert!(before.is_none_or(is_over), "two probes at once, seed {seed}");
                 }
                 Admission::Refuse => assert_ne!(breaker.standing(), Standing::Closed, "seed {seed}"),
             },
@@ -140,7 +160,7 @@ fn walk(seed: u64) {
                 breaker.failed(now);
             }
             4 => {
-                if let Some(number) = probe.take() {
+                if let Some((number, _)) = probe.take() {
                     match draw.below(3) {
                         0 => breaker.given_up(number, now),
                         end => breaker.probed(number, end == 1, now),
@@ -157,14 +177,12 @@ fn walk(seed: u64) {
             );
         }
     }
-    recovers(breaker, probe, now);
+    recovers(breaker, now);
 }
 
-/// Whatever has happened: once the server serves again, the breaker closes within one longest wait.
-fn recovers(mut breaker: Breaker, probe: Option<u64>, now: Duration) {
-    if let Some(number) = probe {
-        breaker.probed(number, false, now);
-    }
+/// Whatever has happened, also if the last probe never says anything: once the server serves again, the breaker closes within one
+/// longest wait.
+fn recovers(mut breaker: Breaker, now: Duration) {
     let later = now + settings().backoff_max;
     if let Admission::Probe(number) = breaker.admit(later, true) {
         breaker.probed(number, true, later);

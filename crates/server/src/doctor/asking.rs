@@ -25,8 +25,8 @@ const CONFIG: [&str; 9] = [
 /// The clock is read so many times; the reading with the shortest round trip counts.
 const CLOCK_READINGS: usize = 7;
 
-/// So many of the commands that were slow last are looked at.
-const SLOW_MAX: &str = "64";
+/// So many of the commands that were slow last are looked at; a server keeps 128, if it was told nothing else.
+const SLOW_MAX: &str = "1024";
 
 /// A connection on which there is a time to ask.
 struct Asker {
@@ -108,7 +108,7 @@ impl Asker {
             [_, at, took, words, ..] => {
                 let what = words.list().first()?.text()?.to_owned();
                 let took = Duration::from_micros(u64::try_from(took.number()?).ok()?);
-                Some(Slow { what, took, ago: ago(at.number()?) })
+                Some(Slow { what, took, ago: ago(at.number()?), is_command: true })
             }
             _ => None,
         };
@@ -118,7 +118,7 @@ impl Asker {
         let event = |entry: &Told| match entry.list() {
             [what, at, took, ..] => {
                 let took = Duration::from_millis(u64::try_from(took.number()?).ok()?);
-                Some(Slow { what: what.text()?.to_owned(), took, ago: ago(at.number()?) })
+                Some(Slow { what: what.text()?.to_owned(), took, ago: ago(at.number()?), is_command: false })
             }
             _ => None,
         };

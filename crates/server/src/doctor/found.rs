@@ -68,6 +68,8 @@ pub(super) struct Slow {
     pub(super) took: Duration,
     /// How long ago.
     pub(super) ago: Duration,
+    /// Whether it is of the list of slow commands.
+    pub(super) is_command: bool,
 }
 
 /// How long decisions took, one after the other.

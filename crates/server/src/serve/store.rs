@@ -92,7 +92,9 @@ pub(super) async fn tell(live: Arc<Live>, logs: Arc<Logs>) {
         let serves = health.up && health.breaker == Standing::Closed;
         quiet = quiet.saturating_sub(1);
         if serves != served {
-            let cause = most(&before, &health.failed, |_| true);
+            // Most calls may have failed because others did before them: that is not why.
+            let cause = most(&before, &health.failed, |cause| !is_of_others(cause))
+                .or_else(|| most(&before, &health.failed, |_| true));
             logs.within(|| say(serves, &health, cause));
         }
         // Since it serves again, only what is wrong with its answers: the rest is why it did not serve.
@@ -103,6 +105,11 @@ pub(super) async fn tell(live: Arc<Live>, logs: Arc<Logs>) {
         }
         (served, before) = (serves, health.failed);
     }
+}
+
+/// Whether a call was not sent because of others: the breaker was open, or too many were on their way.
+const fn is_of_others(cause: Cause) -> bool {
+    matches!(cause, Cause::Open | Cause::TooManyInFlight)
 }
 
 /// Whether the server has answered, and it was no decision.

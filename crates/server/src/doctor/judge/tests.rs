@@ -258,7 +258,15 @@ fn latency_is_judged_against_the_budget_and_what_was_slow_by_when() {
         let found = Found { latency: Ok(Latency { count: 200, p50: ms(1), p99, worst: p99 }), ..good() };
         assert_eq!(bad(&found).first().map(|(_, grade)| *grade), grade, "{p99:?}");
     }
-    let slow = |took, ago| Slow { what: "KEYS".into(), took: ms(took), ago: Duration::from_secs(ago) };
+    let slow = |took, ago| {
+        let ago = Duration::from_secs(ago);
+        Slow { what: "KEYS".into(), took: ms(took), ago, is_command: true }
+    };
+    // A full list that goes back a minute has forgotten what held the server before that.
+    let full = Found { slow: Ok(vec![slow(11, 60); 128]), ..good() };
+    assert_eq!(bad(&full), [("slow", Grade::Unknown)]);
+    let goes_back = Found { slow: Ok([vec![slow(11, 60); 127], vec![slow(11, 3600)]].concat()), ..good() };
+    assert_eq!(bad(&goes_back), []);
     for (slow, warned) in
         [(slow(40, 3601), false), (slow(12, 5), false), (slow(13, 5), true), (slow(40, 3600), true)]
     {

@@ -17,6 +17,9 @@ const SLOW: &str = "slow";
 const SLOW_FROM: &str = "slowlog-log-slower-than";
 const SLOW_LENGTH: &str = "slowlog-max-len";
 
+/// No more entries of that list are looked at.
+const SLOW_SEEN: u64 = 1_024;
+
 /// What was slow longer ago is not told any more.
 const LATELY: Duration = Duration::from_secs(3600);
 
@@ -138,6 +141,18 @@ fn remembers(found: &Found) -> Finding {
     if length == 0 {
         let found = format!("`{SLOW_LENGTH} 0`: the server does not remember what held it");
         let cure = format!("`CONFIG SET {SLOW_LENGTH} 128`, and the same in redis.conf");
+        return Finding::unknown(SLOW, found, cure);
+    }
+    // A full list has forgotten what came before its oldest entry.
+    let commands = found.slow.iter().flatten().filter(|slow| slow.is_command);
+    let oldest = commands.clone().map(|slow| slow.ago).max().unwrap_or_default();
+    if u64::try_from(commands.count()).unwrap_or(u64::MAX) >= length.min(SLOW_SEEN) && oldest < LATELY {
+        let found =
+            format!("the list of what held the server is full, and goes back {} s only", oldest.as_secs());
+        let cure = format!(
+            "`CONFIG SET {SLOW_FROM} {}` and a longer `{SLOW_LENGTH}`, and the same in redis.conf",
+            half.as_micros()
+        );
         return Finding::unknown(SLOW, found, cure);
     }
     Finding::good(SLOW, "nothing held the server for long in the last hour, as far as it remembers")
