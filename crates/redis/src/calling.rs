@@ -10,7 +10,8 @@ use smallvec::{SmallVec, smallvec};
 use tollgate_core::{Limit, Micros, Mode, Quota, Receipt, Window};
 
 use crate::call::Argument;
-use crate::script::{Clock, Driver, FEW_MAX, Kinds, script};
+use crate::mark::marked;
+use crate::script::{Clock, Driver, FEW_MAX, Kind, Kinds, script};
 use crate::state::{numbered, tag};
 use crate::targets::Targets;
 use crate::{Ask, Call, Hit, Name};
@@ -188,8 +189,11 @@ fn number(number: u64) -> Argument {
     argument
 }
 
-/// A limit and a cost as a script reads them.
-fn limit(limit: &Limit, cost: u64) -> Argument {
+/// How many bytes come before the numbers of a limit.
+const TAG_AND_COST: usize = 8;
+
+/// A limit and a cost as a script reads them, and the mark of the limit's numbers.
+pub(crate) fn limit(limit: &Limit, cost: u64) -> Argument {
     let mut argument = Argument::new();
     let Some(algorithm) = limit.algorithm() else { return argument };
     argument.push(tag(algorithm));
@@ -207,6 +211,11 @@ fn limit(limit: &Limit, cost: u64) -> Argument {
             list(&mut argument, rule.window(), bucket, rule.buckets().saturating_add(1));
         }
         Limit::SlidingWindowLog(rule) => list(&mut argument, rule.window(), 1, u32::MAX),
+    }
+    // A debt's numbers are their own mark.
+    if Kind::of(algorithm) != Kind::Debt {
+        let mark = marked(tag(algorithm), argument.get(TAG_AND_COST..).unwrap_or_default());
+        argument.extend_from_slice(&mark);
     }
     argument
 }

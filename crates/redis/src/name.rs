@@ -8,12 +8,12 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 
 /// The layout of what is stored. Another layout has another number, so that two versions on one server never read each
 /// other's states.
-pub const LAYOUT: &str = "tg1:";
+pub const LAYOUT: &str = "tg2:";
 
 /// How many bytes a name has.
 const NAME_BYTES: usize = 28;
 
-/// A key's name in Redis: `tg1:{…}…`, 28 characters.
+/// A key's name in Redis: `tg2:{…}…`, 28 characters.
 ///
 /// The part in braces is a hash of the key alone, so that all limits on one key live in one slot of a cluster and can be
 /// charged together. What follows is a hash of the limit's name and the key. Together they are 128 bits.
@@ -114,7 +114,7 @@ mod tests {
         let (second, day) = (naming.name("per second", b"ada"), naming.name("per day", b"ada"));
         assert_ne!(second, day);
         assert_eq!(second.to_string().get(..17), day.to_string().get(..17));
-        assert!(second.to_string().starts_with("tg1:{") && second.to_string().get(16..17) == Some("}"));
+        assert!(second.to_string().starts_with("tg2:{") && second.to_string().get(16..17) == Some("}"));
     }
 
     #[test]

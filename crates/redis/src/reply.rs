@@ -11,7 +11,7 @@ mod tests;
 use redis::Value;
 use smallvec::SmallVec;
 use tollgate_core::{
-    Change, Decision, Limit, Micros, Mode, State, decide, decide_up_to, refund_part, settle,
+    Change, Decision, Limit, Micros, Mode, Outcome, State, decide, decide_up_to, refund_part, settle,
 };
 
 use batch::Told;
@@ -124,12 +124,16 @@ impl<'b> Answer<'b> {
     }
 
     fn verb(mut self, ask: &Ask<'_>, hit: &Hit<'_>) -> Option<Read> {
-        let charged = number::<7>(&mut self.rest)?;
+        let (how, charged) = (number::<1>(&mut self.rest)?, number::<7>(&mut self.rest)?);
         let state = match state_of(self.rest) {
             Ok(state) => state,
             Err(error) => return Some(Err(error)),
         };
-        let (change, decision) = asked(ask, hit, state.as_ref(), self.now)?;
+        let (change, decision) = match (ask, how) {
+            (Ask::Settle(_), JOINED) => return Some(self.joined(hit, charged)),
+            (Ask::Refund(..), VOID) => (Change::Keep, decide(hit.limit, state.as_ref(), self.now, 0).1),
+            _ => asked(ask, hit, state.as_ref(), self.now)?,
+        };
         let is_alike = if matches!(ask, Ask::Refund(..)) {
             self.granted == (change != Change::Keep)
         } else {
@@ -139,7 +143,23 @@ impl<'b> Answer<'b> {
         let granted = decision.granted();
         Some(read.map(|()| Reply::Decided { granted, decisions: [decision].into_iter().collect() }))
     }
+
+    /// A cost after the fact, on a key that was charged by other numbers since. What it leaves by those nobody knows here: it is told
+    /// what was charged, and nothing that remains.
+    fn joined(&self, hit: &Hit<'_>, charged: u64) -> Read {
+        let (outcome, limit) = (Outcome::Granted, hit.limit.capacity());
+        let decision =
+            Decision { outcome, charged, limit, remaining: 0, reset_after: Micros::ZERO, at: self.now };
+        agree(self.granted && charged <= hit.cost, hit.limit, &decision)?;
+        Ok(Reply::Decided { granted: true, decisions: [decision].into_iter().collect() })
+    }
 }
+
+/// What a script says of a refund if the receipt is void: the key was charged by other numbers since, or has begun anew.
+const VOID: u64 = 1;
+
+/// What it says of a cost after the fact that has joined what was owed under other numbers.
+const JOINED: u64 = 2;
 
 /// A verb of one key, as the core answers it.
 fn asked(ask: &Ask<'_>, hit: &Hit<'_>, state: Option<&State>, now: Micros) -> Option<(Change, Decision)> {

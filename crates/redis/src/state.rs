@@ -1,17 +1,23 @@
 //! A state as bytes: what stands in Redis, and what a script tells of it. It decides nothing.
 //!
-//! The first byte is the layout (1, in the upper half) and the algorithm. Numbers are big-endian.
+//! The first byte is the layout (2, in the upper half) and the algorithm. Then come the [mark](crate::mark) of the numbers it was
+//! last charged by, and since when there were no others. Numbers are big-endian.
 
 use tollgate_core::algorithm::list::{Entry, List};
 use tollgate_core::{Algorithm, Count, Debt, Micros, State, TwoCounts};
 
+use crate::Era;
 use crate::call::Argument;
 
 /// Every number of a state is below this.
 const BEYOND: u64 = 1 << 53;
 
-/// From here on a debt's period takes seven bytes.
+/// A debt in short, after its first byte.
+const DEBT_BYTES: usize = 27;
+
+/// From here on a debt is written at length: its count and its period in seven bytes each.
 const LONG_PERIOD: u64 = 1 << 40;
+const LONG_COUNT: u64 = 1 << 24;
 
 /// So many entries are there at the most without being told of; there are never more than 1,025 buckets. What lies above is
 /// left out.
@@ -20,13 +26,13 @@ const UNTOLD_MAX: u64 = 2_048;
 /// The first byte of an algorithm's states.
 pub(crate) const fn tag(algorithm: Algorithm) -> u8 {
     match algorithm {
-        Algorithm::TokenBucket => 0x11,
-        Algorithm::LeakyBucket => 0x12,
-        Algorithm::Gcra => 0x13,
-        Algorithm::FixedWindow => 0x14,
-        Algorithm::SlidingWindow => 0x15,
-        Algorithm::SlidingWindowBuckets => 0x16,
-        Algorithm::SlidingWindowLog => 0x17,
+        Algorithm::TokenBucket => 0x21,
+        Algorithm::LeakyBucket => 0x22,
+        Algorithm::Gcra => 0x23,
+        Algorithm::FixedWindow => 0x24,
+        Algorithm::SlidingWindow => 0x25,
+        Algorithm::SlidingWindowBuckets => 0x26,
+        Algorithm::SlidingWindowLog => 0x27,
     }
 }
 
@@ -47,6 +53,15 @@ pub(crate) fn number<const BYTES: usize>(bytes: &mut &[u8]) -> Option<u64> {
 #[must_use]
 pub fn stored(bytes: &[u8]) -> Option<State> {
     read(bytes, stored_list)
+}
+
+/// Reads by which numbers a state was charged last, and since when there were no others.
+#[must_use]
+pub fn era(bytes: &[u8]) -> Option<Era> {
+    let (first, mut rest) = bytes.split_first()?;
+    let is_debt = *first <= tag(Algorithm::Gcra);
+    let is_long = is_debt && rest.len() > DEBT_BYTES;
+    Era::take(&mut rest, is_long)
 }
 
 /// Reads what a script tells of a state: all of it, or a list in short.
@@ -71,22 +86,26 @@ fn read(bytes: &[u8], list: fn(Algorithm, &mut &[u8]) -> Option<List>) -> Option
 }
 
 fn debt(bytes: &mut &[u8]) -> Option<Debt> {
+    let is_long = bytes.len() > DEBT_BYTES;
+    let count = Era::take(bytes, is_long)?.mark;
     let at = Micros::new(number::<7>(bytes)?);
     let debt = number::<7>(bytes)?;
-    if bytes.len() == 5 {
+    if !is_long {
         return Some(Debt { at, debt, period: number::<5>(bytes)? });
     }
     let period = number::<7>(bytes)?;
-    // A shorter one is written in five bytes.
-    (period >= LONG_PERIOD).then_some(Debt { at, debt, period })
+    // What fits is written in short.
+    (period >= LONG_PERIOD || count >= LONG_COUNT).then_some(Debt { at, debt, period })
 }
 
 fn count(bytes: &mut &[u8]) -> Option<Count> {
+    Era::take(bytes, false)?;
     let start = Micros::new(number::<7>(bytes)?);
     Some(Count { start, end: Micros::new(number::<7>(bytes)?), used: number::<7>(bytes)? })
 }
 
 fn two_counts(bytes: &mut &[u8]) -> Option<TwoCounts> {
+    Era::take(bytes, false)?;
     let (start, end) = (Micros::new(number::<7>(bytes)?), Micros::new(number::<7>(bytes)?));
     Some(TwoCounts { start, end, previous: number::<5>(bytes)?, current: number::<5>(bytes)? })
 }
@@ -94,6 +113,7 @@ fn two_counts(bytes: &mut &[u8]) -> Option<TwoCounts> {
 /// How many entries are gone, the running total before the first that is not, and entries: time, and the running total
 /// through it. Totals go round at 2^53.
 fn stored_list(_: Algorithm, bytes: &mut &[u8]) -> Option<List> {
+    Era::take(bytes, false)?;
     let (gone, mut before) = (number::<4>(bytes)?, number::<7>(bytes)?);
     let mut entries = Vec::new();
     let mut position = 0;
@@ -130,8 +150,21 @@ fn told_list(algorithm: Algorithm, bytes: &mut &[u8]) -> Option<List> {
 mod tests {
     use super::*;
 
+    /// What every state has after its first byte.
+    const ERA: [u8; 8] = [1, 2, 3, 0, 0, 0, 2, 7];
+
     fn numbers(first: u8, sizes: &[(usize, u64)]) -> Vec<u8> {
         let mut bytes = vec![first];
+        bytes.extend_from_slice(&ERA);
+        plain(bytes, sizes)
+    }
+
+    /// What a script tells of a list is not a state.
+    fn in_short(first: u8, sizes: &[(usize, u64)]) -> Vec<u8> {
+        plain(vec![first], sizes)
+    }
+
+    fn plain(mut bytes: Vec<u8>, sizes: &[(usize, u64)]) -> Vec<u8> {
         for (size, number) in sizes {
             bytes.extend_from_slice(&number.to_be_bytes()[8 - size..]);
         }
@@ -143,18 +176,23 @@ mod tests {
         let at = Micros::new(1_763_222_400_123_456);
         let debt = Debt { at, debt: BEYOND - 1, period: 7 };
         let written = [(7, at.get()), (7, debt.debt), (5, 7)];
-        assert_eq!(stored(&numbers(0x11, &written)), Some(State::TokenBucket(debt)));
-        assert_eq!(stored(&numbers(0x12, &written)), Some(State::LeakyBucket(debt)));
-        assert_eq!(stored(&numbers(0x13, &written)), Some(State::Gcra(debt)));
-        let long = |period| numbers(0x11, &[(7, at.get()), (7, debt.debt), (7, period)]);
-        let read = Debt { period: 1 << 40, ..debt };
-        assert_eq!(stored(&long(1 << 40)), Some(State::TokenBucket(read)));
-        assert_eq!(stored(&long((1 << 40) - 1)), None, "there is one way to write a state");
+        assert_eq!(stored(&numbers(0x21, &written)), Some(State::TokenBucket(debt)));
+        assert_eq!(stored(&numbers(0x22, &written)), Some(State::LeakyBucket(debt)));
+        assert_eq!(stored(&numbers(0x23, &written)), Some(State::Gcra(debt)));
+        let long = |count, period| {
+            plain(vec![0x21], &[(7, count), (5, 0x02_07), (7, at.get()), (7, debt.debt), (7, period)])
+        };
+        let read = |period| Some(State::TokenBucket(Debt { period, ..debt }));
+        assert_eq!(stored(&long(5, 1 << 40)), read(1 << 40));
+        assert_eq!(stored(&long(1 << 24, 7)), read(7));
+        assert_eq!(stored(&long((1 << 24) - 1, (1 << 40) - 1)), None, "there is one way to write a state");
+        assert_eq!(era(&long(1 << 24, 7)), Some(Era { mark: 1 << 24, since: 0x02_07 }));
         let count = Count { start: Micros::new(5), end: Micros::new(9), used: 3 };
-        assert_eq!(stored(&numbers(0x14, &[(7, 5), (7, 9), (7, 3)])), Some(State::FixedWindow(count)));
+        assert_eq!(stored(&numbers(0x24, &[(7, 5), (7, 9), (7, 3)])), Some(State::FixedWindow(count)));
         let counts = TwoCounts { start: Micros::new(5), end: Micros::new(9), previous: 3, current: 1 << 32 };
         let written = [(7, 5), (7, 9), (5, 3), (5, 1 << 32)];
-        assert_eq!(stored(&numbers(0x15, &written)), Some(State::SlidingWindow(counts)));
+        assert_eq!(stored(&numbers(0x25, &written)), Some(State::SlidingWindow(counts)));
+        assert_eq!(era(&numbers(0x25, &written)), Some(Era { mark: 0x01_02_03, since: 0x02_07 }));
     }
 
     #[test]
@@ -162,8 +200,8 @@ mod tests {
         let entry = |at, cost| Entry { at: Micros::new(at), cost };
         let written = [(4, 1), (7, BEYOND - 2), (7, 1), (7, BEYOND - 2), (7, 5), (7, 1), (7, 6), (7, 4)];
         let list = List::from_entries([entry(5, 3), entry(6, 3)]);
-        assert_eq!(stored(&numbers(0x17, &written)), Some(State::SlidingWindowLog(list.clone())));
-        assert_eq!(stored(&numbers(0x16, &written)), Some(State::SlidingWindowBuckets(list)));
+        assert_eq!(stored(&numbers(0x27, &written)), Some(State::SlidingWindowLog(list.clone())));
+        assert_eq!(stored(&numbers(0x26, &written)), Some(State::SlidingWindowBuckets(list)));
     }
 
     #[test]
@@ -173,20 +211,21 @@ mod tests {
             Some(State::SlidingWindowBuckets(list) | State::SlidingWindowLog(list)) => list.len(),
             other => panic!("{other:?}"),
         };
-        assert_eq!(length(told(&numbers(0x16, &written))), 3);
-        assert_eq!(length(told(&numbers(0x17, &written))), 2);
+        assert_eq!(length(told(&in_short(0x26, &written))), 3);
+        assert_eq!(length(told(&in_short(0x27, &written))), 2);
         let many = [(4, u64::from(u32::MAX)), (7, 5), (7, 2)];
-        assert_eq!(length(told(&numbers(0x16, &many))), 2_049, "no answer makes us take much memory");
+        assert_eq!(length(told(&in_short(0x26, &many))), 2_049, "no answer makes us take much memory");
     }
 
     #[test]
     fn what_is_cut_short_or_has_something_added_is_not_a_state() {
-        let whole = numbers(0x14, &[(7, 5), (7, 9), (7, 3)]);
+        let whole = numbers(0x24, &[(7, 5), (7, 9), (7, 3)]);
         for length in 0..whole.len() {
             assert_eq!(stored(&whole[..length]), None);
         }
         assert_eq!(stored(&[whole.as_slice(), &[0]].concat()), None);
-        assert_eq!(stored(&numbers(0x24, &[(7, 5), (7, 9), (7, 3)])), None, "another layout");
-        assert_eq!(stored(&numbers(0x17, &[(4, 0), (7, 0), (7, 5)])), None, "half an entry");
+        assert_eq!(stored(&numbers(0x14, &[(7, 5), (7, 9), (7, 3)])), None, "another layout");
+        assert_eq!(stored(&numbers(0x34, &[(7, 5), (7, 9), (7, 3)])), None, "another layout");
+        assert_eq!(stored(&numbers(0x27, &[(4, 0), (7, 0), (7, 5)])), None, "half an entry");
     }
 }

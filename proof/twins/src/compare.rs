@@ -10,7 +10,7 @@ use crate::mutants::Mutant;
 use crate::scene::{Step, scene};
 use crate::server::Server;
 use crate::wire::{Answered, Wire};
-use crate::world::plain;
+use crate::world::{Key, plain};
 
 /// What the compared decisions were like.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -102,7 +102,7 @@ fn send(wire: &mut Wire, group: &[Step]) -> Result<(), String> {
         Some(call) => wire.call(&call)?,
         None => calls.iter().try_for_each(|call| wire.call(call))?,
     }
-    for (name, ..) in left(group) {
+    for (name, _) in left(group) {
         wire.add(redis::cmd("GET").arg(name.as_bytes()));
         wire.add(redis::cmd("PTTL").arg(name.as_bytes()));
     }
@@ -110,7 +110,7 @@ fn send(wire: &mut Wire, group: &[Step]) -> Result<(), String> {
 }
 
 /// Where the keys of a group stand after all of it.
-fn left(group: &[Step]) -> impl Iterator<Item = &(Name, Option<State>, Option<u64>)> {
+fn left(group: &[Step]) -> impl Iterator<Item = &(Name, Option<Key>)> {
     let later = |at: usize, name: &Name| {
         group[at + 1..].iter().any(|step| step.keys.iter().any(|key| key.0 == *name))
     };
@@ -138,13 +138,18 @@ fn judge(
         }
         (_, value) => return Err(format!("{} calls together are answered by {value:?}", group.len())),
     }
-    for (_, expected, lasts) in left(group) {
-        let (found, kept) = (stored(&next()?)?, next()?);
-        if found != *expected {
+    for (_, expected) in left(group) {
+        let (value, kept) = (next()?, next()?);
+        let found = stored(&value)?;
+        if found != expected.as_ref().map(|key| plain(key.state.clone())) {
             return Err(format!("the state is {found:?}"));
         }
-        if let Some(lasts) = lasts {
-            kept_for(&kept, *lasts)?;
+        if let Some(key) = expected {
+            let era = if let Value::BulkString(bytes) = &value { state::era(bytes) } else { None };
+            if era != Some(key.era()) {
+                return Err(format!("it was charged by {era:?}"));
+            }
+            kept_for(&kept, key.kept)?;
         }
         tally.states += 1;
     }
@@ -191,7 +196,7 @@ fn bounded(state: &State, bytes: usize) -> Result<(), String> {
         | State::FixedWindow(_)
         | State::SlidingWindow(_) => 0,
     };
-    let most = 12 + 14 * (2 * entries + 1).max(147);
+    let most = 20 + 14 * (2 * entries + 1).max(147);
     if bytes <= most { Ok(()) } else { Err(format!("{bytes} bytes for {entries} entries")) }
 }
 

@@ -2,7 +2,7 @@
 
 mod style;
 
-use tollgate_core::{Decision, Limit, Micros, Mode, Retry, State, peek};
+use tollgate_core::{Decision, Limit, Micros, Mode, Retry};
 use tollgate_proof::engine::{Answer, Core, Engine, Wait};
 use tollgate_proof::random::Random;
 use tollgate_proof::spec::Spec;
@@ -12,7 +12,7 @@ use tollgate_redis::{Name, Naming, Reply};
 use style::Style;
 
 use crate::asked::{Asked, Owned};
-use crate::world::{World, plain};
+use crate::world::{self, World};
 
 /// One question, and what the core says.
 #[derive(Clone, Debug)]
@@ -23,8 +23,8 @@ pub struct Step {
     pub asked: Asked,
     /// What the core answers.
     pub reply: Reply,
-    /// Where each key that was asked about stands afterwards, and for how many milliseconds it is kept if this wrote it.
-    pub keys: Vec<(Name, Option<State>, Option<u64>)>,
+    /// Where each key that was asked about stands afterwards.
+    pub keys: Vec<(Name, Option<world::Key>)>,
 }
 
 /// A key of a scene.
@@ -180,22 +180,9 @@ impl Scene<'_> {
     }
 
     fn step(&mut self, asked: Asked, now: Micros) -> Step {
-        let before = self.world.clone();
         let reply = self.world.answer(&asked, now);
         self.note(&asked, &reply, now);
-        let keys = asked.keys().into_iter().map(|(key, name)| {
-            let state = self.world.keys[key].clone();
-            let is_new = state != before.keys[key];
-            let lasts = state.as_ref().filter(|_| is_new).map(|state| {
-                let by = if let Asked::Refund(hit, ..) = &asked { hit.limit } else { self.keys[key].limit };
-                let stands = peek(&by, Some(state), now, 0).reset_after;
-                // A window that nothing is left of may still remember where it began.
-                let read_as = now.min(Micros::INSTANT_MAX);
-                if let State::FixedWindow(count) = state { count.end.saturating_sub(read_as) } else { stands }
-            });
-            (name, state.map(plain), lasts.map(|lasts| lasts.get() / 1_000))
-        });
-        let keys = keys.collect();
+        let keys = asked.keys().into_iter().map(|(key, name)| (name, self.world.keys[key].clone())).collect();
         Step { now, asked, reply, keys }
     }
 

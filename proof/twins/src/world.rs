@@ -1,18 +1,91 @@
 //! What the core says: keys in memory, and every question answered by it. It knows no server.
+//!
+//! The core knows a state and the numbers it is given. A store knows besides by whose numbers a key was charged last, since when
+//! that is so, and how long the key is kept; that is written down here, apart from the scripts.
+
+mod joined;
 
 use tollgate_core::algorithm::list::List;
 use tollgate_core::{
-    Decision, Hit, Micros, Receipt, State, Target, decide_batch, decide_up_to, peek, refund_part, settle,
+    Change, Decision, Hit, Limit, Micros, Mode, Outcome, Receipt, State, Target, decide_batch, decide_up_to,
+    peek, refund_part, settle,
 };
-use tollgate_redis::Reply;
+use tollgate_redis::{Era, Reply, STEP};
 
 use crate::asked::{Asked, Owned};
+use joined::joined;
 
 /// The keys of a scene.
 #[derive(Clone, Debug)]
 pub struct World {
     /// Where each stands.
-    pub keys: Vec<Option<State>>,
+    pub keys: Vec<Option<Key>>,
+}
+
+/// A key that is there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Key {
+    /// How it stands.
+    pub state: State,
+    /// By whose numbers it was charged last.
+    pub by: Limit,
+    /// Since when there have been no others.
+    pub since: u64,
+    /// How long it is kept, in milliseconds after it was written.
+    pub kept: u64,
+}
+
+/// A key is renewed for no longer than time goes on: milliseconds.
+const LONGEST: u64 = Micros::INSTANT_MAX.get() / 1_000;
+
+impl Key {
+    /// What stands in its state besides.
+    #[must_use]
+    pub fn era(&self) -> Era {
+        Era { mark: Era::mark_of(&self.by), since: self.since }
+    }
+
+    /// Whether it was charged last by other numbers than these. What a debt drains by is its rate, whatever the burst.
+    fn is_of_others(&self, than: &Limit) -> bool {
+        match (&self.state, &self.by, than) {
+            (State::TokenBucket(_), Limit::TokenBucket(by), Limit::TokenBucket(than))
+            | (State::LeakyBucket(_), Limit::LeakyBucket(by), Limit::LeakyBucket(than))
+            | (State::Gcra(_), Limit::Gcra(by), Limit::Gcra(than)) => {
+                (by.count(), by.period()) != (than.count(), than.period())
+            }
+            (_, by, than) => by != than,
+        }
+    }
+
+    /// It was met by these numbers, which may want it for longer.
+    fn met(&mut self, by: &Limit, now: Micros) {
+        let is_fixed = matches!(self.state, State::FixedWindow(_));
+        if self.is_of_others(by) && !is_fixed {
+            self.kept = self.kept.max(lasts(by, &self.state, now).min(LONGEST));
+        }
+    }
+}
+
+/// For how many milliseconds a debt drains by numbers, wherever the clock stands.
+fn drains(by: &Limit, state: &State, now: Micros) -> Option<u64> {
+    let (Limit::TokenBucket(quota) | Limit::LeakyBucket(quota) | Limit::Gcra(quota)) = by else {
+        return None;
+    };
+    let (State::TokenBucket(debt) | State::LeakyBucket(debt) | State::Gcra(debt)) = state else {
+        return None;
+    };
+    Some((debt.at.saturating_sub(now).get() + debt.debt.div_ceil(quota.count())) / 1_000)
+}
+
+/// For how many milliseconds numbers want a state.
+fn lasts(by: &Limit, state: &State, now: Micros) -> u64 {
+    let now = now.min(Micros::INSTANT_MAX);
+    // A window that nothing is left of may still remember where it began.
+    let lasts = match state {
+        State::FixedWindow(count) => count.end.saturating_sub(now),
+        _ => peek(by, Some(state), now, 0).reset_after,
+    };
+    lasts.get() / 1_000
 }
 
 impl World {
@@ -22,34 +95,94 @@ impl World {
         Self { keys: vec![None; keys] }
     }
 
+    /// How a key stands.
+    #[must_use]
+    pub fn state(&self, key: usize) -> Option<&State> {
+        self.keys.get(key)?.as_ref().map(|key| &key.state)
+    }
+
     /// Answers a question, and makes the change.
     pub fn answer(&mut self, asked: &Asked, now: Micros) -> Reply {
         match asked {
             Asked::Charge(hits) => self.batch(hits, now, true),
             Asked::Peek(hits) => self.batch(hits, now, false),
-            Asked::UpTo(hit) => self.verb(hit, |state| decide_up_to(&hit.limit, state, now, hit.cost)),
-            Asked::Settle(hit) => self.verb(hit, |state| settle(&hit.limit, state, now, hit.cost)),
-            Asked::Refund(hit, (at, cost, limit), part) => {
-                let receipt = Receipt { at: *at, cost: *cost, limit: *limit };
-                self.verb(hit, |state| refund_part(&hit.limit, state, now, &receipt, *part))
+            Asked::UpTo(hit) => {
+                self.meet(hit, now);
+                self.verb(hit, now, |state| decide_up_to(&hit.limit, state, now, hit.cost))
             }
+            Asked::Settle(hit) => self.settle(hit, now),
+            Asked::Refund(hit, (at, cost, limit), part) => self.refund(hit, (*at, *cost, *limit), *part, now),
             Asked::Reset(key, _) => Reply::Reset { was_there: self.keys[*key].take().is_some() },
+        }
+    }
+
+    fn settle(&mut self, hit: &Owned, now: Micros) -> Reply {
+        let is_late = |key: &&mut Key| key.is_of_others(&hit.limit) && hit.cost.min(hit.limit.capacity()) > 0;
+        let key = self.keys[hit.key].as_mut().filter(is_late);
+        let join = key.and_then(|key| Some((joined(&hit.limit, key, now, hit.cost)?, key)));
+        let Some(((charged, state), key)) = join else {
+            return self.verb(hit, now, |state| settle(&hit.limit, state, now, hit.cost));
+        };
+        if charged > 0 {
+            // A debt says how long it lasts. Of all else only what wants it longer is known.
+            let lasts =
+                drains(&key.by, &state, now).unwrap_or_else(|| key.kept.max(lasts(&hit.limit, &state, now)));
+            key.kept = lasts.min(LONGEST);
+            key.state = state;
+        }
+        // Of what is left by other numbers nothing is told.
+        let (outcome, limit, at) = (Outcome::Granted, hit.limit.capacity(), now.min(Micros::INSTANT_MAX));
+        let decision = Decision { outcome, charged, limit, remaining: 0, reset_after: Micros::ZERO, at };
+        Reply::Decided { granted: true, decisions: [decision].into_iter().collect() }
+    }
+
+    fn refund(
+        &mut self,
+        hit: &Owned,
+        (at, cost, limit): (Micros, u64, Limit),
+        part: u64,
+        now: Micros,
+    ) -> Reply {
+        let is_good = |key: &Key| !key.is_of_others(&limit) && at.get() >= key.since * STEP;
+        let is_void = !self.keys[hit.key].as_ref().is_some_and(is_good);
+        // A receipt of other numbers is void.
+        let limit = if is_void { Limit::Unlimited } else { limit };
+        let receipt = Receipt { at, cost, limit };
+        self.verb(hit, now, |state| refund_part(&hit.limit, state, now, &receipt, part))
+    }
+
+    fn meet(&mut self, hit: &Owned, now: Micros) {
+        if let Some(key) = self.keys[hit.key].as_mut().filter(|_| hit.cost > 0) {
+            key.met(&hit.limit, now);
         }
     }
 
     fn verb(
         &mut self,
         hit: &Owned,
-        ask: impl FnOnce(Option<&State>) -> (tollgate_core::Change, Decision),
+        now: Micros,
+        ask: impl FnOnce(Option<&State>) -> (Change, Decision),
     ) -> Reply {
-        let key = &mut self.keys[hit.key];
-        let (change, decision) = ask(key.as_ref());
-        change.apply(key);
+        let (change, decision) = ask(self.state(hit.key));
+        self.change(hit.key, &hit.limit, change, now);
         Reply::Decided { granted: decision.granted(), decisions: [decision].into_iter().collect() }
     }
 
+    /// Makes a change by these numbers.
+    fn change(&mut self, key: usize, by: &Limit, change: Change, now: Micros) {
+        if change == Change::Keep {
+            return;
+        }
+        let before = self.keys[key].take();
+        let since = before.as_ref().filter(|key| !key.is_of_others(by)).map(|key| key.since);
+        let since = since.unwrap_or(now.min(Micros::INSTANT_MAX).get() / STEP);
+        let mut state = before.map(|key| key.state);
+        change.apply(&mut state);
+        self.keys[key] = state.map(|state| Key { kept: lasts(by, &state, now), state, by: *by, since });
+    }
+
     fn batch(&mut self, hits: &[Owned], now: Micros, charges: bool) -> Reply {
-        let mut keys: Vec<(usize, &tollgate_core::Limit)> = Vec::new();
+        let mut keys: Vec<(usize, &Limit)> = Vec::new();
         for hit in hits {
             if !keys.iter().any(|(key, _)| *key == hit.key) {
                 keys.push((hit.key, &hit.limit));
@@ -59,17 +192,21 @@ impl World {
         let core: Vec<_> =
             hits.iter().map(|hit| Hit { target: place(hit), cost: hit.cost, mode: hit.mode }).collect();
         let targets: Vec<_> =
-            keys.iter().map(|(key, limit)| Target { limit, state: self.keys[*key].as_ref() }).collect();
+            keys.iter().map(|(key, limit)| Target { limit, state: self.state(*key) }).collect();
         let batch = decide_batch(&targets, &core, now);
         if !charges {
-            let stands = hits.iter().map(|hit| peek(&hit.limit, self.keys[hit.key].as_ref(), now, 0));
+            let stands = hits.iter().map(|hit| peek(&hit.limit, self.state(hit.key), now, 0));
             let decisions = batch.decisions.iter().zip(stands);
             let decisions =
                 decisions.map(|(asked, stands)| Decision { outcome: asked.outcome, ..stands }).collect();
             return Reply::Decided { granted: batch.granted, decisions };
         }
+        hits.iter()
+            .filter(|hit| hit.mode == Mode::Enforced || hits.len() == 1)
+            .for_each(|hit| self.meet(hit, now));
         for (target, change) in batch.changes {
-            change.apply(&mut self.keys[keys[target].0]);
+            let (key, limit) = keys[target];
+            self.change(key, limit, change, now);
         }
         Reply::Decided { granted: batch.granted, decisions: batch.decisions.into() }
     }

@@ -3,7 +3,7 @@
 
 use redis::Value;
 use tollgate_core::{Limit, Micros, Mode, Receipt, Window};
-use tollgate_redis::{Ask, Call, Hit, Name, Naming, Reply, StoreError, TOGETHER_MAX};
+use tollgate_redis::{Ask, Call, Era, Hit, Name, Naming, Reply, StoreError, TOGETHER_MAX};
 use tollgate_twins::mutants::Mutant;
 use tollgate_twins::server::{Make, Server};
 use tollgate_twins::wire::Wire;
@@ -13,19 +13,27 @@ fn seven(number: u64) -> Vec<u8> {
     number.to_be_bytes()[1..].to_vec()
 }
 
+/// By whose numbers it was charged, and since when: any will do.
+const ERA: [u8; 8] = [7; 8];
+
 fn state(tag: u8, numbers: &[u64]) -> Vec<u8> {
-    std::iter::once(tag).chain(numbers.iter().flat_map(|number| seven(*number))).collect()
+    std::iter::once(tag).chain(ERA).chain(numbers.iter().flat_map(|number| seven(*number))).collect()
+}
+
+/// A debt of one unit, in short.
+fn debt(tag: u8) -> Vec<u8> {
+    [state(tag, &[1, 1]), vec![0, 0, 0, 0, 1]].concat()
 }
 
 fn list(tag: u8, gone: u32, numbers: &[u64]) -> Vec<u8> {
-    let mut bytes = vec![tag];
+    let mut bytes = state(tag, &[]);
     bytes.extend_from_slice(&gone.to_be_bytes());
     bytes.extend(numbers.iter().flat_map(|number| seven(*number)));
     bytes
 }
 
 fn two_counts(start: u64, end: u64, counts: [u64; 2]) -> Vec<u8> {
-    let mut bytes = state(0x15, &[start, end]);
+    let mut bytes = state(0x25, &[start, end]);
     counts.iter().for_each(|count| bytes.extend_from_slice(&count.to_be_bytes()[3..]));
     bytes
 }
@@ -60,41 +68,58 @@ fn strings() -> Vec<Vec<u8>> {
         b"-5".to_vec(),
         b"nan".to_vec(),
         vec![0],
-        vec![0x11],
+        vec![0x21],
         vec![0xff; 22],
         vec![0; 5_000],
         // Another layout, and an algorithm that there is not.
-        state(0x21, &[1, 1, 1]),
-        state(0x18, &[1, 1, 1]),
-        state(0x10, &[1, 1, 1]),
+        state(0x11, &[1, 1, 1]),
+        state(0x31, &[1, 1, 1]),
+        state(0x28, &[1, 1, 1]),
+        state(0x20, &[1, 1, 1]),
         // Too short and too long.
-        state(0x11, &[1, 1]),
-        state(0x14, &[1, 2, 1, 1]),
-        list(0x17, 0, &[0]),
-        list(0x17, 0, &[0, 1, 1, 1]),
+        state(0x21, &[1, 1]),
+        state(0x24, &[1, 2, 1, 1]),
+        list(0x27, 0, &[0]),
+        list(0x27, 0, &[0, 1, 1, 1]),
         // As long as a list as far as they are read, and not beyond.
-        vec![0x16; 300],
-        vec![0x17; 300],
-        vec![0x16; 5_000],
-        vec![0x17; 5_000],
+        vec![0x26; 310],
+        vec![0x27; 310],
+        vec![0x26; 5_000],
+        vec![0x27; 5_000],
     ]
 }
 
 /// States that have the right form, under the limit of that place, and numbers that no state has.
 fn out_of_range(now: u64) -> Vec<(usize, Vec<u8>)> {
     let (late, far) = (1 << 52, (1 << 56) - 1);
-    let long = 1 << 40;
-    let debts =
-        [[late, 1, long], [1, BEYOND, long], [1, 1, 0], [1, 1, long - 1], [1, 1, late], [far, far, far]];
+    // Its count, since when, when, how much, its period.
+    let long = |tag, [count, at, debt, period]: [u64; 4]| {
+        [&[tag], &seven(count)[..], &ERA[3..], &seven(at), &seven(debt), &seven(period)].concat()
+    };
+    let period = 1 << 40;
+    let debts = [
+        [1, late, 1, period],
+        [1, 1, BEYOND, period],
+        [1, 1, 1, 0],
+        [1, 1, 1, period - 1],
+        [(1 << 24) - 1, 1, 1, 1],
+        [1, 1, 1, late],
+        [late, 1, 1, 1],
+        [0, 1, 1, period],
+        [far, far, far, far],
+    ];
     let mut rows: Vec<_> = (0..3_u8)
-        .flat_map(|place| debts.map(|numbers| (usize::from(place), state(0x11 + place, &numbers))))
+        .flat_map(|place| debts.map(|numbers| (usize::from(place), long(0x21 + place, numbers))))
         .collect();
-    // The same, with a period in five bytes.
+    // The same in short.
     let short =
-        |numbers: [u64; 3]| [&state(0x11, &numbers[..2])[..], &numbers[2].to_be_bytes()[3..]].concat();
+        |numbers: [u64; 3]| [&state(0x21, &numbers[..2])[..], &numbers[2].to_be_bytes()[3..]].concat();
     rows.extend([[late, 1, 1], [1, BEYOND, 1], [1, 1, 0]].map(|numbers| (0, short(numbers))));
+    let mut without_count = short([1, 1, 1]);
+    without_count[1..4].fill(0);
+    rows.push((0, without_count));
     let windows = [[late, late + 5, 1], [5, 5, 1], [9, 5, 1], [5, 5 + (1 << 51), 1], [5, 9, BEYOND]];
-    rows.extend(windows.map(|numbers| (3, state(0x14, &numbers))));
+    rows.extend(windows.map(|numbers| (3, state(0x24, &numbers))));
     rows.extend(
         [
             (9, 5, [1, 1]),
@@ -105,19 +130,26 @@ fn out_of_range(now: u64) -> Vec<(usize, Vec<u8>)> {
         ]
         .map(|(start, end, counts)| (4, two_counts(start, end, counts))),
     );
-    for (place, tag) in [(5, 0x16), (6, 0x17)] {
-        rows.push((place, list(tag, 1, &[0, 5, 1])));
-        rows.push((place, list(tag, u32::MAX, &[0, 5, 1])));
-        rows.push((place, list(tag, 0, &[BEYOND, 5, 1])));
-        rows.push((place, list(tag, 0, &[0, late, 1])));
-        rows.push((place, list(tag, 0, &[0, 5, BEYOND])));
+    for (place, tag) in [(5, 0x26), (6, 0x27)] {
+        // By the limit's own numbers: of what is charged by others nothing has expired.
+        let mark = Era::mark_of(&limits()[place]).to_be_bytes();
+        let own = |tag, gone, numbers: &[u64]| {
+            let mut bytes = list(tag, gone, numbers);
+            bytes[1..4].copy_from_slice(&mark[5..]);
+            bytes
+        };
+        rows.push((place, own(tag, 1, &[0, 5, 1])));
+        rows.push((place, own(tag, u32::MAX, &[0, 5, 1])));
+        rows.push((place, own(tag, 0, &[BEYOND, 5, 1])));
+        rows.push((place, own(tag, 0, &[0, late, 1])));
+        rows.push((place, own(tag, 0, &[0, 5, BEYOND])));
         // A total that the list would begin with, because what it is the total of has expired.
-        rows.push((place, list(tag, 0, &[0, 5, 1 << 55, now, 10])));
-        rows.push((place, list(tag, 0, &[0, 5, BEYOND + 5, now, 10])));
-        rows.push((place, list(tag, 0, &[0, 5, 1, 6, BEYOND + 5, now, 10])));
-        rows.push((place, list(tag, 1, &[0, 5, 1, 6, BEYOND + 5, now, 10])));
+        rows.push((place, own(tag, 0, &[0, 5, 1 << 55, now, 10])));
+        rows.push((place, own(tag, 0, &[0, 5, BEYOND + 5, now, 10])));
+        rows.push((place, own(tag, 0, &[0, 5, 1, 6, BEYOND + 5, now, 10])));
+        rows.push((place, own(tag, 1, &[0, 5, 1, 6, BEYOND + 5, now, 10])));
         let passed = (1..9).flat_map(|entry| [entry, if entry == 8 { BEYOND + 5 } else { entry }]);
-        rows.push((place, list(tag, 0, &[0].into_iter().chain(passed).chain([now, 10]).collect::<Vec<_>>())));
+        rows.push((place, own(tag, 0, &[0].into_iter().chain(passed).chain([now, 10]).collect::<Vec<_>>())));
     }
     rows
 }
@@ -257,11 +289,11 @@ fn a_string_that_is_not_ours_is_an_error_and_stays_as_it_is() {
 /// A test of the test above: what it is there for, and that it would notice.
 #[test]
 fn a_script_that_judges_a_long_string_by_its_beginning_overwrites_it() {
-    let shipped = "if length == 292 or length == 2056 then length = call('STRLEN', key) end\n";
+    let shipped = "if length == 300 or length == 2064 then length = call('STRLEN', key) end\n";
     let server = Server::start(Make::Redis7, &[]).unwrap();
     let mut bench = Bench::with(&server, Some(Mutant { shipped, broken: "" }));
     for limit in [limits()[6], long_limits()[1]] {
-        bench.set(&vec![0x16; 5_000]);
+        bench.set(&vec![0x26; 5_000]);
         let names = bench.names.clone();
         let hit = [Hit { limit: &limit, name: &names[1], cost: 1, mode: Mode::Enforced }];
         let tried = bench.try_out(&Ask::Charge(&hit));
@@ -286,20 +318,20 @@ fn a_state_of_another_algorithm_and_nothing_at_all_begin_afresh() {
         let long: Vec<_> = (0..601).collect();
         let states = [
             Vec::new(),
-            state(0x11, &[1, 1, 1]),
-            state(0x12, &[1, 1, 1]),
-            state(0x13, &[1, 1, 1]),
-            state(0x14, &[1, 2, 1]),
+            debt(0x21),
+            debt(0x22),
+            debt(0x23),
+            state(0x24, &[1, 2, 1]),
             two_counts(1, 2, [1, 1]),
-            list(0x16, 0, &[0, 5, 1]),
-            list(0x17, 0, &[0, 5, 1]),
+            list(0x26, 0, &[0, 5, 1]),
+            list(0x27, 0, &[0, 5, 1]),
             // Longer than what is read of them.
-            list(0x16, 0, &long),
-            list(0x17, 0, &long),
+            list(0x26, 0, &long),
+            list(0x27, 0, &long),
         ];
         for (place, limit) in limits().into_iter().enumerate() {
             for bytes in &states {
-                if bytes.first().is_some_and(|tag| usize::from(*tag) == 0x11 + place) {
+                if bytes.first().is_some_and(|tag| usize::from(*tag) == 0x21 + place) {
                     continue;
                 }
                 bench.set(bytes);

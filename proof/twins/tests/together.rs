@@ -63,17 +63,17 @@ fn set(wire: &mut Wire, limit: &Limit) {
     say(wire, &[b"HSET", name("hash").as_bytes(), b"tokens", b"5"]);
     say(wire, &[b"SET", name("garbage").as_bytes(), b"1763222400123456"]);
     let is_window = matches!(limit, Limit::FixedWindow(_));
-    let other: &[u8] = if is_window { &[0x15; 25] } else { &[0x14; 22] };
+    let other: &[u8] = if is_window { &[0x25; 33] } else { &[0x24; 30] };
     say(wire, &[b"SET", name("state of another kind").as_bytes(), other]);
     // The right tag and length, and numbers that are too large.
     let (tag, length) = match limit {
-        Limit::TokenBucket(_) => (0x11, 20),
-        Limit::LeakyBucket(_) => (0x12, 20),
-        Limit::Gcra(_) => (0x13, 20),
-        Limit::FixedWindow(_) => (0x14, 22),
-        Limit::SlidingWindow(_) => (0x15, 25),
-        Limit::SlidingWindowBuckets(_) => (0x16, 26),
-        Limit::SlidingWindowLog(_) | Limit::Unlimited => (0x17, 26),
+        Limit::TokenBucket(_) => (0x21, 28),
+        Limit::LeakyBucket(_) => (0x22, 28),
+        Limit::Gcra(_) => (0x23, 28),
+        Limit::FixedWindow(_) => (0x24, 30),
+        Limit::SlidingWindow(_) => (0x25, 33),
+        Limit::SlidingWindowBuckets(_) => (0x26, 34),
+        Limit::SlidingWindowLog(_) | Limit::Unlimited => (0x27, 34),
     };
     let mut bytes = vec![0xff; length];
     bytes[0] = tag;

@@ -108,5 +108,6 @@ fn a_shadow_hit_and_each_hit_on_a_list_are_told_after_the_limit() {
     assert_eq!(argument[29..], [1, 0, 0, 0, 0, 0, 0, 6]);
     let twice = [1, 3].map(|cost| hit(&list, &names[0], cost, Mode::Enforced));
     let argument = Ask::Charge(&twice).call().arguments[0].clone();
-    assert_eq!(argument[33..], [2, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 4], "the sums up to each");
+    // After the numbers comes their mark.
+    assert_eq!(argument[36..], [2, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 4], "the sums up to each");
 }

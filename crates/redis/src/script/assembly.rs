@@ -19,10 +19,10 @@ impl Kind {
     /// How a script tells it from the others.
     const fn condition(self) -> &'static str {
         match self {
-            Self::Debt => "tag <= 19",
-            Self::FixedWindow => "tag == 20",
-            Self::SlidingWindow => "tag == 21",
-            Self::List => "tag >= 22",
+            Self::Debt => "tag <= 35",
+            Self::FixedWindow => "tag == 36",
+            Self::SlidingWindow => "tag == 37",
+            Self::List => "tag >= 38",
         }
     }
 
@@ -108,6 +108,10 @@ impl Assembly {
             (Driver::Few(keys), "limits") => text.push_str(&self.limits(keys)),
             // They have been read with those of all other keys.
             (Driver::Few(_), "limit") if self.one_kind().is_some() => {}
+            // Only a cost after the fact is not decided by the numbers that are sent with it.
+            (driver, "unlike") if driver != Driver::Verbs => {}
+            // A peek keeps nothing alive.
+            (Driver::Peek, "met") => {}
             _ => self.choose(text, name, kinds),
         }
     }

@@ -1,11 +1,12 @@
 -- A debt that drains: the twin of `debt.rs`, for the token bucket, the leaky bucket and GCRA. Not an algorithm to choose.
 --
--- One cell of cost is `period` units, and `count` units drain each microsecond. A state is 20 bytes: which of the three it
--- is, when it was written, what was owed then, and the period it was written in. A period of 2^40 and more takes two bytes
--- more. (With 22 bytes, Redis takes eight more for each key.)
+-- One cell of cost is `period` units, and `count` units drain each microsecond. A state is 28 bytes: which of the three it
+-- is, the count by which it was charged last, since when (see `state.lua`), when it was written, what was owed then, and the
+-- period. A count of 2^24 or a period of 2^40 and more take six bytes more. (With more than 28 bytes, Redis takes eight more
+-- for each key.) Count and period are all that a debt drains by, so that they are its mark.
 
 ---- numbers
-local count, period, owed
+local count, period, since, by, is_other, owed, wide
 
 ---- limit
 tag, cost, capacity, count, period, rest = unpack('>BI7I7I7I7', argument, rest)
@@ -14,17 +15,20 @@ tag, cost, capacity, count, period, rest = unpack('>BI7I7I7I7', argument, rest)
 -- One assignment each: two at once take twice the time.
 at = now
 owed = 0
-local kind, written, debt, units
-if state and #state == 20 then
-  kind, written, debt, units = unpack('>BI7I7I5', state)
-elseif state and #state == 22 then
-  kind, written, debt, units = unpack('>BI7I7I7', state)
-  if kind == tag and (units < 1099511627776 or units > INSTANT_MAX) then return -index end
+since = now / 4096
+local kind, from, written, debt, units
+if state and #state == 28 then
+  kind, by, from, written, debt, units = unpack('>BI3I5I7I7I5', state)
+elseif state and #state == 34 then
+  kind, by, from, written, debt, units = unpack('>BI7I5I7I7I7', state)
+  if kind == tag and ((units < 1099511627776 and by < 16777216) or units > INSTANT_MAX or by > INSTANT_MAX) then
+    return -index
+  end
 end
 if state and kind ~= tag then
   --> other
 elseif state then
-  if debt >= BEYOND or units == 0 then return -index end
+  if debt >= BEYOND or units == 0 or by == 0 then return -index end
   if written > now then
     if written > INSTANT_MAX then return -index end
     local burst = capacity * period
@@ -44,7 +48,27 @@ elseif state then
   else
     --> converted_after
   end
+  if by == count and units == period then
+    since = from
+  else
+    is_other = true
+    --> met
+  end
 end
+
+---- lasting
+lasts = owed > 0 and at - now + (owed < BEYOND and owed or wide) / count or 0
+
+---- joined
+-- It drains as it did before, and so much more is owed; not more than can be written.
+count, period, since, joins = by, units, from, true
+local drained = (at - written) * count
+owed = drained < debt and debt - drained or 0
+local most_of_units = (INSTANT_MAX - fmod(INSTANT_MAX, units)) / units
+if capacity > most_of_units then capacity = most_of_units end
+
+---- outlives
+-- It is kept for as long as it drains.
 
 ---- converted_after
 -- A debt that was written in another period: all of it, converted exactly, and rounded up by less than a unit. The numbers
@@ -77,7 +101,7 @@ local drained_high, drained_low = scaled(at - written, count, 1)
 high, low = high - drained_high, low - drained_low
 if low < 0 then high, low = high - 1, low + INSTANT_MAX + 1 end
 if high > 1 then
-  owed = BEYOND
+  owed, wide = BEYOND, high * (INSTANT_MAX + 1) + low
 elseif high >= 0 then
   owed = high * (INSTANT_MAX + 1) + low
 end
@@ -99,8 +123,7 @@ end
 owed = owed + amount * period
 
 ---- refunded
--- If the clock went back so far that the charge was forgotten, what is owed now is owed for something else. And if the key was
--- charged under another period since, more may have drained by that one than by the receipt's, and been spent again.
+-- If the clock went back so far that the charge was forgotten, what is owed now is owed for something else.
 if receipt_at <= at and units == period then
   -- What has drained since the charge has been given back already.
   local weighs = receipt_cost * period - (at - receipt_at) * count
@@ -110,5 +133,6 @@ if receipt_at <= at and units == period then
 end
 
 ---- change
-after = owed > 0 and pack(period < 1099511627776 and '>BI7I7I5' or '>BI7I7I7', tag, at, owed, period)
+local is_short = period < 1099511627776 and count < 16777216
+after = owed > 0 and pack(is_short and '>BI3I5I7I7I5' or '>BI7I5I7I7I7', tag, count, since, at, owed, period)
 lasts = at - now + owed / count

@@ -14,7 +14,7 @@ end
 --> tell
 
 ---- each
-local key@, since@, state@, told@, after@, lasts@ = keys[@]
+local key@, begins@, state@, told@, after@, lasts@ = keys[@]
 do
   local index = @
   --> kind
@@ -61,11 +61,11 @@ else
   end
 
 ---- kind
-since@ = rest
+begins@ = rest
 tag = byte(argument, rest)
 
 ---- back
-rest = since@
+rest = begins@
 tag = byte(argument, rest)
 
 ---- tell

@@ -1,23 +1,25 @@
 -- A count of a window of the clock or the calendar: the twin of `fixed_window.rs`. Which windows there are is `window.lua`.
 --
--- A state is 22 bytes: what it is, where its window begins and ends, and what was used of it.
+-- A state is 30 bytes: what it is, by whose numbers and since when, where its window begins and ends, and what was used of it.
 
 ---- numbers
-local calendar, span, start, finish, used
+local calendar, span, mark, since, by, is_other, start, finish, used
 
 ---- limit
-tag, cost, capacity, calendar, span, rest = unpack('>BI7I7BI7', argument, rest)
+tag, cost, capacity, calendar, span, mark, rest = unpack('>BI7I7BI7I3', argument, rest)
 
 ---- standing
 at = now
+since = now / 4096
 local is_over, over = true, 0
-if state and (#state ~= 22 or byte(state) ~= tag) then
+if state and (#state ~= 30 or byte(state) ~= tag) then
   --> other
 elseif state then
-  local _
-  _, start, finish, used = unpack('>BI7I7I7', state)
+  local _, from
+  _, by, from, start, finish, used = unpack('>BI3I5I7I7I7', state)
   local length = finish - start
   if start > INSTANT_MAX or length <= 0 or length > WINDOW_MAX or used >= BEYOND then return -index end
+  if by == mark then since = from else is_other = true end
   if start > now then at = start end
   is_over = at >= finish or at - now > length
   over = finish
@@ -38,13 +40,16 @@ if room < 0 then room = 0 end
 ---- charged
 used = used + amount
 
+---- outlives
+-- A window ends when it ends, by whatever numbers it is met.
+
 ---- refunded
 local back = part
 if back > used then back = used end
 if start <= receipt_at and receipt_at < finish and back > 0 then used, changed = used - back, true end
 
 ---- change
-after = pack('>BI7I7I7', tag, start, finish, used)
+after = pack('>BI3I5I7I7I7', tag, mark, since, start, finish, used)
 lasts = finish - now
 if used == 0 then
   -- A window that began late, because the one before it kept its end, remembers that.

@@ -1,39 +1,65 @@
 -- The counts of two windows, the older one weighted: the twin of `sliding_window.rs`. Not exact about the true window.
 --
--- A state is 25 bytes: what it is, where the current window begins and ends, and what was used of the one before and of it.
+-- A state is 33 bytes: what it is, by whose numbers and since when, where the current window begins and ends, and what was used
+-- of the one before and of it.
 
 ---- numbers
-local window, start, finish, previous, current
+local window, next_window, mark, since, by, is_other, start, finish, previous, current
 
 ---- limit
-tag, cost, capacity, window, rest = unpack('>BI7I7I7', argument, rest)
+tag, cost, capacity, window, mark, rest = unpack('>BI7I7I7I3', argument, rest)
 
 ---- standing
 at = now
-local is_over = true
-if state and (#state ~= 25 or byte(state) ~= tag) then
+since = now / 4096
+next_window = window
+local is_over, from = true
+if state and (#state ~= 33 or byte(state) ~= tag) then
   --> other
 elseif state then
   local _
-  _, start, finish, previous, current = unpack('>BI7I7I5I5', state)
+  _, by, from, start, finish, previous, current = unpack('>BI3I5I7I7I5I5', state)
   local length = finish - start
   if start > INSTANT_MAX or length <= 0 or length > WINDOW_MAX then return -index end
   -- Twice the largest limit of this kind.
   if previous >= 8589934592 or current >= 8589934592 then return -index end
+  if by ~= mark then
+    is_other = true
+    --> unlike
+  end
   if start > now then at = start end
   if at - now <= length then
     if at < finish then
       is_over = false
-    elseif current > 0 and at < finish + window then
-      start, finish, previous, current = finish, finish + window, current, 0
+    elseif current > 0 and at < finish + next_window then
+      start, finish, previous, current = finish, finish + next_window, current, 0
       is_over = false
     end
+  end
+  if by == mark then
+    since = from
+  elseif not is_over then
+    --> met
   end
 end
 if is_over then
   at, start, previous, current = now, now - fmod(now, window), 0, 0
   finish = start + window
 end
+
+---- unlike
+-- What others count for longer than we do is not forgotten when a cost joins it.
+if is_late and finish - start > window then next_window = finish - start end
+
+---- lasting
+lasts = finish - now
+if current > 0 then lasts = lasts + window end
+
+---- joined
+mark, since, joins = by, from, call('PTTL', key)
+
+---- outlives
+if (joins - SLACK) * 1000 > lasts then lasts = (joins - SLACK) * 1000 end
 
 ---- room
 room = most - current
@@ -70,6 +96,5 @@ elseif start - window <= receipt_at and receipt_at < start then
 end
 
 ---- change
-after = (previous > 0 or current > 0) and pack('>BI7I7I5I5', tag, start, finish, previous, current)
-lasts = finish - now
-if current > 0 then lasts = lasts + window end
+after = (previous > 0 or current > 0) and pack('>BI3I5I7I7I5I5', tag, mark, since, start, finish, previous, current)
+--> lasting

@@ -1,4 +1,9 @@
 -- What all states have in common: which bytes are one, and how one is read and written. What it means, each algorithm says.
+--
+-- After its first byte each has a mark of the numbers that it was charged by last (three bytes of a hash, which the caller
+-- sends; debts have their own), and the instant since which there have been no others (five bytes, in steps of 4,096 microseconds, rounded down).
+-- So it is known when a key is met under other numbers, and a receipt is good only for what it was given for: if the key was
+-- charged by other numbers since, or was lost and began anew, nothing is given back.
 
 ---- read
 state = pcall('GET', key)
@@ -12,14 +17,29 @@ if type(state) ~= 'string' then
 end
 local kind, length = byte(state), #state
 -- Of a list only a part is read, and any such part would be as long as a list.
-if length == 292 or length == 2056 then length = call('STRLEN', key) end
+if length == 300 or length == 2064 then length = call('STRLEN', key) end
 local is_ours = length == 0
-  or (length == 20 and kind >= 17 and kind <= 19)
-  or (length == 22 and kind >= 17 and kind <= 20)
-  or (length == 25 and kind == 21)
-  or (length > 25 and length % 14 == 12 and (kind == 22 or kind == 23))
+  or (length == 28 and kind >= 33 and kind <= 35)
+  or (length == 34 and kind >= 33 and kind <= 35)
+  or (length == 30 and kind == 36)
+  or (length == 33 and kind == 37)
+  or (length >= 34 and length % 14 == 6 and (kind == 38 or kind == 39))
 if not is_ours then return -index end
 state = false
+
+---- met
+-- By a charge, under other numbers than those it was written under: it is kept for as long as ours want it, also if nothing
+-- will be charged. Otherwise what they refuse would be granted when the time of the others is over.
+if cost > 0 then
+  --> lasting
+  --> renewed
+end
+
+---- renewed
+-- A server that takes no writes answers all the same.
+if lasts > INSTANT_MAX then lasts = INSTANT_MAX end
+lasts = lasts / 1000 + SLACK
+if call('PTTL', key) < lasts then pcall('PEXPIRE', key, format('%.0f', lasts)) end
 
 ---- fits
 -- Whether the cost does. It is not nothing.

@@ -2,21 +2,27 @@
 
 ---- main
 local index, key, argument, rest = 1, KEYS[1], ARGV[1], 1
+local verb, receipt_at, receipt_cost, part = unpack('>BI7I7I7', ARGV[2])
 local tag, cost, capacity, state, at, room, after, lasts, told
+-- Whether a cost joins what is owed under other numbers; and where nobody can say how long that lasts, for how long the key is
+-- kept yet.
+local joins
 --> numbers
 --> limit
+local is_late = verb == 2 and cost > 0
 --> read
 --> standing
-local verb, receipt_at, receipt_cost, part = unpack('>BI7I7I7', ARGV[2])
 if verb == 3 then
-  local changed = false
-  --> refunded
+  local changed, is_void = false, not state or is_other or receipt_at < since * 4096
+  if not is_void then
+    --> refunded
+  end
   --> told
   if changed then
     --> returned
     --> write
   end
-  return pack('>I7I7c0', changed and now * 2 + 1 or now * 2, 0, told)
+  return pack('>I7BI7c0', changed and now * 2 + 1 or now * 2, is_void and 1 or 0, 0, told)
 end
 local most = capacity
 if verb == 2 then most = capacity * 2 end
@@ -34,6 +40,20 @@ end
 if amount > 0 then
   --> charged
   --> change
+  if joins then
+    --> outlives
+    if lasts > INSTANT_MAX then lasts = INSTANT_MAX end
+  end
   --> write
 end
-return pack('>I7I7c0', is_refused and now * 2 or now * 2 + 1, amount, told)
+return pack('>I7BI7c0', is_refused and now * 2 or now * 2 + 1, joins and 2 or 0, amount, told)
+
+---- met
+-- A cost after the fact, of a charge that was made under numbers which are not in force any more, must not bring them back: it joins
+-- what is owed, as it is owed.
+if is_late then
+  --> joined
+elseif cost > 0 then
+  --> lasting
+  --> renewed
+end

@@ -159,7 +159,7 @@ fn unlawful(grants: &[Grant], stepped: u64) -> u64 {
 
 /// How many keys would never go, or live longer than what is in them.
 fn immortal(server: &Server) -> u64 {
-    let names: Vec<String> = redis::from_redis_value(server.tell("KEYS tg1:*")).expect("names");
+    let names: Vec<String> = redis::from_redis_value(server.tell("KEYS tg2:*")).expect("names");
     assert!(names.len() >= 2, "the long ones are there: {names:?}");
     let short: Vec<_> =
         groups().into_iter().flatten().take(SHORT).map(|budget| budget.name.to_string()).collect();

@@ -23,7 +23,7 @@ const COMMANDS: [(&str, &str); 8] = [
 ];
 
 /// Every key of ours begins like this.
-const KEYS: &str = "~tg1:*";
+const KEYS: &str = "~tg2:*";
 
 /// A digest that no script has.
 const NO_SCRIPT: &str = "0000000000000000000000000000000000000000";

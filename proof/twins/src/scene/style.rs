@@ -59,15 +59,25 @@ impl Style {
 /// huge costs.
 fn wide(algorithm: Algorithm, random: &mut Random) -> Spec {
     loop {
-        // At 2^40 a debt is written in another form.
+        // At a period of 2^40 and a count of 2^24 a debt is written in another form.
         let is_debt = matches!(algorithm, Algorithm::TokenBucket | Algorithm::LeakyBucket | Algorithm::Gcra);
         let turns = is_debt && random.one_in(8);
-        let window = if turns { (1 << 40) - 1 + random.below(3) } else { 1 + random.magnitude(1 << 50) };
+        let turns_by_count = turns && random.one_in(2);
+        let window = match (turns, turns_by_count) {
+            // Odd, so that it has nothing in common with a power of two.
+            (_, true) => 1 + 2 * random.magnitude(1 << 20),
+            (true, false) => (1 << 40) - 1 + random.below(3),
+            (false, false) => 1 + random.magnitude(1 << 50),
+        };
         let most = (1 << 52) / window + 2;
         let spec = Spec {
             algorithm,
             limit: if random.one_in(2) { most - random.below(4).min(most) } else { random.magnitude(most) },
-            count: if turns { 1 } else { 1 + random.magnitude(1 << 20) },
+            count: match (turns, turns_by_count) {
+                (_, true) => (1 << 24) - 1 + random.below(3),
+                (true, false) => 1,
+                (false, false) => 1 + random.magnitude(1 << 20),
+            },
             window,
             buckets: u32::try_from(random.within(1, 4)).unwrap_or(1),
             calendar: Calendar::None,
@@ -98,12 +108,15 @@ fn wide(algorithm: Algorithm, random: &mut Random) -> Spec {
 /// A limit whose list grows beyond what a script reads at once.
 fn long(random: &mut Random) -> Spec {
     let is_log = random.one_in(2);
+    let buckets = if is_log { 1 } else { random.pick(&[150, 160, 170]) };
+    // Buckets of two ticks, so that much merges; and all of it short enough to expire in the time there is.
+    let window = if is_log { random.within(230, 500) } else { u64::from(buckets) * 2 };
     Spec {
         algorithm: if is_log { Algorithm::SlidingWindowLog } else { Algorithm::SlidingWindowBuckets },
         limit: random.within(400, 3_000),
         count: 1,
-        window: random.within(230, 500),
-        buckets: if is_log { 1 } else { random.pick(&[150, 200, 300]) },
+        window,
+        buckets,
         calendar: Calendar::None,
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn decisions(found: &Found) -> Finding {
             let what = match error {
                 StoreError::Link(link) => cure(link.cause()),
                 StoreError::Foreign(_) => {
-                    "somebody else writes keys that begin with `tg1:`: give Tollgate a server or a database of its own"
+                    "somebody else writes keys that begin with `tg2:`: give Tollgate a server or a database of its own"
                 }
                 StoreError::Disagrees(_) | _ => {
                     "a proxy or another server in between changes scripts or answers: connect to Redis or Valkey itself"

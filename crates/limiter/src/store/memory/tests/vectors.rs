@@ -88,7 +88,7 @@ impl Pair {
         };
         let limit = self.limit.unwrap_or(Limit::Unlimited);
         let stands = self.answered(&Asked::Peek(vec![hit_on(asked, limit)]));
-        let core_stands = peek(&limit, self.world.keys[0].as_ref(), now, 0);
+        let core_stands = peek(&limit, self.world.state(0), now, 0);
         let both = [(said, wanted), (stands, Some(core_stands))];
         for (number, (memory, core)) in both.into_iter().enumerate() {
             let (memory, core) = (memory.as_ref().map(answer), core.as_ref().map(answer));
@@ -129,7 +129,7 @@ fn the_store_in_memory_plays_what_every_server_plays() {
             let reply = core.answer(asked, now);
             pair.compare(asked, now)?;
             as_written += usize::from(pair.begun == 1);
-            Ok((reply, core.keys[0].clone()))
+            Ok((reply, core.state(0).cloned()))
         });
         assert_eq!(written.unwrap_or_else(|wrong| panic!("{path}: {wrong}")), text, "{path}");
         // It does not begin anew all the time, and the first acts are those of the file to the letter.

@@ -1,0 +1,101 @@
+//! A cost after the fact that meets a key under other numbers: it joins what is owed, and does not bring its own numbers back.
+//!
+//! Written apart from the scripts, and not by way of the core, which knows only the numbers that it is given.
+
+use super::Key;
+use tollgate_core::algorithm::list::{Entry, List};
+use tollgate_core::{Change, Debt, Limit, Micros, Quota, State, TwoCounts, settle};
+
+/// The longest window, and the most units of a quota.
+const WINDOW_MAX: u64 = (1 << 51) - 1;
+const UNITS_MAX: u64 = (1 << 52) - 1;
+
+/// What is charged of a cost, and what is left then. `None` if nothing counts of what there is: then it is settled as ever.
+pub(super) fn joined(limit: &Limit, key: &Key, now: Micros, cost: u64) -> Option<(u64, State)> {
+    let state = &key.state;
+    let cost = cost.min(limit.capacity().saturating_mul(2));
+    match (limit, state) {
+        (Limit::TokenBucket(quota), State::TokenBucket(debt)) => {
+            debts((quota, rate(&key.by)?), debt, now, cost)
+                .map(|(charged, debt)| (charged, State::TokenBucket(debt)))
+        }
+        (Limit::LeakyBucket(quota), State::LeakyBucket(debt)) => {
+            debts((quota, rate(&key.by)?), debt, now, cost)
+                .map(|(charged, debt)| (charged, State::LeakyBucket(debt)))
+        }
+        (Limit::Gcra(quota), State::Gcra(debt)) => debts((quota, rate(&key.by)?), debt, now, cost)
+            .map(|(charged, debt)| (charged, State::Gcra(debt))),
+        (Limit::SlidingWindow(rule), State::SlidingWindow(counts)) => {
+            two_counts((limit.capacity(), rule.window()), counts, now, cost)
+        }
+        (Limit::SlidingWindowBuckets(rule), State::SlidingWindowBuckets(list)) => {
+            lists((limit.capacity(), rule.window()), list, now, cost)
+                .map(|(charged, list)| (charged, State::SlidingWindowBuckets(list)))
+        }
+        (Limit::SlidingWindowLog(rule), State::SlidingWindowLog(list)) => {
+            lists((limit.capacity(), rule.window()), list, now, cost)
+                .map(|(charged, list)| (charged, State::SlidingWindowLog(list)))
+        }
+        // A fixed window keeps its end under whatever numbers.
+        _ => None,
+    }
+}
+
+fn rate(limit: &Limit) -> Option<Quota> {
+    match limit {
+        Limit::TokenBucket(quota) | Limit::LeakyBucket(quota) | Limit::Gcra(quota) => Some(*quota),
+        _ => None,
+    }
+}
+
+/// Drains as it did, and so much more is owed.
+fn debts((quota, by): (&Quota, Quota), debt: &Debt, now: Micros, cost: u64) -> Option<(u64, Debt)> {
+    // So far ahead that it counts as none.
+    let is_none = debt.at > now && debt.at.saturating_sub(now) > quota.drain();
+    let (before, at) = if is_none { (0, now) } else { (debt.debt, now.max(debt.at)) };
+    let owed = before.saturating_sub(at.saturating_sub(debt.at).get().saturating_mul(by.count()));
+    let capacity = quota.burst().min(UNITS_MAX / debt.period);
+    let charged = cost.min((2 * capacity).saturating_sub(owed.div_ceil(debt.period)));
+    Some((charged, Debt { at, debt: owed + charged * debt.period, ..*debt }))
+}
+
+/// Counted by windows as long as those that there are.
+fn two_counts(
+    (capacity, window): (u64, Micros),
+    counts: &TwoCounts,
+    now: Micros,
+    cost: u64,
+) -> Option<(u64, State)> {
+    let longer = window.max(counts.end.saturating_sub(counts.start));
+    let limit = Limit::sliding_window(capacity, longer).ok()?;
+    let mut state = Some(State::SlidingWindow(*counts));
+    let stands = tollgate_core::peek(&limit, state.as_ref(), now, 0);
+    if stands.reset_after == Micros::ZERO {
+        return None;
+    }
+    let (change, decision) = settle(&limit, state.as_ref(), now, cost);
+    if change != Change::Keep {
+        change.apply(&mut state);
+    }
+    Some((decision.charged, state?))
+}
+
+/// An entry of its own, among all that there are.
+fn lists((capacity, window): (u64, Micros), list: &List, now: Micros, cost: u64) -> Option<(u64, List)> {
+    let entries: Vec<Entry> = list.entries().collect();
+    let newest = entries.last()?.at;
+    let at = now.max(newest);
+    if newest.saturating_sub(now) > window {
+        return None;
+    }
+    let mut kept: Vec<Entry> =
+        entries.into_iter().filter(|entry| entry.at.get() + WINDOW_MAX > at.get()).collect();
+    let used: u64 = kept.iter().map(|entry| entry.cost).sum();
+    let charged = cost.min((2 * capacity).saturating_sub(used));
+    match kept.last_mut()? {
+        _ if charged == 0 => return Some((0, list.clone())),
+        last if last.at == at => last.cost += charged,
+        _ => kept.push(Entry { at, cost: charged }),
+    }
+    Some((charged, List::from_entries(kept)))
+}
