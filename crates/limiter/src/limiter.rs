@@ -110,11 +110,6 @@ impl Inner {
         let entry = names.entry(name.into());
         let shared_name = entry.key().clone();
         let known = entry.or_insert_with(|| Name { space, ..Name::default() });
-        #[cfg(feature = "redis")]
-        if !known.numbers.is_empty() && !known.numbers.contains_key(&limit) {
-            // Under other numbers, what is owed for a charge drains otherwise: its receipt cannot tell any more.
-            known.generation.fetch_add(1, Ordering::AcqRel);
-        }
         // Number 0 is a cell's that has not been charged under any.
         let next = || self.limits.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         let number = match known.numbers.get(&limit) {

@@ -100,8 +100,8 @@ pub const MUTANTS: &[Mutant] = &[
     mutant("if left < 0 then left = left + b end", ""),
     // Two counts.
     mutant(
-        "elseif current > 0 and at < finish + next_window then",
-        "elseif current > 0 and at <= finish + next_window then",
+        "elseif current > 0 and at < finish + window then",
+        "elseif current > 0 and at <= finish + window then",
     ),
     mutant("if at - now <= length then", "if at - now < length then"),
     mutant("room = room - (weighted - short) / steps", "room = room - weighted / steps"),
@@ -163,8 +163,10 @@ pub const MUTANTS: &[Mutant] = &[
     mutant("local drained = (at - written) * count\nowed = drained", "local drained = 0\nowed = drained"),
     mutant("if capacity > most_of_units then capacity = most_of_units end", ""),
     mutant("mark, since, joins = by, from, call('PTTL', key)", "joins = call('PTTL', key)"),
-    mutant("if (joins - SLACK) * 1000 > lasts then lasts = (joins - SLACK) * 1000 end", ""),
-    mutant("if is_late and finish - start > window then next_window = finish - start end", ""),
+    mutant("math.max((joins - SLACK) * 1000, lasts)", "lasts"),
+    mutant("math.max((joins - SLACK) * 1000, finish", "math.max(finish"),
+    mutant("if is_late then rolls = false end", ""),
+    mutant("previous, is_over = 0, false", "is_over = false"),
     mutant("if is_late then reach, bucket, entries_max = WINDOW_MAX, 1, 4294967295 end", ""),
     mutant("joins and 2 or 0", "0"),
     mutant("is_void and 1 or 0", "0"),

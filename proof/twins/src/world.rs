@@ -125,8 +125,15 @@ impl World {
         };
         if charged > 0 {
             // A debt says how long it lasts. Of all else only what wants it longer is known.
-            let lasts =
-                drains(&key.by, &state, now).unwrap_or_else(|| key.kept.max(lasts(&hit.limit, &state, now)));
+            let wanted = match (&hit.limit, &state) {
+                (Limit::SlidingWindow(rule), State::SlidingWindow(counts)) => {
+                    let longer = rule.window().max(counts.end.saturating_sub(counts.start));
+                    let end = counts.end.saturating_add(longer);
+                    end.saturating_sub(now.min(Micros::INSTANT_MAX)).get() / 1_000
+                }
+                _ => lasts(&hit.limit, &state, now),
+            };
+            let lasts = drains(&key.by, &state, now).unwrap_or(key.kept.max(wanted));
             key.kept = lasts.min(LONGEST);
             key.state = state;
         }

@@ -3,6 +3,7 @@
 //! That decisions are the core's to the microsecond is proved by `proof/twins`; here limits hardly refill, so that the
 //! server's clock makes no difference.
 
+mod changed;
 mod failing;
 mod mixed;
 mod parts;

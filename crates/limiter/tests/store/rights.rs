@@ -37,12 +37,35 @@ fn the_rights_in_the_documentation_are_enough_and_not_more() {
         assert_eq!(verdict.answers()[0].source(), Source::Own);
         limiter.refund(receipt.expect("a receipt")).unwrap();
         assert_eq!(limiter.charge_up_to(&limit.hit("k").cost(2)).unwrap().answers()[0].source(), Source::Own);
+        // Met by other numbers, it is kept for longer, and a cost after the fact joins it.
+        let (_, receipt) = limiter.charge_for_receipt(&[limit.hit("k")]).unwrap();
+        let lower = limiter.limit(limit.name(), lowered(&limit.limit()));
+        let verdict = limiter.charge(&[lower.hit("k").cost(900)]).unwrap();
+        assert!(!verdict.granted() && verdict.answers()[0].source() == Source::Own, "{limit:?}");
+        assert_eq!(limiter.charge(&[lower.hit("k")]).unwrap().answers()[0].source(), Source::Own);
+        limiter.settle(receipt.expect("a receipt"), 5).unwrap();
         assert!(limiter.inspect(&limit, "k").unwrap().known && limiter.reset(&limit, "k").unwrap());
     }
     let refused = redis_command("ACL DRYRUN tollgate FLUSHALL").query::<String>(&mut operator).unwrap();
     assert!(refused.contains("has no permissions"), "{refused}");
     let refused = redis_command("ACL DRYRUN tollgate GET elsewhere").query::<String>(&mut operator).unwrap();
     assert!(refused.contains("no permissions"), "{refused}");
+}
+
+/// The same, with room for one less.
+fn lowered(limit: &Limit) -> Limit {
+    let (most, long) = (limit.capacity() - 1, Limit::WINDOW_MAX);
+    let lower = match limit {
+        Limit::Unlimited => Ok(Limit::Unlimited),
+        Limit::TokenBucket(_) => Limit::token_bucket(most, 1, Micros::from_secs(86_401)),
+        Limit::LeakyBucket(_) => Limit::leaky_bucket(most, 1, Micros::from_secs(86_401)),
+        Limit::Gcra(_) => Limit::gcra(most, 1, Micros::from_secs(86_401)),
+        Limit::FixedWindow(_) => Limit::fixed_window(most, Window::Every(long)),
+        Limit::SlidingWindow(_) => Limit::sliding_window(most, long),
+        Limit::SlidingWindowBuckets(_) => Limit::sliding_window_buckets(most, long, 512),
+        Limit::SlidingWindowLog(_) => Limit::sliding_window_log(most, long),
+    };
+    lower.expect("a limit")
 }
 
 fn redis_command(words: &str) -> redis::Cmd {

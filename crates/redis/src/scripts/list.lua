@@ -108,7 +108,8 @@ lasts = newest + window - now
 mark, since, joins = by, from, call('PTTL', key)
 
 ---- outlives
-if (joins - SLACK) * 1000 > lasts then lasts = (joins - SLACK) * 1000 end
+-- At least as long as it was. If nothing says how long that is, the next charge will.
+lasts = joins < 0 and INSTANT_MAX or math.max((joins - SLACK) * 1000, lasts)
 
 ---- expiring
 if gone == 0 then expired, total = 1, sum_to_eldest end

@@ -4,7 +4,7 @@
 -- of the one before and of it.
 
 ---- numbers
-local window, next_window, mark, since, by, is_other, start, finish, previous, current
+local window, rolls, mark, since, by, is_other, start, finish, previous, current
 
 ---- limit
 tag, cost, capacity, window, mark, rest = unpack('>BI7I7I7I3', argument, rest)
@@ -12,7 +12,7 @@ tag, cost, capacity, window, mark, rest = unpack('>BI7I7I7I3', argument, rest)
 ---- standing
 at = now
 since = now / 4096
-next_window = window
+rolls = true
 local is_over, from = true
 if state and (#state ~= 33 or byte(state) ~= tag) then
   --> other
@@ -31,8 +31,10 @@ elseif state then
   if at - now <= length then
     if at < finish then
       is_over = false
-    elseif current > 0 and at < finish + next_window then
-      start, finish, previous, current = finish, finish + next_window, current, 0
+    elseif not rolls then
+      previous, is_over = 0, false
+    elseif current > 0 and at < finish + window then
+      start, finish, previous, current = finish, finish + window, current, 0
       is_over = false
     end
   end
@@ -48,8 +50,8 @@ if is_over then
 end
 
 ---- unlike
--- What others count for longer than we do is not forgotten when a cost joins it.
-if is_late and finish - start > window then next_window = finish - start end
+-- How long what has been counted matters yet, only those know who count it: a cost that joins it does not end it.
+if is_late then rolls = false end
 
 ---- lasting
 lasts = finish - now
@@ -59,7 +61,9 @@ if current > 0 then lasts = lasts + window end
 mark, since, joins = by, from, call('PTTL', key)
 
 ---- outlives
-if (joins - SLACK) * 1000 > lasts then lasts = (joins - SLACK) * 1000 end
+-- At least as long as it was. If nothing says how long that is, the next charge will.
+lasts = joins < 0 and INSTANT_MAX
+  or math.max((joins - SLACK) * 1000, finish - now + window, finish - now + finish - start)
 
 ---- room
 room = most - current

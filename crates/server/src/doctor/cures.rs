@@ -61,7 +61,7 @@ const CURES: [(&[Cause], &str); 16] = [
     (
         &[Cause::NoPerm],
         "give the user its rights: `ACL SETUSER … on >password ~tg2:* +eval +evalsha +get +set +del +getrange +setrange +strlen \
-         +pexpire +time +select +ping`",
+         +pttl +pexpire +time +select +ping`",
     ),
 ];
 

@@ -6,6 +6,7 @@ local tried = {
   {'STRLEN', key},
   {'GETRANGE', key, '0', '0'},
   {'SETRANGE', key, '0', 'T'},
+  {'PTTL', key},
   {'PEXPIRE', key, '1000'},
   {'TIME'},
   {'DEL', key},

@@ -11,12 +11,13 @@ use super::found::{Asked, Rights};
 const SCRIPT: &str = include_str!("rights.lua");
 
 /// What the scripts call, and the rule that gives the right to it.
-const COMMANDS: [(&str, &str); 8] = [
+const COMMANDS: [(&str, &str); 9] = [
     ("GET", "+get"),
     ("SET", "+set"),
     ("STRLEN", "+strlen"),
     ("GETRANGE", "+getrange"),
     ("SETRANGE", "+setrange"),
+    ("PTTL", "+pttl"),
     ("PEXPIRE", "+pexpire"),
     ("TIME", "+time"),
     ("DEL", "+del"),

@@ -4,7 +4,7 @@
 
 use super::Key;
 use tollgate_core::algorithm::list::{Entry, List};
-use tollgate_core::{Change, Debt, Limit, Micros, Quota, State, TwoCounts, settle};
+use tollgate_core::{Debt, Limit, Micros, Quota, State, TwoCounts, settle};
 
 /// The longest window, and the most units of a quota.
 const WINDOW_MAX: u64 = (1 << 51) - 1;
@@ -25,9 +25,7 @@ pub(super) fn joined(limit: &Limit, key: &Key, now: Micros, cost: u64) -> Option
         }
         (Limit::Gcra(quota), State::Gcra(debt)) => debts((quota, rate(&key.by)?), debt, now, cost)
             .map(|(charged, debt)| (charged, State::Gcra(debt))),
-        (Limit::SlidingWindow(rule), State::SlidingWindow(counts)) => {
-            two_counts((limit.capacity(), rule.window()), counts, now, cost)
-        }
+        (Limit::SlidingWindow(_), State::SlidingWindow(counts)) => two_counts(limit, counts, now, cost),
         (Limit::SlidingWindowBuckets(rule), State::SlidingWindowBuckets(list)) => {
             lists((limit.capacity(), rule.window()), list, now, cost)
                 .map(|(charged, list)| (charged, State::SlidingWindowBuckets(list)))
@@ -59,25 +57,21 @@ fn debts((quota, by): (&Quota, Quota), debt: &Debt, now: Micros, cost: u64) -> O
     Some((charged, Debt { at, debt: owed + charged * debt.period, ..*debt }))
 }
 
-/// Counted by windows as long as those that there are.
-fn two_counts(
-    (capacity, window): (u64, Micros),
-    counts: &TwoCounts,
-    now: Micros,
-    cost: u64,
-) -> Option<(u64, State)> {
-    let longer = window.max(counts.end.saturating_sub(counts.start));
-    let limit = Limit::sliding_window(capacity, longer).ok()?;
-    let mut state = Some(State::SlidingWindow(*counts));
-    let stands = tollgate_core::peek(&limit, state.as_ref(), now, 0);
-    if stands.reset_after == Micros::ZERO {
+/// Counted where the last was, though that is over by our numbers: whether it is by others, they know.
+fn two_counts(limit: &Limit, counts: &TwoCounts, now: Micros, cost: u64) -> Option<(u64, State)> {
+    let at = now.max(counts.start);
+    if at.saturating_sub(now) > counts.end.saturating_sub(counts.start) {
         return None;
     }
-    let (change, decision) = settle(&limit, state.as_ref(), now, cost);
-    if change != Change::Keep {
+    if at < counts.end {
+        let mut state = Some(State::SlidingWindow(*counts));
+        let (change, decision) = settle(limit, state.as_ref(), now, cost);
         change.apply(&mut state);
+        return Some((decision.charged, state?));
     }
-    Some((decision.charged, state?))
+    let charged = cost.min((2 * limit.capacity()).saturating_sub(counts.current));
+    let joined = TwoCounts { previous: 0, current: counts.current + charged, ..*counts };
+    Some((charged, State::SlidingWindow(joined)))
 }
 
 /// An entry of its own, among all that there are.

@@ -1,0 +1,149 @@
+//! A key that is met under other numbers than it was charged by: what was refused stays refused, and nothing comes back twice.
+
+use tollgate::{Limit, Limiter, Micros, NamedLimit, Window};
+
+use crate::support::{World, many};
+
+/// Asks the server's clock until it has gone on by so much.
+fn let_pass(world: &World, time: Micros) {
+    let mut connection = world.server.connect().expect("a connection");
+    let mut now = || {
+        let [seconds, micros]: [u64; 2] = redis::cmd("TIME").query(&mut connection).expect("the time");
+        seconds * 1_000_000 + micros
+    };
+    let end = now() + time.get();
+    while now() < end {}
+}
+
+fn left(limiter: &Limiter, limit: &NamedLimit, key: &str) -> u64 {
+    limiter.inspect(limit, key).expect("it stands somehow").decision.remaining
+}
+
+/// A hundred a second, and a hundred a day.
+fn lowered() -> Vec<[Limit; 2]> {
+    let both = |limit: fn(u64, Micros) -> Limit| [Micros::SECOND, Micros::DAY].map(|time| limit(100, time));
+    vec![
+        both(|most, time| Limit::token_bucket(most, most, time).unwrap()),
+        both(|most, time| Limit::leaky_bucket(most, most, time).unwrap()),
+        both(|most, time| Limit::gcra(most, most, time).unwrap()),
+        both(|most, time| Limit::sliding_window(most, time).unwrap()),
+        both(|most, time| Limit::sliding_window_buckets(most, time, 4).unwrap()),
+        both(|most, time| Limit::sliding_window_log(most, time).unwrap()),
+    ]
+}
+
+#[test]
+fn what_a_lowered_limit_has_refused_is_not_granted_when_the_time_of_the_old_numbers_is_over() {
+    let world = World::new();
+    let limiter = world.limiter();
+    let mut lower = Vec::new();
+    for [old, new] in lowered() {
+        let name = new.to_string();
+        let (old, new) = (limiter.limit(&name, old), limiter.limit(&name, new));
+        assert!(limiter.charge(&[old.hit("alone").cost(100)]).unwrap().granted(), "{name}");
+        assert!(limiter.charge(&[old.hit("of two").cost(100)]).unwrap().granted(), "{name}");
+        assert!(limiter.charge(&[old.hit("in part").cost(100)]).unwrap().granted(), "{name}");
+        lower.push(new);
+    }
+    let other = limiter.limit("other", many(5));
+    let refused = |limit: &NamedLimit| {
+        let alone = limiter.charge(&[limit.hit("alone").cost(50)]).unwrap();
+        let two = limiter.charge(&[other.hit("k"), limit.hit("of two").cost(50)]).unwrap();
+        let part = limiter.charge_up_to(&limit.hit("in part").cost(50)).unwrap();
+        assert!(!alone.granted() && !two.granted() && !part.granted(), "{limit:?}");
+    };
+    lower.iter().for_each(refused);
+    // By the old numbers nothing is left of it after two seconds, and the server has had time to forget it.
+    let_pass(&world, Micros::from_millis(2_300));
+    lower.iter().for_each(refused);
+}
+
+#[test]
+fn a_cost_that_is_known_late_does_not_bring_the_old_numbers_back() {
+    let world = World::new();
+    let limiter = world.limiter();
+    let mut changed = Vec::new();
+    for [old, new] in lowered() {
+        let name = new.to_string();
+        let (old, new) = (limiter.limit(&name, old), limiter.limit(&name, new));
+        let (_, receipt) = limiter.charge_for_receipt(&[old.hit("k")]).unwrap();
+        let _ = limiter.charge_up_to(&new.hit("k").cost(100)).unwrap();
+        assert_eq!(left(&limiter, &new, "k"), 0, "{name}");
+        changed.push((new, receipt.expect("a receipt")));
+    }
+    let_pass(&world, Micros::from_millis(2_300));
+    for (new, receipt) in changed {
+        limiter.settle(receipt, 51).unwrap();
+        assert_eq!(left(&limiter, &new, "k"), 0, "{new:?}: the old numbers have emptied it");
+        let retry = limiter.peek(&[new.hit("k")]).unwrap().retry();
+        let none_late = limiter.limit("none late", new.limit());
+        let _ = limiter.charge(&[none_late.hit("k").cost(100)]).unwrap();
+        let retry_without = limiter.peek(&[none_late.hit("k")]).unwrap().retry();
+        let waits = |retry: Option<tollgate::Retry>| match retry {
+            Some(tollgate::Retry::After(wait)) => wait,
+            other => panic!("{new:?}: {other:?}"),
+        };
+        // Half a day more, for buckets and for what counts until its window has passed; both windows pass together otherwise.
+        let is_bucket = matches!(new.limit(), Limit::TokenBucket(_) | Limit::LeakyBucket(_) | Limit::Gcra(_));
+        let more = waits(retry).saturating_sub(waits(retry_without));
+        assert_eq!(is_bucket, more > Micros::from_secs(40_000), "{new:?}: {more}");
+    }
+}
+
+#[test]
+fn a_receipt_is_void_once_its_key_was_charged_by_other_numbers_though_the_old_ones_came_back() {
+    let world = World::new();
+    let limiter = world.limiter();
+    // Of one period in lowest terms, and of another.
+    let slow = Limit::token_bucket(10, 1, Micros::DAY).unwrap();
+    for (name, fast) in [
+        ("one period", Limit::token_bucket(10, 86_400_000, Micros::DAY).unwrap()),
+        ("one period, in units", Limit::token_bucket(10, 86_399_999, Micros::DAY).unwrap()),
+        ("two periods", Limit::token_bucket(10, 3, Micros::from_millis(7)).unwrap()),
+    ] {
+        let (slow, fast) = (limiter.limit(name, slow), limiter.limit(name, fast));
+        let (_, receipt) = limiter.charge_for_receipt(&[slow.hit("k").cost(5)]).unwrap();
+        // By these, all of it has drained.
+        let_pass(&world, Micros::from_millis(50));
+        assert!(limiter.charge(&[fast.hit("k").cost(8)]).unwrap().granted(), "{name}");
+        assert!(limiter.charge(&[slow.hit("k")]).unwrap().granted(), "{name}");
+        let before = left(&limiter, &slow, "k");
+        limiter.refund(receipt.expect("a receipt")).unwrap();
+        assert_eq!(left(&limiter, &slow, "k"), before, "{name}: what others have spent since came back");
+    }
+}
+
+#[test]
+fn a_receipt_of_what_the_server_has_lost_gives_nothing_back() {
+    let world = World::new();
+    let limiter = world.limiter();
+    let limits = [
+        many(10),
+        Limit::fixed_window(10, Window::Every(Limit::WINDOW_MAX)).unwrap(),
+        Limit::sliding_window(10, Limit::WINDOW_MAX).unwrap(),
+        Limit::sliding_window_buckets(10, Limit::WINDOW_MAX, 1).unwrap(),
+        Limit::sliding_window_log(10, Limit::WINDOW_MAX).unwrap(),
+    ];
+    for limit in limits {
+        let limit = limiter.limit(&limit.to_string(), limit);
+        let (_, receipt) = limiter.charge_for_receipt(&[limit.hit("k").cost(5)]).unwrap();
+        // A state says since when it is there in steps of four milliseconds.
+        let_pass(&world, Micros::from_millis(5));
+        redis::cmd("FLUSHALL").exec(&mut world.server.connect().unwrap()).unwrap();
+        assert!(limiter.charge(&[limit.hit("k").cost(7)]).unwrap().granted());
+        limiter.refund(receipt.expect("a receipt")).unwrap();
+        assert_eq!(left(&limiter, &limit, "k"), 3, "{limit:?}: somebody else's charge was given back");
+    }
+}
+
+#[test]
+fn a_receipt_is_good_as_long_as_nobody_has_met_its_key_under_other_numbers() {
+    let world = World::new();
+    let limiter = world.limiter();
+    let old = limiter.limit("tokens", many(10));
+    let (_, receipt) = limiter.charge_for_receipt(&[old.hit("ada").cost(5)]).unwrap();
+    let new = limiter.limit("tokens", many(9));
+    assert!(limiter.charge(&[new.hit("grace")]).unwrap().granted());
+    limiter.refund(receipt.expect("a receipt")).unwrap();
+    assert_eq!(left(&limiter, &old, "ada"), 10);
+}
