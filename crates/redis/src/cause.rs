@@ -75,12 +75,14 @@ pub enum Cause {
     Disagrees,
 }
 
-/// What an error says about the server as a whole, for the breaker.
+/// What the end of a call says about the server as a whole, for the breaker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Sign {
+    /// It wrote: it serves. No error says that.
+    Serving,
     /// It cannot serve anybody: counts towards opening.
     Failing,
-    /// It answered, and the trouble is this call's own: counts as an answer.
+    /// It answered, and wrote nothing; if it is an error, the trouble is this call's own. It may be one that takes no writes.
     Alive,
     /// Nothing: it was not asked, or the connection is at fault, which is made anew with a back-off of its own.
     Silent,

@@ -14,7 +14,7 @@
 //! let ask = Ask::Charge(&hits);
 //!
 //! let call = ask.call();
-//! assert!(call.writes && call.names[..] == [name] && call.script.text.contains("'TIME'"));
+//! assert!(call.names[..] == [name] && call.script.text.contains("'TIME'"));
 //!
 //! // What a server answers at the instant 1,000,000: twice that, and 1 for a grant. The key was not there.
 //! let Reply::Decided { granted, decisions } = Reply::read(&ask, &Value::BulkString(vec![0, 0, 0, 0, 0x1e, 0x84, 0x81]))? else {
@@ -53,11 +53,12 @@ pub mod state;
 mod store;
 mod targets;
 mod together;
+mod wrote;
 
 pub use address::{Address, AddressError};
 pub use ask::{Ask, Hit};
 pub use breaker::Standing;
-pub use call::{Argument, Call, Script};
+pub use call::{Argument, Call, Script, Writes};
 pub use cause::Cause;
 pub use error::StoreError;
 pub use health::Health;
