@@ -31,6 +31,8 @@ pub enum Cause {
     Garbled,
     /// Any other error of the operating system.
     Io,
+    /// A file that a new connection needs cannot be read, or holds nothing that can be used.
+    File,
     /// `LOADING`: the server reads its data.
     Loading,
     /// `MISCONF`: it cannot save, and so takes no writes.
@@ -121,6 +123,7 @@ static ROWS: [Row; Cause::COUNT] = [
     row(Cause::Stalled, "stalled", "", Silent, true),
     row(Cause::Garbled, "garbled", "", Silent, true),
     row(Cause::Io, "io", "", Silent, true),
+    row(Cause::File, "file", "", Silent, true),
     // A server that loads was started just now: perhaps behind the same name there is another one.
     row(Cause::Loading, "loading", "LOADING", Failing, true),
     // It refuses every write. The connection is as good as any other.

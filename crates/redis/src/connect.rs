@@ -1,30 +1,27 @@
 //! A new connection to the server: name, socket, TLS, password, database, first word. Nothing is asked of it here.
+//! Where secrets come from is `secrets.rs`.
 
 use std::error::Error;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::{TcpStream, UnixStream, lookup_host};
 use tokio::time::timeout;
-use tokio_rustls::TlsConnector;
 
 use crate::address::Place;
 use crate::resp::{self, Frame};
-use crate::{Address, Cause, LinkError, Roots, Settings};
+use crate::secrets::{Fresh, Secrets};
+use crate::{Address, Cause, LinkError, OpenError, Settings};
 
 /// Makes connections to one address.
 pub(crate) struct Connector {
     address: Address,
-    tls: Option<(TlsConnector, ServerName<'static>)>,
+    secrets: Secrets,
     /// How long a connection may take.
     limit: Duration,
 }
@@ -44,38 +41,36 @@ impl<T: AsyncRead + AsyncWrite + Send> Bytes for T {}
 
 impl Connector {
     /// # Errors
-    /// When there is no certificate to trust, or the host is no name that a certificate could have.
-    pub(crate) fn new(address: Address, settings: &Settings) -> Result<Self, String> {
-        let tls = match address.place() {
-            Place::Tcp { host, tls: true, .. } => Some(tls(host, &settings.roots)?),
-            Place::Tcp { .. } | Place::Unix(_) => None,
-        };
-        Ok(Self { address, tls, limit: settings.connect_timeout })
+    /// When there is no certificate to trust, the host is no name that a certificate could have, or a file cannot be used.
+    pub(crate) fn new(address: Address, settings: &Settings) -> Result<Self, OpenError> {
+        let secrets = Secrets::new(&address, settings)?;
+        Ok(Self { address, secrets, limit: settings.connect_timeout })
     }
 
     /// A connection on which the server has said its first word.
     pub(crate) async fn connect(&self) -> Result<Stream, Failed> {
+        let fresh = self.secrets.fresh().await?;
         match self.address.place() {
             Place::Unix(path) => {
                 let stream = UnixStream::connect(path).await.map_err(|error| Failed::of(&error))?;
-                self.greeted(Stream::new(stream)).await
+                self.greeted(Stream::new(stream), &fresh).await
             }
             Place::Tcp { host, port, .. } => {
                 // The name is looked up each time: it may lead elsewhere by now.
                 let found = lookup_host((host.as_str(), *port)).await;
                 let found = found.map_err(|error| Failed::new(Cause::Dns, &error.to_string()))?;
-                self.first_of(&found.collect::<Vec<_>>()).await
+                self.first_of(&found.collect::<Vec<_>>(), &fresh).await
             }
         }
     }
 
     /// The first address of a host where a server speaks. Each has its share of the time, so that one where nobody answers does not hide
     /// the next; nor one that takes connections and says nothing.
-    async fn first_of(&self, addresses: &[SocketAddr]) -> Result<Stream, Failed> {
+    async fn first_of(&self, addresses: &[SocketAddr], fresh: &Fresh) -> Result<Stream, Failed> {
         let mut failed = Failed::new(Cause::Dns, "the host has no address");
         let share = self.limit / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
         for address in addresses {
-            failed = match timeout(share, self.connect_to(*address)).await {
+            failed = match timeout(share, self.connect_to(*address, fresh)).await {
                 Ok(Ok(stream)) => return Ok(stream),
                 Ok(Err(failed)) if failed.is_silent() => failed,
                 // It is there, and says why not.
@@ -86,22 +81,22 @@ impl Connector {
         Err(failed)
     }
 
-    async fn connect_to(&self, address: SocketAddr) -> Result<Stream, Failed> {
+    async fn connect_to(&self, address: SocketAddr, fresh: &Fresh) -> Result<Stream, Failed> {
         let tcp = TcpStream::connect(address).await.map_err(|error| Failed::of(&error))?;
         // Small calls are not to wait for the acknowledgement of the ones before.
         tcp.set_nodelay(true).map_err(|error| Failed::of(&error))?;
-        let stream = match &self.tls {
+        let stream = match &fresh.tls {
             None => Stream::new(tcp),
             Some((connector, name)) => {
                 let tls = connector.connect(name.clone(), tcp).await;
                 Stream::new(tls.map_err(|error| Failed::tls(&error))?)
             }
         };
-        self.greeted(stream).await
+        self.greeted(stream, fresh).await
     }
 
-    async fn greeted(&self, mut stream: Stream) -> Result<Stream, Failed> {
-        self.greet(&mut stream).await?;
+    async fn greeted(&self, mut stream: Stream, fresh: &Fresh) -> Result<Stream, Failed> {
+        self.greet(&mut stream, fresh).await?;
         Ok(stream)
     }
 
@@ -109,11 +104,11 @@ impl Connector {
     ///
     /// `PING` comes last, so that a server that is frozen, loads, wants a password or turns us away shows it before a caller pays
     /// for it.
-    async fn greet(&self, stream: &mut Stream) -> Result<(), Failed> {
+    async fn greet(&self, stream: &mut Stream, fresh: &Fresh) -> Result<(), Failed> {
         let mut bytes = Vec::new();
         let mut required = 0;
-        if let Some((user, password)) = self.address.credentials() {
-            let words: Vec<_> = ["AUTH"].into_iter().chain(user).chain([password]).collect();
+        if let Some((user, password)) = &fresh.credentials {
+            let words: Vec<_> = ["AUTH"].into_iter().chain(user.as_deref()).chain([&**password]).collect();
             bytes.extend_from_slice(&resp::command(&words));
             required += 1;
         }
@@ -131,7 +126,7 @@ impl Connector {
             let Frame::Error(line) = frame else { continue };
             if at < required || !is_welcome(&line) {
                 // A server that does not know `AUTH` repeats its words.
-                let repeats = at == 0 && self.address.credentials().is_some() && !line.starts_with(FULL);
+                let repeats = at == 0 && fresh.credentials.is_some() && !line.starts_with(FULL);
                 let said = if repeats { line.split(' ').next().unwrap_or_default() } else { &line };
                 return Err(Failed::new(Cause::of_line(&line), said));
             }
@@ -170,39 +165,6 @@ async fn answer(stream: &mut Stream, input: &mut Vec<u8>) -> Result<Frame, Faile
             return Err(Failed::new(Cause::Closed, "the server closed a new connection"));
         }
     }
-}
-
-/// TLS by ring, named here: no provider is installed for the process.
-fn tls(host: &str, roots: &Roots) -> Result<(TlsConnector, ServerName<'static>), String> {
-    let mut store = RootCertStore::empty();
-    match roots {
-        Roots::System => {
-            let (_, _) = store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        }
-        Roots::Pem(text) => {
-            for certificate in CertificateDer::pem_slice_iter(text) {
-                let certificate = certificate.map_err(|error| {
-                    format!("the certificates to trust the store by are not in PEM: {error}")
-                })?;
-                let added = store.add(certificate);
-                added
-                    .map_err(|error| format!("a certificate to trust the store by is not valid: {error}"))?;
-            }
-        }
-    }
-    if store.is_empty() {
-        return Err(
-            "there is no certificate to trust the store by: install the system's, or name a file".into()
-        );
-    }
-    let name = ServerName::try_from(host.to_owned());
-    let name =
-        name.map_err(|_| "the host in the address of the store is no name that a certificate could have")?;
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let config = config.map_err(|error| error.to_string())?;
-    let config = config.with_root_certificates(store).with_no_client_auth();
-    Ok((TlsConnector::from(Arc::new(config)), name))
 }
 
 impl Failed {
@@ -323,7 +285,8 @@ mod tests {
     }
 
     async fn tried(addresses: &[SocketAddr]) -> Result<(), Cause> {
-        let tried = timeout(LIMIT, connector(LIMIT).first_of(addresses)).await.expect("in time");
+        let tried =
+            timeout(LIMIT, connector(LIMIT).first_of(addresses, &Fresh::default())).await.expect("in time");
         tried.map(drop).map_err(|failed| failed.cause)
     }
 
@@ -342,7 +305,7 @@ mod tests {
             }
             let good = speaking(b"+PONG\r\n").await;
             assert_eq!(tried(&[full, good]).await, Ok(()));
-            let failed = connector(short).first_of(&[full]).await.map(drop).unwrap_err();
+            let failed = connector(short).first_of(&[full], &Fresh::default()).await.map(drop).unwrap_err();
             assert_eq!(failed.cause, Cause::ConnectTimeout);
         });
     }

@@ -61,8 +61,7 @@ impl Inspector {
     pub async fn connect(address: &Address, settings: &Settings) -> Result<Self, NotInspected> {
         let checked = settings.check().map_err(OpenError::Setting);
         checked.map_err(NotInspected::Settings)?;
-        let connector = Connector::new(address.clone(), settings).map_err(OpenError::Tls);
-        let connector = connector.map_err(NotInspected::Settings)?;
+        let connector = Connector::new(address.clone(), settings).map_err(NotInspected::Settings)?;
         let limit = settings.connect_timeout;
         let late = || {
             let message = format!("nothing was heard from it for {limit:?}");

@@ -46,12 +46,15 @@ mod remembered;
 mod reply;
 mod resp;
 mod script;
+mod secrets;
 mod settings;
 mod shared;
 mod shared_breaker;
+mod small_file;
 pub mod state;
 mod store;
 mod targets;
+mod tls;
 mod together;
 mod wrote;
 

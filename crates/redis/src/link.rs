@@ -80,6 +80,8 @@ pub enum OpenError {
     Setting(String),
     /// There is no certificate to trust, or no name to ask it for: a sentence.
     Tls(String),
+    /// There is no password where there should be one, or two of them: a sentence, without any.
+    Password(String),
 }
 
 /// A write that is worth nothing: the call that the link makes by itself when it wants to know whether the server serves.
@@ -95,12 +97,12 @@ impl Link {
     /// Opens a link. It must be called within a tokio runtime that has its timers and its I/O enabled: connections live in it.
     ///
     /// # Errors
-    /// When there is no runtime, a setting is out of range, or TLS has nothing to go by. Never because of the server.
+    /// When there is no runtime, a setting is out of range, a file cannot be used, or TLS has nothing to go by. Never because of the server.
     pub fn open(address: Address, settings: Settings) -> Result<Self, OpenError> {
         let runtime = Handle::try_current().map_err(|_| OpenError::NoRuntime)?;
         settings.check().map_err(OpenError::Setting)?;
         let settings = Settings { stall_timeout: settings.patience(), ..settings };
-        let connector = Connector::new(address, &settings).map_err(OpenError::Tls)?;
+        let connector = Connector::new(address, &settings)?;
         let shared = Arc::new(Shared {
             connector,
             lanes: (0..settings.connections).map(|_| Lane::new()).collect(),
@@ -198,7 +200,7 @@ impl fmt::Display for OpenError {
                 "a link to the store was opened outside a tokio runtime: open it within one, with timers and I/O enabled",
             ),
             Self::Setting(sentence) => write!(f, "a setting of the link to the store is out of range: {sentence}"),
-            Self::Tls(sentence) => f.write_str(sentence),
+            Self::Tls(sentence) | Self::Password(sentence) => f.write_str(sentence),
         }
     }
 }

@@ -103,6 +103,8 @@ pub struct StoreAt {
     pub budget: Duration,
     /// The file with the secret that names of keys are made with.
     pub secret: Option<String>,
+    /// The file with the password, in place of one in the address.
+    pub password: Option<String>,
     /// A file with the certificates to trust, in place of the system's.
     pub ca: Option<String>,
     /// How many connections there are to it.
@@ -125,6 +127,7 @@ impl Default for StoreAt {
             url: None,
             budget: link.budget,
             secret: None,
+            password: None,
             ca: None,
             connections: link.connections,
             in_flight: link.in_flight_max,

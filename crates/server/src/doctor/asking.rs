@@ -36,7 +36,8 @@ struct Asker {
 
 /// Asks everything, and tries it out.
 pub(super) async fn ask(inspector: Inspector, patient: &Patient) -> Found {
-    let user = patient.address.user().map(str::to_owned);
+    let sends_password = patient.settings.password.is_some();
+    let user = patient.address.user().or(sends_password.then_some("default")).map(str::to_owned);
     let mut asker = Asker { inspector, until: Instant::now() + ASKING_TIME_MAX };
     let info = asker.info().await;
     let config = asker.config().await;

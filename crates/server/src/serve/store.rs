@@ -42,10 +42,17 @@ pub(super) fn open(at: &StoreAt) -> Result<Option<Opened>, String> {
 pub(crate) fn parts(at: &StoreAt) -> Result<Option<(Address, Settings, Naming)>, String> {
     let Some(url) = &at.url else { return Ok(None) };
     let address: Address = url.parse().map_err(|error| format!("`store.url` is no address: {error}"))?;
+    // What connections are made with is read anew for each: here it is only seen whether it can be.
     let roots = match &at.ca {
         None => Roots::System,
-        Some(file) => Roots::Pem(read("store.ca", file)?),
+        Some(file) => read("store.ca", file).map(|_| Roots::File(file.into()))?,
     };
+    if let Some(file) = &at.password {
+        read("store.password", file)?;
+        if address.has_password() {
+            return Err("`store.url` has a password, and `store.password` names a file with one: leave out one of them".into());
+        }
+    }
     let naming = match &at.secret {
         None => Naming::without_secret(),
         Some(file) => {
@@ -63,6 +70,7 @@ pub(crate) fn parts(at: &StoreAt) -> Result<Option<(Address, Settings, Naming)>,
         connections: at.connections,
         in_flight_max: at.in_flight,
         roots,
+        password: at.password.as_ref().map(Into::into),
         ..Settings::default()
     };
     Ok(Some((address, settings, naming)))

@@ -22,6 +22,7 @@ pub(super) const TABLE: &[Row] = &[
     ("store.url", |d| Slot::Store(&mut d.settings.store.url)),
     ("store.budget", |d| Slot::Time(&mut d.settings.store.budget)),
     ("store.secret", |d| Slot::MaybeText(&mut d.settings.store.secret)),
+    ("store.password", |d| Slot::MaybeText(&mut d.settings.store.password)),
     ("store.ca", |d| Slot::MaybeText(&mut d.settings.store.ca)),
     ("store.connections", |d| Slot::Count(&mut d.settings.store.connections)),
     ("store.in_flight", |d| Slot::Count(&mut d.settings.store.in_flight)),
