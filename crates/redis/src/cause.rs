@@ -23,6 +23,8 @@ pub enum Cause {
     Dns,
     /// The server's certificate or its TLS was not accepted.
     Tls,
+    /// The server wants a certificate of ours: there is none, or it does not accept it.
+    Certificate,
     /// The server took too long over a new connection.
     ConnectTimeout,
     /// The server owed an answer and said nothing for too long.
@@ -119,6 +121,7 @@ static ROWS: [Row; Cause::COUNT] = [
     row(Cause::Closed, "closed", "", Silent, true),
     row(Cause::Dns, "dns", "", Silent, true),
     row(Cause::Tls, "tls", "", Silent, true),
+    row(Cause::Certificate, "certificate", "", Silent, true),
     row(Cause::ConnectTimeout, "connect_timeout", "", Silent, true),
     row(Cause::Stalled, "stalled", "", Silent, true),
     row(Cause::Garbled, "garbled", "", Silent, true),

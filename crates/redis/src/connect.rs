@@ -9,6 +9,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use rustls::AlertDescription;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::{TcpStream, UnixStream, lookup_host};
 use tokio::time::timeout;
@@ -89,7 +90,7 @@ impl Connector {
             None => Stream::new(tcp),
             Some((connector, name)) => {
                 let tls = connector.connect(name.clone(), tcp).await;
-                Stream::new(tls.map_err(|error| Failed::tls(&error))?)
+                Stream::new(tls.map_err(|error| Failed::of(&error))?)
             }
         };
         self.greeted(stream, fresh).await
@@ -122,7 +123,11 @@ impl Connector {
         let mut input = Vec::new();
         for at in 0..=required {
             let frame = answer(stream, &mut input).await;
-            let frame = frame.map_err(|failed| written.clone().err().unwrap_or(failed))?;
+            // What TLS has to say is why nothing more could be written.
+            let frame = frame.map_err(|failed| {
+                let unwritten = written.clone().err().filter(|_| !failed.is_by_tls());
+                unwritten.unwrap_or(failed)
+            })?;
             let Frame::Error(line) = frame else { continue };
             if at < required || !is_welcome(&line) {
                 // A server that does not know `AUTH` repeats its words.
@@ -178,6 +183,10 @@ impl Failed {
     )]
     pub(crate) fn of(error: &io::Error) -> Self {
         use io::ErrorKind as Kind;
+        // Also after the handshake: that is when a server says that it wants a certificate of ours.
+        if let Some(error) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+            return Self::by_tls(error);
+        }
         // A socket's file that is not there is a server that is not there.
         let cause = match error.kind() {
             Kind::ConnectionRefused | Kind::NotFound => Cause::Refused,
@@ -193,10 +202,32 @@ impl Failed {
         Self::new(cause, &error.to_string())
     }
 
-    /// A handshake that failed: by TLS, or because the connection did.
-    fn tls(error: &io::Error) -> Self {
-        let rustls = error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>());
-        if rustls { Self::new(Cause::Tls, &error.to_string()) } else { Self::of(error) }
+    fn by_tls(error: &rustls::Error) -> Self {
+        use AlertDescription as Alert;
+        // An alert that came is about us: what is wrong with its own certificate a server is not told by itself.
+        match error {
+            rustls::Error::AlertReceived(Alert::CertificateRequired) => Self::new(
+                Cause::Certificate,
+                "the server wants a certificate of ours and was given none: name the files with one and with its key",
+            ),
+            rustls::Error::AlertReceived(
+                Alert::BadCertificate
+                | Alert::UnsupportedCertificate
+                | Alert::CertificateRevoked
+                | Alert::CertificateExpired
+                | Alert::CertificateUnknown
+                | Alert::UnknownCA
+                | Alert::AccessDenied
+                | Alert::DecryptError,
+            ) => {
+                Self::new(Cause::Certificate, &format!("the server does not accept our certificate: {error}"))
+            }
+            other => Self::new(Cause::Tls, &other.to_string()),
+        }
+    }
+
+    const fn is_by_tls(&self) -> bool {
+        matches!(self.cause, Cause::Tls | Cause::Certificate)
     }
 
     /// Whether no server said anything.

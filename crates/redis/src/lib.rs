@@ -71,6 +71,6 @@ pub use link_error::{LinkError, MESSAGE_BYTES_MAX};
 pub use name::{LAYOUT, Name, Naming};
 pub use remembered::REMEMBERED_MAX;
 pub use reply::Reply;
-pub use settings::{CONNECTIONS_MAX, IN_FLIGHT_MAX, Roots, Settings, TIME_MAX, TIME_MIN};
+pub use settings::{CONNECTIONS_MAX, IN_FLIGHT_MAX, Identity, Roots, Settings, TIME_MAX, TIME_MIN};
 pub use store::{Charged, Store};
 pub use together::TOGETHER_MAX;

@@ -15,6 +15,16 @@ pub enum Roots {
     File(PathBuf),
 }
 
+/// Who we are to a server that wants a certificate of its clients, for `rediss://`: files in PEM. They are read when the link is opened, and
+/// anew for each connection.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Identity {
+    /// The certificate, and those between it and the authority that the server trusts.
+    pub certificate: PathBuf,
+    /// Its key.
+    pub key: PathBuf,
+}
+
 /// What can be set about a link. Each has a default; what is out of range is refused when the link is opened.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
@@ -42,6 +52,8 @@ pub struct Settings {
     pub breaker_span: Duration,
     /// Whose certificates are trusted, for `rediss://`.
     pub roots: Roots,
+    /// Who we are, for `rediss://` and a server that wants to know. None.
+    pub identity: Option<Identity>,
     /// A file with the password, if it is not in the address; space around it does not count. It is read when the link is opened,
     /// and anew for each connection: so a password can change while we serve. None.
     pub password: Option<PathBuf>,
@@ -72,6 +84,7 @@ impl Default for Settings {
             breaker_failures: 5,
             breaker_span: Duration::from_secs(10),
             roots: Roots::System,
+            identity: None,
             password: None,
         }
     }

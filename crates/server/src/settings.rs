@@ -107,6 +107,10 @@ pub struct StoreAt {
     pub password: Option<String>,
     /// A file with the certificates to trust, in place of the system's.
     pub ca: Option<String>,
+    /// The file with our certificate, if it wants one.
+    pub certificate: Option<String>,
+    /// The file with its key.
+    pub key: Option<String>,
     /// How many connections there are to it.
     pub connections: usize,
     /// How many decisions may be on their way.
@@ -129,6 +133,8 @@ impl Default for StoreAt {
             secret: None,
             password: None,
             ca: None,
+            certificate: None,
+            key: None,
             connections: link.connections,
             in_flight: link.in_flight_max,
         }

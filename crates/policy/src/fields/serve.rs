@@ -94,6 +94,12 @@ const STORE: &[Field] = &[
         Kind::Or("system", &Kind::File),
         "The file with the certificates to trust, read anew for each connection; or the system's.",
     ),
+    setting(
+        "certificate",
+        FILE_OR_NONE,
+        "The file with our certificate, in PEM, if it wants one with TLS; read anew for each connection.",
+    ),
+    setting("key", FILE_OR_NONE, "The file with the key of that, in PEM; read anew for each connection."),
     setting("connections", Kind::Whole(1, 16), "Connections to it: more than one help where TLS is slow."),
     setting(
         "in_flight",

@@ -13,7 +13,7 @@ const FROZEN: &str = "see whether the server's process is stopped, swaps or runs
                       `redis-cli SLOWLOG GET`), and whether a firewall drops what is sent to it";
 const OTHER: &str = "look into the server's log, and at `maxclients` and `protected-mode`; leave out the password if the server has none, and name a database that it has";
 
-const CURES: [(&[Cause], &str); 17] = [
+const CURES: [(&[Cause], &str); 18] = [
     (
         &[Cause::Refused],
         "start the server, or correct the host and the port (or the path of the socket) in the address",
@@ -27,7 +27,13 @@ const CURES: [(&[Cause], &str); 17] = [
     (
         &[Cause::Tls],
         "name the file with the authority's certificate in `store.ca` (TOLLGATE_STORE_CA), write the host as the certificate has \
-         it, or write `redis://` if the server has no TLS there",
+         it, or write `redis://` if the server has no TLS there; if the server wants a certificate of its clients, name one in `store.certificate` and \
+         its key in `store.key`",
+    ),
+    (
+        &[Cause::Certificate],
+        "name the file with a certificate that is signed by an authority of the server's `tls-ca-cert-file` in `store.certificate` \
+         (TOLLGATE_STORE_CERTIFICATE) and the one with its key in `store.key` (TOLLGATE_STORE_KEY), or `CONFIG SET tls-auth-clients no`",
     ),
     (&[Cause::ConnectTimeout, Cause::Stalled, Cause::Timeout, Cause::TimeoutUnsent, Cause::Open], FROZEN),
     (

@@ -24,6 +24,8 @@ pub(super) const TABLE: &[Row] = &[
     ("store.secret", |d| Slot::MaybeText(&mut d.settings.store.secret)),
     ("store.password", |d| Slot::MaybeText(&mut d.settings.store.password)),
     ("store.ca", |d| Slot::MaybeText(&mut d.settings.store.ca)),
+    ("store.certificate", |d| Slot::MaybeText(&mut d.settings.store.certificate)),
+    ("store.key", |d| Slot::MaybeText(&mut d.settings.store.key)),
     ("store.connections", |d| Slot::Count(&mut d.settings.store.connections)),
     ("store.in_flight", |d| Slot::Count(&mut d.settings.store.in_flight)),
     ("answers.fields", |d| Slot::Fields(&mut d.settings.answers.generations)),
