@@ -11,10 +11,11 @@ use std::time::Duration;
 
 use rustls::AlertDescription;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
-use tokio::net::{TcpStream, UnixStream, lookup_host};
-use tokio::time::timeout;
+use tokio::net::{TcpStream, UnixStream};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::address::Place;
+use crate::lookup::Lookup;
 use crate::resp::{self, Frame};
 use crate::secrets::{Fresh, Secrets};
 use crate::{Address, Cause, LinkError, OpenError, Settings};
@@ -23,6 +24,8 @@ use crate::{Address, Cause, LinkError, OpenError, Settings};
 pub(crate) struct Connector {
     address: Address,
     secrets: Secrets,
+    /// Where its host is, if it has one.
+    lookup: Option<Lookup>,
     /// How long a connection may take.
     limit: Duration,
 }
@@ -45,24 +48,38 @@ impl Connector {
     /// When there is no certificate to trust, the host is no name that a certificate could have, or a file cannot be used.
     pub(crate) fn new(address: Address, settings: &Settings) -> Result<Self, OpenError> {
         let secrets = Secrets::new(&address, settings)?;
-        Ok(Self { address, secrets, limit: settings.connect_timeout })
+        let lookup = match address.place() {
+            Place::Tcp { host, port, .. } => Some(Lookup::new(host, *port)),
+            Place::Unix(_) => None,
+        };
+        Ok(Self { address, secrets, lookup, limit: settings.connect_timeout })
     }
 
-    /// A connection on which the server has said its first word.
+    /// A connection on which the server has said its first word. It takes no longer than it may, and says what took too long.
     pub(crate) async fn connect(&self) -> Result<Stream, Failed> {
-        let fresh = self.secrets.fresh().await?;
-        match self.address.place() {
-            Place::Unix(path) => {
-                let stream = UnixStream::connect(path).await.map_err(|error| Failed::of(&error))?;
-                self.greeted(Stream::new(stream), &fresh).await
+        let end = Instant::now() + self.limit;
+        let late =
+            |_| Err(Failed::new(Cause::File, "the files with secrets for the store take too long to read"));
+        let fresh = timeout_at(end, self.secrets.fresh()).await.unwrap_or_else(late)?;
+        let addresses = match &self.lookup {
+            None => None,
+            Some(lookup) => {
+                let late = |_| Err(Failed::new(Cause::Dns, "the look-up of the host's name takes too long"));
+                Some(timeout_at(end, lookup.addresses()).await.unwrap_or_else(late)?)
             }
-            Place::Tcp { host, port, .. } => {
-                // The name is looked up each time: it may lead elsewhere by now.
-                let found = lookup_host((host.as_str(), *port)).await;
-                let found = found.map_err(|error| Failed::new(Cause::Dns, &error.to_string()))?;
-                self.first_of(&found.collect::<Vec<_>>(), &fresh).await
+        };
+        let connected = timeout_at(end, async {
+            match (self.address.place(), &addresses) {
+                (Place::Unix(path), _) => {
+                    let stream = UnixStream::connect(path).await.map_err(|error| Failed::of(&error))?;
+                    self.greeted(Stream::new(stream), &fresh).await
+                }
+                (Place::Tcp { .. }, addresses) => {
+                    self.first_of(addresses.as_deref().unwrap_or_default(), &fresh).await
+                }
             }
-        }
+        });
+        connected.await.unwrap_or_else(|_| Err(Failed::late(self.limit)))
     }
 
     /// The first address of a host where a server speaks. Each has its share of the time, so that one where nobody answers does not hide
@@ -76,7 +93,7 @@ impl Connector {
                 Ok(Err(failed)) if failed.is_silent() => failed,
                 // It is there, and says why not.
                 Ok(Err(failed)) => return Err(failed),
-                Err(_) => Failed::new(Cause::ConnectTimeout, "the server took too long"),
+                Err(_) => Failed::late(share),
             };
         }
         Err(failed)
@@ -202,6 +219,10 @@ impl Failed {
         Self::new(cause, &error.to_string())
     }
 
+    fn late(limit: Duration) -> Self {
+        Self::new(Cause::ConnectTimeout, &format!("nothing was heard from the server for {limit:?}"))
+    }
+
     fn by_tls(error: &rustls::Error) -> Self {
         use AlertDescription as Alert;
         // An alert that came is about us: what is wrong with its own certificate a server is not told by itself.
@@ -285,79 +306,4 @@ impl AsyncWrite for Stream {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use tokio::net::{TcpListener, TcpSocket};
-
-    /// As whoever connects bounds it.
-    const LIMIT: Duration = Duration::from_secs(4);
-
-    fn run(test: impl Future<Output = ()>) {
-        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test);
-    }
-
-    fn connector(limit: Duration) -> Connector {
-        let address = "redis://a.host".parse().unwrap();
-        Connector::new(address, &Settings { connect_timeout: limit, ..Settings::default() }).unwrap()
-    }
-
-    /// A server that answers whatever it is told with this.
-    async fn speaking(line: &'static [u8]) -> SocketAddr {
-        let server = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-        let address = server.local_addr().unwrap();
-        tokio::spawn(async move {
-            while let Ok((mut stream, _)) = server.accept().await {
-                let mut read = [0; 64];
-                let _ = stream.read(&mut read).await;
-                let _ = stream.write_all(line).await;
-            }
-        });
-        address
-    }
-
-    async fn tried(addresses: &[SocketAddr]) -> Result<(), Cause> {
-        let tried =
-            timeout(LIMIT, connector(LIMIT).first_of(addresses, &Fresh::default())).await.expect("in time");
-        tried.map(drop).map_err(|failed| failed.cause)
-    }
-
-    #[test]
-    fn an_address_where_nobody_answers_does_not_hide_the_next_one() {
-        run(async {
-            let local = SocketAddr::from(([127, 0, 0, 1], 0));
-            // It accepts nobody, and when as many wait as may the system does not answer any more.
-            let silent = TcpSocket::new_v4().unwrap();
-            silent.bind(local).unwrap();
-            let silent = silent.listen(1).unwrap();
-            let (full, short) = (silent.local_addr().unwrap(), Duration::from_millis(200));
-            let mut waiting = Vec::new();
-            while let Ok(stream) = timeout(short, TcpStream::connect(full)).await {
-                waiting.push(stream.unwrap());
-            }
-            let good = speaking(b"+PONG\r\n").await;
-            assert_eq!(tried(&[full, good]).await, Ok(()));
-            let failed = connector(short).first_of(&[full], &Fresh::default()).await.map(drop).unwrap_err();
-            assert_eq!(failed.cause, Cause::ConnectTimeout);
-        });
-    }
-
-    #[test]
-    fn an_address_that_takes_connections_and_says_nothing_does_not_hide_the_next_one() {
-        run(async {
-            let mute = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-            let mute = (mute.local_addr().unwrap(), mute);
-            let (good, closing) = (speaking(b"+PONG\r\n").await, speaking(b"").await);
-            assert_eq!(tried(&[mute.0, closing, good]).await, Ok(()));
-            assert_eq!(tried(&[mute.0, closing]).await, Err(Cause::Closed));
-        });
-    }
-
-    #[test]
-    fn what_a_server_says_is_told_and_nobody_else_is_asked() {
-        run(async {
-            let (loading, good) = (speaking(b"-LOADING soon\r\n").await, speaking(b"+PONG\r\n").await);
-            assert_eq!(tried(&[loading, good]).await, Err(Cause::Loading));
-            assert_eq!(tried(&[]).await, Err(Cause::Dns));
-        });
-    }
-}
+mod tests;

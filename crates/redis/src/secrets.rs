@@ -11,6 +11,7 @@ use tokio_rustls::TlsConnector;
 
 use crate::address::Place;
 use crate::connect::Failed;
+use crate::single::Single;
 use crate::tls::Tls;
 use crate::{Address, Cause, OpenError, Settings, small_file};
 
@@ -19,6 +20,8 @@ pub(crate) struct Secrets {
     sources: Arc<Sources>,
     /// What they are for good, if nothing is in files.
     known: Option<Fresh>,
+    /// A file may hang, as a host's name may: one look at them at a time.
+    reading: Single<Result<Fresh, Failed>>,
 }
 
 /// Secrets as they are at a moment.
@@ -55,7 +58,7 @@ impl Secrets {
         let sources = Sources { user: address.named_user().map(Arc::from), password, tls };
         let read = sources.read()?;
         let known = (!sources.are_in_files()).then_some(read);
-        Ok(Self { sources: Arc::new(sources), known })
+        Ok(Self { sources: Arc::new(sources), known, reading: Single::new() })
     }
 
     /// What they are now. Files are read on a thread that may block.
@@ -63,11 +66,16 @@ impl Secrets {
         if let Some(known) = &self.known {
             return Ok(known.clone());
         }
-        let sources = Arc::clone(&self.sources);
-        let read = spawn_blocking(move || sources.read()).await;
-        // It ends without a result only if the runtime ends.
-        let read = read.map_err(|error| Failed::new(Cause::File, &error.to_string()))?;
-        read.map_err(|error| Failed::new(Cause::File, &error.to_string()))
+        let begin = || {
+            let sources = Arc::clone(&self.sources);
+            async {
+                let failed = |error: &dyn fmt::Display| Failed::new(Cause::File, &error.to_string());
+                let read = spawn_blocking(move || sources.read()).await.map_err(|error| failed(&error))?;
+                read.map_err(|error| failed(&error))
+            }
+        };
+        let given_up = || Err(Failed::new(Cause::File, "the files with secrets were not read to the end"));
+        self.reading.join(begin).await.unwrap_or_else(given_up)
     }
 }
 
