@@ -45,8 +45,14 @@ fn a_busy_server_is_named_and_passes() {
 }
 
 #[test]
-fn a_server_that_loads_is_named_and_passes() {
-    assert_right(&run(loading(&Play::quick())));
+fn a_server_that_loads_is_named_and_passes_from_when_it_has_loaded_on() {
+    // It loads for longer than it would by itself, and is found soon when it has.
+    let settings = Settings { backoff_max: Duration::from_millis(40), ..Play::quick().settings };
+    let play = Play { settings, hold: Duration::from_millis(1500), ..Play::quick() };
+    let figures = run(loading(&play));
+    assert_right(&figures);
+    let recovered = figures.recovered.expect("it recovers");
+    assert!(recovered <= play.hold / 3 + figures.noise, "{figures}");
 }
 
 #[test]
