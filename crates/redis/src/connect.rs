@@ -189,6 +189,18 @@ async fn answer(stream: &mut Stream, input: &mut Vec<u8>) -> Result<Frame, Faile
     }
 }
 
+/// What a server says of a certificate of ours that it does not accept.
+const NOT_ACCEPTED: [AlertDescription; 8] = [
+    AlertDescription::BadCertificate,
+    AlertDescription::UnsupportedCertificate,
+    AlertDescription::CertificateRevoked,
+    AlertDescription::CertificateExpired,
+    AlertDescription::CertificateUnknown,
+    AlertDescription::UnknownCA,
+    AlertDescription::AccessDenied,
+    AlertDescription::DecryptError,
+];
+
 impl Failed {
     pub(crate) fn new(cause: Cause, message: &str) -> Self {
         Self { cause, message: message.to_owned() }
@@ -224,27 +236,21 @@ impl Failed {
     }
 
     fn by_tls(error: &rustls::Error) -> Self {
-        use AlertDescription as Alert;
-        // An alert that came is about us: what is wrong with its own certificate a server is not told by itself.
-        match error {
-            rustls::Error::AlertReceived(Alert::CertificateRequired) => Self::new(
+        // An alert that came is about us: what we think of the server's own certificate is another error.
+        let alert = if let rustls::Error::AlertReceived(alert) = error { Some(*alert) } else { None };
+        if alert == Some(AlertDescription::CertificateRequired) {
+            return Self::new(
                 Cause::Certificate,
                 "the server wants a certificate of ours and was given none: name the files with one and with its key",
-            ),
-            rustls::Error::AlertReceived(
-                Alert::BadCertificate
-                | Alert::UnsupportedCertificate
-                | Alert::CertificateRevoked
-                | Alert::CertificateExpired
-                | Alert::CertificateUnknown
-                | Alert::UnknownCA
-                | Alert::AccessDenied
-                | Alert::DecryptError,
-            ) => {
-                Self::new(Cause::Certificate, &format!("the server does not accept our certificate: {error}"))
-            }
-            other => Self::new(Cause::Tls, &other.to_string()),
+            );
         }
+        if alert.is_some_and(|alert| NOT_ACCEPTED.contains(&alert)) {
+            return Self::new(
+                Cause::Certificate,
+                &format!("the server does not accept our certificate: {error}"),
+            );
+        }
+        Self::new(Cause::Tls, &error.to_string())
     }
 
     const fn is_by_tls(&self) -> bool {

@@ -2,7 +2,7 @@
 //! we served. Nothing is connected here.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustls::pki_types::ServerName;
@@ -117,7 +117,7 @@ impl Sources {
 }
 
 /// The password in a file, without the space around it: editors end files with a line's end.
-fn password_in(path: &PathBuf) -> Result<Arc<str>, String> {
+fn password_in(path: &Path) -> Result<Arc<str>, String> {
     let bytes = small_file::read("the file with the password of the store", path)?;
     let (trimmed, file) = (bytes.trim_ascii(), path.display());
     if trimmed.is_empty() {
