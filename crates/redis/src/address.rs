@@ -12,6 +12,8 @@ use redis::{ConnectionAddr, IntoConnectionInfo, parse_redis_url};
 /// - `rediss://…`: the same with TLS
 /// - `unix:///run/redis.sock`, and after a `?`, joined by `&`: `db=2`, `user=…`, `pass=…`
 ///
+/// A user without a password, `redis://user@host`, is one whose password is in a [file](crate::Settings::password).
+///
 /// `valkey://` and `valkeys://` are read as `redis://` and `rediss://`. The port is 6379 and the database 0 if they are left
 /// out. What is not a letter or a digit in a user or password may have to be written as `%` and two digits. Neither `Debug`
 /// nor `Display` nor an error shows the password.
@@ -58,8 +60,6 @@ pub enum AddressError {
     Database,
     /// It has a `?` or `#` where none belongs, or something unknown behind it.
     Extra,
-    /// It names a user without a password.
-    UserAlone,
     /// The user or the password is not UTF-8.
     NotUtf8,
     /// There is no path to a socket.
@@ -67,19 +67,28 @@ pub enum AddressError {
 }
 
 impl Address {
-    /// As whom we come: `None` without a password, `default` with a password alone.
+    /// As whom we come, as far as it says so: the user that it names, or `default` with a password alone.
     #[must_use]
     pub fn user(&self) -> Option<&str> {
-        self.credentials().map(|(user, _)| user.unwrap_or("default"))
+        self.named_user().or_else(|| self.has_password().then_some("default"))
+    }
+
+    /// Whether it has a password. One without may still name a user, whose password is in [a file](crate::Settings::password).
+    #[must_use]
+    pub const fn has_password(&self) -> bool {
+        self.password.is_some()
     }
 
     pub(crate) const fn place(&self) -> &Place {
         &self.place
     }
 
-    /// The user and the password, if there is a password.
-    pub(crate) fn credentials(&self) -> Option<(Option<&str>, &str)> {
-        Some((self.user.as_deref(), self.password.as_deref()?))
+    pub(crate) fn named_user(&self) -> Option<&str> {
+        self.user.as_deref()
+    }
+
+    pub(crate) fn password(&self) -> Option<&str> {
+        self.password.as_deref()
     }
 
     pub(crate) const fn database(&self) -> u32 {
@@ -124,9 +133,6 @@ impl FromStr for Address {
         let database = u32::try_from(settings.db()).map_err(|_| AddressError::Database)?;
         let word = |word: Option<&str>| word.filter(|word| !word.is_empty()).map(str::to_owned);
         let (user, password) = (word(settings.username()), word(settings.password()));
-        if user.is_some() && password.is_none() {
-            return Err(AddressError::UserAlone);
-        }
         let place = match info.addr() {
             ConnectionAddr::Tcp(host, port) => Place::Tcp { host: host.clone(), port: *port, tls },
             ConnectionAddr::Unix(path) => Place::Unix(path.clone()),
@@ -169,7 +175,11 @@ const fn failed(unix: bool) -> AddressError {
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let user = self.user.as_deref().unwrap_or_default();
-        let secret = if self.password.is_some() { format!("{user}:***@") } else { String::new() };
+        let secret = match (user, self.has_password()) {
+            ("", false) => String::new(),
+            (user, false) => format!("{user}@"),
+            (user, true) => format!("{user}:***@"),
+        };
         match &self.place {
             Place::Tcp { host, port, tls } => {
                 let scheme = if *tls { "rediss" } else { "redis" };
@@ -206,7 +216,6 @@ impl fmt::Display for AddressError {
                 "the address of the store has a `?` or `#` with something unknown behind it: only `unix://` takes `?`, \
                  with `db`, `user` and `pass`, each once; in a password write `%3F` and `%23`"
             }
-            Self::UserAlone => "the address of the store names a user without a password: write `user:password@`",
             Self::NotUtf8 => "the user or the password in the address of the store is not UTF-8",
             Self::Path => {
                 "the address of the store has no path to a socket, or no number after `db=`: write \

@@ -19,9 +19,10 @@ pub enum Standing {
 /// Stops asking a server that fails, and finds out by one call at a time when it serves again.
 ///
 /// Closed: it opens after so many failures in a row within a span. Any answer in between starts the count anew. Open: every
-/// call is refused until a wait with jitter is over; then the next call that may probe is let through alone. If it
-/// succeeds the breaker closes, and otherwise it waits again, twice as long up to a bound. A probe that says nothing for two budgets
-/// is not waited for: another may go, and the end of the first is not believed any more.
+/// call is refused until a wait with jitter is over; then the next call that may probe is let through alone. If the server
+/// wrote for it the breaker closes, and if it failed the breaker waits again, twice as long up to a bound. If it was answered and
+/// nothing was written, as a refusal is by a server that takes no writes, the link's own probe decides, which is due at once. A probe that
+/// says nothing for two budgets is not waited for: another may go, and the end of the first is not believed any more.
 ///
 /// Instants are durations since any common start. One that lies before an earlier one is harmless: spans are then zero.
 #[derive(Debug)]
@@ -41,10 +42,21 @@ pub(crate) struct Breaker {
 enum State {
     /// So many failures in a row, the first of them then.
     Closed { failures: u32, first: Duration },
-    /// The next probe is due then.
-    Open { due: Duration },
+    /// The next probe is due then; it is the link's own, if it was told by another that nothing was written.
+    Open { due: Duration, by_link: bool },
     /// The last probe is out. If it says nothing until then, another may go.
     Probing { until: Duration },
+}
+
+/// Who asks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Asker {
+    /// A call that only reads. It must not probe: a server that takes no writes would pass.
+    Reader,
+    /// A call that may write.
+    Writer,
+    /// The link's own probe, which always writes.
+    Link,
 }
 
 /// What a call may do.
@@ -52,7 +64,7 @@ enum State {
 pub(crate) enum Admission {
     /// Go. Its end is told by [`Breaker::succeeded`] or [`Breaker::failed`].
     Pass,
-    /// Go alone. Its end must be told by [`Breaker::probed`] or [`Breaker::given_up`], with this number.
+    /// Go alone. Its end must be told by [`Breaker::probed`], [`Breaker::unproved`] or [`Breaker::given_up`], with this number.
     Probe(u64),
     /// Do not go.
     Refuse,
@@ -70,17 +82,24 @@ impl Breaker {
         }
     }
 
-    /// Whether a call may go. A call that only reads must not probe: a server that takes no writes would pass.
-    pub(crate) fn admit(&mut self, now: Duration, may_probe: bool) -> Admission {
-        match self.state {
-            State::Closed { .. } => Admission::Pass,
-            State::Open { due } | State::Probing { until: due } if may_probe && due <= now => {
-                self.state = State::Probing { until: now.saturating_add(self.probe_max) };
-                self.probes += 1;
-                Admission::Probe(self.probes)
-            }
-            State::Open { .. } | State::Probing { .. } => Admission::Refuse,
+    /// Whether a call may go.
+    pub(crate) fn admit(&mut self, now: Duration, asker: Asker) -> Admission {
+        let (due, by_link) = match self.state {
+            State::Closed { .. } => return Admission::Pass,
+            State::Open { due, by_link } => (due, by_link),
+            State::Probing { until } => (until, false),
+        };
+        let may_probe = match asker {
+            Asker::Reader => false,
+            Asker::Writer => !by_link,
+            Asker::Link => true,
+        };
+        if !may_probe || now < due {
+            return Admission::Refuse;
         }
+        self.state = State::Probing { until: now.saturating_add(self.probe_max) };
+        self.probes += 1;
+        Admission::Probe(self.probes)
     }
 
     /// A call that passed was answered. What was sent before the breaker opened does not close it.
@@ -116,14 +135,18 @@ impl Breaker {
 
     /// A probe's caller left before it ended, so nothing is known: the next call probes, and no wait becomes longer.
     pub(crate) const fn given_up(&mut self, probe: u64, now: Duration) {
-        if matches!(self.state, State::Probing { .. }) && probe == self.probes {
-            self.state = State::Open { due: now };
-        }
+        self.pass_on(probe, now, false);
+    }
+
+    /// A probe was answered, and nothing shows that the server takes writes: the link's own is due now, and no wait becomes longer. Nobody
+    /// else probes until that has been: refusals could go on for ever.
+    pub(crate) const fn unproved(&mut self, probe: u64, now: Duration) {
+        self.pass_on(probe, now, true);
     }
 
     /// There is a new connection, and the server has spoken on it: a probe is due now.
     pub(crate) fn reachable(&mut self, now: Duration) {
-        if let State::Open { due } = &mut self.state {
+        if let State::Open { due, .. } = &mut self.state {
             *due = now.min(*due);
         }
     }
@@ -131,9 +154,15 @@ impl Breaker {
     /// When the next probe is due, if the breaker is open: while one is out, when that is not waited for any more.
     pub(crate) const fn due(&self) -> Option<Duration> {
         match self.state {
-            State::Open { due } | State::Probing { until: due } => Some(due),
+            State::Open { due, .. } | State::Probing { until: due } => Some(due),
             State::Closed { .. } => None,
         }
+    }
+
+    /// When the link has to probe by itself: so long after the next probe is due, so that a caller could have gone first, if one may.
+    pub(crate) fn link_due(&self, patience: Duration) -> Option<Duration> {
+        let may_wait = !matches!(self.state, State::Open { by_link: true, .. });
+        self.due().map(|due| if may_wait { due.saturating_add(patience) } else { due })
     }
 
     pub(crate) const fn standing(&self) -> Standing {
@@ -150,7 +179,14 @@ impl Breaker {
     }
 
     fn open(&mut self, now: Duration) {
-        self.state = State::Open { due: now.saturating_add(self.backoff.next()) };
+        self.state = State::Open { due: now.saturating_add(self.backoff.next()), by_link: false };
+    }
+
+    /// The last probe, if it is this one, has told nothing.
+    const fn pass_on(&mut self, probe: u64, now: Duration, by_link: bool) {
+        if matches!(self.state, State::Probing { .. }) && probe == self.probes {
+            self.state = State::Open { due: now, by_link };
+        }
     }
 }
 

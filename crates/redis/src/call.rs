@@ -1,5 +1,6 @@
 //! A script call as data: what goes to the server, before anything is sent. It opens no connection.
 
+use redis::Value;
 use smallvec::SmallVec;
 
 use crate::Name;
@@ -25,8 +26,41 @@ pub struct Call {
     pub names: SmallVec<[Name; 4]>,
     /// `ARGV`, each argument's bytes.
     pub arguments: SmallVec<[Argument; 4]>,
-    /// Whether the script may change something: then it is never sent again once it may have reached the server.
-    pub writes: bool,
+    /// What the script may change.
+    pub writes: Writes,
+}
+
+/// What a call may change, and how its answer tells that it did.
+///
+/// A call that may change something is never sent again once it may have reached the server. And it may find out whether a server
+/// that failed serves again: it does if something was written. A server that takes no writes still answers what writes nothing.
+#[derive(Clone, Copy, Debug)]
+pub enum Writes {
+    /// Nothing.
+    Nothing,
+    /// Something, whenever it is answered without an error.
+    Always,
+    /// Something, if this says so of its answer. It must not say so of one after which nothing was written.
+    If(fn(&Value) -> bool),
+}
+
+impl Writes {
+    /// Whether something may be changed.
+    pub(crate) const fn may_be(self) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Always | Self::If(_) => true,
+        }
+    }
+
+    /// Whether this answer shows that something was written.
+    pub(crate) fn is_shown_by(self, answer: &Value) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Always => true,
+            Self::If(wrote) => wrote(answer),
+        }
+    }
 }
 
 impl Clone for Call {

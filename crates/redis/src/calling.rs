@@ -74,7 +74,7 @@ impl Ask<'_> {
                 script: script(Driver::Reset, Kinds::default(), clock),
                 names: smallvec![**name],
                 arguments: SmallVec::new(),
-                writes: true,
+                writes: Driver::Reset.writes(0),
             },
         }
     }
@@ -96,7 +96,7 @@ fn one(driver: Driver, clock: Clock, hit: &Hit<'_>, arguments: SmallVec<[Argumen
         script: script(driver, Kinds::of([hit.limit]), clock),
         names: smallvec![*hit.name],
         arguments,
-        writes: true,
+        writes: driver.writes(hit.cost),
     }
 }
 
@@ -136,7 +136,8 @@ fn few_keys(clock: Clock, hits: &[Hit<'_>], targets: &Targets<'_>) -> Call {
     }
     let kinds = Kinds::of(targets.iter().map(|target| target.limit));
     let driver = Driver::Few(u8::try_from(names.len()).unwrap_or(FEW_MAX));
-    Call { script: script(driver, kinds, clock), names, arguments: smallvec![argument], writes: true }
+    let writes = driver.writes(hits.iter().fold(0, |sum: u64, hit| sum.saturating_add(hit.cost)));
+    Call { script: script(driver, kinds, clock), names, arguments: smallvec![argument], writes }
 }
 
 const fn is_list(limit: &Limit) -> bool {
@@ -156,7 +157,8 @@ fn batch(driver: Driver, clock: Clock, hits: &[Hit<'_>]) -> Call {
         arguments.push(hits_on(target.limit, hits.iter().filter(|hit| targets.place_of(hit) == Some(place))));
     }
     let kinds = Kinds::of(targets.iter().map(|target| target.limit));
-    Call { script: script(driver, kinds, clock), names, arguments, writes: driver == Driver::Batch }
+    let writes = driver.writes(hits.iter().fold(0, |sum: u64, hit| sum.saturating_add(hit.cost)));
+    Call { script: script(driver, kinds, clock), names, arguments, writes }
 }
 
 /// A limit, what all enforced hits on it take, and what else is asked of it.

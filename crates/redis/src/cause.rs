@@ -23,6 +23,8 @@ pub enum Cause {
     Dns,
     /// The server's certificate or its TLS was not accepted.
     Tls,
+    /// The server wants a certificate of ours: there is none, or it does not accept it.
+    Certificate,
     /// The server took too long over a new connection.
     ConnectTimeout,
     /// The server owed an answer and said nothing for too long.
@@ -31,6 +33,8 @@ pub enum Cause {
     Garbled,
     /// Any other error of the operating system.
     Io,
+    /// A file that a new connection needs cannot be read, or holds nothing that can be used.
+    File,
     /// `LOADING`: the server reads its data.
     Loading,
     /// `MISCONF`: it cannot save, and so takes no writes.
@@ -75,12 +79,14 @@ pub enum Cause {
     Disagrees,
 }
 
-/// What an error says about the server as a whole, for the breaker.
+/// What the end of a call says about the server as a whole, for the breaker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Sign {
+    /// It wrote: it serves. No error says that.
+    Serving,
     /// It cannot serve anybody: counts towards opening.
     Failing,
-    /// It answered, and the trouble is this call's own: counts as an answer.
+    /// It answered, and wrote nothing; if it is an error, the trouble is this call's own. It may be one that takes no writes.
     Alive,
     /// Nothing: it was not asked, or the connection is at fault, which is made anew with a back-off of its own.
     Silent,
@@ -115,10 +121,12 @@ static ROWS: [Row; Cause::COUNT] = [
     row(Cause::Closed, "closed", "", Silent, true),
     row(Cause::Dns, "dns", "", Silent, true),
     row(Cause::Tls, "tls", "", Silent, true),
+    row(Cause::Certificate, "certificate", "", Silent, true),
     row(Cause::ConnectTimeout, "connect_timeout", "", Silent, true),
     row(Cause::Stalled, "stalled", "", Silent, true),
     row(Cause::Garbled, "garbled", "", Silent, true),
     row(Cause::Io, "io", "", Silent, true),
+    row(Cause::File, "file", "", Silent, true),
     // A server that loads was started just now: perhaps behind the same name there is another one.
     row(Cause::Loading, "loading", "LOADING", Failing, true),
     // It refuses every write. The connection is as good as any other.

@@ -1,30 +1,31 @@
 //! A new connection to the server: name, socket, TLS, password, database, first word. Nothing is asked of it here.
+//! Where secrets come from is `secrets.rs`.
 
 use std::error::Error;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::AlertDescription;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
-use tokio::net::{TcpStream, UnixStream, lookup_host};
-use tokio::time::timeout;
-use tokio_rustls::TlsConnector;
+use tokio::net::{TcpStream, UnixStream};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::address::Place;
+use crate::lookup::Lookup;
 use crate::resp::{self, Frame};
-use crate::{Address, Cause, LinkError, Roots, Settings};
+use crate::secrets::{Fresh, Secrets};
+use crate::{Address, Cause, LinkError, OpenError, Settings};
 
 /// Makes connections to one address.
 pub(crate) struct Connector {
     address: Address,
-    tls: Option<(TlsConnector, ServerName<'static>)>,
+    secrets: Secrets,
+    /// Where its host is, if it has one.
+    lookup: Option<Lookup>,
     /// How long a connection may take.
     limit: Duration,
 }
@@ -44,64 +45,76 @@ impl<T: AsyncRead + AsyncWrite + Send> Bytes for T {}
 
 impl Connector {
     /// # Errors
-    /// When there is no certificate to trust, or the host is no name that a certificate could have.
-    pub(crate) fn new(address: Address, settings: &Settings) -> Result<Self, String> {
-        let tls = match address.place() {
-            Place::Tcp { host, tls: true, .. } => Some(tls(host, &settings.roots)?),
-            Place::Tcp { .. } | Place::Unix(_) => None,
+    /// When there is no certificate to trust, the host is no name that a certificate could have, or a file cannot be used.
+    pub(crate) fn new(address: Address, settings: &Settings) -> Result<Self, OpenError> {
+        let secrets = Secrets::new(&address, settings)?;
+        let lookup = match address.place() {
+            Place::Tcp { host, port, .. } => Some(Lookup::new(host, *port)),
+            Place::Unix(_) => None,
         };
-        Ok(Self { address, tls, limit: settings.connect_timeout })
+        Ok(Self { address, secrets, lookup, limit: settings.connect_timeout })
     }
 
-    /// A connection on which the server has said its first word.
+    /// A connection on which the server has said its first word. It takes no longer than it may, and says what took too long.
     pub(crate) async fn connect(&self) -> Result<Stream, Failed> {
-        match self.address.place() {
-            Place::Unix(path) => {
-                let stream = UnixStream::connect(path).await.map_err(|error| Failed::of(&error))?;
-                self.greeted(Stream::new(stream)).await
+        let end = Instant::now() + self.limit;
+        let late =
+            |_| Err(Failed::new(Cause::File, "the files with secrets for the store take too long to read"));
+        let fresh = timeout_at(end, self.secrets.fresh()).await.unwrap_or_else(late)?;
+        let addresses = match &self.lookup {
+            None => None,
+            Some(lookup) => {
+                let late = |_| Err(Failed::new(Cause::Dns, "the look-up of the host's name takes too long"));
+                Some(timeout_at(end, lookup.addresses()).await.unwrap_or_else(late)?)
             }
-            Place::Tcp { host, port, .. } => {
-                // The name is looked up each time: it may lead elsewhere by now.
-                let found = lookup_host((host.as_str(), *port)).await;
-                let found = found.map_err(|error| Failed::new(Cause::Dns, &error.to_string()))?;
-                self.first_of(&found.collect::<Vec<_>>()).await
+        };
+        let connected = timeout_at(end, async {
+            match (self.address.place(), &addresses) {
+                (Place::Unix(path), _) => {
+                    let stream = UnixStream::connect(path).await.map_err(|error| Failed::of(&error))?;
+                    self.greeted(Stream::new(stream), &fresh).await
+                }
+                (Place::Tcp { .. }, addresses) => {
+                    self.first_of(addresses.as_deref().unwrap_or_default(), &fresh).await
+                }
             }
-        }
+        });
+        connected.await.unwrap_or_else(|_| Err(Failed::late(self.limit)))
     }
 
     /// The first address of a host where a server speaks. Each has its share of the time, so that one where nobody answers does not hide
     /// the next; nor one that takes connections and says nothing.
-    async fn first_of(&self, addresses: &[SocketAddr]) -> Result<Stream, Failed> {
+    async fn first_of(&self, addresses: &[SocketAddr], fresh: &Fresh) -> Result<Stream, Failed> {
         let mut failed = Failed::new(Cause::Dns, "the host has no address");
         let share = self.limit / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
         for address in addresses {
-            failed = match timeout(share, self.connect_to(*address)).await {
+            failed = match timeout(share, self.connect_to(*address, fresh)).await {
                 Ok(Ok(stream)) => return Ok(stream),
                 Ok(Err(failed)) if failed.is_silent() => failed,
                 // It is there, and says why not.
                 Ok(Err(failed)) => return Err(failed),
-                Err(_) => Failed::new(Cause::ConnectTimeout, "the server took too long"),
+                Err(_) => Failed::late(share),
             };
         }
         Err(failed)
     }
 
-    async fn connect_to(&self, address: SocketAddr) -> Result<Stream, Failed> {
+    async fn connect_to(&self, address: SocketAddr, fresh: &Fresh) -> Result<Stream, Failed> {
         let tcp = TcpStream::connect(address).await.map_err(|error| Failed::of(&error))?;
         // Small calls are not to wait for the acknowledgement of the ones before.
         tcp.set_nodelay(true).map_err(|error| Failed::of(&error))?;
-        let stream = match &self.tls {
+        let stream = match &fresh.tls {
             None => Stream::new(tcp),
             Some((connector, name)) => {
                 let tls = connector.connect(name.clone(), tcp).await;
-                Stream::new(tls.map_err(|error| Failed::tls(&error))?)
+                Stream::new(tls.map_err(|error| Failed::of(&error))?)
             }
         };
-        self.greeted(stream).await
+        self.greeted(stream, fresh).await
     }
 
-    async fn greeted(&self, mut stream: Stream) -> Result<Stream, Failed> {
-        self.greet(&mut stream).await?;
+    async fn greeted(&self, mut stream: Stream, fresh: &Fresh) -> Result<Stream, Failed> {
+        self.greet(&mut stream, fresh).await?;
         Ok(stream)
     }
 
@@ -109,11 +122,11 @@ impl Connector {
     ///
     /// `PING` comes last, so that a server that is frozen, loads, wants a password or turns us away shows it before a caller pays
     /// for it.
-    async fn greet(&self, stream: &mut Stream) -> Result<(), Failed> {
+    async fn greet(&self, stream: &mut Stream, fresh: &Fresh) -> Result<(), Failed> {
         let mut bytes = Vec::new();
         let mut required = 0;
-        if let Some((user, password)) = self.address.credentials() {
-            let words: Vec<_> = ["AUTH"].into_iter().chain(user).chain([password]).collect();
+        if let Some((user, password)) = &fresh.credentials {
+            let words: Vec<_> = ["AUTH"].into_iter().chain(user.as_deref()).chain([&**password]).collect();
             bytes.extend_from_slice(&resp::command(&words));
             required += 1;
         }
@@ -127,11 +140,15 @@ impl Connector {
         let mut input = Vec::new();
         for at in 0..=required {
             let frame = answer(stream, &mut input).await;
-            let frame = frame.map_err(|failed| written.clone().err().unwrap_or(failed))?;
+            // What TLS has to say is why nothing more could be written.
+            let frame = frame.map_err(|failed| {
+                let unwritten = written.clone().err().filter(|_| !failed.is_by_tls());
+                unwritten.unwrap_or(failed)
+            })?;
             let Frame::Error(line) = frame else { continue };
             if at < required || !is_welcome(&line) {
                 // A server that does not know `AUTH` repeats its words.
-                let repeats = at == 0 && self.address.credentials().is_some() && !line.starts_with(FULL);
+                let repeats = at == 0 && fresh.credentials.is_some() && !line.starts_with(FULL);
                 let said = if repeats { line.split(' ').next().unwrap_or_default() } else { &line };
                 return Err(Failed::new(Cause::of_line(&line), said));
             }
@@ -172,38 +189,17 @@ async fn answer(stream: &mut Stream, input: &mut Vec<u8>) -> Result<Frame, Faile
     }
 }
 
-/// TLS by ring, named here: no provider is installed for the process.
-fn tls(host: &str, roots: &Roots) -> Result<(TlsConnector, ServerName<'static>), String> {
-    let mut store = RootCertStore::empty();
-    match roots {
-        Roots::System => {
-            let (_, _) = store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        }
-        Roots::Pem(text) => {
-            for certificate in CertificateDer::pem_slice_iter(text) {
-                let certificate = certificate.map_err(|error| {
-                    format!("the certificates to trust the store by are not in PEM: {error}")
-                })?;
-                let added = store.add(certificate);
-                added
-                    .map_err(|error| format!("a certificate to trust the store by is not valid: {error}"))?;
-            }
-        }
-    }
-    if store.is_empty() {
-        return Err(
-            "there is no certificate to trust the store by: install the system's, or name a file".into()
-        );
-    }
-    let name = ServerName::try_from(host.to_owned());
-    let name =
-        name.map_err(|_| "the host in the address of the store is no name that a certificate could have")?;
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let config = config.map_err(|error| error.to_string())?;
-    let config = config.with_root_certificates(store).with_no_client_auth();
-    Ok((TlsConnector::from(Arc::new(config)), name))
-}
+/// What a server says of a certificate of ours that it does not accept.
+const NOT_ACCEPTED: [AlertDescription; 8] = [
+    AlertDescription::BadCertificate,
+    AlertDescription::UnsupportedCertificate,
+    AlertDescription::CertificateRevoked,
+    AlertDescription::CertificateExpired,
+    AlertDescription::CertificateUnknown,
+    AlertDescription::UnknownCA,
+    AlertDescription::AccessDenied,
+    AlertDescription::DecryptError,
+];
 
 impl Failed {
     pub(crate) fn new(cause: Cause, message: &str) -> Self {
@@ -216,6 +212,10 @@ impl Failed {
     )]
     pub(crate) fn of(error: &io::Error) -> Self {
         use io::ErrorKind as Kind;
+        // Also after the handshake: that is when a server says that it wants a certificate of ours.
+        if let Some(error) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+            return Self::by_tls(error);
+        }
         // A socket's file that is not there is a server that is not there.
         let cause = match error.kind() {
             Kind::ConnectionRefused | Kind::NotFound => Cause::Refused,
@@ -231,10 +231,30 @@ impl Failed {
         Self::new(cause, &error.to_string())
     }
 
-    /// A handshake that failed: by TLS, or because the connection did.
-    fn tls(error: &io::Error) -> Self {
-        let rustls = error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>());
-        if rustls { Self::new(Cause::Tls, &error.to_string()) } else { Self::of(error) }
+    fn late(limit: Duration) -> Self {
+        Self::new(Cause::ConnectTimeout, &format!("nothing was heard from the server for {limit:?}"))
+    }
+
+    fn by_tls(error: &rustls::Error) -> Self {
+        // An alert that came is about us: what we think of the server's own certificate is another error.
+        let alert = if let rustls::Error::AlertReceived(alert) = error { Some(*alert) } else { None };
+        if alert == Some(AlertDescription::CertificateRequired) {
+            return Self::new(
+                Cause::Certificate,
+                "the server wants a certificate of ours and was given none: name the files with one and with its key",
+            );
+        }
+        if alert.is_some_and(|alert| NOT_ACCEPTED.contains(&alert)) {
+            return Self::new(
+                Cause::Certificate,
+                &format!("the server does not accept our certificate: {error}"),
+            );
+        }
+        Self::new(Cause::Tls, &error.to_string())
+    }
+
+    const fn is_by_tls(&self) -> bool {
+        matches!(self.cause, Cause::Tls | Cause::Certificate)
     }
 
     /// Whether no server said anything.
@@ -292,78 +312,4 @@ impl AsyncWrite for Stream {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use tokio::net::{TcpListener, TcpSocket};
-
-    /// As whoever connects bounds it.
-    const LIMIT: Duration = Duration::from_secs(4);
-
-    fn run(test: impl Future<Output = ()>) {
-        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test);
-    }
-
-    fn connector(limit: Duration) -> Connector {
-        let address = "redis://a.host".parse().unwrap();
-        Connector::new(address, &Settings { connect_timeout: limit, ..Settings::default() }).unwrap()
-    }
-
-    /// A server that answers whatever it is told with this.
-    async fn speaking(line: &'static [u8]) -> SocketAddr {
-        let server = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-        let address = server.local_addr().unwrap();
-        tokio::spawn(async move {
-            while let Ok((mut stream, _)) = server.accept().await {
-                let mut read = [0; 64];
-                let _ = stream.read(&mut read).await;
-                let _ = stream.write_all(line).await;
-            }
-        });
-        address
-    }
-
-    async fn tried(addresses: &[SocketAddr]) -> Result<(), Cause> {
-        let tried = timeout(LIMIT, connector(LIMIT).first_of(addresses)).await.expect("in time");
-        tried.map(drop).map_err(|failed| failed.cause)
-    }
-
-    #[test]
-    fn an_address_where_nobody_answers_does_not_hide_the_next_one() {
-        run(async {
-            let local = SocketAddr::from(([127, 0, 0, 1], 0));
-            // It accepts nobody, and when as many wait as may the system does not answer any more.
-            let silent = TcpSocket::new_v4().unwrap();
-            silent.bind(local).unwrap();
-            let silent = silent.listen(1).unwrap();
-            let (full, short) = (silent.local_addr().unwrap(), Duration::from_millis(200));
-            let mut waiting = Vec::new();
-            while let Ok(stream) = timeout(short, TcpStream::connect(full)).await {
-                waiting.push(stream.unwrap());
-            }
-            let good = speaking(b"+PONG\r\n").await;
-            assert_eq!(tried(&[full, good]).await, Ok(()));
-            let failed = connector(short).first_of(&[full]).await.map(drop).unwrap_err();
-            assert_eq!(failed.cause, Cause::ConnectTimeout);
-        });
-    }
-
-    #[test]
-    fn an_address_that_takes_connections_and_says_nothing_does_not_hide_the_next_one() {
-        run(async {
-            let mute = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-            let mute = (mute.local_addr().unwrap(), mute);
-            let (good, closing) = (speaking(b"+PONG\r\n").await, speaking(b"").await);
-            assert_eq!(tried(&[mute.0, closing, good]).await, Ok(()));
-            assert_eq!(tried(&[mute.0, closing]).await, Err(Cause::Closed));
-        });
-    }
-
-    #[test]
-    fn what_a_server_says_is_told_and_nobody_else_is_asked() {
-        run(async {
-            let (loading, good) = (speaking(b"-LOADING soon\r\n").await, speaking(b"+PONG\r\n").await);
-            assert_eq!(tried(&[loading, good]).await, Err(Cause::Loading));
-            assert_eq!(tried(&[]).await, Err(Cause::Dns));
-        });
-    }
-}
+mod tests;

@@ -61,15 +61,9 @@ impl Inspector {
     pub async fn connect(address: &Address, settings: &Settings) -> Result<Self, NotInspected> {
         let checked = settings.check().map_err(OpenError::Setting);
         checked.map_err(NotInspected::Settings)?;
-        let connector = Connector::new(address.clone(), settings).map_err(OpenError::Tls);
-        let connector = connector.map_err(NotInspected::Settings)?;
-        let limit = settings.connect_timeout;
-        let late = || {
-            let message = format!("nothing was heard from it for {limit:?}");
-            Failed::new(Cause::ConnectTimeout, &message)
-        };
-        let tried = timeout(limit, connector.connect()).await.unwrap_or_else(|_| Err(late()));
-        let stream = tried.map_err(|failed| NotInspected::Unreachable(failed.unreachable()))?;
+        let connector = Connector::new(address.clone(), settings).map_err(NotInspected::Settings)?;
+        let stream =
+            connector.connect().await.map_err(|failed| NotInspected::Unreachable(failed.unreachable()))?;
         Ok(Self { stream, input: Vec::new(), ended: None })
     }
 

@@ -3,14 +3,13 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
+use crate::LinkError;
 use crate::backoff::Backoff;
-use crate::connect::Failed;
 use crate::driver::Driver;
 use crate::pipe::Pipe;
 use crate::shared::Shared;
-use crate::{Cause, LinkError};
 
 /// One connection's place. Whoever changes what is in it says so by [`Shared::moved`].
 #[derive(Debug)]
@@ -55,9 +54,7 @@ pub(crate) async fn keep(shared: Arc<Shared>, at: usize) {
     let Some(lane) = shared.lanes.get(at) else { return };
     loop {
         let began = Instant::now();
-        let tried = timeout(settings.connect_timeout, shared.connector.connect()).await;
-        let tried =
-            tried.unwrap_or_else(|_| Err(Failed::new(Cause::ConnectTimeout, "the server took too long")));
+        let tried = shared.connector.connect().await;
         shared.counts.tried(tried.as_ref().err().map(|failed| failed.cause));
         let mut wait = backoff.next();
         match tried {

@@ -14,7 +14,7 @@
 //! let ask = Ask::Charge(&hits);
 //!
 //! let call = ask.call();
-//! assert!(call.writes && call.names[..] == [name] && call.script.text.contains("'TIME'"));
+//! assert!(call.names[..] == [name] && call.script.text.contains("'TIME'"));
 //!
 //! // What a server answers at the instant 1,000,000: twice that, and 1 for a grant. The key was not there.
 //! let Reply::Decided { granted, decisions } = Reply::read(&ask, &Value::BulkString(vec![0, 0, 0, 0, 0x1e, 0x84, 0x81]))? else {
@@ -40,6 +40,7 @@ mod inspector;
 mod lane;
 mod link;
 mod link_error;
+mod lookup;
 mod mark;
 mod name;
 mod pipe;
@@ -47,18 +48,23 @@ mod remembered;
 mod reply;
 mod resp;
 mod script;
+mod secrets;
 mod settings;
 mod shared;
 mod shared_breaker;
+mod single;
+mod small_file;
 pub mod state;
 mod store;
 mod targets;
+mod tls;
 mod together;
+mod wrote;
 
 pub use address::{Address, AddressError};
 pub use ask::{Ask, Hit};
 pub use breaker::Standing;
-pub use call::{Argument, Call, Script};
+pub use call::{Argument, Call, Script, Writes};
 pub use cause::Cause;
 pub use error::StoreError;
 pub use health::Health;
@@ -69,6 +75,6 @@ pub use mark::{Era, STEP};
 pub use name::{LAYOUT, Name, Naming};
 pub use remembered::REMEMBERED_MAX;
 pub use reply::Reply;
-pub use settings::{CONNECTIONS_MAX, IN_FLIGHT_MAX, Roots, Settings, TIME_MAX, TIME_MIN};
+pub use settings::{CONNECTIONS_MAX, IN_FLIGHT_MAX, Identity, Roots, Settings, TIME_MAX, TIME_MIN};
 pub use store::{Charged, Store};
 pub use together::TOGETHER_MAX;

@@ -19,7 +19,7 @@ use crate::health::Counts;
 use crate::lane::{Lane, State, keep, seed};
 use crate::shared::Shared;
 use crate::shared_breaker::SharedBreaker;
-use crate::{Address, Call, Cause, Health, LinkError, Naming, Script, Settings};
+use crate::{Address, Call, Cause, Health, LinkError, Naming, Script, Settings, Writes};
 
 /// A link to one Redis or Valkey server. Cheap to clone; clones share everything, and any thread may use them.
 ///
@@ -33,12 +33,13 @@ use crate::{Address, Call, Cause, Health, LinkError, Naming, Script, Settings};
 ///   [`LinkError::may_have_run`] says whether the server may have done what was asked; "no" is certain.
 /// - A server that does not know a script gets its text within the same call: it has run nothing, so nothing is doubled.
 /// - When the server fails [`Settings::breaker_failures`] times in a row, calls end at once in [`LinkError::Open`], until one
-///   call at a time finds it serving again. If there are no calls, the link asks by itself: it sets a key of its own for a
-///   moment, since a server that takes no writes does not serve.
+///   call at a time finds it serving again: one for which it [wrote](Writes), since a server that takes no writes does not
+///   serve. If there are no calls, or they are answered and nothing is written, the link asks by itself: it sets a key of its own for
+///   a moment.
 ///
 /// ```
 /// use std::sync::LazyLock;
-/// use tollgate_redis::{Call, Link, Script, Settings};
+/// use tollgate_redis::{Call, Link, Script, Settings, Writes};
 ///
 /// static HELLO: LazyLock<Script> = LazyLock::new(|| Script {
 ///     text: "return 'hello'".into(),
@@ -49,7 +50,7 @@ use crate::{Address, Call, Cause, Health, LinkError, Naming, Script, Settings};
 /// let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
 /// runtime.block_on(async {
 ///     let link = Link::open("unix:///nowhere/redis.sock".parse()?, Settings::default())?;
-///     let call = Call { script: &HELLO, names: Default::default(), arguments: Default::default(), writes: false };
+///     let call = Call { script: &HELLO, names: Default::default(), arguments: Default::default(), writes: Writes::Nothing };
 ///     let error = link.call(&call).await.unwrap_err();
 ///     assert_eq!((error.name(), error.may_have_run()), ("refused", false));
 ///     Ok(())
@@ -79,6 +80,8 @@ pub enum OpenError {
     Setting(String),
     /// There is no certificate to trust, or no name to ask it for: a sentence.
     Tls(String),
+    /// There is no password where there should be one, or two of them: a sentence, without any.
+    Password(String),
 }
 
 /// A write that is worth nothing: the call that the link makes by itself when it wants to know whether the server serves.
@@ -94,12 +97,12 @@ impl Link {
     /// Opens a link. It must be called within a tokio runtime that has its timers and its I/O enabled: connections live in it.
     ///
     /// # Errors
-    /// When there is no runtime, a setting is out of range, or TLS has nothing to go by. Never because of the server.
+    /// When there is no runtime, a setting is out of range, a file cannot be used, or TLS has nothing to go by. Never because of the server.
     pub fn open(address: Address, settings: Settings) -> Result<Self, OpenError> {
         let runtime = Handle::try_current().map_err(|_| OpenError::NoRuntime)?;
         settings.check().map_err(OpenError::Setting)?;
         let settings = Settings { stall_timeout: settings.patience(), ..settings };
-        let connector = Connector::new(address, &settings).map_err(OpenError::Tls)?;
+        let connector = Connector::new(address, &settings)?;
         let shared = Arc::new(Shared {
             connector,
             lanes: (0..settings.connections).map(|_| Lane::new()).collect(),
@@ -122,13 +125,15 @@ impl Link {
     /// # Errors
     /// When there is no answer within the budget, by name: see [`LinkError`].
     pub async fn call(&self, call: &Call) -> Result<Value, LinkError> {
-        self.0.shared.call(call, Instant::now() + self.0.shared.settings.budget).await
+        let result = self.carry(call, Instant::now() + self.0.shared.settings.budget).await;
+        self.count(result.as_ref().err().map(LinkError::cause));
+        result
     }
 
     /// As [`call`](Self::call), until an instant that may come before the budget's end. How it ended is not counted yet: what the
     /// answer is worth is for the caller to say, by [`count`](Self::count).
     pub(crate) async fn carry(&self, call: &Call, deadline: Instant) -> Result<Value, LinkError> {
-        self.0.shared.admitted(call, deadline).await
+        self.0.shared.call(call, deadline).await
     }
 
     /// Counts how a call ended that was carried, or that should have been.
@@ -168,12 +173,11 @@ async fn probe(shared: Arc<Shared>) {
         script: &PROBE,
         names: smallvec![Naming::new([0; 16]).name("probe", b"")],
         arguments: smallvec![SmallVec::from_slice(b"1000")],
-        writes: true,
+        writes: Writes::Always,
     };
     loop {
         shared.breaker.overdue(PATIENCE).await;
-        // How it ends is told to the breaker and counted on the way.
-        drop(shared.call(&call, Instant::now() + shared.settings.budget).await);
+        shared.probe(&call).await;
     }
 }
 
@@ -196,7 +200,7 @@ impl fmt::Display for OpenError {
                 "a link to the store was opened outside a tokio runtime: open it within one, with timers and I/O enabled",
             ),
             Self::Setting(sentence) => write!(f, "a setting of the link to the store is out of range: {sentence}"),
-            Self::Tls(sentence) => f.write_str(sentence),
+            Self::Tls(sentence) | Self::Password(sentence) => f.write_str(sentence),
         }
     }
 }

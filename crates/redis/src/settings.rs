@@ -1,6 +1,7 @@
 //! What can be set about the connection to the store, with defaults. Where the settings come from is not known here.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Whose certificates are trusted, for `rediss://`.
@@ -10,6 +11,18 @@ pub enum Roots {
     System,
     /// Those in this text, in PEM, and no others.
     Pem(Vec<u8>),
+    /// Those in this file, in PEM, and no others. It is read when the link is opened, and anew for each connection.
+    File(PathBuf),
+}
+
+/// Who we are to a server that wants a certificate of its clients, for `rediss://`: files in PEM. They are read when the link is opened, and
+/// anew for each connection.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Identity {
+    /// The certificate, and those between it and the authority that the server trusts.
+    pub certificate: PathBuf,
+    /// Its key.
+    pub key: PathBuf,
 }
 
 /// What can be set about a link. Each has a default; what is out of range is refused when the link is opened.
@@ -39,6 +52,11 @@ pub struct Settings {
     pub breaker_span: Duration,
     /// Whose certificates are trusted, for `rediss://`.
     pub roots: Roots,
+    /// Who we are, for `rediss://` and a server that wants to know. None.
+    pub identity: Option<Identity>,
+    /// A file with the password, if it is not in the address; space around it does not count. It is read when the link is opened,
+    /// and anew for each connection: so a password can change while we serve. None.
+    pub password: Option<PathBuf>,
 }
 
 /// The most connections that can be set: more than a server's cores gain nothing.
@@ -66,6 +84,8 @@ impl Default for Settings {
             breaker_failures: 5,
             breaker_span: Duration::from_secs(10),
             roots: Roots::System,
+            identity: None,
+            password: None,
         }
     }
 }
@@ -115,6 +135,7 @@ impl fmt::Debug for Roots {
         match self {
             Self::System => f.write_str("System"),
             Self::Pem(text) => write!(f, "Pem({} bytes)", text.len()),
+            Self::File(path) => write!(f, "File({})", path.display()),
         }
     }
 }

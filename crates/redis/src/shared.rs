@@ -8,6 +8,7 @@ use redis::Value;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
+use crate::breaker::Asker;
 use crate::cause::Sign;
 use crate::connect::Connector;
 use crate::health::Counts;
@@ -38,18 +39,27 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Carries a call, until an instant at the latest, and counts how it ended.
+    /// Carries a caller's call, until an instant at the latest. How it ended is not counted.
     pub(crate) async fn call(&self, call: &Call, deadline: Instant) -> Result<Value, LinkError> {
-        let result = self.admitted(call, deadline).await;
-        self.counts.ended(result.as_ref().err().map(LinkError::cause));
-        result
+        let asker = if call.writes.may_be() { Asker::Writer } else { Asker::Reader };
+        self.admitted(call, asker, deadline).await
+    }
+
+    /// Carries the link's own call, which writes, if one is due. It is counted as any other.
+    pub(crate) async fn probe(&self, call: &Call) {
+        let result = self.admitted(call, Asker::Link, Instant::now() + self.settings.budget).await;
+        self.counts.ended(result.err().map(|error| error.cause()));
     }
 
     /// Carries a call if the breaker lets it, until an instant at the latest.
-    pub(crate) async fn admitted(&self, call: &Call, deadline: Instant) -> Result<Value, LinkError> {
-        let Some(admitted) = self.breaker.admit(call.writes) else { return Err(LinkError::Open) };
+    async fn admitted(&self, call: &Call, asker: Asker, deadline: Instant) -> Result<Value, LinkError> {
+        let Some(admitted) = self.breaker.admit(asker) else { return Err(LinkError::Open) };
         let result = self.carry(call, deadline).await;
-        admitted.tell(result.as_ref().map_or_else(|(error, echoes)| sign(error, *echoes), |_| Sign::Alive));
+        admitted.tell(match &result {
+            Ok(answer) if call.writes.is_shown_by(answer) => Sign::Serving,
+            Ok(_) => Sign::Alive,
+            Err((error, echoes)) => sign(error, *echoes),
+        });
         result.map_err(|(error, _)| error)
     }
 
@@ -74,7 +84,7 @@ impl Shared {
             };
             match unanswered {
                 Unanswered { error: LinkError::Lost { sent, .. }, permit: Some(back), .. }
-                    if tries < TRIES_MAX && (!sent || !call.writes) =>
+                    if tries < TRIES_MAX && (!sent || !call.writes.may_be()) =>
                 {
                     permit = back;
                 }

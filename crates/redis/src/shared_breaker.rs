@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::breaker::{Admission, Breaker, Standing};
+use crate::breaker::{Admission, Asker, Breaker, Standing};
 use crate::cause::Sign;
 
 #[derive(Debug)]
@@ -28,6 +28,7 @@ pub(crate) struct SharedBreaker {
 #[derive(Debug)]
 pub(crate) struct Admitted<'a> {
     shared: &'a SharedBreaker,
+    asker: Asker,
     probe: Option<u64>,
 }
 
@@ -42,13 +43,13 @@ impl SharedBreaker {
     }
 
     /// Whether a call may go now.
-    pub(crate) fn admit(&self, may_probe: bool) -> Option<Admitted<'_>> {
+    pub(crate) fn admit(&self, asker: Asker) -> Option<Admitted<'_>> {
         if self.clean.load(Ordering::Acquire) {
-            return Some(Admitted { shared: self, probe: None });
+            return Some(Admitted { shared: self, asker, probe: None });
         }
-        match self.visit(|breaker, now| breaker.admit(now, may_probe)) {
-            Admission::Pass => Some(Admitted { shared: self, probe: None }),
-            Admission::Probe(number) => Some(Admitted { shared: self, probe: Some(number) }),
+        match self.visit(|breaker, now| breaker.admit(now, asker)) {
+            Admission::Pass => Some(Admitted { shared: self, asker, probe: None }),
+            Admission::Probe(number) => Some(Admitted { shared: self, asker, probe: Some(number) }),
             Admission::Refuse => None,
         }
     }
@@ -62,16 +63,15 @@ impl SharedBreaker {
         self.visit(|breaker, _| breaker.standing())
     }
 
-    /// Waits until the breaker is open and its next probe has been due for a while, so that a caller could have gone first.
+    /// Waits until the breaker is open and the link has to probe by itself: see [`Breaker::link_due`].
     pub(crate) async fn overdue(&self, patience: Duration) {
         loop {
-            match self.visit(|breaker, now| breaker.due().map(|due| (due, now))) {
+            match self.visit(|breaker, now| breaker.link_due(patience).map(|due| (due, now))) {
                 None => self.opened.notified().await,
-                Some((due, now)) if due + patience <= now => return,
-                // A new connection may make it due earlier.
+                Some((due, now)) if due <= now => return,
+                // A new connection may make it due earlier, and so may an answer that tells nothing.
                 Some((due, _)) => {
-                    let until = self.started + due + patience;
-                    drop(tokio::time::timeout_at(until, self.opened.notified()).await);
+                    drop(tokio::time::timeout_at(self.started + due, self.opened.notified()).await);
                 }
             }
         }
@@ -93,12 +93,16 @@ impl Admitted<'_> {
     /// Tells what the call's end says about the server.
     pub(crate) fn tell(mut self, sign: Sign) {
         match self.probe.take() {
-            Some(number) => {
-                self.shared.visit(|breaker, now| breaker.probed(number, sign == Sign::Alive, now))
-            }
+            Some(number) => self.shared.visit(|breaker, now| match sign {
+                Sign::Serving => breaker.probed(number, true, now),
+                // An error that is about the link's own probe alone, because a right is missing, would come for ever.
+                Sign::Alive if self.asker == Asker::Link => breaker.probed(number, true, now),
+                Sign::Alive => breaker.unproved(number, now),
+                Sign::Failing | Sign::Silent => breaker.probed(number, false, now),
+            }),
             None => match sign {
-                Sign::Alive if self.shared.clean.load(Ordering::Acquire) => {}
-                Sign::Alive => self.shared.visit(|breaker, _| breaker.succeeded()),
+                Sign::Serving | Sign::Alive if self.shared.clean.load(Ordering::Acquire) => {}
+                Sign::Serving | Sign::Alive => self.shared.visit(|breaker, _| breaker.succeeded()),
                 Sign::Failing => self.shared.visit(Breaker::failed),
                 Sign::Silent => {}
             },
@@ -127,7 +131,7 @@ mod tests {
             ..Settings::default()
         };
         let shared = SharedBreaker::new(Breaker::new(&settings, 3));
-        shared.admit(true).unwrap().tell(Sign::Failing);
+        shared.admit(Asker::Writer).unwrap().tell(Sign::Failing);
         assert_eq!(shared.standing(), Standing::Open);
         shared
     }
@@ -141,12 +145,12 @@ mod tests {
         let (shared, runtime) = (opened(), runtime());
         runtime.block_on(shared.overdue(Duration::ZERO));
         for _ in 0..3 {
-            let probe = shared.admit(true).expect("a probe is due");
-            assert!(shared.admit(true).is_none(), "two probes at once");
+            let probe = shared.admit(Asker::Writer).expect("a probe is due");
+            assert!(shared.admit(Asker::Writer).is_none(), "two probes at once");
             drop(probe);
         }
-        shared.admit(true).unwrap().tell(Sign::Alive);
-        assert!(shared.admit(false).is_some());
+        shared.admit(Asker::Writer).unwrap().tell(Sign::Serving);
+        assert!(shared.admit(Asker::Reader).is_some());
     }
 
     #[test]
@@ -155,7 +159,7 @@ mod tests {
         let settings =
             Settings { breaker_failures: 1, backoff_min: wait, backoff_max: wait, ..Settings::default() };
         let shared = std::sync::Arc::new(SharedBreaker::new(Breaker::new(&settings, 3)));
-        shared.admit(true).unwrap().tell(Sign::Failing);
+        shared.admit(Asker::Writer).unwrap().tell(Sign::Failing);
         runtime().block_on(async {
             let waiting = tokio::spawn({
                 let shared = std::sync::Arc::clone(&shared);
@@ -176,7 +180,7 @@ mod tests {
             let (start, stop) = (std::sync::Barrier::new(4), std::sync::Barrier::new(4));
             let probe = || {
                 start.wait();
-                let admitted = shared.admit(true);
+                let admitted = shared.admit(Asker::Writer);
                 stop.wait();
                 usize::from(admitted.is_some())
             };

@@ -61,7 +61,7 @@ impl Store {
     /// there is a server. The runtime has to run as long as the store is used.
     ///
     /// # Errors
-    /// When there is no runtime, a setting is out of range, or TLS has nothing to go by. Never because of the server.
+    /// When there is no runtime, a setting is out of range, a file cannot be used, or TLS has nothing to go by. Never because of the server.
     pub fn open(address: Address, settings: Settings) -> Result<Self, OpenError> {
         let runtime = Handle::try_current().map_err(|_| OpenError::NoRuntime)?;
         let budget = settings.budget;

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::script::many;
+use crate::script::{Driver, many};
 use crate::{Argument, Call};
 
 /// How many calls go to the server as one, at most. More wait for the next.
@@ -34,7 +34,8 @@ impl Call {
         names.extend(calls.iter().flat_map(|call| call.names.iter().copied()));
         let own = calls.iter().take(own).filter_map(|call| call.arguments.first());
         arguments.extend(own.chain(first.common()).map(|argument| Argument::from_slice(argument)));
-        Some(Self { script, names, arguments, writes: calls.iter().any(|call| call.writes) })
+        let writes = Driver::Many.writes(u64::from(calls.iter().any(|call| call.writes.may_be())));
+        Some(Self { script, names, arguments, writes })
     }
 
     /// Whether it can go together with another, if that can go together with any.

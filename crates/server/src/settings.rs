@@ -103,8 +103,14 @@ pub struct StoreAt {
     pub budget: Duration,
     /// The file with the secret that names of keys are made with.
     pub secret: Option<String>,
+    /// The file with the password, in place of one in the address.
+    pub password: Option<String>,
     /// A file with the certificates to trust, in place of the system's.
     pub ca: Option<String>,
+    /// The file with our certificate, if it wants one.
+    pub certificate: Option<String>,
+    /// The file with its key.
+    pub key: Option<String>,
     /// How many connections there are to it.
     pub connections: usize,
     /// How many decisions may be on their way.
@@ -125,7 +131,10 @@ impl Default for StoreAt {
             url: None,
             budget: link.budget,
             secret: None,
+            password: None,
             ca: None,
+            certificate: None,
+            key: None,
             connections: link.connections,
             in_flight: link.in_flight_max,
         }

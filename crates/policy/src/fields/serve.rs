@@ -85,10 +85,21 @@ const STORE: &[Field] = &[
         "The file with the secret that keys' names are made with: the same for all who share a store.",
     ),
     setting(
+        "password",
+        FILE_OR_NONE,
+        "The file with the password, if it is not in the URL; read anew for each connection.",
+    ),
+    setting(
         "ca",
         Kind::Or("system", &Kind::File),
-        "The file with the certificates to trust, or the system's.",
+        "The file with the certificates to trust, read anew for each connection; or the system's.",
     ),
+    setting(
+        "certificate",
+        FILE_OR_NONE,
+        "The file with our certificate, in PEM, if it wants one with TLS; read anew for each connection.",
+    ),
+    setting("key", FILE_OR_NONE, "The file with the key of that, in PEM; read anew for each connection."),
     setting("connections", Kind::Whole(1, 16), "Connections to it: more than one help where TLS is slow."),
     setting(
         "in_flight",

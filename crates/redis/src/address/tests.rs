@@ -15,6 +15,9 @@ fn addresses_are_read_whole() {
         ("redis://:pw@h", "redis://:***@h:6379/0"),
         ("redis://gate:pw@h", "redis://gate:***@h:6379/0"),
         ("redis://:@h", "redis://h:6379/0"),
+        ("redis://gate@h", "redis://gate@h:6379/0"),
+        ("redis://gate:@h", "redis://gate@h:6379/0"),
+        ("unix:///run/redis.sock?user=gate", "unix://gate@/run/redis.sock?db=0"),
         ("unix:///run/redis.sock", "unix:///run/redis.sock?db=0"),
         ("unix:///run/redis.sock?db=3&user=gate&pass=pw", "unix://gate:***@/run/redis.sock?db=3"),
     ];
@@ -33,7 +36,7 @@ fn passwords_are_decoded_and_never_shown() {
         ("unix:///s?pass=p%40ss%26", None, "p@ss&"),
     ] {
         let address: Address = text.parse().unwrap();
-        assert_eq!(address.credentials(), Some((user, password)), "{text}");
+        assert_eq!((address.named_user(), address.password()), (user, Some(password)), "{text}");
         let shown = format!("{address} {address:?} {address:#?}");
         assert!(!shown.contains(password) && shown.contains("***"), "{shown}");
     }
@@ -67,8 +70,6 @@ fn what_is_wrong_is_named_and_nothing_of_it_is_shown() {
         ("rediss://h#insecure", Extra),
         ("unix:///s?database=1", Extra),
         ("unix:///s?db=1&db=2", Extra),
-        ("redis://gate@h", UserAlone),
-        ("redis://gate:@h", UserAlone),
         ("redis://:%FF@h", NotUtf8),
         ("unix:///s?db=one", Path),
         ("unix:///s?db=-1", Database),

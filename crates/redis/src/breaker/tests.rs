@@ -29,9 +29,9 @@ fn it_opens_after_failures_in_a_row_and_not_before() {
     breaker.succeeded();
     breaker.failed(3 * MS);
     breaker.failed(4 * MS);
-    assert_eq!(breaker.admit(4 * MS, true), Admission::Pass);
+    assert_eq!(breaker.admit(4 * MS, Asker::Writer), Admission::Pass);
     breaker.failed(5 * MS);
-    assert_eq!(breaker.admit(5 * MS, true), Admission::Refuse);
+    assert_eq!(breaker.admit(5 * MS, Asker::Writer), Admission::Refuse);
 }
 
 #[test]
@@ -48,12 +48,12 @@ fn one_probe_goes_when_it_is_due_and_only_one() {
     let mut breaker = opened(MS);
     let due = breaker.due().unwrap();
     assert!(due >= 6 * MS && due <= 11 * MS, "{due:?}");
-    assert_eq!(breaker.admit(due - Duration::from_micros(1), true), Admission::Refuse);
-    assert_eq!(breaker.admit(due, false), Admission::Refuse, "a call that reads does not probe");
-    let Admission::Probe(probe) = breaker.admit(due, true) else { panic!("a probe") };
-    assert_eq!(breaker.admit(due + 2 * settings().budget - MS, true), Admission::Refuse);
+    assert_eq!(breaker.admit(due - Duration::from_micros(1), Asker::Writer), Admission::Refuse);
+    assert_eq!(breaker.admit(due, Asker::Reader), Admission::Refuse, "a call that reads does not probe");
+    let Admission::Probe(probe) = breaker.admit(due, Asker::Writer) else { panic!("a probe") };
+    assert_eq!(breaker.admit(due + 2 * settings().budget - MS, Asker::Writer), Admission::Refuse);
     breaker.probed(probe, true, due + MS);
-    assert_eq!(breaker.admit(due + MS, false), Admission::Pass);
+    assert_eq!(breaker.admit(due + MS, Asker::Reader), Admission::Pass);
 }
 
 #[test]
@@ -62,13 +62,13 @@ fn a_probe_that_fails_waits_longer_and_a_new_connection_makes_it_due() {
     let mut now = MS;
     for _ in 0..10 {
         now = breaker.due().unwrap();
-        let Admission::Probe(probe) = breaker.admit(now, true) else { panic!("a probe") };
+        let Admission::Probe(probe) = breaker.admit(now, Asker::Writer) else { panic!("a probe") };
         breaker.probed(probe, false, now);
     }
     let wait = breaker.due().unwrap() - now;
     assert!(wait >= 40 * MS && wait <= 80 * MS, "{wait:?}");
     breaker.reachable(now + MS);
-    assert!(matches!(breaker.admit(now + MS, true), Admission::Probe(_)));
+    assert!(matches!(breaker.admit(now + MS, Asker::Writer), Admission::Probe(_)));
 }
 
 /// Its future is kept, and nobody polls it: neither its end nor that it was given up is ever told.
@@ -76,17 +76,17 @@ fn a_probe_that_fails_waits_longer_and_a_new_connection_makes_it_due() {
 fn a_probe_that_says_nothing_is_not_waited_for() {
     let mut breaker = opened(MS);
     let due = breaker.due().unwrap();
-    let Admission::Probe(silent) = breaker.admit(due, true) else { panic!("a probe") };
+    let Admission::Probe(silent) = breaker.admit(due, Asker::Writer) else { panic!("a probe") };
     let later = breaker.due().unwrap();
     assert_eq!(later, due + 2 * settings().budget, "the link's own probe comes then");
-    assert_eq!(breaker.admit(later - MS, true), Admission::Refuse);
-    assert_eq!(breaker.admit(later, false), Admission::Refuse, "a call that reads does not probe");
-    let Admission::Probe(next) = breaker.admit(later, true) else { panic!("another probe") };
+    assert_eq!(breaker.admit(later - MS, Asker::Writer), Admission::Refuse);
+    assert_eq!(breaker.admit(later, Asker::Reader), Admission::Refuse, "a call that reads does not probe");
+    let Admission::Probe(next) = breaker.admit(later, Asker::Writer) else { panic!("another probe") };
     breaker.probed(silent, false, later);
     breaker.given_up(silent, later);
     assert_eq!(breaker.standing(), Standing::Probing, "that was another probe");
     breaker.probed(next, true, later + MS);
-    assert_eq!(breaker.admit(later + MS, false), Admission::Pass);
+    assert_eq!(breaker.admit(later + MS, Asker::Reader), Admission::Pass);
 }
 
 #[test]
@@ -94,13 +94,13 @@ fn a_probe_whose_caller_left_says_nothing_and_lengthens_no_wait() {
     let mut breaker = opened(MS);
     let now = breaker.due().unwrap();
     for _ in 0..10 {
-        let Admission::Probe(probe) = breaker.admit(now, true) else { panic!("a probe") };
+        let Admission::Probe(probe) = breaker.admit(now, Asker::Writer) else { panic!("a probe") };
         breaker.given_up(probe - 1, now);
         assert_eq!(breaker.standing(), Standing::Probing, "that was another probe");
         breaker.given_up(probe, now);
         assert_eq!((breaker.standing(), breaker.due()), (Standing::Open, Some(now)));
     }
-    let Admission::Probe(probe) = breaker.admit(now, true) else { panic!("a probe") };
+    let Admission::Probe(probe) = breaker.admit(now, Asker::Writer) else { panic!("a probe") };
     breaker.probed(probe, false, now);
     breaker.given_up(probe, now);
     let wait = breaker.due().unwrap() - now;
@@ -114,13 +114,35 @@ fn late_ends_change_nothing() {
     breaker.probed(0, true, 2 * MS);
     assert_eq!(breaker.standing(), Standing::Open);
     let now = breaker.due().unwrap();
-    let Admission::Probe(probe) = breaker.admit(now, true) else { panic!("a probe") };
+    let Admission::Probe(probe) = breaker.admit(now, Asker::Writer) else { panic!("a probe") };
     breaker.probed(probe - 1, true, now);
     breaker.failed(now);
     breaker.succeeded();
     assert_eq!(breaker.standing(), Standing::Probing);
     breaker.probed(probe, true, now);
     breaker.probed(probe, false, now);
+    assert_eq!(breaker.standing(), Standing::Closed);
+}
+
+#[test]
+fn an_answer_that_shows_no_write_neither_closes_it_nor_lengthens_the_wait_and_the_links_own_probe_is_next() {
+    let mut breaker = opened(MS);
+    let (due, patience) = (breaker.due().unwrap(), 10 * MS);
+    assert_eq!(breaker.link_due(patience), Some(due + patience), "a caller may go first");
+    let Admission::Probe(refused) = breaker.admit(due, Asker::Writer) else { panic!("a probe") };
+    breaker.unproved(refused, due + MS);
+    assert_eq!((breaker.standing(), breaker.link_due(patience)), (Standing::Open, Some(due + MS)));
+    assert_eq!(breaker.admit(due + MS, Asker::Writer), Admission::Refuse, "it would be refused again");
+    let Admission::Probe(own) = breaker.admit(due + MS, Asker::Link) else { panic!("a probe") };
+    breaker.unproved(refused, due + MS);
+    assert_eq!(breaker.standing(), Standing::Probing, "that was another probe");
+    breaker.probed(own, false, due + MS);
+    let wait = breaker.due().unwrap() - (due + MS);
+    assert!(wait >= 10 * MS && wait <= 20 * MS, "the second wait of the row: {wait:?}");
+    let Admission::Probe(granted) = breaker.admit(breaker.due().unwrap(), Asker::Writer) else {
+        panic!("a probe")
+    };
+    breaker.probed(granted, true, due + 30 * MS);
     assert_eq!(breaker.standing(), Standing::Closed);
 }
 
@@ -134,7 +156,16 @@ impl Draw {
     }
 }
 
-/// A thousand random steps: calls come and end in any order, some probes are given up, connections come.
+/// One in six reads, and one is the link's own.
+const fn asker(draw: u64) -> Asker {
+    match draw {
+        0 => Asker::Reader,
+        1 => Asker::Link,
+        _ => Asker::Writer,
+    }
+}
+
+/// A thousand random steps: calls come and end in any order, some probes are given up or tell nothing, connections come.
 fn walk(seed: u64) {
     let mut draw = Draw(seed);
     let mut breaker = Breaker::new(&settings(), seed);
@@ -142,7 +173,7 @@ fn walk(seed: u64) {
     for _ in 0..1000 {
         now += Duration::from_micros(draw.below(5000));
         match draw.below(6) {
-            0 | 1 => match breaker.admit(now, draw.below(4) > 0) {
+            0 | 1 => match breaker.admit(now, asker(draw.below(6))) {
                 Admission::Pass => passing += 1,
                 Admission::Probe(number) => {
                     let before = probe.replace((number, now));
@@ -161,8 +192,9 @@ fn walk(seed: u64) {
             }
             4 => {
                 if let Some((number, _)) = probe.take() {
-                    match draw.below(3) {
+                    match draw.below(4) {
                         0 => breaker.given_up(number, now),
+                        3 => breaker.unproved(number, now),
                         end => breaker.probed(number, end == 1, now),
                     }
                 }
@@ -184,10 +216,10 @@ fn walk(seed: u64) {
 /// longest wait.
 fn recovers(mut breaker: Breaker, now: Duration) {
     let later = now + settings().backoff_max;
-    if let Admission::Probe(number) = breaker.admit(later, true) {
+    if let Admission::Probe(number) = breaker.admit(later, Asker::Link) {
         breaker.probed(number, true, later);
     }
-    assert_eq!(breaker.admit(later, true), Admission::Pass);
+    assert_eq!(breaker.admit(later, Asker::Writer), Admission::Pass);
 }
 
 #[test]
@@ -206,7 +238,7 @@ fn in_every_interleaving_of_two_callers_one_probes_and_the_other_is_refused() {
         for step in 0..4 {
             let who = usize::from(order & (1 << step) != 0);
             match out[who] {
-                None => out[who] = Some(breaker.admit(due, true)),
+                None => out[who] = Some(breaker.admit(due, Asker::Writer)),
                 Some(Admission::Probe(number)) => breaker.probed(number, false, due),
                 Some(Admission::Pass | Admission::Refuse) => {}
             }

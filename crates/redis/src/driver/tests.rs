@@ -18,7 +18,12 @@ static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script {
 });
 
 fn send<'a>(pipe: &'a Pipe, permits: &Arc<Semaphore>) -> Waiting<'a> {
-    let call = Call { script: &SCRIPT, names: SmallVec::new(), arguments: SmallVec::new(), writes: true };
+    let call = Call {
+        script: &SCRIPT,
+        names: SmallVec::new(),
+        arguments: SmallVec::new(),
+        writes: crate::Writes::Always,
+    };
     pipe.send(&call, Form::Together, Arc::clone(permits).try_acquire_owned().unwrap()).unwrap()
 }
 

@@ -14,7 +14,12 @@ static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script {
 });
 
 fn call() -> Call {
-    Call { script: &SCRIPT, names: SmallVec::new(), arguments: SmallVec::new(), writes: true }
+    Call {
+        script: &SCRIPT,
+        names: SmallVec::new(),
+        arguments: SmallVec::new(),
+        writes: crate::Writes::Always,
+    }
 }
 
 fn permit(permits: &Arc<Semaphore>) -> OwnedSemaphorePermit {

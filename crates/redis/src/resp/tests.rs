@@ -87,7 +87,8 @@ fn a_call_is_packed_as_the_client_library_packs_it() {
     let name = Naming::new([1; 16]).name("per day", b"ada");
     let arguments: SmallVec<[crate::Argument; 4]> =
         [b"17".as_slice(), b"", b"\r\n\xff"].map(SmallVec::from_slice).into_iter().collect();
-    let call = Call { script, names: SmallVec::from_slice(&[name, name]), arguments, writes: true };
+    let call =
+        Call { script, names: SmallVec::from_slice(&[name, name]), arguments, writes: crate::Writes::Always };
     let forms = [
         (Form::Together, "EVALSHA", &script.digest),
         (Form::Digest, "EVALSHA", &script.digest),

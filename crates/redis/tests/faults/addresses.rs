@@ -1,26 +1,24 @@
-//! Every way to a server: unix socket, IPv4, IPv6, TLS, user and password, database; and starting before the server does.
+//! Every way to a server: unix socket, IPv4, IPv6, user and password, database; and starting before the server does. TLS is `tls.rs`.
 
-use std::fs;
 use std::time::Duration;
 
-use rcgen::{CertificateParams, CertifiedIssuer, Issuer, KeyPair};
-use tollgate_redis::{Address, Cause, Link, LinkError, OpenError, Roots, Settings};
+use tollgate_redis::{Address, Cause, Link, LinkError, OpenError, Settings};
 
 use crate::load::{count, counted};
 use crate::server::{Server, free_port};
 use crate::support::{run, until};
 
 /// A budget that no busy machine exceeds: these tests are not about time.
-fn patient() -> Settings {
+pub(crate) fn patient() -> Settings {
     Settings { budget: Duration::from_secs(10), ..Settings::default() }
 }
 
-fn number(value: redis::Value) -> i64 {
+pub(crate) fn number(value: redis::Value) -> i64 {
     redis::from_redis_value(value).expect("a number")
 }
 
 /// The link to an address, once it is up or in trouble.
-async fn open(address: &str, settings: Settings) -> Link {
+pub(crate) async fn open(address: &str, settings: Settings) -> Link {
     let link = Link::open(address.parse::<Address>().expect("an address"), settings).expect("a link");
     until("the link has tried", || link.health().up || link.health().trouble.is_some()).await;
     link
@@ -183,68 +181,5 @@ fn a_setting_out_of_range_is_named() {
         let sentence =
             "a setting of the link to the store is out of range: `connections` is 0: it can be from 1 to 16";
         assert_eq!(error.to_string(), sentence);
-    });
-}
-
-/// A server with TLS for this name, and the certificate of its issuer.
-async fn with_tls(name: &str) -> (Server, u16, Vec<u8>) {
-    let key = KeyPair::generate().unwrap();
-    let mut params = CertificateParams::new(Vec::new()).unwrap();
-    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
-    let issuer: CertifiedIssuer<'_, KeyPair> = CertifiedIssuer::self_signed(params, key).unwrap();
-    let (certificate, key) = signed(name, &issuer);
-    let port = free_port("127.0.0.1");
-    let mut server = Server::new(&[]);
-    let file = |file: &str, text: &str| {
-        let path = server.directory().join(file);
-        fs::write(&path, text).unwrap();
-        path.display().to_string()
-    };
-    let arguments = [
-        ["--tls-port".into(), port.to_string()],
-        ["--tls-cert-file".into(), file("cert", &certificate)],
-        ["--tls-key-file".into(), file("key", &key)],
-        ["--tls-ca-cert-file".into(), file("ca", &issuer.pem())],
-        ["--tls-auth-clients".into(), "no".into()],
-    ];
-    server.add(arguments.concat());
-    server.start().await;
-    (server, port, issuer.pem().into_bytes())
-}
-
-fn signed(name: &str, issuer: &Issuer<'_, KeyPair>) -> (String, String) {
-    let key = KeyPair::generate().unwrap();
-    let certificate = CertificateParams::new(vec![name.to_owned()]).unwrap().signed_by(&key, issuer).unwrap();
-    (certificate.pem(), key.serialize_pem())
-}
-
-#[test]
-fn tls_is_spoken_and_only_a_certificate_that_fits_is_believed() {
-    run(async {
-        let (_server, port, ca) = with_tls("localhost").await;
-        let trusting = |pem: &[u8]| Settings { roots: Roots::Pem(pem.to_vec()), ..patient() };
-        let link = open(&format!("rediss://localhost:{port}"), trusting(&ca)).await;
-        for expected in 1..=100 {
-            assert_eq!(number(link.call(&count("a")).await.unwrap()), expected);
-        }
-        let (_other, _, stranger) = with_tls("localhost").await;
-        for (host, pem, what) in [("127.0.0.1", &ca, "a name"), ("localhost", &stranger, "an issuer")] {
-            let link = open(&format!("rediss://{host}:{port}"), trusting(pem)).await;
-            let error = link.call(&count("a")).await.unwrap_err();
-            assert_eq!(error.cause(), Cause::Tls, "{what} that does not fit: {error}");
-        }
-        let link = open(&format!("redis://localhost:{port}"), patient()).await;
-        assert!(link.call(&count("a")).await.is_err(), "without TLS nobody answers");
-    });
-}
-
-#[test]
-fn certificates_that_cannot_be_read_are_refused_when_the_link_is_opened() {
-    run(async {
-        for pem in [b"".as_slice(), b"-----BEGIN CERTIFICATE-----\n!!\n-----END CERTIFICATE-----\n"] {
-            let settings = Settings { roots: Roots::Pem(pem.to_vec()), ..patient() };
-            let opened = Link::open("rediss://localhost".parse().unwrap(), settings);
-            assert!(matches!(opened, Err(OpenError::Tls(_))));
-        }
     });
 }

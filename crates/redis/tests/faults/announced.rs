@@ -1,12 +1,14 @@
 //! Faults that the server announces by an error to everybody. One function each, over a running load.
 
 use std::fs;
+use std::time::Duration;
 
 use tokio::time::Instant;
 use tollgate_redis::{Cause, Standing};
 
 use crate::figures::{Figures, Play, Stage};
 use crate::server::Server;
+use crate::support::until;
 
 /// Plays a fault: calls hear its name, soon nobody asks, and it passes.
 async fn announced(
@@ -22,6 +24,11 @@ async fn announced(
     stage.hold(began, play).await;
     let ended = Instant::now();
     end(&stage.server);
+    passes(stage, name, (began, ended)).await
+}
+
+/// What a fault did that began and ended then: it passes.
+async fn passes(stage: Stage, name: &'static str, (began, ended): (Instant, Instant)) -> Figures {
     let store = stage.store.clone();
     let figures = stage.figures(name, began, ended).await;
     assert_eq!(store.health().breaker, Standing::Closed);
@@ -92,14 +99,40 @@ pub(crate) async fn busy(play: &Play) -> Figures {
     announced(("BUSY", Cause::Busy, play), server, begin, |server| drop(server.tell("SCRIPT KILL"))).await
 }
 
-/// A server that reads its data anew, slowly. It ends when it has read them: a second or so later.
+/// So many keys are loaded, each of them after a delay: half of a second and more in all.
+const LOADED: u32 = 3000;
+const DELAY_MIN: Duration = Duration::from_micros(300);
+
+/// A server that reads its data anew, slowly. It ends when it has read them, as it tells whoever had it do so; not before it has lasted long
+/// enough.
 pub(crate) async fn loading(play: &Play) -> Figures {
     let server = Server::started(&["--loading-process-events-interval-bytes", "1024"]).await;
-    server.tell("DEBUG POPULATE 3000 filler 100");
-    let mut reloading = server.operator();
-    let begin = move |server: &Server| {
-        server.tell("CONFIG SET key-load-delay 300");
-        std::thread::spawn(move || drop(redis::cmd("DEBUG").arg("RELOAD").exec(&mut reloading)));
-    };
-    announced(("LOADING", Cause::Loading, play), server, begin, |_| {}).await
+    server.tell(&format!("DEBUG POPULATE {LOADED} filler 100"));
+    let delay = DELAY_MIN.max(play.hold / LOADED).as_micros();
+    server.tell(&format!("CONFIG SET key-load-delay {delay}"));
+    let mut operator = server.operator();
+    let stage = Stage::set(server, play).await;
+    let began = Instant::now();
+    let reloading = std::thread::spawn(move || {
+        redis::cmd("DEBUG").arg("RELOAD").exec(&mut operator).expect("it loads");
+        Instant::now()
+    });
+    stage.load.failed(began, &[Cause::Loading], 5).await;
+    stage.hold(began, play).await;
+    until("it has loaded", || reloading.is_finished()).await;
+    let ended = reloading.join().expect("it tells when");
+    let figures = passes(stage, "LOADING", (began, ended)).await;
+    assert_nobody_is_answered(&figures, ended);
+    figures
+}
+
+/// From the first call that hears that the server loads, until it has loaded. This process may have learned of that late, by as much as it was
+/// kept from running.
+fn assert_nobody_is_answered(figures: &Figures, ended: Instant) {
+    let loading = figures.samples.iter().filter(|sample| sample.cause() == Some(Cause::Loading));
+    let heard = loading.map(|sample| sample.at + sample.took).min().expect("somebody hears it");
+    let early = figures.samples.iter().filter(|sample| {
+        sample.end.is_ok() && sample.at > heard && sample.at + sample.took + figures.noise < ended
+    });
+    assert_eq!(early.count(), 0, "it had loaded before it is said to have: {figures}");
 }

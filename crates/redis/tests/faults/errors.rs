@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use tollgate_core::{Limit, Micros, Mode};
-use tollgate_redis::{Ask, Cause, Hit, Link, LinkError, Naming, Settings, Standing, TOGETHER_MAX};
+use tollgate_redis::{Ask, Cause, Hit, Link, LinkError, Naming, Settings, Standing, TOGETHER_MAX, Writes};
 
 use crate::announced::{busy, cannot_save, loading, no_password, no_replicas, out_of_memory, read_only};
 use crate::figures::{Figures, Noise, Play};
@@ -45,8 +45,14 @@ fn a_busy_server_is_named_and_passes() {
 }
 
 #[test]
-fn a_server_that_loads_is_named_and_passes() {
-    assert_right(&run(loading(&Play::quick())));
+fn a_server_that_loads_is_named_and_passes_from_when_it_has_loaded_on() {
+    // It loads for longer than it would by itself, and is found soon when it has.
+    let settings = Settings { backoff_max: Duration::from_millis(40), ..Play::quick().settings };
+    let play = Play { settings, hold: Duration::from_millis(1500), ..Play::quick() };
+    let figures = run(loading(&play));
+    assert_right(&figures);
+    let recovered = figures.recovered.expect("it recovers");
+    assert!(recovered <= play.hold / 3 + figures.noise, "{figures}");
 }
 
 #[test]
@@ -101,12 +107,58 @@ fn a_breaker_that_is_open_for_writes_is_not_closed_by_a_call_that_reads() {
         while link.health().breaker == Standing::Closed {
             link.call(&count("a")).await.unwrap_err();
         }
-        let reading = tollgate_redis::Call { writes: false, ..count("a") };
+        let reading = tollgate_redis::Call { writes: Writes::Nothing, ..count("a") };
         for _ in 0..100 {
             assert_eq!(link.call(&reading).await.unwrap_err().cause(), Cause::Open);
             tokio::task::yield_now().await;
         }
     });
+}
+
+/// So often the link itself has asked a server that fails for this cause, or others have: as often as it answered with it.
+fn heard(link: &Link, cause: Cause) -> u64 {
+    link.health().failed.iter().find(|(known, _)| *known == cause).expect("a cause").1
+}
+
+/// A server that takes no writes answers a refusal all the same: then the link's own probe, which writes, decides.
+#[test]
+fn a_breaker_that_is_open_for_writes_is_not_closed_by_a_charge_that_is_refused() {
+    let rows = [
+        ("CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0", Cause::OutOfMemory),
+        ("CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0", Cause::NoReplicas),
+        ("REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", Cause::ReadOnly),
+    ];
+    for (begin, end, cause) in rows {
+        run(async {
+            let server = Server::started(&[]).await;
+            let settings = Settings {
+                breaker_failures: 1,
+                backoff_max: Duration::from_millis(40),
+                ..Play::quick().settings
+            };
+            let link = Link::open(server.address(), settings).unwrap();
+            let limit = Limit::token_bucket(1, 1, Micros::HOUR).unwrap();
+            let name = Naming::new([4; 16]).name("spent", b"k");
+            let charge =
+                Ask::Charge(&[Hit { limit: &limit, name: &name, cost: 1, mode: Mode::Enforced }]).call();
+            link.call(&charge).await.unwrap();
+            server.tell(begin);
+            link.call(&count("a")).await.unwrap_err();
+            let mut refused = 0;
+            while heard(&link, cause) < 10 {
+                refused += u64::from(link.call(&charge).await.is_ok());
+                assert_ne!(link.health().breaker, Standing::Closed, "{cause:?}, after {refused} refusals");
+                tokio::task::yield_now().await;
+            }
+            assert!(refused > 0 && refused <= heard(&link, cause), "{cause:?}: {refused} refusals");
+            server.tell(end);
+            while link.health().breaker != Standing::Closed {
+                drop(link.call(&charge).await);
+                tokio::task::yield_now().await;
+            }
+            link.call(&count("a")).await.unwrap();
+        });
+    }
 }
 
 #[test]

@@ -21,10 +21,12 @@ mod outages; // servers that are gone, frozen or far away
 mod partition; // packets that get lost
 mod proxy; // what is between link and server
 mod scripts; // forgotten scripts, shared round trips, bounds
+mod secrets; // a password that changes
 mod server; // a real one
 mod silent; // faults that nobody announces
 mod steps; // clocks that jump
 mod support; // a runtime, and patience
+mod tls; // certificates, and such that change
 mod together; // charges that go together
 mod undecided; // no decision, although the server does well
 mod wires; // faults of what is between

@@ -36,19 +36,21 @@ struct Asker {
 
 /// Asks everything, and tries it out.
 pub(super) async fn ask(inspector: Inspector, patient: &Patient) -> Found {
-    let user = patient.address.user().map(str::to_owned);
+    let sends_password = patient.settings.password.is_some();
+    let user = patient.address.user().or(sends_password.then_some("default")).map(str::to_owned);
     let mut asker = Asker { inspector, until: Instant::now() + ASKING_TIME_MAX };
     let info = asker.info().await;
     let config = asker.config().await;
     let clock = asker.clock().await;
     let slow = asker.slow(&clock).await;
+    let events = asker.events(&clock).await;
     let may_flush = asker.may_flush(user.as_deref().unwrap_or("default")).await;
     let [name, _] = trying::names(&patient.naming);
     let rights = rights::rights(&mut asker.inspector, &name.to_string()).await;
     let (decided, latency) = trying::try_out(patient).await;
     let budget = patient.settings.budget;
     let at = patient.address.to_string();
-    Found { at, user, budget, info, config, clock, rights, may_flush, slow, decided, latency }
+    Found { at, user, budget, info, config, clock, rights, may_flush, slow, events, decided, latency }
 }
 
 impl Asker {
@@ -97,34 +99,35 @@ impl Asker {
         best.ok_or_else(|| "the clock was not read".into())
     }
 
-    /// What held the server: slow commands, and events if it watches for them.
+    /// The commands that held the server.
     async fn slow(&mut self, clock: &Asked<Clock>) -> Asked<Vec<Slow>> {
-        let ahead = clock.as_ref().map_or(0, |clock| clock.ahead);
-        let ours = i64::try_from(files::wall_clock().get()).unwrap_or(i64::MAX);
-        let now = ours.saturating_add(ahead) / 1_000_000;
-        let ago = |at: i64| Duration::from_secs(u64::try_from(now.saturating_sub(at)).unwrap_or(0));
-        let commands = self.ask(&["SLOWLOG", "GET", SLOW_MAX]).await?;
+        let said = self.ask(&["SLOWLOG", "GET", SLOW_MAX]).await?;
+        let entries = entries(&said, "SLOWLOG GET")?;
+        let since = Since::of(clock)?;
         let command = |entry: &Told| match entry.list() {
             [_, at, took, words, ..] => {
                 let what = words.list().first()?.text()?.to_owned();
                 let took = Duration::from_micros(u64::try_from(took.number()?).ok()?);
-                Some(Slow { what, took, ago: ago(at.number()?), is_command: true })
+                Some(Slow { what, took, ago: since.ago(at.number()?) })
             }
             _ => None,
         };
-        let mut all: Vec<_> = commands.list().iter().filter_map(command).collect();
-        // Whether it watches for events, and whether we may ask, is no matter: commands are the better half.
-        let events = self.ask(&["LATENCY", "LATEST"]).await.unwrap_or(Told::Nothing);
+        Ok(entries.iter().filter_map(command).collect())
+    }
+
+    /// What else held the server, if it watches for that.
+    async fn events(&mut self, clock: &Asked<Clock>) -> Asked<Vec<Slow>> {
+        let said = self.ask(&["LATENCY", "LATEST"]).await?;
+        let entries = entries(&said, "LATENCY LATEST")?;
+        let since = Since::of(clock)?;
         let event = |entry: &Told| match entry.list() {
             [what, at, took, ..] => {
                 let took = Duration::from_millis(u64::try_from(took.number()?).ok()?);
-                Some(Slow { what: what.text()?.to_owned(), took, ago: ago(at.number()?), is_command: false })
+                Some(Slow { what: what.text()?.to_owned(), took, ago: since.ago(at.number()?) })
             }
             _ => None,
         };
-        all.extend(events.list().iter().filter_map(event));
-        all.sort_by_key(|slow| std::cmp::Reverse(slow.took));
-        Ok(all)
+        Ok(entries.iter().filter_map(event).collect())
     }
 
     /// Only asked, not tried.
@@ -135,6 +138,28 @@ impl Asker {
             Some(refusal) if refusal.contains("no permissions") => Ok(false),
             Some(_) | None => Err("it gave an answer that is not its own".into()),
         }
+    }
+}
+
+/// What a list has in it. What is no list is not an empty one.
+fn entries<'t>(said: &'t Told, question: &str) -> Asked<&'t [Told]> {
+    if matches!(said, Told::List(_)) { Ok(said.list()) } else { Err(format!("`{question}` gave no list")) }
+}
+
+/// The server's time now, in whole seconds.
+struct Since(i64);
+
+impl Since {
+    fn of(clock: &Asked<Clock>) -> Asked<Self> {
+        let clock = clock
+            .as_ref()
+            .map_err(|why| format!("how long ago it was is not known without `TIME`: {why}"))?;
+        let ours = i64::try_from(files::wall_clock().get()).unwrap_or(i64::MAX);
+        Ok(Self(ours.saturating_add(clock.ahead) / 1_000_000))
+    }
+
+    fn ago(&self, at: i64) -> Duration {
+        Duration::from_secs(u64::try_from(self.0.saturating_sub(at)).unwrap_or(0))
     }
 }
 

@@ -13,7 +13,7 @@ const FROZEN: &str = "see whether the server's process is stopped, swaps or runs
                       `redis-cli SLOWLOG GET`), and whether a firewall drops what is sent to it";
 const OTHER: &str = "look into the server's log, and at `maxclients` and `protected-mode`; leave out the password if the server has none, and name a database that it has";
 
-const CURES: [(&[Cause], &str); 16] = [
+const CURES: [(&[Cause], &str); 18] = [
     (
         &[Cause::Refused],
         "start the server, or correct the host and the port (or the path of the socket) in the address",
@@ -22,11 +22,18 @@ const CURES: [(&[Cause], &str); 16] = [
         &[Cause::Closed],
         "write `rediss://` if the server wants TLS there; else look into its log, and at `maxclients` and `protected-mode`",
     ),
+    (&[Cause::File], "put the file back, and let the user of this process read it"),
     (&[Cause::Dns], "correct the host's name in the address, or make it known to DNS"),
     (
         &[Cause::Tls],
         "name the file with the authority's certificate in `store.ca` (TOLLGATE_STORE_CA), write the host as the certificate has \
-         it, or write `redis://` if the server has no TLS there",
+         it, or write `redis://` if the server has no TLS there; if the server wants a certificate of its clients, name one in `store.certificate` and \
+         its key in `store.key`",
+    ),
+    (
+        &[Cause::Certificate],
+        "name the file with a certificate that is signed by an authority of the server's `tls-ca-cert-file` in `store.certificate` \
+         (TOLLGATE_STORE_CERTIFICATE) and the one with its key in `store.key` (TOLLGATE_STORE_KEY), or `CONFIG SET tls-auth-clients no`",
     ),
     (&[Cause::ConnectTimeout, Cause::Stalled, Cause::Timeout, Cause::TimeoutUnsent, Cause::Open], FROZEN),
     (
@@ -52,11 +59,13 @@ const CURES: [(&[Cause], &str); 16] = [
     (&[Cause::Busy], "somebody's script does not end: `redis-cli SCRIPT KILL`"),
     (
         &[Cause::NoAuth],
-        "write user and password into the address, `redis://user:password@host`, best in TOLLGATE_STORE_URL",
+        "write user and password into the address, `redis://user:password@host`, best in TOLLGATE_STORE_URL; or the user alone, and name the \
+         file with the password in `store.password` (TOLLGATE_STORE_PASSWORD)",
     ),
     (
         &[Cause::WrongPass],
-        "correct the user and the password in the address; in a password write `%` and two digits for signs like `@` and `/`",
+        "correct the user and the password in the address, or in the file of `store.password`; in the address write `%` and two digits for \
+         signs like `@` and `/` in a password",
     ),
     (
         &[Cause::NoPerm],

@@ -27,8 +27,10 @@ pub(super) struct Found {
     pub(super) rights: Asked<Rights>,
     /// Whether we may do what no gateway needs: `FLUSHALL`.
     pub(super) may_flush: Asked<bool>,
-    /// What held the server lately, longest first.
+    /// Which commands held the server.
     pub(super) slow: Asked<Vec<Slow>>,
+    /// What else did, if it watches for that.
+    pub(super) events: Asked<Vec<Slow>>,
     /// Whether every kind of limit was decided as it should be.
     pub(super) decided: Result<(), StoreError>,
     /// How long decisions took.
@@ -68,8 +70,6 @@ pub(super) struct Slow {
     pub(super) took: Duration,
     /// How long ago.
     pub(super) ago: Duration,
-    /// Whether it is of the list of slow commands.
-    pub(super) is_command: bool,
 }
 
 /// How long decisions took, one after the other.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{MissedTickBehavior, interval};
-use tollgate_redis::{Address, Cause, Health, Naming, Roots, Settings, Standing, Store};
+use tollgate_redis::{Address, Cause, Health, Identity, Naming, Roots, Settings, Standing, Store};
 
 use crate::gateway::live::Live;
 use crate::gateway::logs::Logs;
@@ -42,10 +42,17 @@ pub(super) fn open(at: &StoreAt) -> Result<Option<Opened>, String> {
 pub(crate) fn parts(at: &StoreAt) -> Result<Option<(Address, Settings, Naming)>, String> {
     let Some(url) = &at.url else { return Ok(None) };
     let address: Address = url.parse().map_err(|error| format!("`store.url` is no address: {error}"))?;
+    // What connections are made with is read anew for each: here it is only seen whether it can be.
     let roots = match &at.ca {
         None => Roots::System,
-        Some(file) => Roots::Pem(read("store.ca", file)?),
+        Some(file) => read("store.ca", file).map(|_| Roots::File(file.into()))?,
     };
+    if let Some(file) = &at.password {
+        read("store.password", file)?;
+        if address.has_password() {
+            return Err("`store.url` has a password, and `store.password` names a file with one: leave out one of them".into());
+        }
+    }
     let naming = match &at.secret {
         None => Naming::without_secret(),
         Some(file) => {
@@ -63,9 +70,28 @@ pub(crate) fn parts(at: &StoreAt) -> Result<Option<(Address, Settings, Naming)>,
         connections: at.connections,
         in_flight_max: at.in_flight,
         roots,
+        identity: identity(at)?,
+        password: at.password.as_ref().map(Into::into),
         ..Settings::default()
     };
     Ok(Some((address, settings, naming)))
+}
+
+/// Our certificate and its key, if they are named.
+fn identity(at: &StoreAt) -> Result<Option<Identity>, String> {
+    let (has, missing) = match (&at.certificate, &at.key) {
+        (None, None) => return Ok(None),
+        (Some(certificate), Some(key)) => {
+            read("store.certificate", certificate)?;
+            read("store.key", key)?;
+            return Ok(Some(Identity { certificate: certificate.into(), key: key.into() }));
+        }
+        (Some(_), None) => ("store.certificate", "store.key"),
+        (None, Some(_)) => ("store.key", "store.certificate"),
+    };
+    Err(format!(
+        "`{has}` is of no use without `{missing}`: give both, or none for a store that wants no certificate"
+    ))
 }
 
 fn read(setting: &str, file: &str) -> Result<Vec<u8>, String> {

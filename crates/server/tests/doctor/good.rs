@@ -55,3 +55,30 @@ fn the_address_may_come_from_a_variable_and_without_one_the_call_is_wrong() {
     assert_eq!((missing.code, missing.out.as_str()), (2, ""));
     assert!(missing.err.contains("`store.secret` cannot be read: no-such-file"), "{}", missing.err);
 }
+
+#[test]
+fn the_password_may_be_in_a_file_and_is_nowhere_else_then() {
+    let server = Server::start(Make::Redis7, &[]).unwrap_or_else(|why| panic!("{why}"));
+    tell(&server, "ACL SETUSER gate on >hunter2 ~tg1:* +@all -flushall");
+    let file = server.socket().with_file_name("password");
+    std::fs::write(&file, "hunter2\n").expect("it is written");
+    let file = file.display().to_string();
+    let examined = |user: &str, file: &str| {
+        run(&["--store", &format!("{}{user}", url(&server))], &[("TOLLGATE_STORE_PASSWORD", file)])
+    };
+    let good = examined("?user=gate", &file);
+    assert!(good.code == 0 && good.out.contains("one was sent for the user `gate`"), "{good:?}");
+    let wrong = examined("", &file);
+    assert!(
+        wrong.code == 1 && wrong.out.contains("leave out the password if the server has none"),
+        "{wrong:?}"
+    );
+    let missing = examined("?user=gate", "no-such-file");
+    assert_eq!((missing.code, missing.out.as_str()), (2, ""), "{missing:?}");
+    assert!(missing.err.contains("`store.password` cannot be read: no-such-file"), "{missing:?}");
+    let both = examined("?user=gate&pass=hunter3", &file);
+    let sentence =
+        "`store.url` has a password, and `store.password` names a file with one: leave out one of them";
+    assert!(both.code == 2 && both.err.contains(sentence), "{both:?}");
+    assert!(!format!("{good:?} {wrong:?} {both:?}").contains("hunter"), "no password is shown");
+}

@@ -94,6 +94,41 @@ fn tls_is_told_and_so_is_a_certificate_that_is_not_trusted() {
     assert!(no_certificate.err.contains("no certificate to trust the store by"), "{no_certificate:?}");
 }
 
+/// As Redis is with TLS, if it is told nothing else.
+#[test]
+fn a_server_that_wants_a_certificate_of_ours_is_told_and_gets_the_one_that_is_named() {
+    let (ours, other, port) = (Certificate::new(), Certificate::new(), free_port().to_string());
+    let (file, key) = (ours.file(), ours.key());
+    let files = ["--tls-cert-file", &file, "--tls-key-file", &key, "--tls-ca-cert-file", &file];
+    let _server = redis(&[&files[..], &["--tls-port", &port, "--bind", "127.0.0.1"]].concat());
+    let store = format!("rediss://localhost:{port}");
+    let examined = |named: &[(&str, &str)]| {
+        let variables = [&[("TOLLGATE_STORE_CA", file.as_str())], named].concat();
+        run(&["--store", &store], &variables)
+    };
+    let [certificate, with_key] = ["TOLLGATE_STORE_CERTIFICATE", "TOLLGATE_STORE_KEY"];
+    let good = examined(&[(certificate, &file), (with_key, &key)]);
+    assert!(good.code == 0 && good.out.contains("answers over TLS"), "{good:?}");
+    let (their_file, their_key) = (other.file(), other.key());
+    let rows: [(&[(&str, &str)], &str); 2] = [
+        (&[], "wants a certificate of ours and was given none"),
+        (&[(certificate, &their_file), (with_key, &their_key)], "does not accept our certificate"),
+    ];
+    for (named, words) in rows {
+        let ran = examined(named);
+        assert!(ran.code == 1 && ran.out.contains("(certificate)") && ran.out.contains(words), "{ran:?}");
+        assert!(ran.out.contains("`store.certificate` (TOLLGATE_STORE_CERTIFICATE)"), "{ran:?}");
+    }
+    let half = examined(&[(with_key, &key)]);
+    let sentence = "`store.key` is of no use without `store.certificate`: give both";
+    assert!(half.code == 2 && half.err.contains(sentence), "{half:?}");
+    let missing = examined(&[(certificate, "no-such-file"), (with_key, &key)]);
+    assert!(
+        missing.code == 2 && missing.err.contains("`store.certificate` cannot be read: no-such-file"),
+        "{missing:?}"
+    );
+}
+
 #[test]
 fn a_server_that_falls_silent_after_its_first_word_ends_it_within_seconds() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");

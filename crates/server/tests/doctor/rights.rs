@@ -51,6 +51,19 @@ fn a_user_who_may_do_everything_is_never_good() {
 }
 
 #[test]
+fn what_held_the_server_is_never_good_where_one_of_its_lists_may_not_be_asked_for() {
+    for make in Make::ALL {
+        for (rule, words) in
+            [("-latency", "`LATENCY LATEST`"), ("-slowlog", "`SLOWLOG GET`"), ("-time", "`TIME`")]
+        {
+            let rules = ["on", ">password", "~*", "&*", "+@all", rule].map(str::to_owned);
+            let (_server, url) = with_user(make, &rules);
+            examine(&url).assert("slow", "not_known", &[words, "the user may not ask for it"]);
+        }
+    }
+}
+
+#[test]
 fn a_user_with_any_password_is_not_said_to_have_one() {
     for make in [Make::Redis7, Make::Valkey9] {
         let rules: Vec<_> =

@@ -156,6 +156,30 @@ fn the_log_has_a_line_when_the_store_fails_and_one_when_it_is_back() {
     assert!(count(fails) <= count(back) + 1 && count(fails) < 4, "{}", lines.all());
 }
 
+#[test]
+fn a_password_that_changes_is_read_from_its_file_and_a_file_that_is_gone_is_named() {
+    let server = Server::start(Make::Redis7, &[]).expect("redis-server runs");
+    tell(&server, "CONFIG SET requirepass old");
+    let file = server.socket().with_file_name("password");
+    std::fs::write(&file, "old\n").expect("it is written");
+    let (upstream, lines) = (Recorder::new(small), Lines::default());
+    let change = |settings: &mut Settings| {
+        counting_in(&server)(settings);
+        settings.store.password = Some(file.display().to_string());
+        settings.operations = Some(([127, 0, 0, 1], 0).into());
+    };
+    let rig = Rig::logged(POLICY, upstream.address, change, lines.clone());
+    until(&rig, "/denied", &[200]);
+    std::fs::remove_file(&file).expect("it is removed");
+    tell(&server, "AUTH old\r\nCONFIG SET requirepass new\r\nCLIENT KILL TYPE normal");
+    until(&rig, "/denied", &[503]);
+    let told = until_told(&lines, "the shared store gives no decisions");
+    assert!(told[0].contains("(file)") && told[0].contains(&file.display().to_string()), "{}", told[0]);
+    assert!(!metrics(&rig).contains("tollgate_shared_store_connections_total{result=\"file\"} 0\n"));
+    std::fs::write(&file, "new\n").expect("it is written");
+    until(&rig, "/denied", &[200]);
+}
+
 /// An upstream with a word of its own under the name of our field.
 fn theirs(seen: &str) -> Option<Vec<u8>> {
     let answer = b"HTTP/1.1 200 OK\r\nTollgate-Degraded: theirs\r\nContent-Length: 2\r\n\r\nok";

@@ -58,6 +58,7 @@ fn good() -> Found {
         rights: Ok(Rights::default()),
         may_flush: Ok(false),
         slow: Ok(Vec::new()),
+        events: Ok(Vec::new()),
         decided: Ok(()),
         latency: Ok(Latency { count: 200, p50: ms(1), p99: ms(2), worst: ms(30) }),
     }
@@ -190,6 +191,7 @@ fn what_may_not_be_asked_is_not_known_and_never_good() {
     found.info = Err("the user may not ask for it".into());
     found.clock = Err("the user may not ask for it".into());
     found.slow = Err("the user may not ask for it".into());
+    found.events = Err("the user may not ask for it".into());
     found.rights = Err("the connection was lost".into());
     found.may_flush = Err("the user may not ask for it".into());
     found.latency = Err("no decision was made".into());
@@ -260,7 +262,7 @@ fn latency_is_judged_against_the_budget_and_what_was_slow_by_when() {
     }
     let slow = |took, ago| {
         let ago = Duration::from_secs(ago);
-        Slow { what: "KEYS".into(), took: ms(took), ago, is_command: true }
+        Slow { what: "KEYS".into(), took: ms(took), ago }
     };
     // A full list that goes back a minute has forgotten what held the server before that.
     let full = Found { slow: Ok(vec![slow(11, 60); 128]), ..good() };
@@ -270,8 +272,27 @@ fn latency_is_judged_against_the_budget_and_what_was_slow_by_when() {
     for (slow, warned) in
         [(slow(40, 3601), false), (slow(12, 5), false), (slow(13, 5), true), (slow(40, 3600), true)]
     {
-        let found = Found { slow: Ok(vec![slow.clone()]), ..good() };
-        assert_eq!(bad(&found), if warned { vec![("slow", Grade::Warning)] } else { vec![] }, "{slow:?}");
+        let (commands, events) = (Ok(vec![slow.clone()]), Ok(vec![slow.clone()]));
+        for found in [Found { slow: commands, ..good() }, Found { events, ..good() }] {
+            assert_eq!(bad(&found), if warned { vec![("slow", Grade::Warning)] } else { vec![] }, "{slow:?}");
+        }
+    }
+}
+
+#[test]
+fn what_held_the_server_is_not_known_if_half_of_it_may_not_be_asked() {
+    let refused = || Err("the user may not ask for it".into());
+    let held = || Ok(vec![Slow { what: "KEYS".into(), took: Duration::from_secs(1), ago: Duration::ZERO }]);
+    for (commands, events, rule) in
+        [(refused(), Ok(Vec::new()), "+slowlog|get"), (Ok(Vec::new()), refused(), "+latency|latest")]
+    {
+        let found = Found { slow: commands, events, ..good() };
+        assert_eq!(bad(&found), [("slow", Grade::Unknown)]);
+        assert!(cure(&found, "slow").starts_with(&format!("`ACL SETUSER gate {rule}")), "{rule}");
+    }
+    for (commands, events) in [(refused(), held()), (held(), refused())] {
+        let found = Found { slow: commands, events, ..good() };
+        assert_eq!(bad(&found), [("slow", Grade::Warning)], "the other half says enough");
     }
 }
 

@@ -6,7 +6,7 @@ use tollgate_redis::StoreError;
 
 use super::super::cures::cure;
 use super::super::finding::Finding;
-use super::super::found::Found;
+use super::super::found::{Found, Slow};
 use super::{config_lacks, not_asked, shown};
 
 const DECISIONS: &str = "decisions";
@@ -82,33 +82,28 @@ pub(super) fn latency(found: &Found) -> Finding {
 }
 
 pub(super) fn slow(found: &Found) -> Finding {
-    let slow = match &found.slow {
-        Ok(slow) => slow,
-        Err(why) => {
-            let user = found.user.as_deref().unwrap_or("default");
-            let cure = format!(
-                "`ACL SETUSER {user} +slowlog|get +latency|latest`, or ask with the user of an operator"
-            );
-            return Finding::unknown(SLOW, format!("it cannot be told without `SLOWLOG GET`: {why}"), cure);
-        }
-    };
-    let held = |took: Duration, ago: Duration| took > found.budget / 2 && ago <= LATELY;
-    let mut lately = slow.iter().filter(|slow| held(slow.took, slow.ago));
-    let Some(worst) = lately.next() else {
-        return remembers(found);
-    };
-    let found = format!(
-        "`{}` held the server for {}, {} s ago, and {} others did in the last hour: meanwhile nobody gets a decision",
-        worst.what,
-        shown(worst.took),
-        worst.ago.as_secs(),
-        lately.count()
-    );
-    Finding::warning(
-        SLOW,
-        found,
-        "see `redis-cli SLOWLOG GET` and `redis-cli LATENCY DOCTOR`, and do such work on a replica or another server",
-    )
+    let held = |slow: &&Slow| slow.took > found.budget / 2 && slow.ago <= LATELY;
+    let lately = || found.slow.iter().flatten().chain(found.events.iter().flatten()).filter(held);
+    if let Some(worst) = lately().max_by_key(|slow| slow.took) {
+        let sentence = format!(
+            "`{}` held the server for {}, {} s ago, and {} others did in the last hour: meanwhile nobody gets a decision",
+            worst.what,
+            shown(worst.took),
+            worst.ago.as_secs(),
+            lately().count().saturating_sub(1)
+        );
+        return Finding::warning(
+            SLOW,
+            sentence,
+            "see `redis-cli SLOWLOG GET` and `redis-cli LATENCY DOCTOR`, and do such work on a replica or another server",
+        );
+    }
+    // Nothing is known to be wrong. Of what could not be asked, nothing is known to be right either.
+    match (&found.slow, &found.events) {
+        (Err(why), _) => not_asked(found, SLOW, ("SLOWLOG GET", "+slowlog|get +latency|latest"), why),
+        (_, Err(why)) => not_asked(found, SLOW, ("LATENCY LATEST", "+latency|latest"), why),
+        (Ok(_), Ok(_)) => remembers(found),
+    }
 }
 
 /// Nothing is in the list of what was slow. That is good only if the server would have put it there.
@@ -144,7 +139,7 @@ fn remembers(found: &Found) -> Finding {
         return Finding::unknown(SLOW, found, cure);
     }
     // A full list has forgotten what came before its oldest entry.
-    let commands = found.slow.iter().flatten().filter(|slow| slow.is_command);
+    let commands = found.slow.iter().flatten();
     let oldest = commands.clone().map(|slow| slow.ago).max().unwrap_or_default();
     if u64::try_from(commands.count()).unwrap_or(u64::MAX) >= length.min(SLOW_SEEN) && oldest < LATELY {
         let found =

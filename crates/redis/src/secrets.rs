@@ -1,0 +1,135 @@
+//! What a new connection proves by who we are, and whom it trusts. What is in files is read anew for each: it may have changed while
+//! we served. Nothing is connected here.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::pki_types::ServerName;
+use tokio::task::spawn_blocking;
+use tokio_rustls::TlsConnector;
+
+use crate::address::Place;
+use crate::connect::Failed;
+use crate::single::Single;
+use crate::tls::Tls;
+use crate::{Address, Cause, OpenError, Settings, small_file};
+
+/// Where secrets come from.
+pub(crate) struct Secrets {
+    sources: Arc<Sources>,
+    /// What they are for good, if nothing is in files.
+    known: Option<Fresh>,
+    /// A file may hang, as a host's name may: one look at them at a time.
+    reading: Single<Result<Fresh, Failed>>,
+}
+
+/// Secrets as they are at a moment.
+#[derive(Clone, Default)]
+pub(crate) struct Fresh {
+    /// The words after `AUTH`: the user, if one is named, and the password.
+    pub(crate) credentials: Option<(Option<Arc<str>>, Arc<str>)>,
+    pub(crate) tls: Option<(TlsConnector, ServerName<'static>)>,
+}
+
+struct Sources {
+    user: Option<Arc<str>>,
+    password: Password,
+    tls: Option<Tls>,
+}
+
+enum Password {
+    None,
+    Known(Arc<str>),
+    File(PathBuf),
+}
+
+impl Secrets {
+    /// Reads all of them for the first time, which blocks the thread.
+    ///
+    /// # Errors
+    /// When a file cannot be read or holds nothing that can be used, or there is not one password where there should be.
+    pub(crate) fn new(address: &Address, settings: &Settings) -> Result<Self, OpenError> {
+        let password = password(address, settings).map_err(|why| OpenError::Password(why.into()))?;
+        let tls = match address.place() {
+            Place::Tcp { host, tls: true, .. } => Some(Tls::new(host, settings).map_err(OpenError::Tls)?),
+            Place::Tcp { .. } | Place::Unix(_) => None,
+        };
+        let sources = Sources { user: address.named_user().map(Arc::from), password, tls };
+        let read = sources.read()?;
+        let known = (!sources.are_in_files()).then_some(read);
+        Ok(Self { sources: Arc::new(sources), known, reading: Single::new() })
+    }
+
+    /// What they are now. Files are read on a thread that may block.
+    pub(crate) async fn fresh(&self) -> Result<Fresh, Failed> {
+        if let Some(known) = &self.known {
+            return Ok(known.clone());
+        }
+        let begin = || {
+            let sources = Arc::clone(&self.sources);
+            async {
+                let failed = |error: &dyn fmt::Display| Failed::new(Cause::File, &error.to_string());
+                let read = spawn_blocking(move || sources.read()).await.map_err(|error| failed(&error))?;
+                read.map_err(|error| failed(&error))
+            }
+        };
+        let given_up = || Err(Failed::new(Cause::File, "the files with secrets were not read to the end"));
+        self.reading.join(begin).await.unwrap_or_else(given_up)
+    }
+}
+
+/// Where the password comes from, of which there is at most one.
+fn password(address: &Address, settings: &Settings) -> Result<Password, &'static str> {
+    match (address.password(), &settings.password) {
+        (Some(_), Some(_)) => Err(
+            "the address of the store has a password, and a file with one is named besides: leave one of them out",
+        ),
+        (Some(password), None) => Ok(Password::Known(password.into())),
+        (None, Some(path)) => Ok(Password::File(path.clone())),
+        (None, None) if address.named_user().is_some() => Err(
+            "the address of the store names a user without a password: write `user:password@`, or name a file with the password",
+        ),
+        (None, None) => Ok(Password::None),
+    }
+}
+
+impl Sources {
+    const fn are_in_files(&self) -> bool {
+        let tls = match &self.tls {
+            Some(tls) => tls.is_in_files(),
+            None => false,
+        };
+        tls || matches!(self.password, Password::File(_))
+    }
+
+    fn read(&self) -> Result<Fresh, OpenError> {
+        let password = match &self.password {
+            Password::None => None,
+            Password::Known(password) => Some(Arc::clone(password)),
+            Password::File(path) => Some(password_in(path).map_err(OpenError::Password)?),
+        };
+        let credentials = password.map(|password| (self.user.clone(), password));
+        let tls = self.tls.as_ref().map(|tls| Ok((tls.connector()?, tls.name.clone())));
+        let tls = tls.transpose().map_err(OpenError::Tls)?;
+        Ok(Fresh { credentials, tls })
+    }
+}
+
+/// The password in a file, without the space around it: editors end files with a line's end.
+fn password_in(path: &Path) -> Result<Arc<str>, String> {
+    let bytes = small_file::read("the file with the password of the store", path)?;
+    let (trimmed, file) = (bytes.trim_ascii(), path.display());
+    if trimmed.is_empty() {
+        return Err(format!("there is no password of the store in {file}: write it there"));
+    }
+    let text = str::from_utf8(trimmed);
+    text.map(Arc::from).map_err(|_| format!("the password of the store in {file} is not UTF-8"))
+}
+
+impl fmt::Debug for Secrets {
+    /// Without any.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Secrets").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,123 @@
+//! TLS to the store: whom we trust, and who we are. When a connection is made is not known here.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio_rustls::TlsConnector;
+
+use crate::{Identity, Roots, Settings, small_file};
+
+/// How TLS is spoken to one host.
+pub(crate) struct Tls {
+    pub(crate) name: ServerName<'static>,
+    trusted: Trusted,
+    identity: Option<Identity>,
+}
+
+enum Trusted {
+    /// These, for good.
+    Known(Arc<RootCertStore>),
+    /// Those that are in this file by then.
+    File(PathBuf),
+}
+
+impl Tls {
+    /// # Errors
+    /// A sentence, when there is no certificate to trust, or the host is no name that a certificate could have. Files are not read yet.
+    pub(crate) fn new(host: &str, settings: &Settings) -> Result<Self, String> {
+        let trusted = match &settings.roots {
+            Roots::System => {
+                let mut store = RootCertStore::empty();
+                let (_, _) = store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+                Trusted::Known(some(store, "")?)
+            }
+            Roots::Pem(text) => Trusted::Known(certificates(text, "")?),
+            Roots::File(path) => Trusted::File(path.clone()),
+        };
+        let name = ServerName::try_from(host.to_owned());
+        let name = name
+            .map_err(|_| "the host in the address of the store is no name that a certificate could have")?;
+        Ok(Self { name, trusted, identity: settings.identity.clone() })
+    }
+
+    /// Whether something of it is in files, which may change.
+    pub(crate) const fn is_in_files(&self) -> bool {
+        matches!(self.trusted, Trusted::File(_)) || self.identity.is_some()
+    }
+
+    /// TLS as it is spoken now: files are read, which blocks the thread. By ring, named here: no provider is installed for the process.
+    ///
+    /// # Errors
+    /// A sentence, when a file cannot be read or holds nothing that can be used.
+    pub(crate) fn connector(&self) -> Result<TlsConnector, String> {
+        let store = match &self.trusted {
+            Trusted::Known(store) => Arc::clone(store),
+            Trusted::File(path) => {
+                let text = small_file::read("the file with the certificates to trust the store by", path)?;
+                certificates(&text, &format!(" in {}", path.display()))?
+            }
+        };
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let config = config.map_err(|error| error.to_string())?;
+        let config = config.with_root_certificates(store);
+        let config = match &self.identity {
+            None => config.with_no_client_auth(),
+            Some(identity) => {
+                let (chain, key) = (chain(&identity.certificate)?, key(&identity.key)?);
+                config.with_client_auth_cert(chain, key).map_err(|error| {
+                    let (certificate, key) = (identity.certificate.display(), identity.key.display());
+                    format!(
+                        "our certificate for the store in {certificate} and the key in {key} do not go together: {error}"
+                    )
+                })?
+            }
+        };
+        Ok(TlsConnector::from(Arc::new(config)))
+    }
+}
+
+/// Our certificate, and those above it.
+fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    let text = small_file::read("the file with our certificate for the store", path)?;
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+    let chain = chain.map_err(|error| {
+        format!("our certificate for the store in {} is not in PEM: {error}", path.display())
+    })?;
+    if chain.is_empty() {
+        return Err(format!("there is no certificate of ours for the store in {}", path.display()));
+    }
+    Ok(chain)
+}
+
+fn key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
+    let text = small_file::read("the file with the key of our certificate for the store", path)?;
+    PrivateKeyDer::from_pem_slice(&text).map_err(|error| {
+        format!("there is no key of our certificate for the store in {}: {error}", path.display())
+    })
+}
+
+/// The certificates in a text, which comes from somewhere.
+fn certificates(text: &[u8], from: &str) -> Result<Arc<RootCertStore>, String> {
+    let mut store = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(text) {
+        let certificate = certificate.map_err(|error| {
+            format!("the certificates to trust the store by{from} are not in PEM: {error}")
+        })?;
+        let added = store.add(certificate);
+        added.map_err(|error| format!("a certificate to trust the store by{from} is not valid: {error}"))?;
+    }
+    some(store, from)
+}
+
+fn some(store: RootCertStore, from: &str) -> Result<Arc<RootCertStore>, String> {
+    if store.is_empty() {
+        return Err(format!(
+            "there is no certificate to trust the store by{from}: install the system's, or name a file with one"
+        ));
+    }
+    Ok(Arc::new(store))
+}
