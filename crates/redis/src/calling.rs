@@ -138,7 +138,7 @@ fn few_keys(clock: Clock, hits: &[Hit<'_>], targets: &Targets<'_>) -> Call {
     Call { script: script(driver, kinds, clock), names, arguments: smallvec![argument], writes: true }
 }
 
-const fn is_list(limit: &Limit) -> bool {
+pub(crate) const fn is_list(limit: &Limit) -> bool {
     matches!(limit, Limit::SlidingWindowBuckets(_) | Limit::SlidingWindowLog(_))
 }
 
