@@ -163,8 +163,8 @@ impl Hit<'_> {
     /// reservation and no cost that turns out to be less. It is on no [receipt](crate::Receipt).
     ///
     /// In a shared store this saves calls: as others can only take more, a refusal is remembered in this process for as long as
-    /// it must hold, and the store is not asked meanwhile. A key that is reset, or whose data the store loses, may be
-    /// refused for up to a second more (`tollgate_redis::REMEMBERED_MAX`).
+    /// it must hold, and the store is not asked meanwhile. A key that is reset, whose data the store loses, or that other processes
+    /// charge under other numbers, may be refused for up to a second more (`tollgate_redis::REMEMBERED_MAX`).
     #[must_use]
     pub const fn for_good(self) -> Self {
         Self { for_good: true, ..self }

@@ -140,7 +140,7 @@ fn few_keys(clock: Clock, hits: &[Hit<'_>], targets: &Targets<'_>) -> Call {
     Call { script: script(driver, kinds, clock), names, arguments: smallvec![argument], writes }
 }
 
-const fn is_list(limit: &Limit) -> bool {
+pub(crate) const fn is_list(limit: &Limit) -> bool {
     matches!(limit, Limit::SlidingWindowBuckets(_) | Limit::SlidingWindowLog(_))
 }
 

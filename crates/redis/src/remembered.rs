@@ -4,22 +4,37 @@
 //! that the server told of, the server would refuse it too. So the state is kept, with the local instants between which it
 //! was told. The server's clock stands somewhere between two ends: a hit is refused here only if it is at the later one, and
 //! is told the numbers of the earlier one, so that nobody is told to come back too early.
+//!
+//! Others may give room to a hit under other numbers than theirs. What they charge through this process is known when it is answered:
+//! from then on hits are judged by the state that it left, or are asked about.
 
+mod entry;
+mod key;
+mod on_its_way;
 #[cfg(test)]
 mod tests;
+mod turn;
+mod when;
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Notify;
-use tokio::time::{Instant, timeout_at};
-use tollgate_core::{Decision, Limit, Micros, State, peek};
+use tokio::time::Instant;
+use tollgate_core::{Decision, Limit};
 
-use crate::{Hit, LinkError, Name};
+use crate::{Hit, Name};
+
+use entry::Entry;
+pub(crate) use entry::Learned;
+use key::{Charge, Key};
+pub(crate) use on_its_way::OnItsWay;
+pub(crate) use turn::{Asking, Turn};
+pub(crate) use when::When;
 
 /// How long a refusal is remembered at most. A key that is given more room in a way that nobody here can know of (another
-/// process resets it, or raises its limit; the server's clock is set forward; its data are lost) may be refused for so long all the same.
+/// process resets it, raises its limit, or charges it under other numbers; the server's clock is set forward; its data are lost) may be
+/// refused for so long all the same.
 pub const REMEMBERED_MAX: Duration = Duration::from_secs(1);
 
 /// So many keys are remembered at most, in sets that are searched whole. In a full set the oldest makes room: what is
@@ -27,10 +42,16 @@ pub const REMEMBERED_MAX: Duration = Duration::from_secs(1);
 const SETS: usize = 1_021;
 const WAYS: usize = 4;
 
+/// Of so many other keys in a set it is known when they were charged last: an answer from before that, which comes later, is not believed.
+/// Beyond that no answer is that was asked for before the oldest of them was charged.
+const PASSING: usize = 2;
+
 /// Refusals of many keys.
 #[derive(Debug)]
 pub(crate) struct Remembered {
     sets: Box<[Mutex<Set>]>,
+    /// Something is asked that is to be remembered: until then nothing is kept, and nobody takes a lock.
+    is_used: AtomicBool,
     told: AtomicU64,
     /// How long anybody waits for another's answer. A server that takes longer is asked by everybody.
     patience: Duration,
@@ -39,37 +60,11 @@ pub(crate) struct Remembered {
 /// Some of the keys.
 #[derive(Debug, Default)]
 struct Set {
-    entries: Vec<Entry>,
-    /// When one of them was forgotten last: what was asked before that may be from before it was reset.
+    keys: Vec<Key>,
+    /// Keys that were charged lately, and of which nothing else is known. The last comes last.
+    passing: Vec<(Name, Charge)>,
+    /// When one of either was forgotten last: what was asked before that may be from before it was reset, or charged.
     forgot: Option<Instant>,
-}
-
-/// What is known of a key that refused a hit lately.
-#[derive(Debug)]
-struct Entry {
-    name: Name,
-    limit: Limit,
-    /// What was asked for. Of a list only what matters for this cost was told.
-    cost: u64,
-    /// `None` if all that is known is that there was no room: then somebody has to ask, but not everybody.
-    state: Option<State>,
-    /// When the server decided, by its clock.
-    server: Micros,
-    /// The same by ours: not before this one, and not after that one.
-    asked: Instant,
-    answered: Instant,
-    /// Somebody asks whether it still holds.
-    asking: Option<Arc<Asking>>,
-}
-
-/// A question that is on its way, of which others wait for the answer.
-#[derive(Debug)]
-pub(crate) struct Asking {
-    /// From then on nobody waits for it any more.
-    until: Instant,
-    /// How it ended: with an error, or not.
-    ended: OnceLock<Option<LinkError>>,
-    wake: Notify,
 }
 
 /// What is to be done about a hit.
@@ -85,26 +80,10 @@ pub(crate) enum Next<'a> {
     Ask,
 }
 
-/// What an answer says of a key.
-#[derive(Debug)]
-pub(crate) enum Learned {
-    /// The same hit would be granted again.
-    Room,
-    /// It would not, and the key stands like this at this instant of the server's clock; if that is known.
-    Spent(Micros, Option<State>),
-}
-
-/// The right to ask about a key that was refused, alone. Who waits is woken when it is dropped.
-#[derive(Debug)]
-pub(crate) struct Turn<'a> {
-    remembered: &'a Remembered,
-    name: Name,
-    asking: Arc<Asking>,
-}
-
 impl Remembered {
     pub(crate) fn new(patience: Duration) -> Self {
-        Self { sets: (0..SETS).map(|_| Mutex::default()).collect(), told: AtomicU64::new(0), patience }
+        let sets = (0..SETS).map(|_| Mutex::default()).collect();
+        Self { sets, is_used: AtomicBool::new(false), told: AtomicU64::new(0), patience }
     }
 
     /// How many hits were refused from memory.
@@ -118,60 +97,81 @@ impl Remembered {
 
     /// What a hit is told at this instant, if it is certainly refused.
     pub(crate) fn refused(&self, hit: &Hit<'_>, now: Instant) -> Option<Decision> {
-        self.set(hit.name).entries.iter().find(|entry| entry.is_of(hit))?.refuses(hit, now)
+        self.set(hit.name).key(hit.name)?.entry(hit)?.refuses(hit, now)
+    }
+
+    /// Whether somebody was refused on a key lately: then it matters how it stands, whoever is granted.
+    pub(crate) fn knows(&self, name: &Name) -> bool {
+        self.set(name).key(name).is_some()
     }
 
     /// What is to be done about a hit at this instant.
     pub(crate) fn next(&self, hit: &Hit<'_>, now: Instant) -> Next<'_> {
         let mut set = self.set(hit.name);
-        let found = set.entries.iter_mut().find(|entry| entry.is_of(hit) && entry.cost <= hit.cost);
-        // What is refused to a larger cost says nothing of this one.
-        let Some(entry) = found else { return Next::Ask };
+        let Some(entry) = set.key(hit.name).and_then(|key| key.entry_or_less(hit)) else { return Next::Ask };
         if entry.refuses(hit, now).is_some() {
             return Next::Refuse;
         }
-        // Who waited for a server as slow as it was last time would have too little time left to ask it.
-        if entry.answered.saturating_duration_since(entry.asked) > self.patience {
+        // What is refused to others says nothing of who had room. And who waited for a server as slow as it was last time would have too
+        // little time left to ask it.
+        if !entry.was_full_for(hit) || entry.when.took() > self.patience {
             return Next::Ask;
         }
         if let Some(asking) = &entry.asking {
-            // Who has the turn may sleep, or the server has become slow: then the others ask for themselves.
-            return if now < asking.until { Next::Wait(Arc::clone(asking)) } else { Next::Ask };
+            return if asking.is_awaited(now) { Next::Wait(Arc::clone(asking)) } else { Next::Ask };
         }
-        let asking =
-            Arc::new(Asking { until: now + self.patience, ended: OnceLock::new(), wake: Notify::new() });
+        let asking = Arc::new(Asking::new(now + self.patience));
         entry.asking = Some(Arc::clone(&asking));
-        Next::AskAlone(Turn { remembered: self, name: entry.name, asking })
+        Next::AskAlone(Turn::new(self, *hit.name, asking))
     }
 
-    /// Keeps what an answer says, and between which of our instants the server decided.
-    pub(crate) fn learn(&self, hit: &Hit<'_>, learned: Learned, (asked, answered): (Instant, Instant)) {
+    /// Something will be asked that is to be learned: said before it is.
+    pub(crate) fn begin(&self) {
+        if !self.is_used.load(Ordering::Relaxed) {
+            self.is_used.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Keeps what an answer says, and when the server decided it.
+    pub(crate) fn learn(&self, hit: &Hit<'_>, learned: Learned, when: &When) {
+        self.set(hit.name).learn(hit, learned, when);
+    }
+
+    /// Something was charged of which nothing is kept: what others were told before does not hold for them any more.
+    pub(crate) fn charged(&self, hit: &Hit<'_>, when: &When) {
+        if !self.is_used.load(Ordering::Relaxed) || *hit.limit == Limit::Unlimited {
+            return;
+        }
         let mut set = self.set(hit.name);
-        if set.forgot.is_some_and(|forgot| asked <= forgot) {
+        match set.key(hit.name) {
+            Some(key) => key.charged(hit.limit, when, |_| true),
+            None => set.pass(*hit.name, Charge::new(hit.limit, *when)),
+        }
+    }
+
+    /// Something may have been charged, nobody knows when.
+    pub(crate) fn may_have_charged(&self, hit: &Hit<'_>) {
+        if !self.is_used.load(Ordering::Relaxed) || *hit.limit == Limit::Unlimited {
             return;
         }
-        let entries = &mut set.entries;
-        let known = entries.iter().position(|entry| entry.name == *hit.name);
-        // Answers may overtake each other: the one that was asked for last is the best known.
-        if known.and_then(|at| entries.get(at)).is_some_and(|entry| entry.is_of(hit) && entry.asked > asked) {
-            return;
+        if let Some(key) = self.set(hit.name).key(hit.name) {
+            key.entries.iter_mut().for_each(|entry| entry.charged_since(hit.limit));
         }
-        // Who asks goes on asking, whatever is known.
-        let asking = known.and_then(|at| entries.swap_remove(at).asking);
-        let Learned::Spent(server, state) = learned else { return };
-        if entries.len() >= WAYS {
-            let oldest = (0..entries.len()).min_by_key(|at| entries.get(*at).map(|entry| entry.answered));
-            oldest.map(|at| entries.swap_remove(at));
-        }
-        let (name, limit, cost) = (*hit.name, *hit.limit, hit.cost);
-        entries.push(Entry { name, limit, cost, state, server, asked, answered, asking });
     }
 
     /// Forgets a key.
     pub(crate) fn forget(&self, name: &Name) {
         let mut set = self.set(name);
-        set.entries.retain(|entry| entry.name != *name);
+        set.keys.retain(|key| key.name != *name);
         set.forgot = Some(Instant::now());
+    }
+
+    /// Nobody asks any more.
+    fn ended(&self, name: &Name, asking: &Arc<Asking>) {
+        let mut set = self.set(name);
+        let entries = set.key(name).into_iter().flat_map(|key| &mut key.entries);
+        let is_this = |entry: &&mut Entry| entry.asking.as_ref().is_some_and(|of| Arc::ptr_eq(of, asking));
+        entries.filter(is_this).for_each(|entry| entry.asking = None);
     }
 
     fn set(&self, name: &Name) -> MutexGuard<'_, Set> {
@@ -183,68 +183,69 @@ impl Remembered {
     }
 }
 
-impl Entry {
-    fn is_of(&self, hit: &Hit<'_>) -> bool {
-        self.name == *hit.name && self.limit == *hit.limit
+impl Set {
+    fn key(&mut self, name: &Name) -> Option<&mut Key> {
+        self.keys.iter_mut().find(|key| key.name == *name)
     }
 
-    /// What a hit is told, if it is certainly refused.
-    fn refuses(&self, hit: &Hit<'_>, now: Instant) -> Option<Decision> {
-        let (least, most) =
-            (now.saturating_duration_since(self.answered), now.saturating_duration_since(self.asked));
-        let state = self.state.as_ref()?;
-        let is_list = matches!(state, State::SlidingWindowBuckets(_) | State::SlidingWindowLog(_));
-        if least >= REMEMBERED_MAX || (is_list && hit.cost != self.cost) {
-            return None;
-        }
-        let at = |elapsed: Duration| {
-            let elapsed = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
-            peek(hit.limit, Some(state), self.server.saturating_add(Micros::new(elapsed)), hit.cost)
+    fn learn(&mut self, hit: &Hit<'_>, learned: Learned, when: &When) {
+        let is_outdated = self.forgot.is_some_and(|forgot| when.asked <= forgot);
+        let Some(at) = self.keys.iter().position(|key| key.name == *hit.name) else {
+            return self.learn_new(hit, learned, when, is_outdated);
         };
-        // A part of a microsecond is a whole one, and a clock that is being set right runs a little faster.
-        if at(most.saturating_add(most / 1_000).saturating_add(Duration::from_micros(1))).granted() {
-            return None;
+        let Some(key) = self.keys.get_mut(at) else { return };
+        if !is_outdated {
+            key.learn(hit, learned, when);
+        } else if learned.charged {
+            key.charged(hit.limit, when, |_| true);
         }
-        Some(at(least)).filter(|decision| !decision.granted())
-    }
-}
-
-impl Asking {
-    /// Waits until it has ended, but not beyond this instant, and not longer than it is worth.
-    ///
-    /// # Errors
-    /// When it ended in one: so does what waits.
-    pub(crate) async fn ended(&self, latest: Instant) -> Result<(), LinkError> {
-        // Made before it is asked whether it has ended: so it is woken if it ends in between.
-        let woken = self.wake.notified();
-        if self.ended.get().is_none() {
-            let _ = timeout_at(latest.min(self.until), woken).await;
+        if key.entries.is_empty() {
+            self.drop(at);
         }
-        self.ended.get().cloned().flatten().map_or(Ok(()), Err)
-    }
-}
-
-impl Turn<'_> {
-    pub(crate) fn is_of(&self, name: &Name) -> bool {
-        self.name == *name
     }
 
-    /// Says how it ended to those who wait.
-    pub(crate) fn end(self, error: Option<&LinkError>) {
-        // It is set but once: the turn is taken.
-        let _ = self.asking.ended.set(error.cloned());
-    }
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        let mut set = self.remembered.set(&self.name);
-        let is_this = |asking: &Arc<Asking>| Arc::ptr_eq(asking, &self.asking);
-        for entry in set.entries.iter_mut().filter(|entry| entry.asking.as_ref().is_some_and(is_this)) {
-            entry.asking = None;
+    /// The same of a key of which nothing was known but, maybe, when it was charged.
+    fn learn_new(&mut self, hit: &Hit<'_>, learned: Learned, when: &When, is_outdated: bool) {
+        let charge = learned.charged.then(|| Charge::new(hit.limit, *when));
+        let passed = self.passing.iter().position(|(name, _)| name == hit.name);
+        let before = passed.and_then(|at| self.passing.get(at)).map(|(_, charge)| *charge);
+        let is_outdated = is_outdated || before.is_some_and(|charge| charge.outdates(hit.limit, when));
+        // Mostly there is room for the next one too, and nothing to keep.
+        if is_outdated || learned.room {
+            if let Some(charge) = charge {
+                self.pass(*hit.name, charge);
+            }
+            return;
         }
-        drop(set);
-        let _ = self.asking.ended.set(None);
-        self.asking.wake.notify_waiters();
+        passed.map(|at| self.passing.remove(at));
+        if self.keys.len() >= WAYS {
+            let answered = |at: &usize| self.keys.get(*at).and_then(Key::newest).map(|when| when.answered);
+            let oldest = (0..self.keys.len()).min_by_key(answered);
+            oldest.into_iter().for_each(|at| self.drop(at));
+        }
+        let mut key = Key::new(*hit.name, before);
+        key.learn(hit, learned, when);
+        self.keys.push(key);
+    }
+
+    /// Keeps no more of a key than when it was charged.
+    fn drop(&mut self, at: usize) {
+        let key = self.keys.swap_remove(at);
+        if let Some(charge) = key.charge() {
+            self.pass(key.name, charge);
+        }
+    }
+
+    fn pass(&mut self, name: Name, charge: Charge) {
+        let known = self.passing.iter().position(|(passing, _)| *passing == name);
+        let charge = match known {
+            Some(at) => self.passing.remove(at).1.and(charge),
+            None => charge,
+        };
+        if self.passing.len() >= PASSING {
+            let (_, oldest) = self.passing.remove(0);
+            self.forgot = self.forgot.max(Some(oldest.when.answered));
+        }
+        self.passing.push((name, charge));
     }
 }

@@ -13,8 +13,7 @@ use tokio::time::Instant;
 use tollgate_core::{Decision, Mode};
 
 use crate::link_error::cut;
-use crate::remembered::{Asking, Learned, Next, Remembered, Turn};
-use crate::reply::stands::stands;
+use crate::remembered::{Asking, Next, OnItsWay, Remembered, Turn};
 use crate::{Address, Ask, Health, Hit, Link, LinkError, OpenError, Reply, Settings, StoreError};
 
 /// Budgets that several processes share, on one Redis or Valkey server. Cheap to clone; clones share everything.
@@ -78,14 +77,35 @@ impl Store {
     /// When there is no decision: that is neither a grant nor a refusal. [`StoreError::may_have_run`] says whether something
     /// may have been charged all the same.
     pub async fn ask(&self, ask: &Ask<'_>) -> Result<Reply, StoreError> {
-        let end = Instant::now() + self.budget;
-        let result = self.link.carry(&ask.call(), end).await.map_err(StoreError::Link);
+        let reply = self.carry(ask, &[], Instant::now() + self.budget).await;
         match ask {
             Ask::Reset(name) => self.remembered.forget(name),
             Ask::Refund(hit, ..) => self.remembered.forget(hit.name),
             Ask::Charge(_) | Ask::Peek(_) | Ask::UpTo(_) | Ask::Settle(_) => {}
         }
-        self.counted(result.and_then(|value| Reply::read(ask, &value)))
+        reply
+    }
+
+    /// Asks, and remembers what is said of these hits, which are at these places.
+    async fn carry(
+        &self,
+        ask: &Ask<'_>,
+        keys: &[(usize, &Hit<'_>)],
+        end: Instant,
+    ) -> Result<Reply, StoreError> {
+        let charges = match ask {
+            Ask::Charge(hits) => hits,
+            Ask::UpTo(hit) | Ask::Settle(hit) => std::slice::from_ref(hit),
+            Ask::Peek(_) | Ask::Refund(..) | Ask::Reset(_) => &[],
+        };
+        let on_its_way = OnItsWay::new(&self.remembered, charges);
+        let value = self.link.carry(&ask.call(), end).await.map_err(StoreError::Link);
+        let read = value.and_then(|value| Reply::read(ask, &value).map(|reply| (reply, value)));
+        match &read {
+            Ok((reply, value)) => on_its_way.answered(keys, reply, value),
+            Err(error) => on_its_way.failed(error),
+        }
+        self.counted(read).map(|(reply, _)| reply)
     }
 
     /// Counts how a question ended. An answer that is no decision is one that somebody has to look into.
@@ -122,7 +142,8 @@ impl Store {
             // Nothing was sent for this charge, and so nobody else counts it.
             Err(error) => return self.counted(Err(StoreError::Link(error))),
         };
-        let charged = self.charged(hits, &keys, end).await;
+        self.remembered.begin();
+        let charged = self.carry(&Ask::Charge(hits), &keys, end).await;
         let error = match &charged {
             Err(StoreError::Link(error)) => Some(error),
             // What is wrong with one key does not concern those who wait for another.
@@ -203,41 +224,6 @@ impl Store {
     #[must_use]
     pub fn refused_from_memory(&self) -> u64 {
         self.remembered.told()
-    }
-
-    /// Asks, and remembers.
-    async fn charged(
-        &self,
-        hits: &[Hit<'_>],
-        keys: &[(usize, &Hit<'_>)],
-        end: Instant,
-    ) -> Result<Reply, StoreError> {
-        let (ask, asked) = (Ask::Charge(hits), Instant::now());
-        let value = self.link.carry(&ask.call(), end).await.map_err(StoreError::Link);
-        let answered = Instant::now();
-        let read = value.and_then(|value| Reply::read(&ask, &value).map(|reply| (reply, value)));
-        let (reply, value) = self.counted(read)?;
-        let Reply::Decided { granted, decisions } = &reply else { return Ok(reply) };
-        // Mostly there is room for the next one too, and nothing to keep.
-        let is_full = |decision: &Decision, cost| {
-            if *granted { decision.remaining < cost } else { !decision.granted() }
-        };
-        let full = |(place, hit): &(usize, &Hit<'_>)| {
-            decisions.get(*place).is_some_and(|decision| is_full(decision, hit.cost))
-        };
-        let stands = if keys.iter().any(full) { stands(hits, &value) } else { None };
-        let (server, states) = stands.unwrap_or_default();
-        for key @ (place, hit) in keys {
-            let state = states.get(*place).cloned().flatten();
-            let learned = match state {
-                _ if !full(key) => Learned::Room,
-                // A cost that never fits, on a key that has nothing.
-                None if !granted => continue,
-                state => Learned::Spent(server, state),
-            };
-            self.remembered.learn(hit, learned, (asked, answered));
-        }
-        Ok(reply)
     }
 
     /// Runs what asks this store on a thread that is no task of a runtime, and blocks it. `None` if it takes longer than a few

@@ -10,4 +10,5 @@ mod parts;
 mod remembered;
 mod rights;
 mod support;
+mod tiers;
 mod verbs;

@@ -9,22 +9,32 @@ use tollgate::{Kind, Limit, Limiter, Micros, NamedLimit, Retry, Source, StoreFai
 
 use crate::support::{World, many};
 
-fn answered(limiter: &Limiter) -> u64 {
+pub(crate) fn answered(limiter: &Limiter) -> u64 {
     limiter.store_health().expect("there is a store").answered
 }
 
 const ASKED_MIN: u64 = 60_000;
 
-/// Callers that ask as fast as they can, until so many have asked and so many were granted. How many asked, and how long it took.
-async fn storm(limiter: &Limiter, limit: &NamedLimit, grants: u64) -> (u64, Duration) {
+/// What came of a storm.
+pub(crate) struct Storm {
+    pub(crate) asked: u64,
+    pub(crate) granted: u64,
+    pub(crate) took: Duration,
+}
+
+/// Callers that ask as fast as they can, each for one limit and cost after the other, until so many have asked and so many were granted.
+pub(crate) async fn storm(limiter: &Limiter, asks: &[(&NamedLimit, u64)], grants: u64) -> Storm {
     let (asked, granted) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let start = Instant::now();
-    let caller = |_| {
-        let (limiter, limit) = (limiter.clone(), limit.clone());
+    let caller = |number: usize| {
+        let limiter = limiter.clone();
+        let asks: Vec<_> = asks.iter().map(|(limit, cost)| ((*limit).clone(), *cost)).collect();
         let (asked, granted) = (Arc::clone(&asked), Arc::clone(&granted));
         tokio::spawn(async move {
+            let mut asks = asks.iter().cycle().skip(number);
             while granted.load(Ordering::Relaxed) < grants || asked.load(Ordering::Relaxed) < ASKED_MIN {
-                let verdict = limiter.charge_async(&[limit.hit("hot").for_good()]).await;
+                let (limit, cost) = asks.next().expect("it goes round");
+                let verdict = limiter.charge_async(&[limit.hit("hot").cost(*cost).for_good()]).await;
                 let verdict = verdict.expect("the question is right");
                 asked.fetch_add(1, Ordering::Relaxed);
                 assert!(
@@ -43,7 +53,8 @@ async fn storm(limiter: &Limiter, limit: &NamedLimit, grants: u64) -> (u64, Dura
     for caller in callers {
         caller.await.expect("it does not panic");
     }
-    (asked.load(Ordering::Relaxed), start.elapsed())
+    let [asked, granted] = [asked, granted].map(|count| count.load(Ordering::Relaxed));
+    Storm { asked, granted, took: start.elapsed() }
 }
 
 #[test]
@@ -64,7 +75,7 @@ fn one_refused_hot_key_at_full_load_costs_the_store_at_most_one_call_in_a_hundre
     for (number, limit) in limits.into_iter().enumerate() {
         let named = limiter.limit(&format!("limit {number}"), limit);
         let before = answered(&limiter);
-        let (asked, took) = world.runtime.block_on(storm(&limiter, &named, 13));
+        let Storm { asked, took, .. } = world.runtime.block_on(storm(&limiter, &[(&named, 1)], 13));
         let calls = answered(&limiter) - before;
         println!("{limit}: {asked} asked in {took:?}, {calls} calls to the store");
         assert!(calls >= 13, "{limit}: what is granted is charged in the store");

@@ -1,12 +1,16 @@
 //! What is remembered against a server that is played by the core: never a refusal that it would not have said too.
 
+mod played;
+mod several;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
 use tollgate_core::{Limit, Micros, Mode, Retry, State, Window, decide, peek};
 
-use super::{Learned, Next, REMEMBERED_MAX, Remembered, SETS, WAYS};
+use super::{Learned, Next, REMEMBERED_MAX, Remembered, SETS, WAYS, When};
+use crate::reply::stands::Stands;
 use crate::{Hit, LinkError, Name, Naming};
 
 fn name(key: &str) -> Name {
@@ -16,6 +20,24 @@ fn name(key: &str) -> Name {
 fn hit<'a>(limit: &'a Limit, name: &'a Name, cost: u64) -> Hit<'a> {
     Hit { limit, name, cost, mode: Mode::Enforced }
 }
+
+/// Decided at the server's instant, by our clock between two.
+fn when(server: Micros, (asked, answered): (Instant, Instant)) -> When {
+    When { asked, answered, server }
+}
+
+/// A refusal, and how the key stands.
+fn refusal(state: Option<State>) -> Learned {
+    Learned { charged: false, room: false, stands: state.map_or(Stands::Absent, Stands::State) }
+}
+
+/// A grant, and how the key stands then; whether the same would be granted again.
+fn grant(state: State, room: bool) -> Learned {
+    Learned { charged: true, room, stands: Stands::State(state) }
+}
+
+/// A grant after which nobody knows how the key stands.
+const UNTOLD: Learned = Learned { charged: true, room: false, stands: Stands::Untold };
 
 /// How long others wait.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -61,11 +83,8 @@ fn what_is_refused_from_memory_would_be_refused_by_the_server() {
         for cost in 1..=3 {
             let (name, remembered) = (name("hot"), Remembered::new(PATIENCE));
             let state = spent(&limit, decided, cost);
-            remembered.learn(
-                &hit(&limit, &name, cost),
-                Learned::Spent(decided, Some(state.clone())),
-                (asked, answered),
-            );
+            let learned = refusal(Some(state.clone()));
+            remembered.learn(&hit(&limit, &name, cost), learned, &when(decided, (asked, answered)));
             let mut times = 0;
             for step in 0..3_000_u64 {
                 let elapsed = step * 137;
@@ -94,7 +113,7 @@ fn another_cost_is_refused_by_its_own_numbers() {
     let (change, _) = decide(&limit, None, server, 3);
     let mut state = None;
     change.apply(&mut state);
-    remembered.learn(&hit(&limit, &name, 3), Learned::Spent(server, state), (now, now));
+    remembered.learn(&hit(&limit, &name, 3), refusal(state), &when(server, (now, now)));
     let told = |cost| refused(&remembered, &hit(&limit, &name, cost), now);
     assert_eq!(told(2), None, "that is for the server to say");
     assert_eq!(told(3), Some(Retry::After(Micros::SECOND)));
@@ -107,11 +126,8 @@ fn of_a_list_only_the_cost_that_was_asked_is_known() {
     let (now, server, name) = (Instant::now(), Micros::new(EPOCH), name("hot"));
     let limit = Limit::sliding_window_log(4, Micros::SECOND).unwrap();
     let remembered = Remembered::new(PATIENCE);
-    remembered.learn(
-        &hit(&limit, &name, 2),
-        Learned::Spent(server, Some(spent(&limit, server, 1))),
-        (now, now),
-    );
+    let learned = refusal(Some(spent(&limit, server, 1)));
+    remembered.learn(&hit(&limit, &name, 2), learned, &when(server, (now, now)));
     assert!(refused(&remembered, &hit(&limit, &name, 2), now).is_some());
     assert!(refused(&remembered, &hit(&limit, &name, 3), now).is_none());
     assert!(refused(&remembered, &hit(&limit, &name, 1), now).is_none());
@@ -124,8 +140,9 @@ fn a_refusal_is_forgotten_in_time_and_under_other_numbers_and_when_there_is_room
     let other = Limit::token_bucket(2, 1, Micros::HOUR).unwrap();
     let remembered = Remembered::new(PATIENCE);
     let learn = |asked: Instant, room: bool| {
-        let spent = || Learned::Spent(server, Some(spent(&limit, server, 1)));
-        remembered.learn(&hit(&limit, &name, 1), if room { Learned::Room } else { spent() }, (asked, asked));
+        let learned = Learned { room, stands: Stands::Untold, ..refusal(None) };
+        let learned = if room { learned } else { refusal(Some(spent(&limit, server, 1))) };
+        remembered.learn(&hit(&limit, &name, 1), learned, &when(server, (asked, asked)));
     };
     let is_refused = |limit: &Limit, now| refused(&remembered, &hit(limit, &name, 1), now).is_some();
     learn(now, false);
@@ -156,7 +173,7 @@ fn a_smaller_cost_does_not_wait_for_a_larger_one() {
     let (change, _) = decide(&limit, None, server, 5);
     let mut state = None;
     change.apply(&mut state);
-    remembered.learn(&hit(&limit, &name, 5), Learned::Spent(server, state), (now, now));
+    remembered.learn(&hit(&limit, &name, 5), refusal(state), &when(server, (now, now)));
     let later = now + REMEMBERED_MAX;
     assert!(matches!(remembered.next(&hit(&limit, &name, 4), later), Next::Ask));
     assert!(matches!(remembered.next(&hit(&limit, &name, 5), later), Next::AskAlone(_)));
@@ -182,13 +199,13 @@ fn one_asks_and_the_others_wait_for_how_it_ends() {
             matches!(remembered.next(&hit, now), Next::Ask),
             "a key that was never refused is asked by all"
         );
-        remembered.learn(&hit, Learned::Spent(server, Some(spent(&limit, server, 1))), (now, now));
+        remembered.learn(&hit, refusal(Some(spent(&limit, server, 1))), &when(server, (now, now)));
         let later = now + Duration::from_secs(1);
         assert!(matches!(remembered.next(&hit, now), Next::Refuse), "as long as it holds, nobody asks");
         let turn = alone(later).unwrap();
         let asking = waiting(later).unwrap();
         // What is learned meanwhile does not end the turn.
-        remembered.learn(&hit, Learned::Spent(server, Some(spent(&limit, server, 1))), (now, now));
+        remembered.learn(&hit, refusal(Some(spent(&limit, server, 1))), &when(server, (now, now)));
         let waiter = Arc::clone(&asking);
         let waiter = tokio::spawn(async move { waiter.ended(later).await });
         tokio::task::yield_now().await;
@@ -204,10 +221,10 @@ fn one_asks_and_the_others_wait_for_how_it_ends() {
         assert_eq!(asking.ended(Instant::now() + Duration::from_millis(1)).await, Ok(()));
         drop(turn);
         // A key of which only is known that it has no room is asked about by one at a time too.
-        remembered.learn(&hit, Learned::Spent(server, None), (later, later));
+        remembered.learn(&hit, UNTOLD, &when(server, (later, later)));
         let turn = alone(later).unwrap();
         assert!(waiting(later).is_some());
-        remembered.learn(&hit, Learned::Room, (later, later));
+        remembered.learn(&hit, Learned { room: true, ..UNTOLD }, &when(server, (later, later)));
         assert!(matches!(remembered.next(&hit, later), Next::Ask), "there is room");
         drop(turn);
     });
@@ -219,9 +236,10 @@ fn nobody_waits_for_who_has_asked_for_too_long_nor_for_a_server_that_took_too_lo
     let limit = Limit::token_bucket(1, 1, Micros::SECOND).unwrap();
     let hit = hit(&limit, &name, 1);
     let remembered = Remembered::new(PATIENCE);
-    let told_within = |took| {
-        let spent = Learned::Spent(server, Some(spent(&limit, server, 1)));
-        remembered.learn(&hit, spent, (now, now + took));
+    let told_within = |took: Duration| {
+        // Each is decided a little later.
+        let server = server.saturating_add(Micros::new(u64::try_from(took.as_micros()).unwrap()));
+        remembered.learn(&hit, refusal(Some(spent(&limit, server, 1))), &when(server, (now, now + took)));
     };
     told_within(PATIENCE);
     let later = now + PATIENCE + REMEMBERED_MAX;
@@ -244,9 +262,9 @@ fn a_flood_of_refused_keys_takes_no_more_room_and_the_last_are_known() {
     for key in 0..50_000_u32 {
         let at = now + Duration::from_nanos(key.into());
         let name = name(&key.to_string());
-        remembered.learn(&hit(&limit, &name, 1), Learned::Spent(server, Some(state.clone())), (at, at));
+        remembered.learn(&hit(&limit, &name, 1), refusal(Some(state.clone())), &when(server, (at, at)));
         assert!(refused(&remembered, &hit(&limit, &name, 1), at).is_some());
     }
-    let full = remembered.sets.iter().filter(|set| set.lock().unwrap().entries.len() == WAYS).count();
+    let full = remembered.sets.iter().filter(|set| set.lock().unwrap().keys.len() == WAYS).count();
     assert_eq!(full, SETS, "names are spread over all sets");
 }

@@ -11,15 +11,36 @@ use crate::calling::few;
 use crate::state::{number, told};
 use crate::targets::Targets;
 
-/// When it was decided, by the server's clock, and how the key of each hit stands then. `None` where that is not known: there is
-/// no state, several hits are on one key, or a list has been added to, of which not all is told.
-pub(crate) type Stands = (Micros, SmallVec<[Option<State>; 2]>);
+/// How a key stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Stands {
+    /// That is not known: several hits are on one key, or a list has been added to, of which not all is told.
+    Untold,
+    /// As one that has never been seen, to limits of the algorithm that was asked.
+    Absent,
+    /// Like this. Of a list only what matters for the cost that was asked.
+    State(State),
+}
 
-/// Reads it from an answer that has been [read](crate::Reply::read) without an error.
-pub(crate) fn stands(hits: &[Hit<'_>], value: &Value) -> Option<Stands> {
+/// When it was decided, by the server's clock, and how the key of each hit stands then.
+pub(crate) type Standing = (Micros, SmallVec<[Stands; 2]>);
+
+/// When it was decided, by the server's clock, and what else is told.
+fn head(value: &Value) -> Option<(Micros, &[u8])> {
     let Value::BulkString(bytes) = value else { return None };
     let mut rest = bytes.as_slice();
     let now = Micros::new(number::<7>(&mut rest)? >> 1);
+    Some((now, rest))
+}
+
+/// When an answer was decided that has been [read](crate::Reply::read) without an error.
+pub(crate) fn decided_at(value: &Value) -> Option<Micros> {
+    head(value).map(|(now, _)| now)
+}
+
+/// Reads how keys stand from an answer that has been [read](crate::Reply::read) without an error.
+pub(crate) fn stands(hits: &[Hit<'_>], value: &Value) -> Option<Standing> {
+    let (now, rest) = head(value)?;
     if let [hit] = hits {
         let state = if rest.is_empty() { None } else { Some(told(rest)?) };
         let (change, _) = decide(hit.limit, state.as_ref(), now, hit.cost);
@@ -44,7 +65,7 @@ pub(crate) fn stands(hits: &[Hit<'_>], value: &Value) -> Option<Stands> {
     let mut after = |hit: &Hit<'_>| {
         let on = place(hit);
         if hits.iter().filter(|other| place(other) == on).count() > 1 {
-            return None;
+            return Stands::Untold;
         }
         let change = changes.iter().position(|(target, _)| *target == on);
         let change = change.map_or(Change::Keep, |at| changes.swap_remove(at).1);
@@ -53,10 +74,11 @@ pub(crate) fn stands(hits: &[Hit<'_>], value: &Value) -> Option<Stands> {
     Some((now, hits.iter().map(&mut after).collect()))
 }
 
-fn changed(state: Option<State>, change: Change) -> Option<State> {
+fn changed(state: Option<State>, change: Change) -> Stands {
     match change {
-        Change::Keep => state,
-        Change::Replace(state) => Some(state),
-        Change::Forget | Change::EditBuckets(_) | Change::EditLog(_) => None,
+        Change::Keep => state.map_or(Stands::Absent, Stands::State),
+        Change::Replace(state) => Stands::State(state),
+        Change::Forget => Stands::Absent,
+        Change::EditBuckets(_) | Change::EditLog(_) => Stands::Untold,
     }
 }

@@ -1,0 +1,56 @@
+//! When an answer was asked for, decided and read, and which of two was decided later. What they say is not known here.
+
+use std::cmp::Ordering;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tollgate_core::Micros;
+
+/// When the server decided.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct When {
+    /// By our clock, not before this one, and not after that one.
+    pub(crate) asked: Instant,
+    pub(crate) answered: Instant,
+    /// By its own.
+    pub(crate) server: Micros,
+}
+
+/// How a decision stands to another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Order {
+    Earlier,
+    /// Nobody can tell: several charges that go to the server as one call are decided at one instant.
+    Same,
+    Later,
+}
+
+impl When {
+    /// How this decision stands to that one. What was asked when the other had been answered is later, whatever the server's clock
+    /// says (it may have been set back). Only where both were on their way at once, as answers that overtake each other are, its
+    /// clock has to tell.
+    pub(super) fn order(&self, other: &Self) -> Order {
+        if self.asked >= other.answered {
+            return Order::Later;
+        }
+        if self.answered <= other.asked {
+            return Order::Earlier;
+        }
+        match self.server.cmp(&other.server) {
+            Ordering::Less => Order::Earlier,
+            Ordering::Equal => Order::Same,
+            Ordering::Greater => Order::Later,
+        }
+    }
+
+    /// Both of two of which nobody can tell which was earlier.
+    pub(super) fn with(&self, other: &Self) -> Self {
+        let (asked, answered) = (self.asked.min(other.asked), self.answered.max(other.answered));
+        Self { asked, answered, server: self.server }
+    }
+
+    /// How long the answer took.
+    pub(super) fn took(&self) -> Duration {
+        self.answered.saturating_duration_since(self.asked)
+    }
+}
