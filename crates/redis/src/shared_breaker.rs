@@ -154,6 +154,20 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_that_shows_no_write_leaves_it_to_the_links_own_probe_which_is_due_at_once() {
+        let (shared, runtime) = (opened(), runtime());
+        runtime.block_on(shared.overdue(Duration::ZERO));
+        shared.admit(Asker::Writer).unwrap().tell(Sign::Alive);
+        assert!(shared.standing() == Standing::Open && shared.admit(Asker::Writer).is_none());
+        runtime.block_on(async {
+            let due = tokio::time::timeout(Duration::from_secs(20), shared.overdue(Duration::from_secs(60)));
+            due.await.expect("nobody could go first");
+        });
+        shared.admit(Asker::Link).unwrap().tell(Sign::Alive);
+        assert!(shared.admit(Asker::Reader).is_some(), "an error about that call alone would come for ever");
+    }
+
+    #[test]
     fn who_waits_for_the_next_probe_hears_that_it_is_due_earlier() {
         let wait = Duration::from_secs(60);
         let settings =
