@@ -14,6 +14,7 @@ const UNITS_MAX: u64 = (1 << 52) - 1;
 pub(super) fn joined(limit: &Limit, key: &Key, now: Micros, cost: u64) -> Option<(u64, State)> {
     let state = &key.state;
     let cost = cost.min(limit.capacity().saturating_mul(2));
+    let now = now.min(Micros::INSTANT_MAX);
     match (limit, state) {
         (Limit::TokenBucket(quota), State::TokenBucket(debt)) => {
             debts((quota, rate(&key.by)?), debt, now, cost)
