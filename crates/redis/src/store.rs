@@ -80,8 +80,9 @@ impl Store {
         let reply = self.carry(ask, &[], Instant::now() + self.budget).await;
         match ask {
             Ask::Reset(name) => self.remembered.forget(name),
-            Ask::Refund(hit, ..) => self.remembered.forget(hit.name),
-            Ask::Charge(_) | Ask::Peek(_) | Ask::UpTo(_) | Ask::Settle(_) => {}
+            // A cost after the fact may have drained the key by other numbers than those it comes with.
+            Ask::Refund(hit, ..) | Ask::Settle(hit) => self.remembered.forget(hit.name),
+            Ask::Charge(_) | Ask::Peek(_) | Ask::UpTo(_) => {}
         }
         reply
     }

@@ -60,9 +60,45 @@ impl Key {
     /// It was met by these numbers, which may want it for longer.
     fn met(&mut self, by: &Limit, now: Micros) {
         let is_fixed = matches!(self.state, State::FixedWindow(_));
-        if self.is_of_others(by) && !is_fixed {
+        if self.is_of_others(by) && !is_fixed && counts(by, &self.state, now) {
             self.kept = self.kept.max(lasts(by, &self.state, now).min(LONGEST));
         }
+    }
+}
+
+/// Whether a state counts at all, and is not so far ahead of the clock that it counts as none.
+fn counts(by: &Limit, state: &State, now: Micros) -> bool {
+    let now = now.min(Micros::INSTANT_MAX);
+    let (at, ahead_max) = match (by, state) {
+        (Limit::TokenBucket(quota), State::TokenBucket(debt))
+        | (Limit::LeakyBucket(quota), State::LeakyBucket(debt))
+        | (Limit::Gcra(quota), State::Gcra(debt)) => (debt.at, quota.drain()),
+        (_, State::FixedWindow(count)) => (count.start, count.end.saturating_sub(count.start)),
+        (_, State::SlidingWindow(counts)) => (counts.start, counts.end.saturating_sub(counts.start)),
+        (Limit::SlidingWindowBuckets(rule), State::SlidingWindowBuckets(list)) => {
+            (newest(list), rule.window())
+        }
+        (Limit::SlidingWindowLog(rule), State::SlidingWindowLog(list)) => (newest(list), rule.window()),
+        _ => return false,
+    };
+    at.saturating_sub(now) <= ahead_max
+}
+
+fn newest(list: &List) -> Micros {
+    list.entries().last().map_or(Micros::ZERO, |entry| entry.at)
+}
+
+/// By how many microseconds a list or a window has gone on: its newest entry, or its end. A list is given a millisecond besides.
+fn gone_on(before: &State, after: &State) -> u64 {
+    match (before, after) {
+        (State::SlidingWindowBuckets(before), State::SlidingWindowBuckets(after))
+        | (State::SlidingWindowLog(before), State::SlidingWindowLog(after)) => {
+            newest(after).saturating_sub(newest(before)).get() + 1_000
+        }
+        (State::SlidingWindow(before), State::SlidingWindow(after)) => {
+            after.end.saturating_sub(before.end).get()
+        }
+        _ => 0,
     }
 }
 
@@ -107,7 +143,9 @@ impl World {
             Asked::Charge(hits) => self.batch(hits, now, true),
             Asked::Peek(hits) => self.batch(hits, now, false),
             Asked::UpTo(hit) => {
-                self.meet(hit, now);
+                if !decide_up_to(&hit.limit, self.state(hit.key), now, hit.cost).1.granted() {
+                    self.meet(hit, now);
+                }
                 self.verb(hit, now, |state| decide_up_to(&hit.limit, state, now, hit.cost))
             }
             Asked::Settle(hit) => self.settle(hit, now),
@@ -124,7 +162,7 @@ impl World {
             return self.verb(hit, now, |state| settle(&hit.limit, state, now, hit.cost));
         };
         if charged > 0 {
-            // A debt says how long it lasts. Of all else only what wants it longer is known.
+            // A debt says how long it lasts. All else is kept for as much longer as it has gone on, and as its receipt's numbers want.
             let wanted = match (&hit.limit, &state) {
                 (Limit::SlidingWindow(rule), State::SlidingWindow(counts)) => {
                     let longer = rule.window().max(counts.end.saturating_sub(counts.start));
@@ -133,8 +171,13 @@ impl World {
                 }
                 _ => lasts(&hit.limit, &state, now),
             };
-            let lasts = drains(&key.by, &state, now).unwrap_or(key.kept.max(wanted));
+            let longer = key.kept + gone_on(&key.state, &state) / 1_000;
+            let lasts = drains(&key.by, &state, now).unwrap_or(longer.max(wanted));
             key.kept = lasts.min(LONGEST);
+            if matches!(state, State::SlidingWindowBuckets(_)) {
+                // One bucket may have two entries now: receipts from before are void.
+                key.since = now.min(Micros::INSTANT_MAX).get() / STEP + 1;
+            }
             key.state = state;
         }
         // Of what is left by other numbers nothing is told.
@@ -181,7 +224,8 @@ impl World {
             return;
         }
         let before = self.keys[key].take();
-        let since = before.as_ref().filter(|key| !key.is_of_others(by)).map(|key| key.since);
+        let goes_on = |key: &&Key| !key.is_of_others(by) && counts(by, &key.state, now);
+        let since = before.as_ref().filter(goes_on).map(|key| key.since);
         let since = since.unwrap_or(now.min(Micros::INSTANT_MAX).get() / STEP);
         let mut state = before.map(|key| key.state);
         change.apply(&mut state);
@@ -208,9 +252,11 @@ impl World {
                 decisions.map(|(asked, stands)| Decision { outcome: asked.outcome, ..stands }).collect();
             return Reply::Decided { granted: batch.granted, decisions };
         }
-        hits.iter()
-            .filter(|hit| hit.mode == Mode::Enforced || hits.len() == 1)
-            .for_each(|hit| self.meet(hit, now));
+        for (hit, decision) in hits.iter().zip(batch.decisions.iter()) {
+            if !decision.granted() && (hit.mode == Mode::Enforced || hits.len() == 1) {
+                self.meet(hit, now);
+            }
+        }
         for (target, change) in batch.changes {
             let (key, limit) = keys[target];
             self.change(key, limit, change, now);

@@ -1,6 +1,6 @@
 //! A key that is met under other numbers than it was charged by: what was refused stays refused, and nothing comes back twice.
 
-use tollgate::{Limit, Limiter, Micros, NamedLimit, Window};
+use tollgate::{Kind, Limit, Limiter, Micros, NamedLimit, StoreFails, Window};
 
 use crate::support::{World, many};
 
@@ -146,4 +146,35 @@ fn a_receipt_is_good_as_long_as_nobody_has_met_its_key_under_other_numbers() {
     assert!(limiter.charge(&[new.hit("grace")]).unwrap().granted());
     limiter.refund(receipt.expect("a receipt")).unwrap();
     assert_eq!(left(&limiter, &old, "ada"), 10);
+}
+
+#[test]
+fn a_cost_that_joins_a_log_counts_for_as_long_as_those_count_who_share_it() {
+    let world = World::new();
+    let limiter = world.limiter();
+    let long = limiter.limit("log", Limit::sliding_window_log(10, Micros::from_millis(1_500)).unwrap());
+    let short = limiter.limit("log", Limit::sliding_window_log(10, Micros::from_millis(100)).unwrap());
+    let (_, receipt) = limiter.charge_for_receipt(&[short.hit("k")]).unwrap();
+    assert!(limiter.charge(&[long.hit("k").cost(4)]).unwrap().granted());
+    let_pass(&world, Micros::from_millis(1_200));
+    limiter.settle(receipt.expect("a receipt"), 6).unwrap();
+    // What was charged at first is over, and so is the time to live that it had.
+    let_pass(&world, Micros::from_millis(600));
+    assert_eq!(left(&limiter, &long, "k"), 5, "the five that came late still count");
+}
+
+#[test]
+fn a_server_without_memory_grants_nothing_to_a_key_that_is_met_under_other_numbers() {
+    let world = World::new();
+    let limiter = world.limiter();
+    for [old, new] in lowered() {
+        let name = new.to_string();
+        let limit = |numbers| limiter.shared_limit(&name, numbers, StoreFails::Deny);
+        assert!(limiter.charge(&[limit(old).hit("k")]).unwrap().granted(), "{name}");
+        let mut connection = world.server.connect().unwrap();
+        redis::cmd("CONFIG").arg(&["SET", "maxmemory", "1"]).exec(&mut connection).unwrap();
+        let verdict = limiter.charge(&[limit(new).hit("k")]).unwrap();
+        assert!(matches!(verdict.kind(), Kind::Unavailable(_)), "{name}: {verdict:?}");
+        redis::cmd("CONFIG").arg(&["SET", "maxmemory", "0"]).exec(&mut connection).unwrap();
+    }
 }

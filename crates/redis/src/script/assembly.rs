@@ -109,9 +109,9 @@ impl Assembly {
             // They have been read with those of all other keys.
             (Driver::Few(_), "limit") if self.one_kind().is_some() => {}
             // Only a cost after the fact is not decided by the numbers that are sent with it.
-            (driver, "unlike") if driver != Driver::Verbs => {}
+            (driver, "unlike" | "met") if driver != Driver::Verbs => {}
             // A peek keeps nothing alive.
-            (Driver::Peek, "met") => {}
+            (Driver::Peek, "renewed") => {}
             _ => self.choose(text, name, kinds),
         }
     }

@@ -19,6 +19,7 @@ for index, key in ipairs(KEYS) do
   --> room
   if cost > room then
     granted = false
+    --> renewed
     asked = cost
     if asked <= capacity then
       --> asked

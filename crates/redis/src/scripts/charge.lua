@@ -21,6 +21,7 @@ local head = now * 2 + 1
 --> answer
 
 ---- refused
+--> renewed
 if cost <= capacity then
   local asked = cost
   --> asked

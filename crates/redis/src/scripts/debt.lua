@@ -16,6 +16,7 @@ tag, cost, capacity, count, period, rest = unpack('>BI7I7I7I7', argument, rest)
 at = now
 owed = 0
 since = now / 4096
+is_other = false
 local kind, from, written, debt, units
 if state and #state == 28 then
   kind, by, from, written, debt, units = unpack('>BI3I5I7I7I5', state)
@@ -38,7 +39,7 @@ elseif state then
     if written - now <= drain then
       at = written
     else
-      written, debt = now, 0
+      written, debt, from = now, 0, since
     end
   end
   if units == period then
@@ -61,11 +62,13 @@ lasts = owed > 0 and at - now + (owed < BEYOND and owed or wide) / count or 0
 
 ---- joined
 -- It drains as it did before, and so much more is owed; not more than can be written.
-count, period, since, joins = by, units, from, true
-local drained = (at - written) * count
-owed = drained < debt and debt - drained or 0
-local most_of_units = (INSTANT_MAX - fmod(INSTANT_MAX, units)) / units
-if capacity > most_of_units then capacity = most_of_units end
+if debt > 0 then
+  count, period, since, joins = by, units, from, true
+  local drained = (at - written) * count
+  owed = drained < debt and debt - drained or 0
+  local most_of_units = (INSTANT_MAX - fmod(INSTANT_MAX, units)) / units
+  if capacity > most_of_units then capacity = most_of_units end
+end
 
 ---- outlives
 -- It is kept for as long as it drains.

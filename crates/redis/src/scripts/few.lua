@@ -34,6 +34,7 @@ end
 
 ---- refused
 granted = false
+--> renewed
 if cost <= capacity then
   local asked = cost
   --> asked

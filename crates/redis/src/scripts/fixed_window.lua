@@ -11,6 +11,7 @@ tag, cost, capacity, calendar, span, mark, rest = unpack('>BI7I7BI7I3', argument
 ---- standing
 at = now
 since = now / 4096
+is_other = false
 local is_over, over = true, 0
 if state and (#state ~= 30 or byte(state) ~= tag) then
   --> other
@@ -19,9 +20,10 @@ elseif state then
   _, by, from, start, finish, used = unpack('>BI3I5I7I7I7', state)
   local length = finish - start
   if start > INSTANT_MAX or length <= 0 or length > WINDOW_MAX or used >= BEYOND then return -index end
-  if by == mark then since = from else is_other = true end
   if start > now then at = start end
   is_over = at >= finish or at - now > length
+  is_other = by ~= mark
+  if not is_other and at - now <= length then since = from end
   over = finish
 end
 if is_over then
@@ -40,8 +42,11 @@ if room < 0 then room = 0 end
 ---- charged
 used = used + amount
 
----- outlives
+---- lasting
 -- A window ends when it ends, by whatever numbers it is met.
+lasts = 0
+
+---- outlives
 
 ---- refunded
 local back = part

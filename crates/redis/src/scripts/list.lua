@@ -53,6 +53,7 @@ end
 at, slots, gone, newest, through, expired, used, total = now, 0, 0, false, 0, 0, 0, 0
 length, waits, eldest = 0, false, false
 since = now / 4096
+is_other = false
 reach = window
 local kind, from
 if state and #state >= 34 and #state % 14 == 6 then
@@ -82,6 +83,7 @@ elseif state then
     -- More than a window ahead: none of it counts, and all of it goes with the next charge.
     expired = slots
   else
+    if by == mark then since = from end
     if newest > now then at = newest end
     if gone > 0 or eldest + reach <= at then
       --> expiring
@@ -90,26 +92,33 @@ elseif state then
     if used < 0 then used = used + BEYOND end
     if expired == slots then newest = false end
   end
-  if by == mark then
-    since = from
-  elseif newest and expired < slots then
+  if expired == slots then
+    is_other = false
+  elseif is_other then
     --> met
   end
 end
 
 ---- unlike
 -- What others count for longer than we do is not forgotten when a cost joins it, nor does it merge with what they tell apart.
-if is_late then reach, bucket, entries_max = WINDOW_MAX, 1, 4294967295 end
+if is_late then reach, bucket, entries_max = WINDOW_MAX, 1, tag == 38 and 2048 or 4294967295 end
 
 ---- lasting
 lasts = newest + window - now
 
 ---- joined
 mark, since, joins = by, from, call('PTTL', key)
+-- A bucket may have two entries then, and a receipt would be taken for a part of the younger one: those that there are are void.
+if tag == 38 then
+  since = now / 4096 + 1
+  -- What it begins with is written anew.
+  by = false
+end
 
 ---- outlives
--- At least as long as it was. If nothing says how long that is, the next charge will.
-lasts = joins < 0 and INSTANT_MAX or math.max((joins - SLACK) * 1000, lasts)
+-- As long as it was, and as much longer as the last entry is younger; a millisecond is for rounding, which many such costs would
+-- add up. If nothing says how long it was, the next charge will.
+lasts = joins < 0 and INSTANT_MAX or math.max((joins - SLACK) * 1000 + 1000 + at - newest, lasts)
 
 ---- expiring
 if gone == 0 then expired, total = 1, sum_to_eldest end
@@ -218,14 +227,14 @@ if added < 0 then added = through + amount end
 ---- refunded
 if expired < slots then
   --> searching
-  local since = receipt_at - fmod(receipt_at, bucket)
+  local bucket_of_receipt = receipt_at - fmod(receipt_at, bucket)
   -- The newest entry of that bucket: after a change of the limit's numbers there may be older ones.
-  found = first(expired, function(time) return time - fmod(time, bucket) > since end) - 1
+  found = first(expired, function(time) return time - fmod(time, bucket) > bucket_of_receipt end) - 1
   if found >= expired then
     waits = {found}
     if found > expired then waits = {found - 1, found} end
     local time = entry(found)
-    changed = time - fmod(time, bucket) == since
+    changed = time - fmod(time, bucket) == bucket_of_receipt
   end
 end
 

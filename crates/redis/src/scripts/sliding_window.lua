@@ -4,7 +4,7 @@
 -- of the one before and of it.
 
 ---- numbers
-local window, rolls, mark, since, by, is_other, start, finish, previous, current
+local window, next_window, mark, since, by, is_other, start, finish, previous, current
 
 ---- limit
 tag, cost, capacity, window, mark, rest = unpack('>BI7I7I7I3', argument, rest)
@@ -12,8 +12,9 @@ tag, cost, capacity, window, mark, rest = unpack('>BI7I7I7I3', argument, rest)
 ---- standing
 at = now
 since = now / 4096
-rolls = true
-local is_over, from = true
+is_other = false
+next_window = window
+local is_over, from, ended = true
 if state and (#state ~= 33 or byte(state) ~= tag) then
   --> other
 elseif state then
@@ -23,47 +24,49 @@ elseif state then
   if start > INSTANT_MAX or length <= 0 or length > WINDOW_MAX then return -index end
   -- Twice the largest limit of this kind.
   if previous >= 8589934592 or current >= 8589934592 then return -index end
-  if by ~= mark then
-    is_other = true
-    --> unlike
-  end
   if start > now then at = start end
   if at - now <= length then
+    if by == mark then
+      since = from
+    else
+      is_other = true
+      --> unlike
+    end
+    ended = finish
     if at < finish then
       is_over = false
-    elseif not rolls then
-      previous, is_over = 0, false
-    elseif current > 0 and at < finish + window then
-      start, finish, previous, current = finish, finish + window, current, 0
+    elseif current > 0 and at < finish + next_window then
+      start, finish, previous, current = finish, finish + next_window, current, 0
       is_over = false
     end
-  end
-  if by == mark then
-    since = from
-  elseif not is_over then
-    --> met
+    if is_other then
+      --> met
+    end
   end
 end
 if is_over then
+  is_other = false
   at, start, previous, current = now, now - fmod(now, window), 0, 0
   finish = start + window
 end
 
 ---- unlike
--- How long what has been counted matters yet, only those know who count it: a cost that joins it does not end it.
-if is_late then rolls = false end
+-- The next window of those who count is taken to be as long as this one.
+if is_late then next_window = length end
 
 ---- lasting
 lasts = finish - now
 if current > 0 then lasts = lasts + window end
 
 ---- joined
+-- If it is over by that, whether it is, they know who count it: a cost that joins it does not end it.
+if is_over then previous, is_over = 0, false end
 mark, since, joins = by, from, call('PTTL', key)
 
 ---- outlives
--- At least as long as it was. If nothing says how long that is, the next charge will.
+-- At least as long as it was, and as much longer as it has gone on. If nothing says how long that is, the next charge will.
 lasts = joins < 0 and INSTANT_MAX
-  or math.max((joins - SLACK) * 1000, finish - now + window, finish - now + finish - start)
+  or math.max((joins - SLACK) * 1000 + finish - ended, finish - now + window, finish - now + finish - start, 0)
 
 ---- room
 room = most - current

@@ -27,19 +27,18 @@ local is_ours = length == 0
 if not is_ours then return -index end
 state = false
 
----- met
--- By a charge, under other numbers than those it was written under: it is kept for as long as ours want it, also if nothing
--- will be charged. Otherwise what they refuse would be granted when the time of the others is over.
-if cost > 0 then
-  --> lasting
-  --> renewed
-end
-
 ---- renewed
--- A server that takes no writes answers all the same.
-if lasts > INSTANT_MAX then lasts = INSTANT_MAX end
-lasts = lasts / 1000 + SLACK
-if call('PTTL', key) < lasts then pcall('PEXPIRE', key, format('%.0f', lasts)) end
+-- Refused, by other numbers than those it was written under: it is kept for as long as ours want it. Otherwise what they refuse
+-- would be granted when the time of the others is over. A server that takes no writes refuses all the same. (Nothing else is written
+-- then: a server without memory lets a script go on to write that has begun to.)
+if is_other then
+  --> lasting
+  if lasts > 0 then
+    if lasts > INSTANT_MAX then lasts = INSTANT_MAX end
+    lasts = lasts / 1000 + SLACK
+    if call('PTTL', key) < lasts then pcall('PEXPIRE', key, format('%.0f', lasts)) end
+  end
+end
 
 ---- fits
 -- Whether the cost does. It is not nothing.

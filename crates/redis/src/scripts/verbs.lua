@@ -32,6 +32,9 @@ if amount > room then
   amount = room
   is_refused = verb == 1 and room == 0
 end
+if is_refused then
+  --> renewed
+end
 if is_refused and capacity > 0 then
   local asked = 1
   --> asked
@@ -53,7 +56,4 @@ return pack('>I7BI7c0', is_refused and now * 2 or now * 2 + 1, joins and 2 or 0,
 -- what is owed, as it is owed.
 if is_late then
   --> joined
-elseif cost > 0 then
-  --> lasting
-  --> renewed
 end

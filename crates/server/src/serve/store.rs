@@ -48,7 +48,13 @@ pub(crate) fn parts(at: &StoreAt) -> Result<Option<(Address, Settings, Naming)>,
         Some(file) => read("store.ca", file).map(|_| Roots::File(file.into()))?,
     };
     if let Some(file) = &at.password {
-        read("store.password", file)?;
+        // It may be the password itself, by mistake: so it is not repeated.
+        let found = std::fs::metadata(file).map_err(|error| error.to_string());
+        let is_file =
+            found.and_then(|found| found.is_file().then_some(()).ok_or("it is not a plain file".into()));
+        is_file.map_err(|why: String| {
+            format!("`store.password` names no file that can be read ({why}): write the name of a file in which the password is")
+        })?;
         if address.has_password() {
             return Err("`store.url` has a password, and `store.password` names a file with one: leave out one of them".into());
         }
