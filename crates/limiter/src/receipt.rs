@@ -15,7 +15,7 @@ use crate::verdict::{Answer, Answers, Kind, Unavailable, Verdict};
 /// Proof of what one verdict charged: see [`Limiter::charge_for_receipt`]. It cannot be copied, and a refund takes it.
 ///
 /// It is void, and gives nothing back, once the key has been [reset](Limiter::reset), or keys of the limit's name have been
-/// met under other numbers (in a shared store: the key itself was charged at another rate), or the wall clock was set right in between (fixed windows), or if there was no room for the key.
+/// met under other numbers (in a shared store: the key itself was charged by others; of a bucket, at another rate), or the wall clock was set right in between (fixed windows), or if there was no room for the key.
 #[derive(Debug)]
 #[must_use = "without it nothing can be given back"]
 pub struct Receipt {
