@@ -162,7 +162,7 @@ pub const MUTANTS: &[Mutant] = &[
     mutant("(owed < BEYOND and owed or wide) / count", "owed / count"),
     mutant("lasts = newest + window - now\nif lasts > 0", "lasts = window\nif lasts > 0"),
     mutant("if is_other then\nlasts", "if false then\nlasts"),
-    mutant("since = now / 4096 + 1\n", ""),
+    mutant("since = math.min(now / 4096 + 1, 1099511627775)\n", ""),
     mutant("by = false\n", ""),
     // Costs after the fact that meet other numbers.
     mutant("local is_late = verb == 2 and cost > 0", "local is_late = false"),

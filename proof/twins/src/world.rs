@@ -35,6 +35,9 @@ pub struct Key {
     pub kept: u64,
 }
 
+/// The last step that can be written.
+const SINCE_MAX: u64 = (1 << 40) - 1;
+
 /// A key is renewed for no longer than time goes on: milliseconds.
 const LONGEST: u64 = Micros::INSTANT_MAX.get() / 1_000;
 
@@ -176,7 +179,8 @@ impl World {
             key.kept = lasts.min(LONGEST);
             if matches!(state, State::SlidingWindowBuckets(_)) {
                 // One bucket may have two entries now: receipts from before are void.
-                key.since = now.min(Micros::INSTANT_MAX).get() / STEP + 1;
+                let next = now.min(Micros::INSTANT_MAX).get() / STEP + 1;
+                key.since = next.min(SINCE_MAX);
             }
             key.state = state;
         }

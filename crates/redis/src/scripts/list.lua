@@ -110,7 +110,7 @@ lasts = newest + window - now
 mark, since, joins = by, from, call('PTTL', key)
 -- A bucket may have two entries then, and a receipt would be taken for a part of the younger one: those that there are are void.
 if tag == 38 then
-  since = now / 4096 + 1
+  since = math.min(now / 4096 + 1, 1099511627775)
   -- What it begins with is written anew.
   by = false
 end
