@@ -2,8 +2,8 @@
 --
 -- One cell of cost is `period` units, and `count` units drain each microsecond. A state is 28 bytes: which of the three it
 -- is, the count by which it was charged last, since when (see `state.lua`), when it was written, what was owed then, and the
--- period. A count of 2^24 or a period of 2^40 and more take six bytes more. (With more than 28 bytes, Redis takes eight more
--- for each key.) Count and period are all that a debt drains by, so that they are its mark.
+-- period. A count of 2^24 or a period of 2^40 and more take six bytes more. (With more than 28 bytes, Debian's Redis takes
+-- sixteen more for each key.) Count and period are all that a debt drains by, so that they are its mark.
 
 ---- numbers
 local count, period, since, by, is_other, owed, wide
