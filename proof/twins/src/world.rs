@@ -122,7 +122,12 @@ fn lasts(by: &Limit, state: &State, now: Micros) -> u64 {
     // A window that nothing is left of may still remember where it began.
     let lasts = match state {
         State::FixedWindow(count) => count.end.saturating_sub(now),
-        _ => peek(by, Some(state), now, 0).reset_after,
+        State::TokenBucket(_)
+        | State::LeakyBucket(_)
+        | State::Gcra(_)
+        | State::SlidingWindow(_)
+        | State::SlidingWindowBuckets(_)
+        | State::SlidingWindowLog(_) => peek(by, Some(state), now, 0).reset_after,
     };
     lasts.get() / 1_000
 }

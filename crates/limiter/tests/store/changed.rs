@@ -23,12 +23,12 @@ fn left(limiter: &Limiter, limit: &NamedLimit, key: &str) -> u64 {
 fn lowered() -> Vec<[Limit; 2]> {
     let both = |limit: fn(u64, Micros) -> Limit| [Micros::SECOND, Micros::DAY].map(|time| limit(100, time));
     vec![
-        both(|most, time| Limit::token_bucket(most, most, time).unwrap()),
-        both(|most, time| Limit::leaky_bucket(most, most, time).unwrap()),
-        both(|most, time| Limit::gcra(most, most, time).unwrap()),
-        both(|most, time| Limit::sliding_window(most, time).unwrap()),
-        both(|most, time| Limit::sliding_window_buckets(most, time, 4).unwrap()),
-        both(|most, time| Limit::sliding_window_log(most, time).unwrap()),
+        both(|most, time| Limit::token_bucket(most, most, time).expect("a limit")),
+        both(|most, time| Limit::leaky_bucket(most, most, time).expect("a limit")),
+        both(|most, time| Limit::gcra(most, most, time).expect("a limit")),
+        both(|most, time| Limit::sliding_window(most, time).expect("a limit")),
+        both(|most, time| Limit::sliding_window_buckets(most, time, 4).expect("a limit")),
+        both(|most, time| Limit::sliding_window_log(most, time).expect("a limit")),
     ]
 }
 

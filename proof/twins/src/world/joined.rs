@@ -44,10 +44,10 @@ pub(super) fn joined(limit: &Limit, key: &Key, now: Micros, cost: u64) -> Option
 }
 
 fn rate(limit: &Limit) -> Option<Quota> {
-    match limit {
-        Limit::TokenBucket(quota) | Limit::LeakyBucket(quota) | Limit::Gcra(quota) => Some(*quota),
-        _ => None,
-    }
+    let (Limit::TokenBucket(quota) | Limit::LeakyBucket(quota) | Limit::Gcra(quota)) = limit else {
+        return None;
+    };
+    Some(*quota)
 }
 
 /// Drains as it did, and so much more is owed.
