@@ -1,6 +1,6 @@
 //! A state as bytes: what stands in Redis, and what a script tells of it. It decides nothing.
 //!
-//! The first byte is the layout (2, in the upper half) and the algorithm. Then come the [mark](crate::mark) of the numbers it was
+//! The first byte is the layout (2, in the upper half) and the algorithm. Then come the [mark](crate::Era) of the numbers it was
 //! last charged by, and since when there were no others. Numbers are big-endian.
 
 use tollgate_core::algorithm::list::{Entry, List};
