@@ -91,8 +91,9 @@ fn single(limit: Limit, builder: Builder) -> Result<Single, String> {
     Ok(Single { limiter, limit })
 }
 
-fn tsc() -> Builder {
-    Limiter::builder().clock(Clock::tsc())
+/// The settings that a user gets who sets nothing.
+fn defaults() -> Builder {
+    Limiter::builder()
 }
 
 /// A clock that a thread moves on every half millisecond.
@@ -105,15 +106,15 @@ fn ticking() -> Builder {
 }
 
 fn precise(_: u32, limit: Limit) -> Result<Box<dyn Subject>, String> {
-    Ok(Box::new(single(limit, tsc())?))
+    Ok(Box::new(single(limit, defaults())?))
 }
 
 fn monotonic(_: u32, limit: Limit) -> Result<Box<dyn Subject>, String> {
-    Ok(Box::new(single(limit, Limiter::builder())?))
+    Ok(Box::new(single(limit, Limiter::builder().clock(Clock::monotonic()))?))
 }
 
 fn vouched(_: u32, limit: Limit) -> Result<Box<dyn Subject>, String> {
-    Ok(Box::new(single(limit, tsc().keys_are_vouched_for())?))
+    Ok(Box::new(single(limit, defaults().keys_are_vouched_for())?))
 }
 
 fn ticked(_: u32, limit: Limit) -> Result<Box<dyn Subject>, String> {
@@ -121,7 +122,7 @@ fn ticked(_: u32, limit: Limit) -> Result<Box<dyn Subject>, String> {
 }
 
 fn batches(_: u32, limit: Limit) -> Result<Box<dyn Subject>, String> {
-    Ok(Box::new(Batches(single(limit, tsc())?)))
+    Ok(Box::new(Batches(single(limit, defaults())?)))
 }
 
 fn three(_: u32, limit: Limit) -> Result<Box<dyn Subject>, String> {
@@ -138,7 +139,7 @@ fn one_of_three(keys: u32, limit: Limit) -> Result<Box<dyn Subject>, String> {
 }
 
 fn of_three(limit: Limit) -> Result<Three, String> {
-    let limiter = limiter(tsc())?;
+    let limiter = limiter(defaults())?;
     let limits = [
         named(&limiter, "per address", limit)?,
         named(&limiter, "per key", limit)?,
@@ -162,7 +163,7 @@ pub(crate) fn candidates() -> Vec<Candidate> {
         ),
         candidate("tollgate, vouched keys", "a fast hash", &[Refused, Granted, Uniform, Zipf], vouched),
         candidate(
-            "tollgate, default clock",
+            "tollgate, monotonic clock",
             "the system's monotonic clock",
             &[Refused, Granted, Uniform],
             monotonic,

@@ -57,7 +57,7 @@ impl Builder {
         Self { budget: bytes, ..self }
     }
 
-    /// Where the time comes from: the system's monotonic clock unless set.
+    /// Where the time comes from: [`Clock::fastest`] unless set.
     #[must_use]
     pub fn clock(self, clock: Clock) -> Self {
         Self { clock: Some(clock), ..self }

@@ -1,6 +1,12 @@
 //! The only file that reads a clock. Everything else takes `now` as an argument, or asks a [`Clock`] once per decision.
 #![expect(clippy::disallowed_methods, reason = "this is where clocks are read")]
 
+#[cfg(any(test, all(target_os = "linux", target_arch = "x86_64")))]
+mod counter;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod tsc;
+
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -17,8 +23,8 @@ use tollgate_core::Micros;
 ///
 /// | clock | resolution | for |
 /// |---|---|---|
-/// | [`monotonic`](Self::monotonic) | 1 µs | the default |
-/// | `tsc` (feature `tsc`) | 1 µs | half the cost, where the processor's counter can be trusted: not in every virtual machine |
+/// | [`fastest`](Self::fastest) | 1 µs | the default: the fastest that is safe on this host |
+/// | [`monotonic`](Self::monotonic) | 1 µs | the system's monotonic clock, always |
 /// | [`coarse`](Self::coarse) | 1 to 10 ms | cheap, and needs no thread |
 /// | [`ticked`](Self::ticked) | as you say | cheapest; a thread moves it |
 /// | [`manual`](Self::manual) | 1 µs | tests |
@@ -29,8 +35,8 @@ pub struct Clock(Kind);
 
 #[derive(Clone, Debug)]
 enum Kind {
-    #[cfg(feature = "tsc")]
-    Tsc(Arc<Tsc>),
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    Tsc(Arc<tsc::TscClock>),
     Ticked(Arc<Ticked>),
     Manual(ManualClock),
     /// Those that are no cheaper for being read in place.
@@ -45,23 +51,76 @@ enum Asked {
 
 impl Default for Clock {
     fn default() -> Self {
-        Self::monotonic()
+        Self::fastest()
+    }
+}
+
+/// What a [`Clock`] reads: see [`Clock::source`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum ClockSource {
+    /// The processor's time stamp counter, calibrated and checked against the system's monotonic clock.
+    TimeStampCounter,
+    /// The system's monotonic clock.
+    Monotonic,
+    /// The system's coarse monotonic clock.
+    Coarse,
+    /// A value in memory that a thread updates.
+    Ticked,
+    /// A clock for tests.
+    Manual,
+}
+
+impl fmt::Display for ClockSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TimeStampCounter => "time stamp counter",
+            Self::Monotonic => "monotonic",
+            Self::Coarse => "coarse",
+            Self::Ticked => "ticked",
+            Self::Manual => "manual",
+        })
     }
 }
 
 impl Clock {
+    /// The fastest clock that is safe on this host.
+    ///
+    /// Reads the processor's time stamp counter where the Linux kernel keeps time by it, and the system's monotonic clock
+    /// everywhere else. The counter is calibrated against the monotonic clock during the first 10 ms, and checked against
+    /// it once a second; if the two disagree by more than 2 ms (and 1/1024 of the time since the last check), the clock
+    /// goes over to the monotonic clock for good. Until the check notices, a counter that jumps can put the clock at most
+    /// one second ahead. It never runs back by more than 1 ms. [`source`](Self::source) tells which clock is read.
+    #[must_use]
+    pub fn fastest() -> Self {
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        if let Some(tsc) = tsc::TscClock::new() {
+            return Self(Kind::Tsc(Arc::new(tsc)));
+        }
+        Self::monotonic()
+    }
+
+    /// What this clock reads now.
+    #[must_use]
+    pub fn source(&self) -> ClockSource {
+        match &self.0 {
+            #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+            Kind::Tsc(tsc) if tsc.is_distrusted() => ClockSource::Monotonic,
+            #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+            Kind::Tsc(_) => ClockSource::TimeStampCounter,
+            Kind::Ticked(_) => ClockSource::Ticked,
+            Kind::Manual(_) => ClockSource::Manual,
+            Kind::Asked(asked) => match &**asked {
+                Asked::Monotonic(_) => ClockSource::Monotonic,
+                Asked::Coarse(_) => ClockSource::Coarse,
+            },
+        }
+    }
+
     /// The system's monotonic clock.
     #[must_use]
     pub fn monotonic() -> Self {
         Self(Kind::Asked(Arc::new(Asked::Monotonic(Anchor::now()))))
-    }
-
-    /// The processor's time stamp counter, calibrated when it is first used. If it ever jumps back, decisions see time
-    /// stand still until it has caught up (but for the last millisecond).
-    #[cfg(feature = "tsc")]
-    #[must_use]
-    pub fn tsc() -> Self {
-        Self(Kind::Tsc(Arc::new(Tsc::new())))
     }
 
     /// The system's coarse monotonic clock: that of its last timer tick. Where there is none, the monotonic clock.
@@ -119,7 +178,7 @@ impl Clock {
         #[cfg(test)]
         tests::READINGS.set(tests::READINGS.get() + 1);
         // Those whose reading is short stand here, and the others elsewhere: with all of them in one place the compiler jumps by a table.
-        #[cfg(feature = "tsc")]
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         if let Kind::Tsc(tsc) = &self.0 {
             return Micros::new(tsc.micros()).min(Micros::INSTANT_MAX);
         }
@@ -132,7 +191,7 @@ impl Clock {
     #[inline(never)]
     fn asked(&self) -> u64 {
         match &self.0 {
-            #[cfg(feature = "tsc")]
+            #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
             Kind::Tsc(tsc) => tsc.micros(),
             Kind::Ticked(ticked) => ticked.micros.load(Ordering::Acquire),
             Kind::Manual(manual) => manual.0.micros.load(Ordering::Acquire),
@@ -143,7 +202,7 @@ impl Clock {
     /// By how many microseconds the wall clock has been set right since this clock was made.
     pub(crate) fn correction(&self) -> i64 {
         let anchor = match &self.0 {
-            #[cfg(feature = "tsc")]
+            #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
             Kind::Tsc(tsc) => &tsc.anchor,
             Kind::Ticked(ticked) => &ticked.anchor,
             Kind::Asked(asked) => match &**asked {
@@ -194,42 +253,6 @@ impl Anchor {
 #[inline]
 fn micros_of(duration: Duration) -> u64 {
     duration.as_secs().saturating_mul(1_000_000).saturating_add(u64::from(duration.subsec_micros()))
-}
-
-#[cfg(feature = "tsc")]
-#[derive(Debug)]
-struct Tsc {
-    clock: quanta::Clock,
-    start: u64,
-    /// How many microseconds 2^64 ticks are: some 10^15, so that rounding it down takes a second off in a million years.
-    micros_per_tick: u64,
-    anchor: Anchor,
-    /// About the highest reading so far.
-    highest: AtomicU64,
-}
-
-#[cfg(feature = "tsc")]
-impl Tsc {
-    fn new() -> Self {
-        let clock = quanta::Clock::new();
-        let nanos = u128::from(clock.delta_as_nanos(0, 1 << 48));
-        // Ticks of up to a microsecond: no counter is slower.
-        let micros_per_tick = u64::try_from((nanos << 16) / 1_000).unwrap_or(u64::MAX);
-        Self { start: clock.raw(), clock, micros_per_tick, anchor: Anchor::now(), highest: AtomicU64::new(0) }
-    }
-
-    /// The highest reading is noted once a millisecond, so that threads do not fight over it.
-    #[inline]
-    fn micros(&self) -> u64 {
-        let ticks = u128::from(self.clock.raw().saturating_sub(self.start));
-        let micros = ((ticks * u128::from(self.micros_per_tick)) >> 64) as u64;
-        let now = self.anchor.wall.saturating_add(micros);
-        let highest = self.highest.load(Ordering::Relaxed);
-        if now > highest.saturating_add(1_000) {
-            self.highest.fetch_max(now, Ordering::Relaxed);
-        }
-        now.max(highest)
-    }
 }
 
 /// The clock of the system's last timer tick.

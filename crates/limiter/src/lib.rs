@@ -32,7 +32,7 @@ mod sync;
 mod verdict;
 
 pub use builder::Builder;
-pub use clock::{Clock, ManualClock};
+pub use clock::{Clock, ClockSource, ManualClock};
 pub use error::{BuildError, HitError};
 pub use event::{Event, Verb};
 #[cfg(feature = "policy")]

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tollgate_core::{Decision, Limit, Micros};
 
 use crate::builder::Builder;
-use crate::clock::Clock;
+use crate::clock::{Clock, ClockSource};
 use crate::error::{BuildError, HitError};
 use crate::event::{Listener, Verb};
 use crate::hash::Hashing;
@@ -360,6 +360,7 @@ impl Limiter {
             bytes_max: memory.budget(),
             slots_used: memory.slots_used(),
             overflowed: memory.overflowed(),
+            clock: self.0.clock.source(),
         }
     }
 }
@@ -375,4 +376,6 @@ pub struct Stats {
     pub slots_used: u64,
     /// How many hits found no room for their key, and were decided by a cell that new keys have in common.
     pub overflowed: u64,
+    /// What the limiter's clock reads.
+    pub clock: ClockSource,
 }

@@ -80,7 +80,7 @@ impl Caught {
 /// See [`NotStarted`]. Then nothing runs.
 pub fn start(mut settings: Settings, log: impl Write + Send + 'static) -> Result<Running, NotStarted> {
     let metrics = Metrics::new();
-    let clock = Clock::monotonic();
+    let clock = Clock::default();
     let logs = Logs::start(&settings.log, &metrics, clock.clone(), log);
     let logs = Arc::new(logs.map_err(|error| other(format!("no thread for the log: {error}")))?);
     let loaded = reload::load(&settings.policy).map_err(NotStarted::Documents)?;

@@ -56,16 +56,8 @@ const MEMORY: &[&str] = &[
 ];
 
 /// What the library is built on.
-const LIMITER: &[&str] = &[
-    "foldhash",
-    "getrandom",
-    "quanta",
-    "rustix",
-    "smallvec",
-    "tollgate-core",
-    "tollgate-policy",
-    "tollgate-redis",
-];
+const LIMITER: &[&str] =
+    &["foldhash", "getrandom", "rustix", "smallvec", "tollgate-core", "tollgate-policy", "tollgate-redis"];
 
 /// What its tests use besides: other implementations, and real servers.
 const LIMITER_TESTS: &[&str] = &[
