@@ -1,5 +1,4 @@
 //! The time stamp counter of the processor, used only where the Linux kernel itself keeps time by it.
-#![expect(clippy::disallowed_methods, reason = "this is where clocks are read")]
 #![expect(unsafe_code, reason = "one instruction that reads a register")]
 
 use super::Anchor;
