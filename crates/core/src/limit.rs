@@ -20,8 +20,8 @@ use crate::{LimitError, Micros, Quota, Window};
 ///     Limit::sliding_window(3_000, Micros::MINUTE)?,
 ///     Limit::Unlimited,
 /// ];
-/// assert_eq!(limits[0].to_string(), "token_bucket, a burst of 5 at 1 per 10 s");
-/// assert_eq!(limits[1].to_string(), "fixed_window, 1000 per 3600 s");
+/// assert_eq!(limits[0].to_string(), "token_bucket: 6 per minute, burst 5");
+/// assert_eq!(limits[1].to_string(), "fixed_window: 1000 per 3600 s");
 /// # Ok::<(), tollgate_core::LimitError>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -109,81 +109,60 @@ impl Limit {
     ///
     /// # Errors
     /// As [`Quota::new`]; so for the next two.
-    pub const fn token_bucket(burst: u64, count: u64, period: Micros) -> Result<Self, LimitError> {
-        match Quota::new(burst, count, period) {
-            Ok(quota) => Ok(Self::TokenBucket(quota)),
-            Err(error) => Err(error),
-        }
+    pub fn token_bucket(burst: u64, count: u64, period: impl Into<Micros>) -> Result<Self, LimitError> {
+        Quota::new(burst, count, period.into()).map(Self::TokenBucket)
     }
 
     /// A level up to `burst`, drained at `count` per `period`; a hit adds its cost to the level.
     ///
     /// # Errors
     /// As [`Quota::new`].
-    pub const fn leaky_bucket(burst: u64, count: u64, period: Micros) -> Result<Self, LimitError> {
-        match Quota::new(burst, count, period) {
-            Ok(quota) => Ok(Self::LeakyBucket(quota)),
-            Err(error) => Err(error),
-        }
+    pub fn leaky_bucket(burst: u64, count: u64, period: impl Into<Micros>) -> Result<Self, LimitError> {
+        Quota::new(burst, count, period.into()).map(Self::LeakyBucket)
     }
 
     /// Arrivals `period / count` apart, ahead of their time by at most a burst.
     ///
     /// # Errors
     /// As [`Quota::new`].
-    pub const fn gcra(burst: u64, count: u64, period: Micros) -> Result<Self, LimitError> {
-        match Quota::new(burst, count, period) {
-            Ok(quota) => Ok(Self::Gcra(quota)),
-            Err(error) => Err(error),
-        }
+    pub fn gcra(burst: u64, count: u64, period: impl Into<Micros>) -> Result<Self, LimitError> {
+        Quota::new(burst, count, period.into()).map(Self::Gcra)
     }
 
-    /// At most `limit` in each aligned window.
+    /// At most `limit` in each aligned window: of any length, or of the calendar (see [`Window`]).
     ///
     /// # Errors
     /// When the limit or the window's length is out of range.
-    pub const fn fixed_window(limit: u64, window: Window) -> Result<Self, LimitError> {
-        match FixedWindow::new(limit, window) {
-            Ok(rule) => Ok(Self::FixedWindow(rule)),
-            Err(error) => Err(error),
-        }
+    pub fn fixed_window(limit: u64, window: impl Into<Window>) -> Result<Self, LimitError> {
+        FixedWindow::new(limit, window.into()).map(Self::FixedWindow)
     }
 
     /// About `limit` in any span of one window, from two counters.
     ///
     /// # Errors
     /// When the limit or the window's length is out of range.
-    pub const fn sliding_window(limit: u64, window: Micros) -> Result<Self, LimitError> {
-        match SlidingWindow::new(limit, window) {
-            Ok(rule) => Ok(Self::SlidingWindow(rule)),
-            Err(error) => Err(error),
-        }
+    pub fn sliding_window(limit: u64, window: impl Into<Micros>) -> Result<Self, LimitError> {
+        SlidingWindow::new(limit, window.into()).map(Self::SlidingWindow)
     }
 
     /// Never more than `limit` in any span of one window, from `buckets` + 1 counters.
     ///
     /// # Errors
     /// When the limit, the window's length or the number of buckets is out of range.
-    pub const fn sliding_window_buckets(
+    pub fn sliding_window_buckets(
         limit: u64,
-        window: Micros,
+        window: impl Into<Micros>,
         buckets: u32,
     ) -> Result<Self, LimitError> {
-        match SlidingWindowBuckets::new(limit, window, buckets) {
-            Ok(rule) => Ok(Self::SlidingWindowBuckets(rule)),
-            Err(error) => Err(error),
-        }
+        SlidingWindowBuckets::new(limit, window.into(), buckets).map(Self::SlidingWindowBuckets)
     }
 
     /// Exactly `limit` in any span of one window, from a list of what was granted when.
     ///
     /// # Errors
     /// When the limit or the window's length is out of range.
-    pub const fn sliding_window_log(limit: u64, window: Micros) -> Result<Self, LimitError> {
-        match SlidingWindowLog::new(limit, window) {
-            Ok(rule) => Ok(Self::SlidingWindowLog(rule)),
-            Err(error) => Err(error),
-        }
+    pub fn sliding_window_log(limit: u64, window: impl Into<Micros>) -> Result<Self, LimitError> {
+        SlidingWindowLog::new(limit, window.into()).map(Self::SlidingWindowLog)
     }
 
     /// The same limit while the calendar runs so many microseconds ahead of the clock that `now` is taken from (or behind
@@ -251,21 +230,21 @@ impl fmt::Display for Algorithm {
     }
 }
 
-/// The limit in words, with the numbers as they are kept: `token_bucket, a burst of 5 at 1 per 10 s`.
+/// The algorithm and its numbers: `token_bucket: 6 per minute, burst 5`.
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.algorithm().map_or("unlimited", Algorithm::name);
         match self {
             Self::Unlimited => f.write_str(name),
             Self::TokenBucket(quota) | Self::LeakyBucket(quota) | Self::Gcra(quota) => {
-                write!(f, "{name}, {quota}")
+                write!(f, "{name}: {quota}")
             }
-            Self::FixedWindow(rule) => write!(f, "{name}, {} per {}", rule.limit(), rule.window()),
-            Self::SlidingWindow(rule) => write!(f, "{name}, {} per {}", rule.limit(), rule.window()),
+            Self::FixedWindow(rule) => write!(f, "{name}: {} per {}", rule.limit(), rule.window()),
+            Self::SlidingWindow(rule) => write!(f, "{name}: {} per {}", rule.limit(), rule.window()),
             Self::SlidingWindowBuckets(rule) => {
-                write!(f, "{name}, {} per {}, {} buckets", rule.limit(), rule.window(), rule.buckets())
+                write!(f, "{name}: {} per {}, {} buckets", rule.limit(), rule.window(), rule.buckets())
             }
-            Self::SlidingWindowLog(rule) => write!(f, "{name}, {} per {}", rule.limit(), rule.window()),
+            Self::SlidingWindowLog(rule) => write!(f, "{name}: {} per {}", rule.limit(), rule.window()),
         }
     }
 }

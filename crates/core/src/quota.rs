@@ -4,7 +4,6 @@
     reason = "every operand is bounded by the constructor, and every divisor is not zero"
 )]
 
-use core::fmt;
 use core::num::NonZeroU64;
 
 use crate::{LimitError, Micros};
@@ -22,10 +21,10 @@ use crate::{LimitError, Micros};
 /// use tollgate_core::{Micros, Quota};
 /// let quota = Quota::new(20, 1_000_000, Micros::DAY)?;
 /// assert_eq!((quota.count(), quota.period()), (1, 86_400)); // 1 per 86,400 us is the same rate, reduced
-/// assert_eq!(quota.to_string(), "a burst of 20 at 1 per 86400 us");
+/// assert_eq!(quota.to_string(), "1000000 per day, burst 20");
 ///
 /// let error = Quota::new(15, 1, Micros::from_secs(315_576_000)).unwrap_err(); // 1 per 10 years
-/// assert!(error.to_string().ends_with("the nearest quota that fits is a burst of 14 at 1 per 315576000 s"));
+/// assert!(error.to_string().ends_with("the nearest quota that fits is 1 per 315576000 s, burst 14"));
 /// # Ok::<(), tollgate_core::LimitError>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -115,12 +114,6 @@ impl Quota {
             (Some(count), Some(period)) => Self::reduced(burst, count, period),
             _ => Self { burst: 0, ..*self },
         }
-    }
-}
-
-impl fmt::Display for Quota {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a burst of {} at {} per {}", self.burst, self.count, Micros::new(self.period.get()))
     }
 }
 

@@ -87,6 +87,13 @@ impl Micros {
     }
 }
 
+/// The whole microseconds of a duration, or the longest length there is.
+impl From<Duration> for Micros {
+    fn from(duration: Duration) -> Self {
+        Self::from_duration(duration)
+    }
+}
+
 impl From<Micros> for Duration {
     fn from(micros: Micros) -> Self {
         Self::from_micros(micros.0)

@@ -77,6 +77,13 @@ impl UtcOffset {
     }
 }
 
+impl<T: Into<Micros>> From<T> for Window {
+    /// Windows of this length.
+    fn from(length: T) -> Self {
+        Self::Every(length.into())
+    }
+}
+
 impl fmt::Display for UtcOffset {
     /// As in ISO 8601: `+05:30`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
