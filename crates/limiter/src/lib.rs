@@ -8,6 +8,7 @@ mod alone;
 mod asynchronous;
 mod builder;
 mod charging;
+mod check;
 mod clock;
 mod error;
 mod event;
@@ -37,7 +38,7 @@ pub use error::{BuildError, HitError};
 pub use event::{Event, Verb};
 #[cfg(feature = "policy")]
 pub use gate::{Charged, Gate, NotAsked, Passage};
-pub use key::Key;
+pub use key::{AsKey, Key, KeyBytes};
 #[cfg(feature = "redis")]
 pub use limit::StoreFails;
 pub use limit::{Hit, NamedLimit};
@@ -48,7 +49,8 @@ pub use rehearsal::{Difference, StepReport, Told, rehearse};
 pub use reservation::{Ended, NotAnId, ReservationError, ReservationId};
 pub use snapshot::{RestoreError, SaveError};
 pub use tollgate_core::{
-    Algorithm, Decision, Limit, LimitError, Micros, Mode, Outcome, Quota, Retry, UtcOffset, Window,
+    Algorithm, Decision, Limit, LimitError, Micros, Mode, Outcome, ParseLimitError, Quota, Rate, Retry,
+    UtcOffset, Window,
 };
 pub use verdict::{Answer, Kind, Source, Unavailable, Verdict};
 

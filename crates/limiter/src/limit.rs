@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tollgate_core::{Limit, Micros, Mode};
 
 use crate::hash::KeyHash;
+use crate::limiter::Limiter;
 use crate::store::memory::rates::Narrow;
 use crate::sync::{AtomicU64, Ordering};
 
@@ -16,7 +17,7 @@ use crate::sync::{AtomicU64, Ordering};
 /// is met under other numbers of the same algorithm, and drains by them from then on. Under another algorithm it starts
 /// afresh.
 #[derive(Clone)]
-pub struct NamedLimit(pub(crate) Arc<Registered>);
+pub struct NamedLimit(pub(crate) Arc<Registered>, pub(crate) Limiter);
 
 /// What a limiter knows of a limit.
 #[derive(Debug)]

@@ -165,7 +165,7 @@ impl Limiter {
     /// A limit that is counted in this process, whether or not there is a store.
     #[must_use]
     pub fn local_limit(&self, name: &str, limit: Limit) -> NamedLimit {
-        NamedLimit(Arc::new(self.0.registered(name, limit)))
+        NamedLimit(Arc::new(self.0.registered(name, limit)), self.clone())
     }
 
     /// Charges hits at one instant: if every enforced one fits, all of them, and each shadow hit that fits; otherwise none.

@@ -1,12 +1,13 @@
 //! Proof of a verdict's charges, without which nothing is given back. What is given back is the core's to say.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 use std::thread::LocalKey;
 
 use tollgate_core::{Limit, Micros};
 
 use crate::error::HitError;
-use crate::limit::{Hit, NamedLimit};
+use crate::limit::{Hit, Registered};
 use crate::limiter::{Inner, Limiter};
 use crate::listing::{Kept, Listed, Listing};
 use crate::store::memory::Ask;
@@ -25,7 +26,7 @@ pub struct Receipt {
 /// The charge of one hit.
 #[derive(Debug)]
 pub(crate) struct Part {
-    pub(crate) limit: NamedLimit,
+    pub(crate) limit: Arc<Registered>,
     pub(crate) place: Place,
     pub(crate) charge: tollgate_core::Receipt,
     /// Whether its cost was a guess.
@@ -190,9 +191,9 @@ impl Inner {
 
     /// Whether a receipt is of this limiter.
     pub(crate) fn is_ours(&self, receipt: &Receipt) -> Result<(), HitError> {
-        match receipt.parts.iter().find(|part| part.limit.0.limiter != self.number) {
+        match receipt.parts.iter().find(|part| part.limit.limiter != self.number) {
             None => Ok(()),
-            Some(part) => Err(HitError::ForeignLimit { limit: part.limit.name().to_string() }),
+            Some(part) => Err(HitError::ForeignLimit { limit: part.limit.name.to_string() }),
         }
     }
 
@@ -223,12 +224,12 @@ impl Inner {
         let ask = match adjust {
             Adjust::Back(0) | Adjust::More(0) => return,
             Adjust::Back(_) if matches!(part.place, Place::InCommon(_)) => return,
-            Adjust::Back(_) if part.limit.0.is_void(part.charge.at) => return,
+            Adjust::Back(_) if part.limit.is_void(part.charge.at) => return,
             Adjust::Back(amount) => Ask::Refund(&part.charge, amount),
             Adjust::More(cost) => Ask::Settle(cost),
         };
         // If there is not even a cell in common for the key, there is nobody to charge.
-        let _ = self.memory.act(&part.limit.0, id, ask, (&self.clock, now));
+        let _ = self.memory.act(&part.limit, id, ask, (&self.clock, now));
     }
 }
 
@@ -249,6 +250,5 @@ fn part((at, hit): (usize, &Hit<'_>), id: u64, answer: &Answer, held: Option<i64
     let limit = hit.limit.limit.with_calendar_ahead(ahead);
     let charge = tollgate_core::Receipt { at: answer.at(), cost, limit };
     let place = if answer.shared() { Place::InCommon(id) } else { Place::Here(id) };
-    let limit = NamedLimit(hit.limit.clone());
-    Some(Part { limit, place, charge, estimated: hit.estimated, hit: at })
+    Some(Part { limit: Arc::clone(hit.limit), place, charge, estimated: hit.estimated, hit: at })
 }

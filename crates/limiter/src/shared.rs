@@ -46,7 +46,7 @@ impl Limiter {
             let share = numbers.map(|numbers| Arc::new(self.0.registered(name, numbers)));
             registered.far = Some(Far { fails, share });
         }
-        NamedLimit(Arc::new(registered))
+        NamedLimit(Arc::new(registered), self.clone())
     }
 
     /// How many requests were refused without asking the store, because it must still refuse: see [`Hit::for_good`].
@@ -296,7 +296,7 @@ impl Shared {
     /// Changes a charge in the store afterwards. If it gives no decision, what was charged stays charged.
     pub(crate) async fn adjust(&self, part: &Part, adjust: Adjust) -> Result<(), StoreError> {
         let Place::Store(name, generation) = &part.place else { return Ok(()) };
-        let is_void = part.limit.0.generation.load(Ordering::Acquire) != *generation;
+        let is_void = part.limit.generation.load(Ordering::Acquire) != *generation;
         let hit = |cost| FarHit { limit: &part.charge.limit, name, cost, mode: Mode::Enforced };
         match adjust {
             Adjust::Back(0) | Adjust::More(0) => return Ok(()),
@@ -362,7 +362,7 @@ fn written(hits: &Hits<'_>, near: Option<Receipt>, answers: &[Answer]) -> Option
         let charge = decision.receipt(&limit).or(hit.estimated.then_some(nothing));
         let charge = charge.filter(|_| !hit.for_good);
         parts.extend(charge.map(|charge| Part {
-            limit: NamedLimit(Arc::clone(hit.limit)),
+            limit: Arc::clone(hit.limit),
             place: Place::Store(*name, *voided),
             charge,
             estimated: hit.estimated,

@@ -1,7 +1,9 @@
 //! The one answer to a request: granted, refused, or "cannot tell", with what each limit says. It charges nothing itself.
 
 use std::cell::RefCell;
+use std::fmt;
 use std::thread::LocalKey;
+use std::time::Duration;
 
 use tollgate_core::{Decision, Micros, Mode, Retry};
 
@@ -256,6 +258,17 @@ impl Verdict {
         self.answers.get(self.refused_by()?)?.decision().retry()
     }
 
+    /// How long to wait before the same request is granted, if nothing more is charged meanwhile. `None` if it was granted,
+    /// if retrying will never succeed, or if there is no decision: [`kind`](Self::kind) and [`retry`](Self::retry) tell
+    /// these apart.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self.retry()? {
+            Retry::After(wait) => Some(wait.into()),
+            Retry::Never => None,
+        }
+    }
+
     /// The least that any enforced limit has left; `None` if there is none.
     #[must_use]
     pub fn remaining(&self) -> Option<u64> {
@@ -277,5 +290,33 @@ impl Verdict {
                 Source::Own | Source::Remembered | Source::Unasked => false,
                 Source::Common | Source::Share | Source::Nothing => true,
             })
+    }
+}
+
+/// One line for a person: `granted, 4 remaining`, or `refused, retry after 10 s`.
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.kind, self.retry()) {
+            (Kind::Granted, _) => match self.remaining() {
+                Some(remaining) if remaining != Decision::UNLIMITED => {
+                    write!(f, "granted, {remaining} remaining")
+                }
+                _ => f.write_str("granted"),
+            },
+            (Kind::Refused, Some(Retry::After(wait))) => write!(f, "refused, retry after {wait}"),
+            (Kind::Refused, _) => f.write_str("refused, retrying will never succeed"),
+            (Kind::Unavailable(why), _) => write!(f, "no decision: {why}"),
+        }
+    }
+}
+
+impl fmt::Display for Unavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoRoom => f.write_str("the store in memory is full"),
+            Self::TooManyReservations => f.write_str("too many reservations are open"),
+            Self::NoRandomness => f.write_str("the system returned no random bytes"),
+            Self::Store(why) => write!(f, "the shared store failed ({why})"),
+        }
     }
 }

@@ -1,0 +1,40 @@
+//! One key of one limit: the shortest way to a verdict.
+
+use crate::error::HitError;
+use crate::key::AsKey;
+use crate::limit::NamedLimit;
+use crate::verdict::Verdict;
+
+impl NamedLimit {
+    /// Charges one key at a cost of 1. The future is ready at once unless the limit is counted in a shared store.
+    ///
+    /// A key is any value of a common type: text, bytes, a number, an address, or a tuple of them.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use tollgate::{Limit, Limiter};
+    /// let limiter = Limiter::new()?;
+    /// let api = limiter.limit("api", Limit::per_second(10).burst(1)?);
+    /// assert!(api.check("user-42").await?.granted());
+    /// let refused = api.check("user-42").await?;
+    /// assert!(!refused.granted() && refused.retry_after().is_some());
+    /// assert!(api.check(("organisation", 42)).await?.granted());
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// When the key is too long: see [`HitError`]. Then nothing was charged.
+    pub async fn check(&self, key: impl AsKey) -> Result<Verdict, HitError> {
+        let bytes = key.key_bytes();
+        self.1.charge_async(&[self.hit(&bytes)]).await
+    }
+
+    /// As [`check`](Self::check), for callers without a runtime. It blocks the thread if the limit is counted in a shared
+    /// store.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub fn try_check(&self, key: impl AsKey) -> Result<Verdict, HitError> {
+        self.1.charge(&[self.hit(&key.key_bytes())])
+    }
+}
