@@ -43,3 +43,8 @@ pub use state::{Count, Debt, State, TwoCounts};
 pub use text::ParseLimitError;
 pub use time::Micros;
 pub use window::{UtcOffset, Window};
+
+/// The crate's README, so that its example is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

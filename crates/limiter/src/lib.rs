@@ -58,3 +58,8 @@ pub use verdict::{Answer, Kind, Source, Unavailable, Verdict};
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 mod readme {}
+
+/// The same for the crate's own README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod crate_readme {}
