@@ -37,7 +37,7 @@ pub(crate) const SERVE: &[Field] = &[
     setting(
         "readiness",
         Kind::Or("none", &Kind::List(&Kind::Word(&["policy", "store", "upstream"]), 3)),
-        "What `/readyz` checks: that a policy is in force, that the shared store gives decisions, that the upstream takes connections.",
+        "What /readyz checks: that a policy is in force, that the shared store gives decisions, that the upstream takes connections.",
     ),
     setting(
         "workers",
@@ -75,8 +75,8 @@ const UPSTREAM: &[Field] = &[
 ];
 
 const TLS: &[Field] = &[
-    setting("certificate", FILE_OR_NONE, "The file with the chain, in PEM."),
-    setting("key", FILE_OR_NONE, "The file with the key, in PEM."),
+    setting("certificate", FILE_OR_NONE, "The file with the chain, in PEM; read again when it changes."),
+    setting("key", FILE_OR_NONE, "The file with the key, in PEM; read again when it changes."),
 ];
 
 const OPERATIONS: &[Field] =

@@ -31,8 +31,8 @@ fn until(rig: &Rig, wanted: u16) -> String {
     }
 }
 
-fn checking(settings: &mut Settings, store: bool, upstream: bool) {
-    settings.readiness = Readiness { policy: true, store, upstream };
+fn checking(settings: &mut Settings, readiness: Readiness) {
+    settings.readiness = readiness;
     settings.operations = Some(([127, 0, 0, 1], 0).into());
 }
 
@@ -43,7 +43,7 @@ fn a_store_that_is_checked_and_gone_makes_a_gateway_unready_and_one_that_is_not_
     let upstream = Recorder::new(small);
     let rigs = [true, false].map(|store| {
         Rig::new(POLICY, upstream.address, |settings| {
-            checking(settings, store, false);
+            checking(settings, Readiness { store, ..Readiness::default() });
             settings.store.url = Some(url.clone());
         })
     });
@@ -59,7 +59,9 @@ fn a_store_that_is_checked_and_gone_makes_a_gateway_unready_and_one_that_is_not_
 fn an_upstream_that_is_checked_and_gone_makes_a_gateway_unready() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
     let address = listener.local_addr().expect("it is bound");
-    let rig = Rig::new(POLICY, address, |settings| checking(settings, false, true));
+    let rig = Rig::new(POLICY, address, |settings| {
+        checking(settings, Readiness { upstream: true, ..Readiness::default() })
+    });
     until(&rig, 200);
     drop(listener);
     let answer = until(&rig, 503);
