@@ -64,8 +64,9 @@ impl Connector {
         let addresses = match &self.lookup {
             None => None,
             Some(lookup) => {
-                let late = |_| Err(Failed::new(Cause::Dns, "the look-up of the host's name takes too long"));
-                Some(timeout_at(end, lookup.addresses()).await.unwrap_or_else(late)?)
+                let late = |_| Err("the lookup of the host's name takes too long".into());
+                let found = timeout_at(end, lookup.addresses()).await.unwrap_or_else(late);
+                Some(found.map_err(|why| Failed::new(Cause::Dns, &why))?)
             }
         };
         let connected = timeout_at(end, async {

@@ -71,6 +71,7 @@ pub use health::Health;
 pub use inspector::{Inspector, NotInspected, QUESTION_TIME_MAX, Told};
 pub use link::{Link, OpenError};
 pub use link_error::{LinkError, MESSAGE_BYTES_MAX};
+pub use lookup::Lookup;
 pub use mark::{Era, STEP};
 pub use name::{LAYOUT, Name, Naming};
 pub use remembered::REMEMBERED_MAX;

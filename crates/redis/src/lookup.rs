@@ -1,8 +1,9 @@
-//! Where a host is, by the name in its address. Nothing is connected here.
+//! The addresses of a host, by its name. Nothing is connected here.
 //!
-//! The system's look-up blocks a thread, and goes on when nobody waits for it any more. If it hangs, each try to connect would leave
-//! one more behind: so there is one at a time.
+//! The system's lookup blocks a thread, and continues when nobody waits for it any more. If it hangs, every try to connect would
+//! leave one more thread behind, so there is only one lookup at a time.
 
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -10,21 +11,20 @@ use std::sync::Arc;
 
 use tokio::net::lookup_host;
 
-use crate::Cause;
-use crate::connect::Failed;
 use crate::single::Single;
 
 type Asking = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>>;
 
-/// Looks one name up.
-pub(crate) struct Lookup {
+/// Looks up one name, with at most one lookup under way.
+pub struct Lookup {
     ask: Box<dyn Fn() -> Asking + Send + Sync>,
-    under_way: Single<Result<Arc<[SocketAddr]>, Failed>>,
+    under_way: Single<Result<Arc<[SocketAddr]>, Arc<str>>>,
 }
 
 impl Lookup {
-    /// By the system.
-    pub(crate) fn new(host: &str, port: u16) -> Self {
+    /// A lookup by the system.
+    #[must_use]
+    pub fn new(host: &str, port: u16) -> Self {
         let host: Arc<str> = host.into();
         Self::by(move || {
             let host = Arc::clone(&host);
@@ -32,19 +32,28 @@ impl Lookup {
         })
     }
 
-    /// By something else: for tests.
-    pub(crate) fn by(ask: impl Fn() -> Asking + Send + Sync + 'static) -> Self {
+    /// A lookup by something else, for tests.
+    pub fn by(ask: impl Fn() -> Asking + Send + Sync + 'static) -> Self {
         Self { ask: Box::new(ask), under_way: Single::new() }
     }
 
-    /// The host's addresses. It is asked each time, as the name may lead elsewhere by now; but while it is being asked already, that
-    /// answer is waited for.
-    pub(crate) async fn addresses(&self) -> Result<Arc<[SocketAddr]>, Failed> {
+    /// The host's addresses. Each call asks again, because the name may have other addresses by now; but while a lookup is under
+    /// way, the call waits for its answer.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub async fn addresses(&self) -> Result<Arc<[SocketAddr]>, Arc<str>> {
         let begin = || {
             let asking = (self.ask)();
-            async { asking.await.map(Arc::from).map_err(|error| Failed::new(Cause::Dns, &error.to_string())) }
+            async { asking.await.map(Arc::from).map_err(|error| error.to_string().into()) }
         };
         let found = self.under_way.join(begin).await;
-        found.unwrap_or_else(|| Err(Failed::new(Cause::Dns, "the look-up of the host's name was given up")))
+        found.unwrap_or_else(|| Err("the lookup of the host's name was given up".into()))
+    }
+}
+
+impl fmt::Debug for Lookup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Lookup")
     }
 }

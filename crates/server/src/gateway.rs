@@ -15,6 +15,7 @@ mod held;
 mod linger;
 pub mod live;
 pub mod logs;
+mod max_forwards;
 pub mod metrics;
 pub mod operations;
 mod reading;
@@ -25,14 +26,14 @@ mod stopwatch;
 mod stream;
 mod streams;
 mod strip;
-mod tls;
-mod upstream;
+pub mod tls;
+pub mod upstream;
 mod watch;
 mod worker;
+mod workers;
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 use tokio::sync::watch::{Receiver, Sender, channel};
 
@@ -40,7 +41,10 @@ use self::accept::Places;
 use self::live::Live;
 use self::logs::Logs;
 use self::metrics::Metrics;
+use self::tls::Certificate;
+use self::upstream::Addresses;
 use self::worker::{Shared, Worker};
+use self::workers::Workers;
 use crate::settings::Settings;
 
 /// A gateway that runs, until it is told to stop and has drained.
@@ -48,47 +52,56 @@ use crate::settings::Settings;
 pub struct Gateway {
     addresses: Vec<SocketAddr>,
     stop: Sender<bool>,
-    workers: Vec<JoinHandle<Result<(), String>>>,
+    workers: Workers,
+}
+
+/// What a gateway has in common with those around it.
+#[derive(Clone, Debug)]
+pub struct Common {
+    /// The settings.
+    pub settings: Arc<Settings>,
+    /// The policy in force.
+    pub live: Arc<Live>,
+    /// What it counts.
+    pub metrics: Arc<Metrics>,
+    /// Where its lines go.
+    pub logs: Arc<Logs>,
+    /// Its certificate; without one, clients speak without TLS.
+    pub certificate: Option<Arc<Certificate>>,
+    /// The addresses of its upstream.
+    pub upstream: Arc<Addresses>,
 }
 
 impl Gateway {
-    /// Starts one on listeners that are bound already.
+    /// Starts one on listeners that are bound already. It serves when this returns.
     ///
     /// # Errors
-    /// When a certificate cannot be read, or the system gives no thread.
-    pub fn start(
-        settings: &Arc<Settings>,
-        listeners: &[TcpListener],
-        live: &Arc<Live>,
-        (metrics, logs): (&Metrics, &Arc<Logs>),
-    ) -> Result<Self, String> {
+    /// When the upstream's certificates cannot be read, or the system does not give a worker what it needs.
+    pub fn start(common: &Common, listeners: Vec<TcpListener>) -> Result<Self, String> {
+        let Common { settings, live, metrics, logs, certificate, upstream } = common;
         let (stop, stopped) = channel(false);
         let bounds = &settings.bounds;
         let shared = Shared {
+            settings: Arc::clone(settings),
             live: Arc::clone(live),
             logs: Arc::clone(logs),
+            certificate: certificate.clone(),
+            upstream: Arc::clone(upstream),
             places: Arc::new(Places::new(bounds.connections, bounds.connections_per_address)),
-            tls: settings.tls.as_ref().map(tls::acceptor).transpose()?,
             stop: stopped,
-            settings: Arc::clone(settings),
         };
         let addresses = listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
+        let listeners: Arc<[TcpListener]> = listeners.into();
         let count = settings.workers.unwrap_or_else(cores);
-        let mut workers = Vec::new();
-        for number in 0..count.max(1) {
+        let mut jobs = Vec::new();
+        for _ in 0..count.max(1) {
             let worker = Worker::new(&shared, metrics.worker())?;
-            let own = listeners.iter().map(|listener| {
-                let own = listener.try_clone()?;
-                own.set_nonblocking(true)?;
-                Ok(own)
-            });
-            let own: std::io::Result<Vec<_>> = own.collect();
-            let own = own.map_err(|error| format!("a listener cannot be shared: {error}"))?;
-            let shared = shared.clone();
-            let thread = std::thread::Builder::new().name(format!("worker {number}"));
-            let thread = thread.spawn(move || worker::run(worker, own, &shared));
-            workers.push(thread.map_err(|error| format!("no thread for a worker: {error}"))?);
+            let (shared, listeners) = (shared.clone(), Arc::clone(&listeners));
+            jobs.push(move |serves| worker::run(worker, listeners, &shared, serves));
         }
+        // Each worker makes its own of them: the last copy has to be closed when the gateway takes no more connections.
+        drop(listeners);
+        let workers = Workers::start(jobs, || stop.send_modify(|stop| *stop = true))?;
         Ok(Self { addresses, stop, workers })
     }
 
@@ -104,6 +117,11 @@ impl Gateway {
         self.stop.subscribe()
     }
 
+    /// Waits until a worker has ended. None does before it is told to stop, unless it has failed.
+    pub fn failing(&self) -> impl Future<Output = ()> + use<> {
+        self.workers.one_ends()
+    }
+
     /// Takes no more connections. Requests in flight are answered; see [`wait`](Self::wait).
     pub fn stop(&self) {
         self.stop.send_replace(true);
@@ -114,12 +132,7 @@ impl Gateway {
     /// # Errors
     /// When a worker failed.
     pub fn wait(self) -> Result<(), String> {
-        let mut result = Ok(());
-        for worker in self.workers {
-            let ended = worker.join().unwrap_or_else(|_| Err("a worker panicked".into()));
-            result = result.and(ended);
-        }
-        result
+        self.workers.wait()
     }
 }
 

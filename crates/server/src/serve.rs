@@ -14,15 +14,18 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio::task::JoinHandle;
+use tokio::time::{MissedTickBehavior, interval};
 use tollgate::{BuildError, Clock, Gate, Limiter};
 
-use crate::gateway::Gateway;
 use crate::gateway::live::{InForce, Live};
 use crate::gateway::logs::Logs;
 use crate::gateway::metrics::Metrics;
-use crate::gateway::operations::{self, Operations, Phase};
+use crate::gateway::operations::{self, Checks, Operations, Phase};
 use crate::gateway::reload::{self, NotLoaded, Reloader, hang_ups};
-use crate::settings::Settings;
+use crate::gateway::tls::Certificate;
+use crate::gateway::upstream::{Addresses, Changed};
+use crate::gateway::{Common, Gateway};
+use crate::settings::{Settings, Startup};
 
 pub use banner::banner;
 
@@ -39,10 +42,7 @@ pub enum NotStarted {
 #[derive(Debug)]
 pub struct Running {
     gateway: Gateway,
-    settings: Arc<Settings>,
-    live: Arc<Live>,
-    metrics: Arc<Metrics>,
-    logs: Arc<Logs>,
+    common: Common,
     operations: Arc<Operations>,
     operations_at: Option<TcpListener>,
     reloader: Reloader,
@@ -74,16 +74,35 @@ impl Caught {
     }
 }
 
-/// Starts a gateway. It answers requests when this returns.
+/// Starts a gateway with settings that come from nowhere else. It answers requests when this returns.
 ///
 /// # Errors
 /// See [`NotStarted`]. Then nothing runs.
-pub fn start(mut settings: Settings, log: impl Write + Send + 'static) -> Result<Running, NotStarted> {
+pub fn start(settings: Settings, log: impl Write + Send + 'static) -> Result<Running, NotStarted> {
+    start_from(settings, None, log)
+}
+
+/// As [`start`], with what the settings were put together from: a reload tells which of them a restart would change.
+///
+/// # Errors
+/// See [`NotStarted`]. Then nothing runs.
+pub fn start_from(
+    mut settings: Settings,
+    startup: Option<Startup>,
+    log: impl Write + Send + 'static,
+) -> Result<Running, NotStarted> {
     let metrics = Metrics::new();
     let clock = Clock::default();
     let logs = Logs::start(&settings.log, &metrics, clock.clone(), log);
     let logs = Arc::new(logs.map_err(|error| other(format!("no thread for the log: {error}")))?);
-    let loaded = reload::load(&settings.policy).map_err(NotStarted::Documents)?;
+    let mut loaded = reload::load(&settings.policy).map_err(NotStarted::Documents)?;
+    let certificate = settings.tls.as_ref().map(|tls| {
+        let mut seen = loaded.seen.afresh();
+        let certificate = Certificate::load(tls, &mut seen);
+        loaded.seen.join(seen);
+        certificate
+    });
+    let certificate = certificate.transpose().map_err(other)?.map(Arc::new);
     let mut builder = Limiter::builder().budget(settings.memory).clock(clock);
     let opened = store::open(&settings.store).map_err(other)?;
     if let Some(opened) = &opened {
@@ -99,26 +118,14 @@ pub fn start(mut settings: Settings, log: impl Write + Send + 'static) -> Result
     let listeners: Result<Vec<_>, _> = settings.listen.iter().map(bind).collect();
     let listeners = listeners?;
     let operations_at = settings.operations.as_ref().map(bind).transpose()?;
-    let settings = Arc::new(settings);
-    let gateway = Gateway::start(&settings, &listeners, &live, (&metrics, &logs)).map_err(other)?;
-    let operations = Arc::new(Operations::new(Arc::clone(&metrics)));
+    let upstream = Arc::new(Addresses::new(&settings.upstream));
+    let common = Common { settings: Arc::new(settings), live, metrics, logs, certificate, upstream };
+    let operations = Arc::new(Operations::new(Checks::new(&common).map_err(other)?));
+    let gateway = Gateway::start(&common, listeners).map_err(other)?;
     operations.enter(Phase::Ready);
-    let reloader =
-        Reloader::new(&settings, loaded.seen, Arc::clone(&live), Arc::clone(&metrics), Arc::clone(&logs));
+    let reloader = Reloader::new(&common, startup, loaded.seen);
     let stop = channel(false).0;
-    Ok(Running {
-        gateway,
-        settings,
-        live,
-        metrics,
-        logs,
-        operations,
-        operations_at,
-        reloader,
-        stop,
-        store,
-        caught,
-    })
+    Ok(Running { gateway, common, operations, operations_at, reloader, stop, store, caught })
 }
 
 /// So long is waited in the end for what is on its way to the shared store.
@@ -163,13 +170,13 @@ impl Running {
     /// What is in force.
     #[must_use]
     pub const fn live(&self) -> &Arc<Live> {
-        &self.live
+        &self.common.live
     }
 
     /// What it counts.
     #[must_use]
     pub const fn metrics(&self) -> &Arc<Metrics> {
-        &self.metrics
+        &self.common.metrics
     }
 
     /// What becomes of reloads.
@@ -188,17 +195,19 @@ impl Running {
     /// answered. A second signal ends it at once.
     ///
     /// # Errors
-    /// When a worker failed.
+    /// When a worker failed. Then the others are stopped.
     pub fn run(self) -> Result<(), String> {
-        let Self { gateway, live, logs, operations, operations_at, reloader, stop, store, caught, .. } = self;
+        let Self { gateway, common, operations, operations_at, reloader, stop, store, caught } = self;
         let Caught { runtime, signals, asked } = caught;
-        let told = store.is_some().then(|| Arc::clone(&live));
-        let around = Around { gateway, logs, operations, operations_at, stop };
+        let told = store.is_some().then(|| Arc::clone(&common.live));
+        let logs = Arc::clone(&common.logs);
+        let around = Around { gateway, logs: Arc::clone(&logs), operations, operations_at, stop };
         let ended = runtime.block_on(async {
             let reloading = tokio::spawn(reloader.run(asked, pending()));
             if let Some(live) = told {
-                tokio::spawn(store::tell(live, Arc::clone(&around.logs)));
+                tokio::spawn(store::tell(live, logs));
             }
+            tokio::spawn(look_up(common));
             around.until_stopped(signals, reloading).await
         });
         // Nobody waits for the workers when it has to end at once.
@@ -232,6 +241,9 @@ impl Around {
         tokio::select! {
             () = signals.next() => {}
             _ = stopped.wait_for(|stop| *stop) => {}
+            () = gateway.failing() => {
+                logs.within(|| tracing::error!("a worker has failed: the gateway stops"));
+            }
         }
         logs.within(|| tracing::info!("stopping: no new connections, requests in flight are answered"));
         operations.enter(Phase::Draining);
@@ -245,6 +257,22 @@ impl Around {
         logs.within(|| tracing::info!("stopped"));
         logs.finish();
         ended
+    }
+}
+
+/// Looks the upstream's name up now and then, so that connections to addresses that it no longer has are given up.
+async fn look_up(common: Common) {
+    let Some(every) = common.settings.upstream.lookup.filter(|_| common.upstream.can_change()) else {
+        return;
+    };
+    let mut ticks = interval(every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let Changed { came, gone } = common.upstream.refresh().await;
+        if !came.is_empty() || !gone.is_empty() {
+            common.logs.within(|| tracing::info!(?came, ?gone, "the upstream's addresses have changed"));
+        }
     }
 }
 

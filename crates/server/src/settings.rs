@@ -8,6 +8,7 @@ mod opened;
 mod print;
 mod resolve;
 mod slot;
+mod startup;
 mod store;
 mod table;
 #[cfg(test)]
@@ -22,6 +23,7 @@ pub use given::{Given, Problem};
 pub use opened::{CONFIG, ReadFile};
 pub use print::print;
 pub use resolve::{InForce, Resolved, Unusable, defaults, resolve};
+pub use startup::Startup;
 pub(crate) use store::store;
 
 /// The settings of `serve`, whole: nothing is looked up later.
@@ -55,6 +57,19 @@ pub struct Settings {
     pub log: Log,
     /// How often files are compared, besides being watched; `None`: never.
     pub reload_poll: Option<Duration>,
+    /// What has to be well for the gateway to call itself ready.
+    pub readiness: Readiness,
+}
+
+/// What `/readyz` checks. A gateway that is stopping is never ready.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Readiness {
+    /// That a policy is in force.
+    pub policy: bool,
+    /// That the shared store gives decisions.
+    pub store: bool,
+    /// That the upstream takes connections.
+    pub upstream: bool,
 }
 
 /// Where requests go.
@@ -72,6 +87,8 @@ pub struct Upstream {
     pub ca: Option<String>,
     /// So many idle connections are kept by each worker.
     pub idle_max: usize,
+    /// How often its name is looked up while connections are kept. `None`: only for new connections.
+    pub lookup: Option<Duration>,
 }
 
 /// How an upstream is spoken to.
@@ -251,6 +268,12 @@ impl Default for Log {
     }
 }
 
+impl Default for Readiness {
+    fn default() -> Self {
+        Self { policy: true, store: false, upstream: false }
+    }
+}
+
 /// Where clients connect, unless it is said.
 pub const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
 /// Where operators look, unless it is said: this machine only.
@@ -261,6 +284,8 @@ pub const MEMORY: usize = 256 << 20;
 pub const RELOAD_POLL: Duration = Duration::from_secs(30);
 /// So many idle connections to the upstream are kept by each worker, unless it is said.
 pub const IDLE_MAX: usize = 256;
+/// How often the upstream's name is looked up, unless it is said.
+pub const LOOKUP: Duration = Duration::from_secs(10);
 
 impl Settings {
     /// The defaults, in front of an upstream.
@@ -281,6 +306,7 @@ impl Settings {
             forwarding: Forwarding::default(),
             log: Log::default(),
             reload_poll: Some(RELOAD_POLL),
+            readiness: Readiness::default(),
         }
     }
 }

@@ -35,6 +35,11 @@ pub(crate) const SERVE: &[Field] = &[
     field("tls", FieldType::Map(TLS), "The gateway's certificate; without one clients speak without TLS."),
     field("operations", FieldType::Map(OPERATIONS), "Where operators look."),
     setting(
+        "readiness",
+        Kind::Or("none", &Kind::List(&Kind::Word(&["policy", "store", "upstream"]), 3)),
+        "What /readyz checks: that a policy is in force, that the shared store gives decisions, that the upstream takes connections.",
+    ),
+    setting(
         "workers",
         Kind::Or("auto", &Kind::Whole(1, WORKERS_MAX)),
         "How many threads serve; `auto` is one for each core.",
@@ -62,11 +67,16 @@ const UPSTREAM: &[Field] = &[
         "The file with the certificates to trust, or the system's.",
     ),
     setting("idle_max", Kind::Whole(0, 65_536), "So many idle connections are kept by each worker."),
+    setting(
+        "lookup",
+        TIME_OR_NONE,
+        "How often the upstream's name is looked up, to notice changed addresses; `none`: only for new connections.",
+    ),
 ];
 
 const TLS: &[Field] = &[
-    setting("certificate", FILE_OR_NONE, "The file with the chain, in PEM."),
-    setting("key", FILE_OR_NONE, "The file with the key, in PEM."),
+    setting("certificate", FILE_OR_NONE, "The file with the chain, in PEM; read again when it changes."),
+    setting("key", FILE_OR_NONE, "The file with the key, in PEM; read again when it changes."),
 ];
 
 const OPERATIONS: &[Field] =

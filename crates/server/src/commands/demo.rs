@@ -38,6 +38,7 @@ pub fn run(args: &DemoArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Res
         protocol: Protocol::Http1,
         ca: None,
         idle_max: IDLE_MAX,
+        lookup: None,
     };
     let mut settings = Settings::new(file.to_string_lossy(), upstream);
     settings.listen = vec![listen];

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 
 use crate::cli::ServeArgs;
-use crate::serve::{NotStarted, banner, start};
-use crate::settings::{Problem, Settings, print, resolve};
+use crate::serve::{NotStarted, banner, start_from};
+use crate::settings::{Problem, Settings, Startup, print, resolve};
 use crate::{Exit, files};
 
 /// Puts the settings together, and prints them if that is asked for.
@@ -31,12 +31,13 @@ pub fn run(
         print(&resolved, out)?;
         return Ok(Exit::Fine);
     }
-    serve(resolved.settings, out, err)
+    let startup = Startup::new(args, environment, &resolved);
+    serve(resolved.settings, startup, out, err)
 }
 
 /// Starts a gateway, says so, and serves until it is told to stop.
-pub(crate) fn serve(settings: Settings, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Exit> {
-    let running = match start(settings, io::stderr()) {
+fn serve(settings: Settings, startup: Startup, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Exit> {
+    let running = match start_from(settings, Some(startup), io::stderr()) {
         Ok(running) => running,
         Err(NotStarted::Documents(wrong)) => {
             wrong.tell(err)?;

@@ -117,6 +117,7 @@ impl Worker {
             (AnswerKind::Unavailable, _) => &answered.unavailable,
             (AnswerKind::NotFound, _) => &answered.not_found,
             (AnswerKind::MethodNotAllowed, _) => &answered.method_not_allowed,
+            (_, StatusCode::OK) => &answered.last_hop,
             (_, StatusCode::PAYLOAD_TOO_LARGE) => &answered.body_too_large,
             (_, StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE) => &answered.head_too_large,
             (_, StatusCode::REQUEST_TIMEOUT) => &answered.request_timeout,

@@ -149,11 +149,11 @@ pub(crate) async fn stopping(stop: &mut Receiver<bool>) {
 /// TLS, if there is any, and the first bytes.
 async fn begin(tcp: TcpStream, worker: &Worker, watch: &Arc<Watch>) -> std::io::Result<(Stream, bool, bool)> {
     let socket = Socket { tcp, watch: Arc::clone(watch) };
-    let (wire, secure) = match &worker.tls {
+    let (wire, secure) = match &worker.certificate {
         None => (Wire::Plain(socket), false),
-        Some(acceptor) => {
-            let accepted =
-                acceptor.accept(socket).await.inspect_err(|_| worker.metrics.handshakes_failed.inc());
+        Some(certificate) => {
+            let accepting = certificate.acceptor().accept(socket);
+            let accepted = accepting.await.inspect_err(|_| worker.metrics.handshakes_failed.inc());
             (Wire::Tls(Box::new(accepted?)), true)
         }
     };

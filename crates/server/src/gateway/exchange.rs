@@ -20,6 +20,7 @@ use super::framing;
 use super::head::{self, Outgoing, X_REQUEST_ID};
 use super::held::hold;
 use super::live::InForce;
+use super::max_forwards::{self, Reach};
 use super::stopped::Stopped;
 use super::stopwatch::Stopwatch;
 use super::strip;
@@ -37,6 +38,8 @@ struct Came {
     live: Arc<InForce>,
     /// Whether it would rather speak WebSocket.
     upgrade: bool,
+    /// How far it may go.
+    reach: Reach,
     /// Since when it can be asked about.
     since: Stopwatch,
     to_answer: ToAnswer,
@@ -92,7 +95,7 @@ pub(crate) fn exchange(client: &Arc<Client>, request: Request<Incoming>) -> Exch
     let grpc = grpc::is_call(&parts.headers);
     let since = *running.since();
     let to_answer = ToAnswer { id, noted, running, grpc };
-    let mut came = Came { parts, live, upgrade, to_answer, since };
+    let mut came = Came { parts, live, upgrade, reach: Reach::Upstream, to_answer, since };
     match came.asked_at_once(body) {
         Err(stopped) => Exchange::Ready(Some(came.to_answer.stopped(stopped))),
         Ok(AtOnce::Passes(pass, body)) => {
@@ -129,6 +132,7 @@ impl Came {
             return Err(Stopped::TooLarge);
         }
         prepare(&mut self.parts, client, &self.live)?;
+        self.reach = max_forwards::step(&mut self.parts).map_err(bad)?;
         let wanted = |room: &mut Room| self.live.guard.wants_body(&asked(&self.parts, client, None), room);
         match ROOM.with_borrow_mut(wanted) {
             Some(wanted) => Ok(AtOnce::Wants(wanted, body)),
@@ -159,7 +163,7 @@ impl Came {
 
     /// Writes down what came of asking.
     fn told(&mut self, asked: Asked, room: &Room) -> Result<Pass, Stopped> {
-        let Self { parts, live, upgrade, since, to_answer: ToAnswer { running, noted, .. } } = self;
+        let Self { parts, live, upgrade, reach, since, to_answer: ToAnswer { running, noted, .. } } = self;
         let client = running.client();
         client.worker.decided(live, room, since);
         client.worker.note(live, &parts.headers, &asked, noted);
@@ -167,6 +171,11 @@ impl Came {
             // It was charged, and is told so.
             Asked::Pass(pass) if *upgrade => {
                 let mut answer = not_implemented("this gateway does not speak WebSocket");
+                pass.fields.write(&mut answer.headers);
+                Err(Stopped::Answer(Box::new(answer)))
+            }
+            Asked::Pass(pass) if *reach == Reach::Here => {
+                let mut answer = max_forwards::answer(parts);
                 pass.fields.write(&mut answer.headers);
                 Err(Stopped::Answer(Box::new(answer)))
             }

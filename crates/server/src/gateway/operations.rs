@@ -1,5 +1,8 @@
 //! Where operators look: alive, ready, metrics. Clients are not served here, and nothing can be changed from here.
 
+mod checks;
+mod places;
+
 use std::convert::Infallible;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,13 +15,16 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::yield_now;
 
-use super::metrics::{Metrics, page};
+use super::metrics::page;
+use crate::report::printable;
+pub use checks::Checks;
+use places::{Asked, Places};
 
-/// So many connections at once; further ones wait in the listener's queue. Each has one request.
-pub const CONNECTIONS_MAX: usize = 16;
-/// A connection has so long for its request and the answer; then it is closed.
+/// The maximum number of open connections. When it is reached, a new connection replaces an old one; see [`run`].
+pub const CONNECTIONS_MAX: usize = 32;
+/// The time a connection has for its one request and the answer; then it is closed.
 pub const CONNECTION_TIME_MAX: Duration = Duration::from_secs(10);
 /// Bytes of a request's head: more are 431.
 const HEAD_BYTES_MAX: usize = 8 << 10;
@@ -40,17 +46,17 @@ pub enum Phase {
 /// What the operations listener tells about.
 #[derive(Debug)]
 pub struct Operations {
-    metrics: Arc<Metrics>,
+    checks: Checks,
     phase: Mutex<Phase>,
     /// [`CONNECTION_TIME_MAX`], but for a test that does not want to wait so long.
     connection_time: Duration,
 }
 
 impl Operations {
-    /// Starting.
+    /// Starting, with what readiness depends on.
     #[must_use]
-    pub fn new(metrics: Arc<Metrics>) -> Self {
-        Self { metrics, phase: Mutex::new(Phase::Starting), connection_time: CONNECTION_TIME_MAX }
+    pub fn new(checks: Checks) -> Self {
+        Self { checks, phase: Mutex::new(Phase::Starting), connection_time: CONNECTION_TIME_MAX }
     }
 
     /// From now on the gateway is so far.
@@ -64,7 +70,7 @@ impl Operations {
         *self.phase.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn answer(&self, method: &Method, path: &str) -> Response<String> {
+    async fn answer(&self, method: &Method, path: &str) -> Response<String> {
         if !matches!(path, "/healthz" | "/readyz" | "/metrics") {
             let help = "look at /healthz, /readyz or /metrics\n";
             return response(StatusCode::NOT_FOUND, PLAIN, help.into());
@@ -74,17 +80,29 @@ impl Operations {
             response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
             return response;
         }
-        match (path, self.phase()) {
-            ("/healthz", _) => response(StatusCode::OK, PLAIN, "alive\n".into()),
-            ("/metrics", _) => response(StatusCode::OK, page::CONTENT_TYPE, self.metrics.encode()),
-            (_, Phase::Ready) => response(StatusCode::OK, PLAIN, "ready\n".into()),
-            (_, Phase::Starting) => response(UNREADY, PLAIN, "not ready: no policy is loaded yet\n".into()),
-            (_, Phase::Draining) => response(UNREADY, PLAIN, "not ready: stopping\n".into()),
+        match path {
+            "/healthz" => response(StatusCode::OK, PLAIN, "alive\n".into()),
+            "/metrics" => response(StatusCode::OK, page::CONTENT_TYPE, self.checks.encode()),
+            _ => self.readiness().await,
         }
+    }
+
+    async fn readiness(&self) -> Response<String> {
+        let unready =
+            |why: &str| response(StatusCode::SERVICE_UNAVAILABLE, PLAIN, format!("not ready: {why}\n"));
+        match self.phase() {
+            Phase::Draining => return unready("stopping"),
+            Phase::Starting if self.checks.want_policy() => return unready("no policy is loaded yet"),
+            Phase::Starting | Phase::Ready => {}
+        }
+        let failed = self.checks.failed().await;
+        if failed.is_empty() {
+            return response(StatusCode::OK, PLAIN, "ready\n".into());
+        }
+        unready(&printable(&failed.join("; ")))
     }
 }
 
-const UNREADY: StatusCode = StatusCode::SERVICE_UNAVAILABLE;
 const PLAIN: &str = "text/plain; charset=utf-8";
 
 fn response(status: StatusCode, kind: &'static str, body: String) -> Response<String> {
@@ -95,7 +113,10 @@ fn response(status: StatusCode, kind: &'static str, body: String) -> Response<St
     response
 }
 
-/// Answers on a listener until `shutdown`. Then it returns at once: what is being answered is finished by tasks of their own.
+/// Answers on a listener until `shutdown`, then returns at once. Separate tasks finish the answers that have begun.
+///
+/// A new connection is always accepted. If there are [`CONNECTIONS_MAX`] already, it replaces the oldest one that has not sent a
+/// whole request, or, if all have, the oldest one. So clients that send nothing cannot keep others from an answer.
 ///
 /// The caller binds: to this machine only, unless an operator says otherwise.
 pub async fn run(listener: TcpListener, operations: Arc<Operations>, shutdown: impl Future<Output = ()>) {
@@ -106,29 +127,33 @@ pub async fn run(listener: TcpListener, operations: Arc<Operations>, shutdown: i
 }
 
 async fn accept(listener: TcpListener, operations: Arc<Operations>) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    while let Ok(place) = Arc::clone(&places).acquire_owned().await {
+    let mut places = Places::new(CONNECTIONS_MAX);
+    loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                tokio::spawn(serve(stream, Arc::clone(&operations), place));
+                let operations = Arc::clone(&operations);
+                places.take(|asked| tokio::spawn(serve(stream, operations, asked)));
+                // The runtime reads what has arrived before the next connection can replace this one.
+                yield_now().await;
             }
             Err(_) => tokio::time::sleep(ACCEPT_AGAIN).await,
         }
     }
 }
 
-async fn serve(stream: TcpStream, operations: Arc<Operations>, _place: OwnedSemaphorePermit) {
+async fn serve(stream: TcpStream, operations: Arc<Operations>, asked: Asked) {
     let time = operations.connection_time;
     let answer = |request: Request<Incoming>| {
-        let response = operations.answer(request.method(), request.uri().path());
-        async move { Ok::<_, Infallible>(response) }
+        asked.set();
+        let operations = &operations;
+        async move { Ok::<_, Infallible>(operations.answer(request.method(), request.uri().path()).await) }
     };
     let mut http = http1::Builder::new();
-    // One request a connection: whoever scrapes every few seconds gains nothing by keeping one, and none is kept for nothing.
+    // One request per connection: a scraper that comes every few seconds gains nothing from a connection that stays open.
     http.keep_alive(false).timer(TokioTimer::new()).header_read_timeout(time);
     http.max_buf_size(HEAD_BYTES_MAX);
     let connection = http.serve_connection(TokioIo::new(stream), service_fn(answer));
-    // Whoever is too slow, or does not speak HTTP, is not told more.
+    // A client that is too slow, or does not speak HTTP, gets no further explanation.
     let _ = tokio::time::timeout(time, connection).await;
 }
 

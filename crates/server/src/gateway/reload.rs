@@ -1,5 +1,7 @@
-//! A policy that changes while it is in force: files are watched and compared, what is good is swapped in, what is bad is told.
+//! A policy and a certificate that change while they are in force: files are watched and compared, what is good is swapped in, what
+//! is bad is told.
 
+mod beside;
 mod changes;
 pub mod load;
 pub mod seen;
@@ -17,10 +19,12 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, tim
 use tollgate::Gate;
 use tollgate_tower::Answers;
 
+use super::Common;
 use super::live::{InForce, Live};
 use super::logs::Logs;
 use super::metrics::Metrics;
-use crate::settings::Settings;
+use crate::settings::Startup;
+use beside::{Beside, Looked};
 use changes::changes;
 use load::load_after;
 pub use load::{Loaded, NotLoaded, load};
@@ -49,11 +53,13 @@ pub struct Outcome {
 ///
 /// Files are compared by content when something happens in their folders, every so often, and when somebody asks. Only if
 /// they differ from what was last tried are they loaded, on a thread of its own; so a bad document is told once, and the
-/// next good one recovers. Limits keep their state: the new gate stands on the same limiter.
+/// next good one recovers. Limits keep their state: the new gate stands on the same limiter. The policy and the certificate are
+/// replaced independently: if one is bad, the other is replaced all the same.
 #[derive(Debug)]
 pub struct Reloader {
     policy: String,
     answers: Answers,
+    beside: Beside,
     poll: Option<Duration>,
     watching: bool,
     live: Arc<Live>,
@@ -65,24 +71,22 @@ pub struct Reloader {
 }
 
 impl Reloader {
-    /// A reloader for what is in force. `seen` is what it was loaded from.
+    /// A reloader for what is in force. `seen` is what the policy was loaded from.
     #[must_use]
-    pub fn new(
-        settings: &Settings,
-        seen: Seen,
-        live: Arc<Live>,
-        metrics: Arc<Metrics>,
-        logs: Arc<Logs>,
-    ) -> Self {
+    pub fn new(common: &Common, startup: Option<Startup>, mut seen: Seen) -> Self {
+        let Common { settings, live, metrics, logs, certificate, .. } = common;
         let first = Outcome { generation: live.load().generation, ..Outcome::default() };
+        let beside = Beside { certificate: certificate.clone(), startup };
+        seen.join(beside.look(&seen).seen);
         Self {
             policy: settings.policy.clone(),
             answers: settings.answers,
+            beside,
             poll: settings.reload_poll,
             watching: true,
-            live,
-            metrics,
-            logs,
+            live: Arc::clone(live),
+            metrics: Arc::clone(metrics),
+            logs: Arc::clone(logs),
             seen,
             outcome: latest::channel(first).0,
         }
@@ -185,45 +189,80 @@ impl Reloader {
 
     /// Loads, and puts in force what is good.
     async fn reload(&mut self) {
-        let (policy, before) = (self.policy.clone(), self.seen.clone());
+        let (policy, before, beside) = (self.policy.clone(), self.seen.clone(), self.beside.clone());
         let (live, metrics, answers) = (Arc::clone(&self.live), Arc::clone(&self.metrics), self.answers);
         let run = move || {
-            let Loaded { policy, directory, seen } = load_after(&policy, &before)?;
-            let old = live.load();
-            let gate = Gate::new(old.guard.gate().limiter().clone(), policy, directory).for_good();
-            let changed = changes(old.guard.gate(), &gate);
-            live.swap(InForce::new(gate, answers, &metrics, old.generation.saturating_add(1)));
-            Ok((changed, seen))
+            let Looked { renewed, needs_restart, mut wrong, seen: others } = beside.look(&before);
+            let (changed, mut seen) = match load_after(&policy, &before) {
+                Ok(Loaded { policy, directory, seen }) => {
+                    let old = live.load();
+                    let gate = Gate::new(old.guard.gate().limiter().clone(), policy, directory).for_good();
+                    let changed = changes(old.guard.gate(), &gate);
+                    live.swap(InForce::new(gate, answers, &metrics, old.generation.saturating_add(1)));
+                    (Some(changed), seen)
+                }
+                Err(refused) => {
+                    wrong.insert(0, refused.sentence());
+                    (None, refused.seen)
+                }
+            };
+            seen.join(others);
+            Reloaded { changed, renewed, needs_restart, wrong, seen }
         };
-        let loaded: Result<Result<_, NotLoaded>, _> = tokio::task::spawn_blocking(run).await;
-        let refused = match loaded {
-            Ok(Ok((changed, seen))) => {
-                self.seen = seen;
-                self.metrics.reloads.ok.inc();
-                let generation = self.live.load().generation;
-                self.logs.within(|| tracing::info!(generation, changed, "reloaded"));
-                None
-            }
-            Ok(Err(refused)) => {
-                let why = refused.sentence();
-                self.seen = refused.seen;
-                Some(why)
-            }
+        let reloaded = match tokio::task::spawn_blocking(run).await {
+            Ok(reloaded) => reloaded,
             // Nothing in it panics; if something does, what is in force stays so, as with a bad document.
-            Err(_) => {
-                self.seen = self.look().await;
-                Some("loading it failed: report this document".into())
-            }
+            Err(_) => Reloaded {
+                wrong: vec!["loading it failed: report this document".into()],
+                changed: None,
+                renewed: false,
+                needs_restart: Vec::new(),
+                seen: self.look().await,
+            },
         };
+        self.tell(&reloaded);
+        self.seen = reloaded.seen;
+    }
+
+    /// Writes down what came of a reload.
+    fn tell(&self, reloaded: &Reloaded) {
+        let Reloaded { changed, renewed, needs_restart, wrong, .. } = reloaded;
+        let generation = self.live.load().generation;
+        if changed.is_some() || *renewed {
+            let certificate = renewed.then_some("renewed");
+            let needs_restart = (!needs_restart.is_empty()).then(|| needs_restart.join(", "));
+            self.logs.within(|| tracing::info!(generation, changed, certificate, needs_restart, "reloaded"));
+        }
+        let refused = (!wrong.is_empty()).then(|| wrong.join("; "));
         if let Some(why) = &refused {
             self.metrics.reloads.failed.inc();
-            self.logs.within(|| tracing::error!(why, "not reloaded: what was in force stays in force"));
+            let what = if changed.is_some() {
+                "not all reloaded: what was in force of the rest stays in force"
+            } else {
+                "not reloaded: what was in force stays in force"
+            };
+            self.logs.within(|| tracing::error!(why, "{what}"));
+        } else {
+            self.metrics.reloads.ok.inc();
         }
-        let generation = self.live.load().generation;
         self.outcome.send_modify(|last| {
             *last = Outcome { attempts: last.attempts.saturating_add(1), generation, refused };
         });
     }
+}
+
+/// What came of a reload.
+struct Reloaded {
+    /// What is different in the policy, if it was replaced.
+    changed: Option<String>,
+    /// Whether the certificate was.
+    renewed: bool,
+    /// The settings that would be others after a restart.
+    needs_restart: Vec<String>,
+    /// What is wrong.
+    wrong: Vec<String>,
+    /// Every file that was asked for.
+    seen: Seen,
 }
 
 /// Waits until nothing has happened for a while.

@@ -1,5 +1,6 @@
 //! Where requests go: a pool for each worker, over HTTP/1.1 and HTTP/2. What is sent is decided in `exchange`.
 
+mod addresses;
 mod connect;
 mod error;
 mod http1;
@@ -10,7 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 
-use self::connect::Connector;
+pub use self::addresses::{Addresses, Changed};
+pub(crate) use self::connect::Connector;
 use self::connect::Wire;
 pub(crate) use self::error::UpstreamError;
 pub(crate) use self::http1::LinkBody;
@@ -75,11 +77,12 @@ impl Upstream {
     /// When the certificates to trust cannot be read.
     pub(crate) fn new(
         settings: &Settings,
+        addresses: Arc<Addresses>,
         ticks: Arc<Ticks>,
         metrics: Arc<WorkerMetrics>,
     ) -> Result<Self, String> {
         Ok(Self {
-            connector: Connector::new(&settings.upstream, metrics)?,
+            connector: Connector::new(settings, addresses, metrics)?,
             protocol: settings.upstream.protocol,
             idle: Mutex::new(Vec::new()),
             idle_max: settings.upstream.idle_max,
@@ -240,13 +243,17 @@ impl Upstream {
         }
     }
 
-    /// Closes what has been idle for too long. The oldest are first.
+    /// Closes connections that have been idle for too long, the oldest of which are first, and those to addresses that the
+    /// upstream no longer has. What is under way on the latter ends as it would.
     pub(crate) fn sweep(&self) {
         let now = self.ticks.now();
-        self.http2.sweep(now, self.idle_ticks);
+        let current = self.connector.current();
+        let is_current = |peer| current.as_ref().is_none_or(|current| current.contains(&peer));
+        self.http2.sweep(now, self.idle_ticks, is_current);
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let stale = idle.iter().take_while(|link| link.idle_until <= now).count();
-        let closed: Vec<_> = idle.drain(..stale).collect();
+        let mut closed: Vec<_> = idle.drain(..stale).collect();
+        closed.extend(idle.extract_if(.., |link| !is_current(link.peer())));
         drop(idle);
         drop(closed);
     }
@@ -277,3 +284,6 @@ fn repeatable(request: &Request<RequestBody>) -> Option<Request<RequestBody>> {
 fn is_idempotent(method: &Method) -> bool {
     [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE, Method::PUT, Method::DELETE].contains(method)
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,6 @@ use hyper::server::conn::{http1, http2};
 use tokio::net::TcpListener;
 use tokio::sync::watch::Receiver;
 use tokio::task::JoinSet;
-use tokio_rustls::TlsAcceptor;
 
 use super::accept::{Places, accept};
 use super::connection::{builders, stopping};
@@ -16,8 +15,10 @@ use super::live::Live;
 use super::logs::{Logs, RequestIds};
 use super::metrics::WorkerMetrics;
 use super::streams::Streams;
-use super::upstream::Upstream;
+use super::tls::Certificate;
+use super::upstream::{Addresses, Upstream};
 use super::watch::Watches;
+use super::workers::Serves;
 use crate::settings::Settings;
 
 /// What a worker has.
@@ -30,7 +31,7 @@ pub(crate) struct Worker {
     pub(crate) logs: Arc<Logs>,
     pub(crate) via: Via,
     pub(crate) ids: RequestIds,
-    pub(crate) tls: Option<TlsAcceptor>,
+    pub(crate) certificate: Option<Arc<Certificate>>,
     pub(crate) http1: http1::Builder,
     pub(crate) http2: http2::Builder<Streams>,
 }
@@ -42,7 +43,8 @@ pub(crate) struct Shared {
     pub(crate) live: Arc<Live>,
     pub(crate) logs: Arc<Logs>,
     pub(crate) places: Arc<Places>,
-    pub(crate) tls: Option<TlsAcceptor>,
+    pub(crate) certificate: Option<Arc<Certificate>>,
+    pub(crate) upstream: Arc<Addresses>,
     pub(crate) stop: Receiver<bool>,
 }
 
@@ -53,8 +55,10 @@ impl Worker {
         let settings = &shared.settings;
         let watches = Watches::new(&settings.timeouts);
         let (http1, http2) = builders(&settings.bounds);
+        let addresses = Arc::clone(&shared.upstream);
+        let upstream = Upstream::new(settings, addresses, Arc::clone(&watches.ticks), Arc::clone(&metrics));
         Ok(Self {
-            upstream: Arc::new(Upstream::new(settings, Arc::clone(&watches.ticks), Arc::clone(&metrics))?),
+            upstream: Arc::new(upstream?),
             settings: Arc::clone(settings),
             live: Arc::clone(&shared.live),
             watches,
@@ -62,28 +66,49 @@ impl Worker {
             logs: Arc::clone(&shared.logs),
             via: Via::new(&settings.forwarding.via),
             ids: RequestIds::new(),
-            tls: shared.tls.clone(),
+            certificate: shared.certificate.clone(),
             http1,
             http2,
         })
     }
 }
 
-/// Runs a worker until `stop` is said and everything that was begun has ended, or has had its time.
+/// Runs a worker until `stop` is said and everything that was begun has ended, or has had its time. It says when it serves.
 ///
 /// # Errors
 /// When the system gives no runtime, or no listener.
-pub(crate) fn run(worker: Worker, listeners: Vec<StdListener>, shared: &Shared) -> Result<(), String> {
+pub(crate) fn run(
+    worker: Worker,
+    listeners: Arc<[StdListener]>,
+    shared: &Shared,
+    serves: Serves,
+) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("no runtime for a worker: {error}"))?;
-    runtime.block_on(serve(Arc::new(worker), listeners, shared))
+    runtime.block_on(async {
+        let own = own(&listeners)?;
+        drop(listeners);
+        serves.say();
+        serve(Arc::new(worker), own, shared).await;
+        Ok(())
+    })
 }
 
-async fn serve(worker: Arc<Worker>, listeners: Vec<StdListener>, shared: &Shared) -> Result<(), String> {
+/// Listeners of a worker's own, on the same addresses.
+fn own(listeners: &[StdListener]) -> Result<Vec<TcpListener>, String> {
+    let own = listeners.iter().map(|listener| {
+        let own = listener.try_clone()?;
+        own.set_nonblocking(true)?;
+        TcpListener::from_std(own)
+    });
+    let own: std::io::Result<Vec<_>> = own.collect();
+    own.map_err(|error| format!("no listener for a worker: {error}"))
+}
+
+async fn serve(worker: Arc<Worker>, listeners: Vec<TcpListener>, shared: &Shared) {
     let sweeping = tokio::spawn(sweep(Arc::clone(&worker)));
     let mut accepting = JoinSet::new();
     for listener in listeners {
-        let listener = TcpListener::from_std(listener).map_err(|error| format!("no listener: {error}"))?;
         let (worker, places) = (Arc::clone(&worker), Arc::clone(&shared.places));
         accepting.spawn(accept(listener, worker, places, shared.stop.clone()));
     }
@@ -103,7 +128,6 @@ async fn serve(worker: Arc<Worker>, listeners: Vec<StdListener>, shared: &Shared
         });
     }
     sweeping.abort();
-    Ok(())
 }
 
 /// Moves the worker's time on.

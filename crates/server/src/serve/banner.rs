@@ -18,7 +18,7 @@ const LISTED_MAX: usize = 8;
 /// # Errors
 /// When it cannot be written.
 pub fn banner(running: &Running, out: &mut dyn Write) -> io::Result<()> {
-    let settings = &running.settings;
+    let settings = &running.common.settings;
     let scheme = if settings.tls.is_some() { "https" } else { "http" };
     for address in running.addresses() {
         writeln!(out, "tollgate {} on {scheme}://{address}", env!("CARGO_PKG_VERSION"))?;
@@ -29,7 +29,7 @@ pub fn banner(running: &Running, out: &mut dyn Write) -> io::Result<()> {
     if let Some(url) = &settings.store.url {
         writeln!(out, "  counts in    {}", Value::Store(url.clone()))?;
     }
-    let live = running.live.load();
+    let live = running.common.live.load();
     policy(live.guard.gate().policy(), &settings.policy, out)?;
     if let Some(operations) = running.operations() {
         writeln!(out, "  look at      http://{operations}/metrics, /readyz, /healthz")?;

@@ -6,7 +6,7 @@ use tollgate_policy::Severity;
 use tollgate_policy::serve::{Origin, Scheme};
 
 use super::given::{Given, Problem};
-use super::{IDLE_MAX, Protocol, Settings, Tls, Upstream};
+use super::{IDLE_MAX, LOOKUP, Protocol, Settings, Tls, Upstream};
 
 /// The settings, but for those that have no default or come in pairs: these are beside them.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,8 +21,15 @@ pub(super) struct Draft {
 impl Default for Draft {
     fn default() -> Self {
         let (host, ca) = (String::new(), None);
-        let upstream =
-            Upstream { tls: false, host, port: 0, protocol: Protocol::Auto, ca, idle_max: IDLE_MAX };
+        let upstream = Upstream {
+            tls: false,
+            host,
+            port: 0,
+            protocol: Protocol::Auto,
+            ca,
+            idle_max: IDLE_MAX,
+            lookup: Some(LOOKUP),
+        };
         let settings = Settings::new("", upstream);
         Self { policy: None, url: None, certificate: None, key: None, settings }
     }
@@ -42,6 +49,7 @@ impl Draft {
         }
         settings.tls = self.tls(given, &mut problems);
         self.operations(given, &mut problems);
+        self.readiness(given, &mut problems);
         (settings, problems)
     }
 
@@ -111,6 +119,17 @@ impl Draft {
                 given.as_ref(),
                 &format!("operations are shown at {operations} to everybody who can reach it"),
                 "no password is asked for there; 127.0.0.1 is for this machine only",
+            ));
+        }
+    }
+
+    fn readiness(&self, given: GivenBy<'_>, problems: &mut Vec<Problem>) {
+        if self.settings.readiness.store && self.settings.store.url.is_none() {
+            problems.push(Problem::about(
+                Severity::Warning,
+                given("readiness").as_ref(),
+                "`store` in `readiness` has no effect, because there is no shared store",
+                "give `store.url`, or leave it out",
             ));
         }
     }

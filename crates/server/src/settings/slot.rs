@@ -7,7 +7,7 @@ use tollgate_core::Micros;
 use tollgate_policy::serve::{Origin, Value};
 use tollgate_tower::{Generations, Reset};
 
-use super::Protocol;
+use super::{Protocol, Readiness};
 
 /// A place for a value, by what it holds.
 #[derive(Debug)]
@@ -33,6 +33,7 @@ pub(super) enum Slot<'d> {
     Fields(&'d mut Generations),
     Reset(&'d mut Reset),
     Protocol(&'d mut Protocol),
+    Readiness(&'d mut Readiness),
 }
 
 impl Slot<'_> {
@@ -78,6 +79,7 @@ impl Slot<'_> {
             (Self::Protocol(slot), Value::Word(word)) => {
                 *slot = if word == "http1" { Protocol::Http1 } else { Protocol::Auto };
             }
+            (Self::Readiness(slot), value) => *slot = readiness(&value),
             (_, value) => return Err(format!("is no value of its kind: {value}")),
         }
         Ok(())
@@ -104,7 +106,9 @@ impl Slot<'_> {
             Self::Time(slot) => Some(time(*slot)),
             Self::MaybeTime(slot) => slot.map(time),
             Self::Jitter(slot) => (*slot != Micros::ZERO).then_some(Value::Time(*slot)),
-            Self::Fields(slot) => words(*slot),
+            Self::Fields(slot) => {
+                words(&[(slot.draft, "draft"), (slot.x_ratelimit, "x_ratelimit"), (slot.triple, "triple")])
+            }
             Self::Reset(slot) => Some(Value::Word(match slot {
                 Reset::Epoch => "epoch",
                 Reset::Delta => "delta",
@@ -114,6 +118,9 @@ impl Slot<'_> {
                 Protocol::Auto | Protocol::Http2 => "auto",
                 Protocol::Http1 => "http1",
             })),
+            Self::Readiness(slot) => {
+                words(&[(slot.policy, "policy"), (slot.store, "store"), (slot.upstream, "upstream")])
+            }
         }
     }
 }
@@ -125,14 +132,30 @@ fn addresses(items: &[Value]) -> Result<Vec<SocketAddr>, String> {
 
 /// The generations that are named by words; none by the word for that.
 fn generations(value: &Value) -> Generations {
-    let items = if let Value::List(items) = value { items.as_slice() } else { std::slice::from_ref(value) };
-    let has = |word: &'static str| items.contains(&Value::Word(word));
-    Generations { draft: has("draft"), x_ratelimit: has("x_ratelimit"), triple: has("triple") }
+    Generations {
+        draft: names(value, "draft"),
+        x_ratelimit: names(value, "x_ratelimit"),
+        triple: names(value, "triple"),
+    }
 }
 
-fn words(of: Generations) -> Option<Value> {
-    let all = [(of.draft, "draft"), (of.x_ratelimit, "x_ratelimit"), (of.triple, "triple")];
-    let words: Vec<_> =
-        all.into_iter().filter(|(sent, _)| *sent).map(|(_, word)| Value::Word(word)).collect();
+/// The checks that are named by words; none by the word for that.
+fn readiness(value: &Value) -> Readiness {
+    Readiness {
+        policy: names(value, "policy"),
+        store: names(value, "store"),
+        upstream: names(value, "upstream"),
+    }
+}
+
+/// Whether a list, or one word in place of one, names this word.
+fn names(value: &Value, word: &'static str) -> bool {
+    let items = if let Value::List(items) = value { items.as_slice() } else { std::slice::from_ref(value) };
+    items.contains(&Value::Word(word))
+}
+
+/// A list of the words that are meant; nothing if none is.
+fn words(all: &[(bool, &'static str)]) -> Option<Value> {
+    let words: Vec<_> = all.iter().filter(|(meant, _)| *meant).map(|(_, word)| Value::Word(word)).collect();
     (!words.is_empty()).then_some(Value::List(words))
 }

@@ -47,6 +47,7 @@ fn it_says_what_is_limited_and_what_is_not_yet() {
         protocol: Protocol::Auto,
         ca: None,
         idle_max: 1,
+        lookup: None,
     };
     let mut settings = Settings::new(file.to_str().expect("it is UTF-8"), upstream);
     settings.listen = vec![([127, 0, 0, 1], 0).into()];

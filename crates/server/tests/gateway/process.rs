@@ -45,6 +45,29 @@ impl Process {
         Self::start(command, folder, "openapi.yaml", (upstream, &[]))
     }
 
+    /// `tollgate serve` with all its settings in a file of this folder, which is gone afterwards.
+    pub(crate) fn configured(folder: PathBuf, config: &str) -> Self {
+        let mut command = Command::new(PROGRAM);
+        command.args(["serve", "--config"]).arg(folder.join(config)).env_clear();
+        Self::run(command, folder)
+    }
+
+    /// How the program ends and what it says, after a shell has run this, if it cannot start.
+    pub(crate) fn unstarted(shell: &str, policy: &str, upstream: SocketAddr) -> (ExitStatus, String) {
+        let folder = folder();
+        std::fs::write(folder.join("openapi.yaml"), policy).expect("a temporary folder can be written");
+        let mut command = Command::new("timeout");
+        let patience = PATIENCE.as_secs().to_string();
+        command.args([&patience, "sh", "-c", &format!("{shell}; exec \"$0\" \"$@\""), PROGRAM]);
+        command.args(["serve", "--config", "none", "--listen", "127.0.0.1:0"]);
+        command.arg("--policy").arg(folder.join("openapi.yaml"));
+        command.arg("--upstream").arg(format!("http://{upstream}"));
+        command.env("TOLLGATE_OPERATIONS_LISTEN", "127.0.0.1:0").stdin(Stdio::null());
+        let output = command.output().expect("it runs");
+        std::fs::remove_dir_all(folder).expect("it is there");
+        (output.status, String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+
     fn start(
         mut command: Command,
         folder: PathBuf,
@@ -58,6 +81,10 @@ impl Process {
         for (name, value) in settings {
             command.env(format!("TOLLGATE_{name}"), value);
         }
+        Self::run(command, folder)
+    }
+
+    fn run(mut command: Command, folder: PathBuf) -> Self {
         let log = crate::support::folder().join("log");
         let file = std::fs::File::create(&log).expect("a temporary folder can be written");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(file);
@@ -65,7 +92,8 @@ impl Process {
         let out = child.stdout.take().expect("it has an output");
         let (mut address, mut operations) = (None, None);
         for line in BufReader::new(out).lines().map_while(Result::ok) {
-            address = address.or_else(|| after(&line, " on http://"));
+            address =
+                address.or_else(|| after(&line, " on http://")).or_else(|| after(&line, " on https://"));
             operations = operations.or_else(|| after(&line, " look at      http://"));
             if operations.is_some() {
                 break;

@@ -58,6 +58,7 @@ impl Rig {
             protocol: Protocol::Auto,
             ca: None,
             idle_max: 16,
+            lookup: None,
         };
         let mut settings = Settings::new(file.to_str().expect("it is UTF-8"), upstream);
         settings.listen = vec![([127, 0, 0, 1], 0).into()];

@@ -168,8 +168,8 @@ fn a_wrong_certificate_file_is_told_at_the_start() {
     let [certificate, key, others, not_pem] =
         [&good.certificate, &good.key, &other.key, &not_pem].map(|path| text(path));
     for (certificate, key, said) in [
-        ("none.pem", &*key, "none.pem holds no certificates in PEM"),
-        (&*certificate, "none.pem", "none.pem holds no private key in PEM"),
+        ("none.pem", &*key, "none.pem cannot be read: there is no such file"),
+        (&*certificate, "none.pem", "none.pem cannot be read: there is no such file"),
         (&*not_pem, &*key, "not.pem holds no certificate"),
         (&*certificate, &*not_pem, "not.pem holds no private key in PEM"),
         (&*certificate, &*others, "do not go together"),
@@ -181,6 +181,7 @@ fn a_wrong_certificate_file_is_told_at_the_start() {
             protocol: tollgate_server::settings::Protocol::Auto,
             ca: None,
             idle_max: 1,
+            lookup: None,
         };
         let mut settings = Settings::new("tests/documents/good.yaml", upstream);
         settings.listen = vec![([127, 0, 0, 1], 0).into()];

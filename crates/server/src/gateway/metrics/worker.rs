@@ -106,10 +106,12 @@ pub struct Answered {
     pub bad_gateway: Count,
     /// The upstream was too slow.
     pub gateway_timeout: Count,
+    /// `Max-Forwards` let it go no further.
+    pub last_hop: Count,
 }
 
 impl Answered {
-    const fn all(&self) -> [(&'static str, &Count); 12] {
+    const fn all(&self) -> [(&'static str, &Count); 13] {
         [
             ("refused", &self.refused),
             ("never_fits", &self.never_fits),
@@ -123,6 +125,7 @@ impl Answered {
             ("not_implemented", &self.not_implemented),
             ("bad_gateway", &self.bad_gateway),
             ("gateway_timeout", &self.gateway_timeout),
+            ("last_hop", &self.last_hop),
         ]
     }
 }

@@ -8,8 +8,16 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
+use tollgate::{Clock, Gate, Limiter};
+use tollgate_policy::Policy;
 
 use super::*;
+use crate::gateway::Common;
+use crate::gateway::live::{InForce, Live};
+use crate::gateway::logs::Logs;
+use crate::gateway::metrics::Metrics;
+use crate::gateway::upstream::Addresses;
+use crate::settings::{Protocol, Settings, Upstream};
 
 /// Long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -22,7 +30,34 @@ struct Running {
 }
 
 async fn running(metrics: Arc<Metrics>) -> Running {
-    started(Operations::new(metrics)).await
+    started(operations(metrics)).await
+}
+
+/// The operations of a gateway that checks nothing but its policy.
+fn operations(metrics: Arc<Metrics>) -> Operations {
+    let upstream = Upstream {
+        tls: false,
+        host: "127.0.0.1".into(),
+        port: 9,
+        protocol: Protocol::Http1,
+        ca: None,
+        idle_max: 1,
+        lookup: None,
+    };
+    let settings = Settings::new("t.yaml", upstream);
+    let policy = Policy::parse("t.yaml", "tollgate: 1\nroutes: []\n").unwrap();
+    let gate = Gate::new(Limiter::new().unwrap(), Arc::new(policy), None);
+    let live = InForce::new(gate, settings.answers, &Metrics::new(), 1);
+    let logs = Logs::start(&settings.log, &metrics, Clock::monotonic(), std::io::sink()).unwrap();
+    let common = Common {
+        upstream: Arc::new(Addresses::new(&settings.upstream)),
+        settings: Arc::new(settings),
+        live: Arc::new(Live::new(live)),
+        metrics,
+        logs: Arc::new(logs),
+        certificate: None,
+    };
+    Operations::new(Checks::new(&common).unwrap())
 }
 
 async fn started(operations: Operations) -> Running {
@@ -102,21 +137,45 @@ async fn what_is_not_http_or_too_much_of_it_is_turned_away() {
 }
 
 #[tokio::test]
-async fn those_who_say_nothing_are_closed_in_time_and_others_get_their_place() {
-    let connection_time = Duration::from_millis(300);
-    let running = started(Operations { connection_time, ..Operations::new(Metrics::new()) }).await;
+async fn connections_that_send_nothing_keep_nobody_from_an_answer() {
+    // Far longer than this test may take: no place becomes free by itself.
+    let connection_time = PATIENCE * 10;
+    let running = started(Operations { connection_time, ..operations(Metrics::new()) }).await;
+    running.operations.enter(Phase::Ready);
     let mut silent = Vec::new();
-    for _ in 0..CONNECTIONS_MAX {
-        silent.push(TcpStream::connect(running.address).await.unwrap());
+    for number in 0..2 * CONNECTIONS_MAX {
+        let mut stream = TcpStream::connect(running.address).await.unwrap();
+        if number % 2 == 1 {
+            stream.write_all(b"GET /healthz HTTP/1.1\r\n").await.unwrap();
+        }
+        silent.push(stream);
     }
-    // All places are taken: this waits for one.
-    assert!(get(running.address, "/healthz").await.contains("alive"));
-    for mut stream in silent {
-        let mut answer = Vec::new();
-        // Closed, or closed with a word.
-        let _ = stream.read_to_end(&mut answer).await;
-        assert!(!String::from_utf8_lossy(&answer).contains(" 200 "), "{answer:?}");
+    for (path, answered) in
+        [("/healthz", "alive\n"), ("/readyz", "ready\n"), ("/metrics", "tollgate_build_info")]
+    {
+        assert!(get(running.address, path).await.contains(answered), "{path}");
     }
+}
+
+#[tokio::test]
+async fn more_requests_at_once_than_places_are_all_answered() {
+    let running = running(Metrics::new()).await;
+    let all: Vec<_> =
+        (0..4 * CONNECTIONS_MAX).map(|_| tokio::spawn(get(running.address, "/healthz"))).collect();
+    for answer in all {
+        assert!(answer.await.unwrap().ends_with("alive\n"));
+    }
+}
+
+#[tokio::test]
+async fn connections_that_send_nothing_are_closed_in_time() {
+    let connection_time = Duration::from_millis(300);
+    let running = started(Operations { connection_time, ..operations(Metrics::new()) }).await;
+    let mut silent = TcpStream::connect(running.address).await.unwrap();
+    let mut answer = Vec::new();
+    // It is closed, perhaps after a status.
+    let closed = timeout(PATIENCE, silent.read_to_end(&mut answer)).await;
+    assert!(closed.is_ok() && !String::from_utf8_lossy(&answer).contains(" 200 "), "{answer:?}");
 }
 
 #[tokio::test]

@@ -77,6 +77,19 @@ impl Seen {
         *content = Content::Bytes { hasher, count: count.saturating_add(more) };
     }
 
+    /// Takes note of a file as a whole, in place of what was known of it; `None` if it cannot be read.
+    pub(crate) fn note_whole(&mut self, name: &str, content: Option<&[u8]>) {
+        self.files.remove(name);
+        self.note(name, content);
+    }
+
+    /// Adds files of another beginning that is comparable with this, if they are not here already.
+    pub(crate) fn join(&mut self, other: Self) {
+        for (name, content) in other.files {
+            self.files.entry(name).or_insert(content);
+        }
+    }
+
     /// What the same files hold now.
     #[must_use]
     pub fn again(&self) -> Self {

@@ -1,28 +1,42 @@
-//! A new connection to the upstream, with TLS or without. What is sent over it is not known here.
+//! A new connection to the upstream, with TLS or without, to the first of its addresses that answers. Nothing is sent here.
 
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::UpstreamError;
+use super::addresses::Addresses;
 use crate::gateway::metrics::WorkerMetrics;
-use crate::settings::{Protocol, Upstream};
+use crate::settings::{Protocol, Settings, Upstream};
+
+/// How long an address has to answer before the next one is tried beside it, as RFC 8305 recommends.
+const HEAD_START: Duration = Duration::from_millis(250);
 
 /// Makes connections.
 pub(crate) struct Connector {
+    addresses: Arc<Addresses>,
+    head_start: Duration,
+    dialer: Dialer,
+}
+
+/// Makes a connection to one address.
+#[derive(Clone)]
+struct Dialer {
     metrics: Arc<WorkerMetrics>,
-    host: String,
-    port: u16,
     tls: Option<(TlsConnector, ServerName<'static>)>,
 }
 
@@ -30,6 +44,7 @@ pub(crate) struct Connector {
 #[derive(Debug)]
 pub(crate) struct Wire {
     kind: Kind,
+    peer: SocketAddr,
     metrics: Arc<WorkerMetrics>,
 }
 
@@ -45,40 +60,102 @@ enum Kind {
 impl Wire {
     /// A connection without TLS that is counted nowhere else.
     pub(crate) fn plain(tcp: TcpStream) -> Self {
-        Self { kind: Kind::Plain(tcp), metrics: Arc::default() }
+        let peer = tcp.peer_addr().expect("it is connected");
+        Self { kind: Kind::Plain(tcp), peer, metrics: Arc::default() }
+    }
+}
+
+impl Wire {
+    /// The address that it leads to.
+    pub(crate) const fn peer(&self) -> SocketAddr {
+        self.peer
     }
 }
 
 impl Connector {
     /// # Errors
     /// When the certificates to trust cannot be read, or the host is no name for TLS.
-    pub(crate) fn new(upstream: &Upstream, metrics: Arc<WorkerMetrics>) -> Result<Self, String> {
+    pub(crate) fn new(
+        settings: &Settings,
+        addresses: Arc<Addresses>,
+        metrics: Arc<WorkerMetrics>,
+    ) -> Result<Self, String> {
+        let upstream = &settings.upstream;
         let tls = if upstream.tls { Some(tls(upstream)?) } else { None };
-        Ok(Self { metrics, host: upstream.host.clone(), port: upstream.port, tls })
+        let head_start = HEAD_START.min(settings.timeouts.connect / 4);
+        Ok(Self { addresses, head_start, dialer: Dialer { metrics, tls } })
     }
 
     /// Whether connections have TLS.
     pub(crate) const fn is_tls(&self) -> bool {
-        self.tls.is_some()
+        self.dialer.tls.is_some()
     }
 
-    /// A new connection, and whether HTTP/2 was agreed on.
+    /// The addresses whose connections are still used; `None` if they cannot change.
+    pub(crate) fn current(&self) -> Option<Vec<SocketAddr>> {
+        self.addresses.current()
+    }
+
+    /// A new connection, and whether HTTP/2 was agreed on. How long it may take is the caller's business.
     pub(crate) async fn connect(&self) -> Result<(Wire, bool), UpstreamError> {
-        let host = self.host.trim_start_matches('[').trim_end_matches(']');
-        let tcp = TcpStream::connect((host, self.port)).await.map_err(UpstreamError::Connect)?;
+        let addresses = self.addresses.now().await.map_err(UpstreamError::Connect)?;
+        match *addresses {
+            [address] => self.dialer.clone().dial(address).await,
+            _ => self.first_of(&addresses).await,
+        }
+    }
+
+    /// A connection to the address that answers first. Each has a head start before the next one is tried beside it, so that one
+    /// where nobody answers costs little time and does not hide the next.
+    async fn first_of(&self, addresses: &[SocketAddr]) -> Result<(Wire, bool), UpstreamError> {
+        let mut tries = JoinSet::new();
+        let mut failed = UpstreamError::Connect(io::Error::other("the host's name has no address"));
+        for address in addresses {
+            tries.spawn(self.dialer.clone().dial(*address));
+            tokio::select! {
+                () = sleep(self.head_start) => {}
+                ended = first(&mut tries, &mut failed) => if let Some(connected) = ended { return Ok(connected) },
+            }
+        }
+        while !tries.is_empty() {
+            if let Some(connected) = first(&mut tries, &mut failed).await {
+                return Ok(connected);
+            }
+        }
+        Err(failed)
+    }
+}
+
+/// Waits for the end of a try: a connection, or nothing and the reason.
+async fn first(
+    tries: &mut JoinSet<Result<(Wire, bool), UpstreamError>>,
+    failed: &mut UpstreamError,
+) -> Option<(Wire, bool)> {
+    match tries.join_next().await? {
+        Ok(Ok(connected)) => return Some(connected),
+        // Of several reasons, the one of an upstream that was reached is told.
+        Ok(Err(why)) if !matches!(failed, UpstreamError::Tls(_)) => *failed = why,
+        Ok(Err(_)) | Err(_) => {}
+    }
+    None
+}
+
+impl Dialer {
+    async fn dial(self, peer: SocketAddr) -> Result<(Wire, bool), UpstreamError> {
+        let tcp = TcpStream::connect(peer).await.map_err(UpstreamError::Connect)?;
         // Small requests are not to wait for the acknowledgement of the ones before.
         tcp.set_nodelay(true).map_err(UpstreamError::Connect)?;
         let Some((connector, name)) = &self.tls else {
-            return Ok((self.opened(Kind::Plain(tcp)), false));
+            return Ok((self.opened(Kind::Plain(tcp), peer), false));
         };
         let tls = connector.connect(name.clone(), tcp).await.map_err(UpstreamError::Tls)?;
         let http2 = tls.get_ref().1.alpn_protocol() == Some(b"h2");
-        Ok((self.opened(Kind::Tls(Box::new(tls))), http2))
+        Ok((self.opened(Kind::Tls(Box::new(tls)), peer), http2))
     }
 
-    fn opened(&self, kind: Kind) -> Wire {
+    fn opened(&self, kind: Kind, peer: SocketAddr) -> Wire {
         self.metrics.upstream_open.inc();
-        Wire { kind, metrics: Arc::clone(&self.metrics) }
+        Wire { kind, peer, metrics: Arc::clone(&self.metrics) }
     }
 }
 
@@ -118,7 +195,7 @@ fn tls(upstream: &Upstream) -> Result<(TlsConnector, ServerName<'static>), Strin
 
 impl fmt::Debug for Connector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Connector({}:{})", self.host, self.port)
+        write!(f, "Connector({:?})", self.addresses)
     }
 }
 
@@ -177,3 +254,6 @@ impl AsyncWrite for Wire {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

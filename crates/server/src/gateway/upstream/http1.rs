@@ -11,6 +11,7 @@ mod sending;
 
 use std::future::{Future, poll_fn};
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -93,6 +94,11 @@ impl Link {
             }
             (received, _) => received,
         }
+    }
+
+    /// The address that it leads to.
+    pub(super) const fn peer(&self) -> SocketAddr {
+        self.wire.peer()
     }
 
     /// Whether it can be used once more, as far as is known. A byte that nobody asked for makes it useless, like its end.

@@ -4,6 +4,7 @@
 mod tasks;
 
 use std::future::{Future, poll_fn};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
@@ -65,6 +66,8 @@ pub(crate) struct Shared {
 #[derive(Debug)]
 struct Connection {
     sender: SendRequest<RequestBody>,
+    /// The address that it leads to.
+    peer: SocketAddr,
     /// How many streams the upstream allows at once.
     streams_max: Arc<AtomicUsize>,
     /// Who has a stream has a copy of it.
@@ -142,7 +145,7 @@ impl Shared {
 
     /// Begins to speak HTTP/2. It has begun when the upstream has said how many streams it allows.
     pub(crate) async fn open(&self, wire: Wire) -> Result<Way, UpstreamError> {
-        let tasks = Tasks::default();
+        let (tasks, peer) = (Tasks::default(), wire.peer());
         let mut builder = Builder::new(tasks.clone());
         builder
             .timer(TokioTimer::new())
@@ -172,7 +175,7 @@ impl Shared {
             known.store(connection.current_max_send_streams(), Ordering::Relaxed);
             ended.map(drop)
         }));
-        let connection = Connection { sender, streams_max, streams: Arc::default(), used: u64::MAX };
+        let connection = Connection { sender, peer, streams_max, streams: Arc::default(), used: u64::MAX };
         let way = connection.way();
         self.open_ones(|all| {
             // Several may have been made at once, by requests that did not know yet what would be agreed on.
@@ -183,9 +186,11 @@ impl Shared {
         Ok(way)
     }
 
-    /// Closes what has had no stream for so many ticks. The first is left: it is the next one's.
-    pub(crate) fn sweep(&self, now: u64, idle_ticks: u64) {
+    /// Closes connections that have had no stream for so many ticks, except for the first one, which the next request uses; and
+    /// gives up those to addresses that are not current, which end with their last stream.
+    pub(crate) fn sweep(&self, now: u64, idle_ticks: u64, is_current: impl Fn(SocketAddr) -> bool) {
         self.open_ones(|all| {
+            all.retain(|one| is_current(one.peer));
             let mut first = true;
             all.retain_mut(|one| {
                 if one.streams() > 0 || one.used > now {

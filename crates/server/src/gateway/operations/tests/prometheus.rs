@@ -6,11 +6,8 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 use tokio::time::sleep;
-use tollgate::{Gate, Limiter};
-use tollgate_policy::Policy;
 use tollgate_tower::Answers;
 
-use super::super::super::live::InForce;
 use super::*;
 
 const POLICY: &str = "

@@ -14,7 +14,8 @@ use tollgate_core::Micros;
 use tollgate_policy::{Hits, Request, Scratch};
 
 use super::super::*;
-use crate::settings::{Log, Protocol, Upstream};
+use crate::gateway::upstream::Addresses;
+use crate::settings::{Log, Protocol, Settings, Upstream};
 
 /// Long enough for a busy machine.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
@@ -65,6 +66,7 @@ impl Folder {
             protocol: Protocol::Http1,
             ca: None,
             idle_max: 1,
+            lookup: None,
         };
         let settings = Settings { reload_poll: None, ..Settings::new(file.as_str(), upstream) };
         let metrics = Metrics::new();
@@ -77,8 +79,15 @@ impl Folder {
         let gate = Gate::new(limiter, loaded.policy, loaded.directory);
         let live = Arc::new(Live::new(InForce::new(gate, settings.answers, &metrics, 1)));
         let logs = Arc::new(logs);
-        let reloader =
-            Reloader::new(&settings, loaded.seen, Arc::clone(&live), Arc::clone(&metrics), Arc::clone(&logs));
+        let common = Common {
+            upstream: Arc::new(Addresses::new(&settings.upstream)),
+            settings: Arc::new(settings),
+            live: Arc::clone(&live),
+            metrics: Arc::clone(&metrics),
+            logs,
+            certificate: None,
+        };
+        let reloader = Reloader::new(&common, None, loaded.seen);
         let outcomes = reloader.outcomes();
         World { folder: self, live, metrics, outcomes, lines, reloader }
     }
