@@ -84,6 +84,7 @@ pub fn start(mut settings: Settings, log: impl Write + Send + 'static) -> Result
     let logs = Logs::start(&settings.log, &metrics, clock.clone(), log);
     let logs = Arc::new(logs.map_err(|error| other(format!("no thread for the log: {error}")))?);
     let loaded = reload::load(&settings.policy).map_err(NotStarted::Documents)?;
+    reload::warn_unenforced(&loaded.policy, &logs);
     let mut builder = Limiter::builder().budget(settings.memory).clock(clock);
     let opened = store::open(&settings.store).map_err(other)?;
     if let Some(opened) = &opened {

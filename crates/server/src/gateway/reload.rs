@@ -3,6 +3,7 @@
 mod changes;
 pub mod load;
 pub mod seen;
+mod unenforced;
 mod watch;
 
 use std::future::{Future, pending};
@@ -25,6 +26,7 @@ use changes::changes;
 use load::load_after;
 pub use load::{Loaded, NotLoaded, load};
 pub use seen::Seen;
+pub(crate) use unenforced::warn_unenforced;
 use watch::Watch;
 
 /// Files are read when nothing has happened to them for so long: a write is many events, and a half of one is no document.
@@ -200,8 +202,10 @@ impl Reloader {
             Ok(Ok((changed, seen))) => {
                 self.seen = seen;
                 self.metrics.reloads.ok.inc();
-                let generation = self.live.load().generation;
+                let live = self.live.load();
+                let generation = live.generation;
                 self.logs.within(|| tracing::info!(generation, changed, "reloaded"));
+                warn_unenforced(live.guard.gate().policy(), &self.logs);
                 None
             }
             Ok(Err(refused)) => {

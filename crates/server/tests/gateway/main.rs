@@ -16,6 +16,7 @@ mod heads;
 mod http2;
 mod lines;
 mod naps;
+mod origins;
 mod paths;
 mod peers;
 mod pool;
