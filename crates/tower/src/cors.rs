@@ -33,10 +33,10 @@ pub(crate) fn write(cors: &Cors, request: &HeaderMap, answer: &mut HeaderMap) {
         }
         names.push_str(name.as_str());
     }
-    if let Ok(names) = HeaderValue::try_from(names) {
-        if !names.is_empty() {
-            answer.insert(ACCESS_CONTROL_EXPOSE_HEADERS, names);
-        }
+    if let Ok(names) = HeaderValue::try_from(names)
+        && !names.is_empty()
+    {
+        answer.insert(ACCESS_CONTROL_EXPOSE_HEADERS, names);
     }
     answer.insert(ACCESS_CONTROL_ALLOW_ORIGIN, allowed);
     if cors.credentials {

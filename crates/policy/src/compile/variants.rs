@@ -152,12 +152,12 @@ const WIDE_BUCKETS: u32 = 16;
 /// fits.
 fn about(numbers: &Numbers, multiple: u64) -> Numbers {
     let halves = std::iter::successors(Some(multiple), |multiple| Some(multiple / 2)).take_while(|n| *n > 1);
-    let mut halves = halves.filter_map(|multiple| match numbers {
-        Numbers::Counted(Limit::SlidingWindowLog(rule)) => {
-            let limit = rule.limit().saturating_mul(multiple);
-            Limit::sliding_window_buckets(limit, rule.window(), WIDE_BUCKETS).ok().map(Numbers::Counted)
-        }
-        other => scaled(other, multiple).ok(),
+    let mut halves = halves.filter_map(|multiple| {
+        let Numbers::Counted(Limit::SlidingWindowLog(rule)) = numbers else {
+            return scaled(numbers, multiple).ok();
+        };
+        let limit = rule.limit().saturating_mul(multiple);
+        Limit::sliding_window_buckets(limit, rule.window(), WIDE_BUCKETS).ok().map(Numbers::Counted)
     });
     halves.next().unwrap_or(*numbers)
 }

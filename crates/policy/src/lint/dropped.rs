@@ -40,13 +40,13 @@ fn of_limits(name: &HeaderName, limits: &[&PolicyLimit]) -> Option<Diagnostic> {
 
 /// The headers that a limit reads of a request, besides API keys.
 fn headers(limit: &PolicyLimit) -> impl Iterator<Item = &HeaderName> {
-    let keys = limit.key.chain.iter().flatten().filter_map(|identity| match identity {
-        Identity::Header(name) => Some(name),
-        _ => None,
-    });
-    let cost = match &limit.cost {
-        Cost::Asked { from: CostFrom::Header(name), .. } => Some(name),
-        _ => None,
-    };
+    let keys = limit
+        .key
+        .chain
+        .iter()
+        .flatten()
+        .filter_map(|identity| if let Identity::Header(name) = identity { Some(name) } else { None });
+    let cost =
+        if let Cost::Asked { from: CostFrom::Header(name), .. } = &limit.cost { Some(name) } else { None };
     keys.chain(cost)
 }

@@ -36,7 +36,12 @@ pub fn not_enforced(policy: &Policy) -> Vec<Diagnostic> {
         let algorithm = match limit.algorithm {
             Algorithm::Concurrency => Some(Cause::Concurrency),
             Algorithm::LeakyBucketQueue => Some(Cause::Queue),
-            _ => None,
+            Algorithm::TokenBucket
+            | Algorithm::LeakyBucket
+            | Algorithm::Gcra
+            | Algorithm::FixedWindow
+            | Algorithm::SlidingWindow
+            | Algorithm::SlidingWindowLog => None,
         };
         let scope = match limit.scope {
             Scope::Leased => Some(Cause::Leased),
