@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use tollgate::{Gate, Kind, NotAsked, Receipt, Verdict};
 use tollgate_core::{Micros, Mode};
 use tollgate_policy::model::{Identity, PolicyLimit, StoreFails};
-use tollgate_policy::{BadRequest, Budget, Charge, Facts, Hits, Matched, Policy, Whose};
+use tollgate_policy::{BadRequest, Budget, Charge, Facts, Hits, Matched, Whose};
 
 use crate::answers::Answers;
 use crate::asked::{Answer, Asked, Pass};

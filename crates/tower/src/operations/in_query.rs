@@ -20,7 +20,7 @@ pub(crate) fn count_in_query(query: Option<&str>) -> u64 {
         Found::Missing => {
             let is_missing =
                 |name: &&str| matches!(query::find(query, name, &mut Vec::new()), Found::Missing);
-            if STORED.iter().all(|name| is_missing(&name)) { 0 } else { u64::MAX }
+            if STORED.iter().all(is_missing) { 0 } else { u64::MAX }
         }
         Found::Empty | Found::Repeated | Found::Malformed => u64::MAX,
     }
