@@ -120,8 +120,11 @@ impl fmt::Display for Client {
     }
 }
 
-/// How much of an address makes a client. By default an IPv4 address and an IPv6 `/64`; a wider prefix, such as
-/// `/48`, is a second budget for those who ask for it.
+/// How much of an address makes a client. By default an IPv4 address and an IPv6 `/64`, with a second budget for the IPv6
+/// `/48` around it.
+///
+/// A site is commonly given a `/48` or a `/56`, so that whoever has one could act as 65,536 or 256 clients. The second
+/// budget is [so many times](Self::usual_multiple) the limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Prefixes {
     ipv4: u8,
@@ -148,6 +151,47 @@ impl Prefixes {
         }
     }
 
+    /// The wide prefix that goes with an IPv6 prefix, when nothing is said: `/48`, the smallest network that is announced on
+    /// the Internet. `None` where so few clients share it that they may all use their limit: a `/24`, the smallest such
+    /// network of IPv4, has 256.
+    #[must_use]
+    pub const fn usual_wide(ipv6: u8) -> Option<u8> {
+        if ipv6 > 56 { Some(48) } else { None }
+    }
+
+    /// How many times the limit the wide prefix has, when nothing is said: the square root of how many clients share it, and at
+    /// most 65,536. So a `/48` of `/64`s has 256 times the limit. That is as much as a `/24` of IPv4 has, and once the limit
+    /// for each of the 256 `/56`s that a provider delegates from it to homes.
+    #[must_use]
+    pub fn usual_multiple(&self) -> u64 {
+        let bits = self.ipv6_wide.map_or(0, |wide| self.ipv6.saturating_sub(wide) / 2);
+        1_u64 << bits.min(16)
+    }
+
+    /// Whether the wide prefix can have so many times the limit.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if that is nothing, or as much as its clients have already, or if there is no wide prefix.
+    pub fn check_multiple(&self, multiple: u64) -> Result<(), String> {
+        let Some(wide) = self.ipv6_wide else {
+            return Err("`ipv6_wide_multiple` has no effect without a wide prefix: leave it out, or give `ipv6_wide_prefix`"
+                .into());
+        };
+        if multiple == 0 {
+            return Err("a wide budget of 0 times the limit refuses everything: give at least 1".into());
+        }
+        let clients = 1_u64.checked_shl(u32::from(self.ipv6.saturating_sub(wide))).unwrap_or(u64::MAX);
+        if multiple >= clients {
+            return Err(format!(
+                "a /{wide} holds {clients} clients, so {multiple} times the limit are never used up: give 1 to {}, or \
+                 `ipv6_wide_prefix: none`",
+                clients.saturating_sub(1)
+            ));
+        }
+        Ok(())
+    }
+
     /// Leading bits of an IPv4 address.
     #[must_use]
     pub fn ipv4(&self) -> u8 {
@@ -169,7 +213,7 @@ impl Prefixes {
 
 impl Default for Prefixes {
     fn default() -> Self {
-        Self { ipv4: 32, ipv6: 64, ipv6_wide: None }
+        Self { ipv4: 32, ipv6: 64, ipv6_wide: Self::usual_wide(64) }
     }
 }
 

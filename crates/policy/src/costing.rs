@@ -4,7 +4,7 @@ use http::HeaderName;
 
 use crate::asking::Asking;
 use crate::found::Found;
-use crate::model::{Cost, CostFrom, PolicyLimit};
+use crate::model::{BodyKind, Cost, CostFrom, PolicyLimit};
 use crate::quantity::whole;
 use crate::request::BadRequest;
 use crate::{header, query};
@@ -14,9 +14,14 @@ pub(crate) fn of(limit: &PolicyLimit, asking: &mut Asking<'_>) -> Result<u64, Ba
     let (from, default, max) = match &limit.cost {
         Cost::Fixed(cost) => return Ok(*cost),
         Cost::Reported { estimate, .. } => return Ok(*estimate),
-        // A body that was not counted costs the most.
-        Cost::Operations { max, .. } => {
-            return Ok(asking.facts.body_operations.unwrap_or(*max).clamp(1, (*max).max(1)));
+        // A body that was not counted costs the most. Of a query in the target and one in the body, the upstream may run either.
+        Cost::Operations { kind, max, .. } => {
+            let in_body = asking.facts.body_operations.unwrap_or(*max);
+            let count = match kind {
+                BodyKind::JsonArray => in_body,
+                BodyKind::GraphQl => in_body.max(asking.facts.query_operations),
+            };
+            return Ok(count.clamp(1, (*max).max(1)));
         }
         Cost::Asked { from, default, max } => (from, *default, *max),
     };

@@ -1,7 +1,7 @@
 //! The consumers file as a policy uses it: whose a key is, and which numbers are theirs alone. The file is read elsewhere.
 
 use crate::compile::load::by_name;
-use crate::compile::variants::{Budget, Variant, scaled};
+use crate::compile::variants::{Budget, Variant, for_budget};
 use crate::consumers::{Consumers, OverrideId};
 use crate::numbers::{Numbers, Written};
 use crate::policy::Policy;
@@ -116,7 +116,8 @@ fn one(
                 limit.address_ceiling.unwrap_or(1).saturating_mul(policy.settings().wide_multiple)
             }
         };
-        let numbers = scaled(&numbers, multiple).map_err(|error| format!("`{shown}`: {error}"))?;
+        let numbers = for_budget(&numbers, (variant.budget, multiple), policy.settings())
+            .map_err(|error| format!("`{shown}`: {error}"))?;
         Ok((number, Variant { numbers, ..variant.clone() }))
     });
     replaced.collect()

@@ -39,6 +39,8 @@ pub(crate) enum FieldType {
     Template,
     /// `header:NAME`, `query:NAME` or `cookie:NAME`.
     KeyPlace,
+    /// `https://app.example.org`, or `*`.
+    BrowserOrigin,
     /// `10.0.0.0/8`, or one address.
     Network,
     /// `consumers`, `jwt:CLAIM` or `header:NAME`.
@@ -163,6 +165,11 @@ pub(crate) const LIMIT: &[Field] = &[
     field("when_store_fails", FieldType::StoreFails, "What happens when the shared store cannot answer."),
     field("scope", FieldType::Word(SCOPES), "Where it is counted."),
     field("counted", FieldType::Word(COUNTED), "Whether operations that inherit it share one budget."),
+    field(
+        "zero_status",
+        FieldType::Word(ZERO_STATUSES),
+        "What is answered where the limit is 0: 403, or 429 without `Retry-After`.",
+    ),
     field("visibility", FieldType::Word(VISIBILITY), "Whether clients are shown its numbers."),
     field("owner", FieldType::Text(NAME_CHARS_MAX), "Whose it is."),
     field("reviewers", FieldType::Texts(&NAME), "Who has to approve a change, besides the owner."),
@@ -177,6 +184,7 @@ pub(crate) const REPEATED: &[&str] = &["reject", "address"];
 pub(crate) const MODES: &[&str] = &["enforced", "shadow"];
 pub(crate) const SCOPES: &[&str] = &["local", "exact", "leased", "synced"];
 pub(crate) const COUNTED: &[&str] = &["together", "per_operation"];
+pub(crate) const ZERO_STATUSES: &[&str] = &["403", "429"];
 pub(crate) const VISIBILITY: &[&str] = &["shown", "hidden"];
 pub(crate) const BODY_KINDS: &[&str] = &["json_array", "graphql"];
 
@@ -205,16 +213,32 @@ pub(crate) const SETTINGS: &[Field] = &[
     field("trusted_proxies", FieldType::Map(PROXIES), "Whose word is taken for a client's address."),
     field("addresses", FieldType::Map(ADDRESSES), "Which addresses are one client."),
     field("unmatched", FieldType::Word(UNMATCHED), "What happens to a request that no operation names."),
+    field("cors", FieldType::Map(CORS), "Which scripts in browsers may read a refusal."),
+    field(
+        "header_names",
+        FieldType::Word(HEADER_NAMES),
+        "Which headers a gateway passes on: `plain` names of letters, digits and hyphens, or `any`.",
+    ),
 ];
 
 /// The longest path or address of a file.
 pub(crate) const PATH_CHARS_MAX: usize = 1_000;
 pub(crate) const UNMATCHED: &[&str] = &["reject", "forward"];
+pub(crate) const HEADER_NAMES: &[&str] = &["plain", "any"];
 
 pub(crate) const TIERS: &[Field] = &[
     field("from", FieldType::TierSource, "`consumers`, `jwt:CLAIM`, or `header:NAME` set by a trusted hop."),
     field("names", FieldType::Texts(&NAME), "Every tier there is, so that a mistyped one is noticed."),
     field("default", FieldType::Text(NAME_CHARS_MAX), "The tier of those of whom nothing else is known."),
+];
+
+pub(crate) const CORS: &[Field] = &[
+    needed(
+        "origins",
+        FieldType::Texts(&FieldType::BrowserOrigin),
+        "Of which origins: `https://app.example.org`, or `*` for every one.",
+    ),
+    field("credentials", FieldType::Setting(Kind::Flag), "Whether requests may carry cookies: `false`."),
 ];
 
 pub(crate) const JWT: &[Field] = &[
@@ -240,10 +264,14 @@ pub(crate) const ADDRESSES: &[Field] = &[
     field("ipv6_prefix", FieldType::Between(1, 128), "How many bits of an IPv6 address are one client: 64."),
     field(
         "ipv6_wide_prefix",
-        FieldType::Between(1, 127),
-        "A second, wider budget for so many bits, such as 48.",
+        FieldType::Setting(Kind::Or("none", &Kind::Whole(1, 127))),
+        "A second, wider budget for so many bits of an IPv6 address: 48; `none` for no such budget.",
     ),
-    field("ipv6_wide_multiple", FieldType::Whole(1), "How many times the limit the wider budget has: 16."),
+    field(
+        "ipv6_wide_multiple",
+        FieldType::Whole(1),
+        "How many times the limit the wider budget has: 256 for a /48 of /64s.",
+    ),
 ];
 
 /// The native file, besides the settings.

@@ -1,6 +1,6 @@
 //! One named header of a request, and the bearer token in one. It does not say what to do when there are two.
 
-use http::header::{AUTHORIZATION, HeaderMap, HeaderName};
+use http::header::{AUTHORIZATION, FORWARDED, HeaderMap, HeaderName};
 
 use crate::found::{Found, trimmed};
 
@@ -25,6 +25,64 @@ pub fn find<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Found<'a> {
         (Some(line), None) => Found::value(trimmed(line.as_bytes())),
         (Some(_), Some(_)) => Found::Repeated,
     }
+}
+
+/// Whether a header's name consists of letters, digits and hyphens.
+///
+/// CGI, and with it WSGI, Rack and PHP, turn names into variables: `X-Api-Key` and `X_Api_Key` both become
+/// `HTTP_X_API_KEY`, and PHP folds `.` as well. Behind such an upstream, a header whose name has another character may
+/// stand in for one that a limit read, or that a gateway removed.
+///
+/// ```
+/// use http::HeaderName;
+/// use tollgate_policy::header::is_plain;
+/// assert!(is_plain(&HeaderName::from_static("x-api-key")));
+/// assert!(!is_plain(&HeaderName::from_static("x_api_key")));
+/// assert!(!is_plain(&HeaderName::from_static("x.api.key")));
+/// ```
+#[must_use]
+pub fn is_plain(name: &HeaderName) -> bool {
+    name.as_str().bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+/// Whether a header says where a request comes from: who the client is, or by which scheme and host it asked. Proxies, CDNs and
+/// load balancers set such headers, and frameworks believe whoever sends them; so a gateway takes them from trusted proxies
+/// only.
+///
+/// ```
+/// use http::HeaderName;
+/// use tollgate_policy::header::is_origin;
+/// assert!(is_origin(&HeaderName::from_static("x-real-ip")));
+/// assert!(!is_origin(&HeaderName::from_static("x-api-key")));
+/// ```
+#[must_use]
+pub fn is_origin(name: &HeaderName) -> bool {
+    *name == FORWARDED
+        || name.as_str().starts_with("x-forwarded-")
+        || matches!(
+            name.as_str(),
+            "x-real-ip"
+                | "x-client-ip"
+                | "client-ip"
+                | "true-client-ip"
+                | "x-cluster-client-ip"
+                | "x-originating-ip"
+                | "x-remote-ip"
+                | "x-remote-addr"
+                | "x-forwarded"
+                | "forwarded-for"
+                | "x-original-forwarded-for"
+                | "cf-connecting-ip"
+                | "cf-connecting-ipv6"
+                | "fastly-client-ip"
+                | "x-envoy-external-address"
+                | "x-azure-clientip"
+                | "x-azure-socketip"
+                | "x-scheme"
+                | "front-end-https"
+                | "x-host"
+                | "x-original-host"
+        )
 }
 
 /// Finds the token of `Authorization: Bearer …` (RFC 6750), with the scheme in any case.

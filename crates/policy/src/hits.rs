@@ -180,9 +180,6 @@ impl Policy {
     /// A wider budget beside the limit's own: for an address or for a wide prefix. Its key says which, so that it is
     /// nobody's own.
     fn wider(&self, own: Charge, one: &One<'_>, asking: &mut Asking<'_>, list: &mut List) {
-        if one.variants.find(None, own.budget).is_none() {
-            return;
-        }
         let client = asking.client();
         let wide = client.wide(&self.settings.prefixes);
         let (name, kind, client) = match own.budget {
@@ -191,6 +188,9 @@ impl Policy {
             Budget::Own | Budget::AddressCeiling => ("ceiling", Kind::Address, Some(client)),
         };
         let Some(client) = client else { return };
+        if one.variants.find(None, own.budget).is_none() {
+            return;
+        }
         let start = list.keys.len();
         push(&mut list.keys, Kind::Limit, name.as_bytes());
         one.operation(&mut list.keys);

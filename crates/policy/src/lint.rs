@@ -6,11 +6,13 @@ mod chosen;
 mod claims;
 mod cost;
 mod coverage;
+mod dropped;
 mod sharing;
 mod tags;
 #[cfg(test)]
 mod tests;
 mod tiers;
+mod unenforced;
 mod unreachable;
 mod upkeep;
 mod windows;
@@ -25,6 +27,7 @@ use crate::model::PolicyLimit;
 use crate::numbers::Numbers;
 use crate::policy::Policy;
 pub use coverage::{Coverage, Group, Share};
+pub use unenforced::not_enforced;
 pub use windows::{LOG_BYTES_NOTED, WAIT_NOTED};
 
 /// So many findings of one code are kept. Further ones are only counted, in [`Advice::left_out`]: whoever has more of a
@@ -70,6 +73,7 @@ pub fn advise(policy: &Policy) -> Advice {
         windows::advise(&lint),
         claims::advise(&lint),
         chosen::advise(&lint),
+        dropped::advise(&lint),
         sharing::advise(&lint),
         tags::advise(&lint),
         upkeep::advise(&lint),

@@ -113,7 +113,7 @@ pub enum Cost {
         /// The most that is charged.
         max: u64,
     },
-    /// How many operations the body carries. A body that cannot be read costs `max`.
+    /// How many operations the body carries; of GraphQL, at least as many as the query string. What cannot be read costs `max`.
     Operations {
         /// How they are counted.
         kind: BodyKind,
@@ -182,6 +182,16 @@ pub enum Scope {
     Leased,
     /// `synced`: by each region, synchronised in the background.
     Synced,
+}
+
+/// What a limit of 0 answers. No request is granted, however long a client waits.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum ZeroStatus {
+    /// `403`: this client may not do this.
+    #[default]
+    Forbidden,
+    /// `429`, without `Retry-After`.
+    TooManyRequests,
 }
 
 /// Whether operations that share a limit share its budget.
@@ -268,6 +278,8 @@ pub struct PolicyLimit {
     pub scope: Scope,
     /// One budget or several.
     pub counted: Counted,
+    /// What is answered where a number of this limit is 0.
+    pub zero_status: ZeroStatus,
     /// For the client, in the problem body.
     pub description: Option<String>,
     /// Whether clients are shown its numbers.
@@ -339,6 +351,34 @@ pub enum TierFrom {
     Jwt(String),
     /// From a header that only a trusted hop may set.
     Header(HeaderName),
+}
+
+/// Which scripts in browsers may read an answer that is not the upstream's.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cors {
+    /// Of which origins.
+    pub origins: Origins,
+    /// Whether they may send cookies and other credentials with their requests.
+    pub credentials: bool,
+}
+
+/// Origins of scripts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Origins {
+    /// `*`: every origin.
+    Any,
+    /// These, each as a browser sends it: `https://app.example.org`.
+    These(Vec<String>),
+}
+
+/// Which headers of a request a gateway passes on, by the characters in their names.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum HeaderNames {
+    /// `plain`: those of letters, digits and hyphens; see [`is_plain`](crate::header::is_plain).
+    #[default]
+    Plain,
+    /// `any`: every header.
+    Any,
 }
 
 /// What happens to a request that no operation names.

@@ -81,6 +81,8 @@ pub struct Facts<'a> {
     pub now: Micros,
     /// How many operations the body carries, if that was counted.
     pub body_operations: Option<u64>,
+    /// How many GraphQL operations the query string carries: 0 if it carries none, [`u64::MAX`] if that cannot be told.
+    pub query_operations: u64,
     /// A tier that is set from outside, in place of the policy's own source: for those who ask "what if".
     pub tier: Option<&'a str>,
 }
@@ -187,6 +189,7 @@ impl Policy {
             peer_trusted: proxies.peer_is_trusted(request.peer),
             now: request.now,
             body_operations: None,
+            query_operations: 0,
             tier: None,
         })
     }

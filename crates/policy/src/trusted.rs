@@ -162,6 +162,15 @@ impl TrustedProxies {
         Ok(Self::Hops { count, header })
     }
 
+    /// The header that the proxies write; `None` if no proxy is trusted.
+    #[must_use]
+    pub const fn header(&self) -> Option<&ForwardHeader> {
+        match self {
+            Self::None => None,
+            Self::Networks { header, .. } | Self::Hops { header, .. } => Some(header),
+        }
+    }
+
     /// The client's address. Never one that a stranger could choose, if what is trusted deserves it.
     #[must_use]
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> Origin {

@@ -96,6 +96,7 @@ pub fn start_from(
     let logs = Logs::start(&settings.log, &metrics, clock.clone(), log);
     let logs = Arc::new(logs.map_err(|error| other(format!("no thread for the log: {error}")))?);
     let mut loaded = reload::load(&settings.policy).map_err(NotStarted::Documents)?;
+    reload::warn_unenforced(&loaded.policy, &logs);
     let certificate = settings.tls.as_ref().map(|tls| {
         let mut seen = loaded.seen.afresh();
         let certificate = Certificate::load(tls, &mut seen);

@@ -89,6 +89,8 @@ pub enum AnswerKind {
     Refused,
     /// A limit is smaller than what was asked for, so that waiting does not help: 422.
     Never,
+    /// A limit is 0, so that no request is granted: 403 or 429, as the policy says.
+    Zero,
     /// It cannot be told whether a limit is used up: 503.
     Unavailable,
     /// The request is wrong: 400.

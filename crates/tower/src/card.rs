@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use http::HeaderValue;
 use tollgate_core::{Limit, Micros, Mode, Window};
+use tollgate_policy::model::ZeroStatus;
 
 use crate::{json, numbers, sf};
 
@@ -25,6 +26,8 @@ pub struct Card {
     pub(crate) limit: HeaderValue,
     /// The same, as a number.
     pub(crate) capacity: u64,
+    /// What is answered if that is 0.
+    pub(crate) zero_status: ZeroStatus,
     /// For bodies, escaped, without quotes.
     pub(crate) name_json: Box<str>,
     /// What the policy's author says to those who are refused, escaped, without quotes.
@@ -73,9 +76,16 @@ impl Card {
             state: state.into(),
             limit: numbers::value(limit.capacity()),
             capacity: limit.capacity(),
+            zero_status: ZeroStatus::Forbidden,
             name_json: escaped(name),
             says_json: says.map(|says| escaped(says.trim_end())),
         }
+    }
+
+    /// The same, with what is answered if the limit is 0.
+    #[must_use]
+    pub fn with_zero_status(self, zero_status: ZeroStatus) -> Self {
+        Self { zero_status, ..self }
     }
 
     /// Whether its numbers are for clients, if it counts in this way. What is only counted is told to nobody.

@@ -52,12 +52,16 @@ pub fn answer_call(answer: &mut Answer) {
 fn status_of(answer: &Answer) -> &'static str {
     const INVALID_ARGUMENT: &str = "3";
     const DEADLINE_EXCEEDED: &str = "4";
+    const PERMISSION_DENIED: &str = "7";
     const RESOURCE_EXHAUSTED: &str = "8";
     const UNIMPLEMENTED: &str = "12";
     const INTERNAL: &str = "13";
     const UNAVAILABLE: &str = "14";
     match answer.kind {
         AnswerKind::Refused => RESOURCE_EXHAUSTED,
+        // A call that RESOURCE_EXHAUSTED answers may be tried again, which the policy may want after all.
+        AnswerKind::Zero if answer.status == StatusCode::TOO_MANY_REQUESTS => RESOURCE_EXHAUSTED,
+        AnswerKind::Zero => PERMISSION_DENIED,
         // To call again is of no use, and of RESOURCE_EXHAUSTED a client may think that it is.
         AnswerKind::Never | AnswerKind::BadRequest => INVALID_ARGUMENT,
         AnswerKind::Unavailable => UNAVAILABLE,

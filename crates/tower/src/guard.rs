@@ -1,13 +1,15 @@
 //! A policy in force, with what its clients are told: a request's head in, a pass or an answer out. No sockets, no bodies.
 
+mod nothing;
+
 use std::sync::OnceLock;
 
 use http::{HeaderName, Method};
 use smallvec::SmallVec;
 use tollgate::{Gate, Kind, NotAsked, Receipt, Verdict};
 use tollgate_core::{Micros, Mode};
-use tollgate_policy::model::{Cost, Identity, PolicyLimit, StoreFails};
-use tollgate_policy::{BadRequest, Budget, Charge, Facts, Hits, Matched, Policy, Whose};
+use tollgate_policy::model::{Identity, PolicyLimit, StoreFails};
+use tollgate_policy::{BadRequest, Budget, Charge, Facts, Hits, Matched, Whose};
 
 use crate::answers::Answers;
 use crate::asked::{Answer, Asked, Pass};
@@ -15,12 +17,9 @@ use crate::card::{Card, Visibility};
 use crate::fields::{Degraded, Fields, Line};
 use crate::head::{Head, Room};
 use crate::later::{Later, Reported, Settling, holds, only};
-use crate::operations::BodyWanted;
-use crate::problem;
+use crate::operations::{BodyKind, BodyWanted};
 use crate::refusal::{self, Ready};
-
-/// So many methods are looked for when a path does not have the one that was asked for; `Allow` names no others.
-const METHODS_MAX: usize = 16;
+use crate::{cors, problem};
 
 /// A policy in force, with what its clients are told.
 ///
@@ -68,7 +67,9 @@ pub struct Guard {
     settles: bool,
     /// Whether some limit is charged by what a body carries.
     counts_bodies: bool,
-    /// Every method that an operation names, at most [`METHODS_MAX`].
+    /// Whether some limit is charged by GraphQL operations, which may stand in the query string as well.
+    counts_queries: bool,
+    /// Every method that an operation names, at most [`nothing::METHODS_MAX`].
     methods: Vec<Method>,
 }
 
@@ -99,15 +100,19 @@ impl Guard {
                 }
             };
             let numbers = variant.numbers.limit()?;
-            Some(Card::new(&limit.name, &numbers, visibility, limit.description.as_deref()))
+            let card = Card::new(&limit.name, &numbers, visibility, limit.description.as_deref());
+            Some(card.with_zero_status(limit.zero_status))
         });
         let cards: Vec<_> = cards.collect();
         let ready = policy.variants().iter().map(|_| OnceLock::new()).collect();
         let settles = policy.limits().iter().any(may_settle);
-        let counts_bodies = policy.limits().iter().any(|limit| body_wanted(limit).is_some());
-        let methods = methods(policy);
+        let mut wanted = policy.limits().iter().filter_map(BodyWanted::of);
+        let counts_queries = wanted.any(|wanted| wanted.kind == BodyKind::GraphQl);
+        let counts_bodies =
+            counts_queries || policy.limits().iter().any(|limit| BodyWanted::of(limit).is_some());
+        let methods = nothing::methods(policy);
         let waits = gate.waits();
-        Self { gate, answers, cards, ready, waits, settles, counts_bodies, methods }
+        Self { gate, answers, cards, ready, waits, settles, counts_bodies, counts_queries, methods }
     }
 
     /// The policy in force.
@@ -140,9 +145,10 @@ impl Guard {
         }
         let policy = self.gate.policy();
         // What is wrong with it is said when it is asked.
-        let facts = head.facts(policy, Micros::ZERO, (&mut room.target, &mut room.scratch)).ok()?;
+        let told = (Micros::ZERO, false);
+        let facts = head.facts(policy, told, (&mut room.target, &mut room.scratch)).ok()?;
         let limits = policy.limits_of(policy.matched(&facts)).iter();
-        let wanted = limits.filter_map(|id| body_wanted(policy.limits().get(*id as usize)?));
+        let wanted = limits.filter_map(|id| BodyWanted::of(policy.limits().get(*id as usize)?));
         wanted.reduce(BodyWanted::and)
     }
 
@@ -200,13 +206,7 @@ impl Guard {
         room: &mut Room,
         wanted: impl FnOnce(&[Charge]) -> bool,
     ) -> Result<Decided, Box<Answer>> {
-        let now = self.gate.limiter().now();
-        let Room { target, scratch, hits, verdict } = room;
-        *verdict = None;
-        let facts = head.facts(self.gate.policy(), now, (target, scratch)).map_err(|error| bad(&error))?;
-        let matched = self.meet(&facts, hits)?;
-        let receipt = self.gate.charge_into(hits, wanted, verdict).map_err(|error| wrong(&error))?;
-        self.decided((head, &facts), (matched, receipt), (hits, verdict.as_ref()))
+        self.charge(head, room, wanted).map_err(|answer| self.readable(head, answer))
     }
 
     /// As [`decide`](Self::decide), where to ask takes a while.
@@ -216,10 +216,44 @@ impl Guard {
         room: &mut Room,
         wanted: impl FnOnce(&[Charge]) -> bool,
     ) -> Result<Decided, Box<Answer>> {
+        self.charge_async(head, room, wanted).await.map_err(|answer| self.readable(head, answer))
+    }
+
+    /// An answer that scripts in browsers can read, as far as the policy says so.
+    fn readable(&self, head: &Head<'_>, mut answer: Box<Answer>) -> Box<Answer> {
+        if let Some(cors) = &self.gate.policy().settings().cors {
+            cors::write(cors, head.headers, &mut answer.headers);
+        }
+        answer
+    }
+
+    fn charge(
+        &self,
+        head: &Head<'_>,
+        room: &mut Room,
+        wanted: impl FnOnce(&[Charge]) -> bool,
+    ) -> Result<Decided, Box<Answer>> {
         let now = self.gate.limiter().now();
         let Room { target, scratch, hits, verdict } = room;
         *verdict = None;
-        let facts = head.facts(self.gate.policy(), now, (target, scratch)).map_err(|error| bad(&error))?;
+        let told = (now, self.counts_queries);
+        let facts = head.facts(self.gate.policy(), told, (target, scratch)).map_err(|error| bad(&error))?;
+        let matched = self.meet(&facts, hits)?;
+        let receipt = self.gate.charge_into(hits, wanted, verdict).map_err(|error| wrong(&error))?;
+        self.decided((head, &facts), (matched, receipt), (hits, verdict.as_ref()))
+    }
+
+    async fn charge_async(
+        &self,
+        head: &Head<'_>,
+        room: &mut Room,
+        wanted: impl FnOnce(&[Charge]) -> bool,
+    ) -> Result<Decided, Box<Answer>> {
+        let now = self.gate.limiter().now();
+        let Room { target, scratch, hits, verdict } = room;
+        *verdict = None;
+        let told = (now, self.counts_queries);
+        let facts = head.facts(self.gate.policy(), told, (target, scratch)).map_err(|error| bad(&error))?;
         let matched = self.meet(&facts, hits)?;
         let charged = self.gate.charge_async(hits, wanted).await.map_err(|error| wrong(&error))?;
         let receipt;
@@ -303,19 +337,6 @@ impl Guard {
         Some(answer)
     }
 
-    /// What is answered to a request that no operation is meant by.
-    fn nothing(&self, facts: &Facts<'_>, other_methods: bool) -> Answer {
-        if !other_methods {
-            return problem::not_found();
-        }
-        let allowed = |method: &&Method| {
-            let facts = Facts { method: method.as_str(), ..*facts };
-            matches!(self.gate.policy().matched(&facts), Matched::Operation(_) | Matched::Loosely(_))
-        };
-        let allowed: Vec<_> = self.methods.iter().filter(allowed).map(Method::as_str).collect();
-        problem::method_not_allowed(&allowed.join(", "))
-    }
-
     /// Where the response says what a charge really costs.
     fn reported(&self, charge: &Charge) -> Option<(&HeaderName, u64)> {
         self.gate.policy().limits().get(charge.limit as usize)?.reported_in()
@@ -373,24 +394,4 @@ fn may_settle(limit: &PolicyLimit) -> bool {
         | Identity::Everyone => false,
     };
     limit.reported_in().is_some() || limit.key.chain.iter().flatten().any(claimed)
-}
-
-fn body_wanted(limit: &PolicyLimit) -> Option<BodyWanted> {
-    match limit.cost {
-        Cost::Operations { kind, max_body, .. } => Some(BodyWanted { kind, max_body }),
-        Cost::Fixed(_) | Cost::Asked { .. } | Cost::Reported { .. } => None,
-    }
-}
-
-/// Every method that an operation names, in the order of the alphabet.
-fn methods(policy: &Policy) -> Vec<Method> {
-    let named = policy.operations().iter().filter_map(|operation| operation.method.as_deref()?.parse().ok());
-    let mut methods: Vec<Method> = named.collect();
-    if methods.contains(&Method::GET) {
-        methods.push(Method::HEAD);
-    }
-    methods.sort_by(|one, other| one.as_str().cmp(other.as_str()));
-    methods.dedup();
-    methods.truncate(METHODS_MAX);
-    methods
 }

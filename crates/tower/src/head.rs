@@ -8,6 +8,8 @@ use tollgate_policy::{BadRequest, Facts, Hits, Policy, Request, Scratch};
 
 use tollgate_core::Micros;
 
+use crate::operations::count_in_query;
+
 /// The head of a request, and who is at the other end of the connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Head<'a> {
@@ -47,11 +49,11 @@ impl Room {
 }
 
 impl<'a> Head<'a> {
-    /// What a policy knows of the request.
+    /// What a policy knows of the request. `reads_query` says whether a limit counts the GraphQL in its query string.
     pub(crate) fn facts(
         &self,
         policy: &Policy,
-        now: Micros,
+        (now, reads_query): (Micros, bool),
         (target, scratch): (&'a mut String, &'a mut Scratch),
     ) -> Result<Facts<'a>, BadRequest> {
         let authority = self.uri.authority().map(http::uri::Authority::as_str);
@@ -76,7 +78,8 @@ impl<'a> Head<'a> {
             now,
         };
         let facts = policy.facts(&request, scratch)?;
-        Ok(Facts { body_operations: self.body_operations, ..facts })
+        let query_operations = if reads_query { count_in_query(facts.query) } else { 0 };
+        Ok(Facts { body_operations: self.body_operations, query_operations, ..facts })
     }
 
     /// The normalised path, if it is another one than the request's own.

@@ -24,6 +24,7 @@ mod answers;
 mod asked;
 mod body;
 mod card;
+mod cors;
 #[cfg(feature = "axum")]
 mod extract;
 mod fields;

@@ -1,9 +1,13 @@
 //! How many operations a body carries, so that many in one request are charged as many. It reads bytes that are there, and asks for none.
 
 mod graphql;
+mod in_query;
 mod json_array;
 
+pub(crate) use in_query::count_in_query;
+
 pub use tollgate_policy::model::BodyKind;
+use tollgate_policy::model::{Cost, PolicyLimit};
 
 /// What has to be read of a body before its request can be charged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,6 +19,14 @@ pub struct BodyWanted {
 }
 
 impl BodyWanted {
+    /// What a limit needs to know of the body; `None` if that does not matter to it.
+    pub(crate) const fn of(limit: &PolicyLimit) -> Option<Self> {
+        match limit.cost {
+            Cost::Operations { kind, max_body, .. } => Some(Self { kind, max_body }),
+            Cost::Fixed(_) | Cost::Asked { .. } | Cost::Reported { .. } => None,
+        }
+    }
+
     /// What serves two limits: the count that is never smaller, and the smaller body. Every entry of a GraphQL batch counts at
     /// least once, so that it counts as an item too.
     pub(crate) fn and(self, other: Self) -> Self {

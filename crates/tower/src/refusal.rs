@@ -7,6 +7,7 @@ use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use smallvec::SmallVec;
 use tollgate_core::{Micros, Mode, Retry};
+use tollgate_policy::model::ZeroStatus;
 
 use crate::answers::Answers;
 use crate::asked::{Answer, AnswerKind};
@@ -23,6 +24,8 @@ const REFUSED: &str = concat!(
 );
 /// How it begins when waiting does not help.
 const NEVER: &str = r#"{"type":"about:blank","title":"Unprocessable Content","status":422"#;
+/// How it begins where the limit is 0, and the policy says 403.
+const FORBIDDEN: &str = r#"{"type":"about:blank","title":"Forbidden","status":403"#;
 /// When the store cannot tell.
 const REDUCED_CAPACITY: &str = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity";
 /// The words that are registered for it.
@@ -33,13 +36,16 @@ const REDUCED_CAPACITY_TITLE: &str =
 ///
 /// It is 429, with the wait in whole seconds, rounded up, so that whoever obeys is granted. A cost that is larger than a limit
 /// ever allows is 422: a client that meets 429 waits and comes again, for ever, and a request that has to be changed is what
-/// 422 is for. It is not 413, because what is too large need not be the body.
+/// 422 is for. It is not 413, because what is too large need not be the body. A limit of 0 is 403 or 429, as the policy says:
+/// there is no request that it would grant.
 pub fn refused(lines: &[Line<'_>], answers: &Answers, now: Micros) -> Option<Box<Answer>> {
     let enforced = lines.iter().filter(|line| line.mode == Mode::Enforced);
     let refusing = enforced.filter_map(|line| Some((line.card, line.decision.retry()?)));
     let (mut longest, mut violated) = (None, SmallVec::<[_; 4]>::new());
     for (card, retry) in refusing {
-        if longest.is_none_or(|(_, longest)| retry > longest) {
+        // Of two that never grant it, the one that grants no request at all.
+        let rank = |card: &Card, retry: Retry| (retry, card.capacity == 0);
+        if longest.is_none_or(|(other, longest)| rank(card, retry) > rank(other, longest)) {
             longest = Some((card, retry));
         }
         let known = violated.iter().any(|known: &&Card| known.name == card.name);
@@ -56,9 +62,13 @@ pub fn refused(lines: &[Line<'_>], answers: &Answers, now: Micros) -> Option<Box
     headers.extend(seconds.map(|seconds| (RETRY_AFTER, numbers::value(seconds))));
     Fields::of(lines.iter().copied(), answers, now).write(&mut headers);
     problem::common(&mut headers);
-    let (status, kind, start) = match retry {
-        Retry::After(_) => (StatusCode::TOO_MANY_REQUESTS, AnswerKind::Refused, REFUSED),
-        Retry::Never => (StatusCode::UNPROCESSABLE_ENTITY, AnswerKind::Never, NEVER),
+    let (status, kind, start) = match (retry, card.capacity, card.zero_status) {
+        (Retry::After(_), _, _) => (StatusCode::TOO_MANY_REQUESTS, AnswerKind::Refused, REFUSED),
+        (Retry::Never, 0, ZeroStatus::Forbidden) => (StatusCode::FORBIDDEN, AnswerKind::Zero, FORBIDDEN),
+        (Retry::Never, 0, ZeroStatus::TooManyRequests) => {
+            (StatusCode::TOO_MANY_REQUESTS, AnswerKind::Zero, REFUSED)
+        }
+        (Retry::Never, _, _) => (StatusCode::UNPROCESSABLE_ENTITY, AnswerKind::Never, NEVER),
     };
     let mut body = Vec::with_capacity(512);
     body.extend_from_slice(start.as_bytes());
@@ -89,6 +99,8 @@ fn detail(body: &mut Vec<u8>, card: &Card, seconds: Option<u64>) {
     let (start, end) = match (seconds, hidden) {
         (Some(_), false) => ("\"The limit ", " is used up; the same request can be granted in "),
         (Some(_), true) => ("\"A limit", " is used up; the same request can be granted in "),
+        (None, false) if card.capacity == 0 => ("\"The limit ", " is 0: it grants no request."),
+        (None, true) if card.capacity == 0 => ("\"A limit", " is 0: it grants no request."),
         (None, false) => ("\"One such request costs more than the limit ", " ever allows."),
         (None, true) => ("\"One such request costs more than a limit", " ever allows."),
     };

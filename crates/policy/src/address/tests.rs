@@ -168,10 +168,45 @@ fn a_wide_prefix_is_never_narrower_than_its_client() {
 }
 
 #[test]
-fn the_default_is_one_address_and_a_64() {
-    assert_eq!(Prefixes::new(32, 64, None), Ok(Prefixes::default()));
+fn the_default_is_one_address_and_a_64_within_a_48() {
+    assert_eq!(Prefixes::new(32, 64, Some(48)), Ok(Prefixes::default()));
     let prefixes = Prefixes::default();
-    assert_eq!((prefixes.ipv4(), prefixes.ipv6(), prefixes.ipv6_wide()), (32, 64, None));
+    assert_eq!((prefixes.ipv4(), prefixes.ipv6(), prefixes.ipv6_wide()), (32, 64, Some(48)));
+}
+
+#[test]
+fn a_wide_prefix_has_as_many_limits_as_the_square_root_of_its_clients() {
+    for (ipv6, wide, times) in [
+        (64, 48, 256),
+        (64, 56, 16),
+        (64, 63, 1),
+        (64, 32, 65_536),
+        (128, 64, 65_536),
+        (128, 1, 65_536),
+        (56, 48, 16),
+    ] {
+        let prefixes = Prefixes::new(32, ipv6, Some(wide)).expect("it is wider");
+        assert_eq!(prefixes.usual_multiple(), times, "a /{wide} of /{ipv6}s");
+    }
+    let usual = [(128, Some(48)), (64, Some(48)), (57, Some(48)), (56, None), (48, None), (1, None)];
+    assert_eq!(usual.map(|(ipv6, _)| (ipv6, Prefixes::usual_wide(ipv6))), usual);
+}
+
+#[test]
+fn a_multiple_that_can_never_be_reached_is_refused() {
+    let check = |wide, multiple| Prefixes::new(32, 64, wide).expect("it is wider").check_multiple(multiple);
+    assert_eq!(check(Some(48), 1), Ok(()));
+    assert_eq!(check(Some(48), 65_535), Ok(()));
+    assert_eq!(check(Some(1), 1 << 62), Ok(()));
+    for (wide, multiple, part) in [
+        (Some(48), 65_536, "a /48 holds 65536 clients"),
+        (Some(56), 256, "give 1 to 255"),
+        (Some(48), 0, "refuses everything"),
+        (None, 4, "no effect without a wide prefix"),
+    ] {
+        let said = check(wide, multiple).expect_err("it is refused");
+        assert!(said.contains(part), "{said}");
+    }
 }
 
 #[test]

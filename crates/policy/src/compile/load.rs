@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::compile::{effective, merge, routes, variants};
+use crate::compile::{effective, header_names, merge, routes, variants};
 use crate::context::{Context, Trees};
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::read;
@@ -178,6 +178,12 @@ fn finish(
     merge::check_tiers(settings, &mut findings);
     let jwt = jwt_rules(&read, read_file, &mut findings);
     let (root, documents) = effective::root(drafts, &merged, settings, &mut findings);
+    let operations = routes.as_ref().map_or(&[][..], |routes| &routes.operations);
+    header_names::check(
+        (&read, &documents),
+        header_names::Readers { limits: &merged.limits, operations },
+        &mut findings,
+    );
     findings.sort();
     let (Some(routes), Some(variants), false) = (routes, variants, findings.has_errors()) else {
         return Err(Refused { sources: trees.sources, findings });

@@ -112,13 +112,16 @@ pub(crate) fn build(
         for (tier, numbers, place) in std::iter::once((None, &of.numbers, of.place)).chain(tiers) {
             for (budget, multiple) in budgets {
                 let Some(multiple) = multiple else { continue };
-                match scaled(numbers, multiple) {
+                match for_budget(numbers, (budget, multiple), settings) {
                     Ok(numbers) => variants.all.push(Variant { limit, tier: tier.clone(), budget, numbers }),
                     Err(error) => {
                         let message = format!("{multiple} times this limit cannot be kept: {error}");
-                        findings.push(
-                            Diagnostic::error("numbers", place, message).help("take a smaller multiple"),
-                        );
+                        findings.push(Diagnostic::error("numbers", place, message).help(match budget {
+                            Budget::Own | Budget::AddressCeiling => "take a smaller multiple",
+                            Budget::WideAddress | Budget::WideCeiling => {
+                                "give `addresses` a smaller `ipv6_wide_multiple`"
+                            }
+                        }));
                     }
                 }
             }
@@ -127,8 +130,40 @@ pub(crate) fn build(
     Some(variants)
 }
 
+/// The numbers of a budget that is so many times a limit.
+pub(crate) fn for_budget(
+    numbers: &Numbers,
+    (budget, multiple): (Budget, u64),
+    settings: &Settings,
+) -> Result<Numbers, LimitError> {
+    match budget {
+        Budget::WideAddress | Budget::WideCeiling if settings.wide_implied => Ok(about(numbers, multiple)),
+        Budget::Own | Budget::AddressCeiling | Budget::WideAddress | Budget::WideCeiling => {
+            scaled(numbers, multiple)
+        }
+    }
+}
+
+/// Into how many parts the window of a wide budget is cut whose limit is a log.
+const WIDE_BUCKETS: u32 = 16;
+
+/// As [`scaled`], for a multiple that nobody wrote: it never fails. A log of so many entries would often be too long, so its
+/// wide budget is counted in buckets. Where a number is too large to be kept, the multiple is the largest power of two that
+/// fits.
+fn about(numbers: &Numbers, multiple: u64) -> Numbers {
+    let halves = std::iter::successors(Some(multiple), |multiple| Some(multiple / 2)).take_while(|n| *n > 1);
+    let mut halves = halves.filter_map(|multiple| {
+        let Numbers::Counted(Limit::SlidingWindowLog(rule)) = numbers else {
+            return scaled(numbers, multiple).ok();
+        };
+        let limit = rule.limit().saturating_mul(multiple);
+        Limit::sliding_window_buckets(limit, rule.window(), WIDE_BUCKETS).ok().map(Numbers::Counted)
+    });
+    halves.next().unwrap_or(*numbers)
+}
+
 /// So many times the same limit.
-pub(crate) fn scaled(numbers: &Numbers, multiple: u64) -> Result<Numbers, LimitError> {
+fn scaled(numbers: &Numbers, multiple: u64) -> Result<Numbers, LimitError> {
     if multiple == 1 {
         return Ok(*numbers);
     }

@@ -1,7 +1,5 @@
 //! What a change of a setting means for clients, where that can be told. How it is said is not here.
 
-use std::cmp::Ordering;
-
 use tollgate_core::Mode;
 
 use super::Verdict;
@@ -23,7 +21,7 @@ pub(super) fn tier_default(old: &Policy, new: &Policy) -> Verdict {
 }
 
 /// A longer prefix is looser: each has a budget of its own. A second budget for a wide prefix is tighter than none, and
-/// looser the longer its prefix and the greater its multiple are.
+/// looser the longer its prefix and the greater its multiple are. Without one, a prefix has as many limits as clients.
 pub(super) fn addresses(old: &Policy, new: &Policy) -> Verdict {
     let (before, after) = (old.settings(), new.settings());
     let (was, is) = (&before.prefixes, &after.prefixes);
@@ -32,9 +30,14 @@ pub(super) fn addresses(old: &Policy, new: &Policy) -> Verdict {
             let multiple = Verdict::of(after.wide_multiple.cmp(&before.wide_multiple));
             Verdict::of(is.cmp(&was)).and(multiple)
         }
-        (None, Some(_)) => Verdict::of(Ordering::Less),
-        (Some(_), None) => Verdict::of(Ordering::Greater),
+        (None, Some(wide)) => Verdict::of(after.wide_multiple.cmp(&clients(was.ipv6(), wide))),
+        (Some(wide), None) => Verdict::of(clients(is.ipv6(), wide).cmp(&before.wide_multiple)),
         (None, None) => Verdict::Same,
     };
     Verdict::of(is.ipv4().cmp(&was.ipv4())).and(Verdict::of(is.ipv6().cmp(&was.ipv6()))).and(wide)
+}
+
+/// How many clients share a wide prefix.
+fn clients(ipv6: u8, wide: u8) -> u64 {
+    1_u64.checked_shl(u32::from(ipv6.saturating_sub(wide))).unwrap_or(u64::MAX)
 }

@@ -1,7 +1,7 @@
 //! What is different besides limits, in sentences: who is believed, whose keys, which addresses. What it means is told by `judge`.
 
 use super::{SettingDiff, Verdict, judge};
-use crate::model::{Identity, KeyPlace, TierFrom, Unmatched};
+use crate::model::{Cors, HeaderNames, Identity, KeyPlace, Origins, TierFrom, Unmatched};
 use crate::policy::Policy;
 use crate::reading::settings::Settings;
 use crate::trusted::{ForwardHeader, TrustedProxies};
@@ -18,7 +18,7 @@ pub(super) fn changes(old: &Policy, new: &Policy) -> Vec<SettingDiff> {
     let mixed: Judge = |_, _| Verdict::Mixed;
     // Names of tiers are only checked by: nobody's numbers change.
     let same: Judge = |_, _| Verdict::Same;
-    let each: [(&str, InWords, Judge); 9] = [
+    let each: [(&str, InWords, Judge); 11] = [
         ("what happens to a request that no operation names", unmatched, judge::unmatched),
         (
             "the consumers file",
@@ -36,6 +36,8 @@ pub(super) fn changes(old: &Policy, new: &Policy) -> Vec<SettingDiff> {
         ("how tokens are verified", jwt, mixed),
         ("how much of an address is one client", addresses, judge::addresses),
         ("whose word is taken for a client's address", |of| proxies(&of.trusted_proxies), mixed),
+        ("which headers are passed on", header_names, same),
+        ("which scripts in browsers may read a refusal", cors, same),
     ];
     let mut found = Vec::new();
     for (what, of, judge) in each {
@@ -104,6 +106,22 @@ fn unmatched(settings: &Settings) -> String {
     match settings.unmatched {
         Unmatched::Reject => "`reject`".into(),
         Unmatched::Forward => "`forward`".into(),
+    }
+}
+
+fn cors(settings: &Settings) -> String {
+    let Some(Cors { origins, credentials }) = &settings.cors else { return "none".into() };
+    let origins = match origins {
+        Origins::Any => "any".into(),
+        Origins::These(origins) => format!("those of {}", list(origins)),
+    };
+    format!("{origins}{}", if *credentials { ", with credentials" } else { "" })
+}
+
+fn header_names(settings: &Settings) -> String {
+    match settings.header_names {
+        HeaderNames::Plain => "those with `plain` names".into(),
+        HeaderNames::Any => "`any`".into(),
     }
 }
 

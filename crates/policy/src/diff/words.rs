@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::{Change, Verdict};
-use crate::model::{Counted, PolicyLimit, Scope, StoreFails};
+use crate::model::{Counted, PolicyLimit, Scope, StoreFails, ZeroStatus};
 use crate::numbers::Numbers;
 use crate::quantity::spoken;
 
@@ -17,11 +17,12 @@ type InWords = fn(&PolicyLimit) -> String;
 
 /// Every such field that is different.
 pub(super) fn others(old: &PolicyLimit, new: &PolicyLimit) -> Vec<Change> {
-    let fields: [(&'static str, InWords); 8] = [
+    let fields: [(&'static str, InWords); 9] = [
         ("address_ceiling", ceiling),
         ("counted", |limit| counted(limit).into()),
         ("when_store_fails", |limit| store_fails(limit.when_store_fails)),
         ("scope", |limit| scope(limit.scope).into()),
+        ("zero_status", |limit| zero_status(limit.zero_status).into()),
         ("visibility", |limit| if limit.visible { "shown" } else { "hidden" }.into()),
         ("description", |limit| text(limit.description.as_ref())),
         ("owner", |limit| text(limit.owner.as_ref())),
@@ -94,6 +95,13 @@ pub(super) fn numbers(numbers: &Numbers) -> String {
 
 fn ceiling(limit: &PolicyLimit) -> String {
     limit.address_ceiling.map_or_else(|| "none".into(), |ceiling| ceiling.to_string())
+}
+
+const fn zero_status(status: ZeroStatus) -> &'static str {
+    match status {
+        ZeroStatus::Forbidden => "403",
+        ZeroStatus::TooManyRequests => "429",
+    }
 }
 
 const fn counted(limit: &PolicyLimit) -> &'static str {

@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 
 use tollgate_core::Mode;
 
-use super::alike::{by_cause, finding};
+use super::alike::finding;
 use super::{Lint, named};
 use crate::compile::effective::Nearest;
 use crate::document::diagnostic::Diagnostic;
 use crate::model::{PolicyLimit, Where};
-use crate::numbers::Algorithm;
 
-/// Names, owners, shadows, and algorithms to come.
+/// Names, owners, shadows, and what no release enforces yet.
 pub(super) fn advise(lint: &Lint<'_>) -> Vec<Diagnostic> {
     let mut found: Vec<_> = unnamed(lint).iter().filter_map(|list| without_name(lint, list)).collect();
     found.extend(without_owner(lint));
@@ -20,20 +19,8 @@ pub(super) fn advise(lint: &Lint<'_>) -> Vec<Diagnostic> {
         let help = "take `mode: shadow` away when what it would refuse is what it should";
         found.push(Diagnostic::note("shadow-limit", limit.place, message).help(help));
     }
-    let to_come = lint
-        .limits()
-        .map(|(_, limit)| (limit.algorithm, limit))
-        .filter(|(algorithm, _)| matches!(algorithm, Algorithm::Concurrency | Algorithm::LeakyBucketQueue));
-    found.extend(by_cause(to_come).iter().filter_map(|(algorithm, limits)| not_yet(*algorithm, limits)));
+    found.extend(super::not_enforced(lint.policy));
     found
-}
-
-/// Once for each algorithm.
-fn not_yet(algorithm: Algorithm, limits: &[&PolicyLimit]) -> Option<Diagnostic> {
-    let what = format!("read and shown, and not yet enforced: {} is to come", algorithm.name());
-    let (one, many) = (format!("is {what}"), format!("are {what}"));
-    let help = "do not rely on it: keep another limit beside it until the release that enforces it";
-    Some(finding(Diagnostic::note, "not-yet-enforced", limits, (&one, &many))?.help(help))
 }
 
 /// Once, and only where some limit has an owner.

@@ -8,8 +8,9 @@ use crate::document::sources::Place;
 use crate::document::tree::Value;
 use crate::fields::{
     ALGORITHMS, COUNTED, DESCRIPTION_CHARS_MAX, LIMIT, MODES, NAME_CHARS_MAX, NUMBERS, SCOPES, VISIBILITY,
+    ZERO_STATUSES,
 };
-use crate::model::{Cost, Counted, PolicyLimit, Scope, StoreFails, TierNumbers, Where};
+use crate::model::{Cost, Counted, PolicyLimit, Scope, StoreFails, TierNumbers, Where, ZeroStatus};
 use crate::numbers::{Algorithm, Numbers};
 use crate::quantity::whole;
 use crate::reading::{cost, identity, numbers};
@@ -116,6 +117,7 @@ fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> Option<Poli
         when_store_fails: StoreFails::Local { share: 1, of: 1 },
         scope: Scope::Exact,
         counted: Counted::Together,
+        zero_status: ZeroStatus::Forbidden,
         description: None,
         visible: true,
         owner: None,
@@ -155,6 +157,9 @@ fn words<'t>(map: Value<'t>, limit: &mut PolicyLimit, context: &mut Context<'t>)
     }
     if word("counted", COUNTED) == Some("per_operation") {
         limit.counted = Counted::PerOperation;
+    }
+    if word("zero_status", ZERO_STATUSES) == Some("429") {
+        limit.zero_status = ZeroStatus::TooManyRequests;
     }
     if word("visibility", VISIBILITY) == Some("hidden") {
         limit.visible = false;

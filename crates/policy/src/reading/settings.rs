@@ -9,15 +9,16 @@ use crate::context::{Context, beside};
 use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::Place;
 use crate::document::tree::Value;
-use crate::fields::{ADDRESSES, JWT, NAME_CHARS_MAX, PATH_CHARS_MAX, PROXIES, TIERS, UNMATCHED};
-use crate::model::{JwtSettings, KeyPlace, TierFrom, Unmatched};
+use crate::fields::{
+    ADDRESSES, HEADER_NAMES, JWT, NAME_CHARS_MAX, PATH_CHARS_MAX, PROXIES, TIERS, UNMATCHED,
+};
+use crate::model::{Cors, HeaderNames, JwtSettings, KeyPlace, TierFrom, Unmatched};
 use crate::quantity::{duration, whole};
+use crate::reading::cors;
 use crate::reading::identity::{header, key_place};
 use crate::serve::Written;
 use crate::trusted::{ForwardHeader, HOPS_MAX, TrustedProxies, parse_cidr};
 
-/// How many times the limit a wide IPv6 prefix has, when nothing is said.
-const WIDE_MULTIPLE: u64 = 16;
 /// How far clocks may be apart, when nothing is said.
 const LEEWAY: Micros = Micros::from_secs(30);
 
@@ -44,8 +45,14 @@ pub struct Settings {
     pub prefixes: Prefixes,
     /// How many times the limit a wide IPv6 prefix has.
     pub wide_multiple: u64,
+    /// Whether nothing is written about the wide prefix: then no limit is refused because so many times it do not fit.
+    pub wide_implied: bool,
     /// What happens to a request that no operation names.
     pub unmatched: Unmatched,
+    /// Which headers a gateway passes on, by the characters in their names.
+    pub header_names: HeaderNames,
+    /// Which scripts in browsers may read a refusal.
+    pub cors: Option<Cors>,
     /// The settings of `tollgate serve` that stand in the same file.
     pub serve: Vec<Written>,
 }
@@ -62,8 +69,11 @@ impl Default for Settings {
             jwt: None,
             trusted_proxies: TrustedProxies::None,
             prefixes: Prefixes::default(),
-            wide_multiple: WIDE_MULTIPLE,
+            wide_multiple: Prefixes::default().usual_multiple(),
+            wide_implied: true,
             unmatched: Unmatched::Reject,
+            header_names: HeaderNames::Plain,
+            cors: None,
             serve: Vec::new(),
         }
     }
@@ -87,11 +97,17 @@ pub(crate) fn read<'t>(map: Value<'t>, context: &mut Context<'t>) -> Settings {
     {
         settings.unmatched = Unmatched::Forward;
     }
+    if let Some(value) = map.get("header_names")
+        && context.word(value, "header_names", HEADER_NAMES) == Some("any")
+    {
+        settings.header_names = HeaderNames::Any;
+    }
     tiers(map, &mut settings, context);
     settings.jwt = map.get("jwt").and_then(|value| jwt(value, &here, context));
     if let Some(value) = map.get("trusted_proxies") {
         settings.trusted_proxies = proxies(value, context).unwrap_or(TrustedProxies::None);
     }
+    settings.cors = map.get("cors").and_then(|value| cors::read(value, context));
     if let Some(value) = map.get("addresses") {
         addresses(value, &mut settings, context);
     }
@@ -184,27 +200,34 @@ fn proxies<'t>(value: Value<'t>, context: &mut Context<'t>) -> Option<TrustedPro
 fn addresses<'t>(value: Value<'t>, settings: &mut Settings, context: &mut Context<'t>) {
     let Some(map) = context.map(value, "`addresses`") else { return };
     context.unknown_fields(map, &[ADDRESSES], "`addresses`");
-    let mut bits = |field: &str| {
-        let most = |text: &str| match whole(text)? {
-            bits @ 0..=128 => Ok(u8::try_from(bits).unwrap_or(u8::MAX)),
-            _ => Err("is more bits than an address has".to_owned()),
-        };
-        map.get(field).and_then(|value| context.parsed(value, field, most))
+    let most = |text: &str| match whole(text)? {
+        bits @ 0..=128 => Ok(u8::try_from(bits).unwrap_or(u8::MAX)),
+        _ => Err("is more bits than an address has".to_owned()),
     };
+    let mut bits = |field: &str| map.get(field).and_then(|value| context.parsed(value, field, most));
     let ipv4 = bits("ipv4_prefix").unwrap_or(settings.prefixes.ipv4());
     let ipv6 = bits("ipv6_prefix").unwrap_or(settings.prefixes.ipv6());
-    let wide = bits("ipv6_wide_prefix");
-    let multiple = map.get("ipv6_wide_multiple");
-    let multiple = multiple.and_then(|value| context.parsed(value, "ipv6_wide_multiple", whole));
-    match Prefixes::new(ipv4, ipv6, wide) {
+    let (wide_at, multiple_at) = (map.get("ipv6_wide_prefix"), map.get("ipv6_wide_multiple"));
+    let wide = match wide_at {
+        None => Prefixes::usual_wide(ipv6),
+        Some(value) => context
+            .parsed(value, "ipv6_wide_prefix", |text| match text {
+                "none" => Ok(None),
+                _ => most(text).map(Some),
+            })
+            .flatten(),
+    };
+    let multiple = multiple_at.and_then(|value| context.parsed(value, "ipv6_wide_multiple", whole));
+    settings.wide_implied = wide_at.is_none() && multiple_at.is_none();
+    let built = Prefixes::new(ipv4, ipv6, wide);
+    match built {
         Ok(prefixes) => settings.prefixes = prefixes,
         Err(error) => context.error("addresses", map.place(), error.to_string()),
     }
-    match multiple {
-        Some(0) => {
-            context.error("addresses", map.place(), "a wide budget of 0 times the limit refuses everything")
-        }
-        Some(multiple) => settings.wide_multiple = multiple,
-        None => {}
+    settings.wide_multiple = multiple.unwrap_or_else(|| settings.prefixes.usual_multiple());
+    // Whether a multiple can be reached is told by good prefixes only.
+    let checked = multiple.filter(|multiple| built.is_ok() || *multiple == 0);
+    if let Some(Err(why)) = checked.map(|multiple| settings.prefixes.check_multiple(multiple)) {
+        context.error("addresses", multiple_at.unwrap_or(map).place(), why);
     }
 }

@@ -64,6 +64,10 @@ pub(super) const ADDRESS: &str = r"^(localhost|[0-9.]+|\[[0-9A-Fa-f:.]+\]):(0|[1
 /// `https://host:port`.
 pub(super) const ORIGIN: &str = r"^(https?|h2c)://([0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]*)?/?$";
 
+/// `https://app.example.org`, as a browser sends it, or `*`.
+pub(super) const BROWSER_ORIGIN: &str =
+    r"^(\*|[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?)$";
+
 /// `redis://host:port`.
 pub(super) const STORE: &str = r"^(rediss?|unix)://[^\x00-\x1f\x7f]*$";
 

@@ -81,11 +81,15 @@ pub(super) fn of(kind: FieldType) -> Value {
         FieldType::Ascii(chars_max) => {
             json!({ "type": ["string", "number", "boolean"], "pattern": patterns::ASCII, "maxLength": chars_max })
         }
-        FieldType::Texts(item) => one_or_more(&of(*item), usize::from(*item == FieldType::Network)),
+        FieldType::Texts(item) => one_or_more(
+            &of(*item),
+            usize::from(matches!(item, FieldType::Network | FieldType::BrowserOrigin)),
+        ),
         FieldType::Header => pattern(&patterns::header()),
         FieldType::Method => pattern(patterns::METHOD),
         FieldType::Template => json!({ "type": "string", "pattern": "^/", "maxLength": PATH_CHARS_MAX }),
         FieldType::KeyPlace => pattern(&patterns::key_place()),
+        FieldType::BrowserOrigin => pattern(patterns::BROWSER_ORIGIN),
         FieldType::Network => pattern(patterns::NETWORK),
         FieldType::TierSource => pattern(&patterns::tier_source()),
         FieldType::Size => json!({ "anyOf": [whole(0, COST_BODY_MAX), pattern(patterns::SIZE)] }),

@@ -300,3 +300,39 @@ fn operations_that_inherit_a_limit_share_its_budget_unless_it_says_otherwise() {
     assert_eq!(keys(&apart, "GET /a"), "default: operation GET /a + address 203.0.113.9");
     assert_ne!(keys(&apart, "GET /a"), keys(&apart, "GET /b"));
 }
+
+/// Whoever has a /48 could act as 65,536 clients.
+#[test]
+fn an_ipv6_48_has_256_times_the_limit_unless_the_policy_says_otherwise() {
+    let lines = |settings: &str, limit: &str, from: &str| {
+        let text = format!(
+            "tollgate: 1\n{settings}\nrate_limit: {{ name: l, {limit}, consumer_key: ip }}\nroutes: [{{ path: /a }}]\n"
+        );
+        let policy = files(&[("t.yaml", &text)]).unwrap_or_else(|refused| panic!("{refused}"));
+        asked("GET /a").from(from).lines(&policy)
+    };
+    let (bucket, v6) = ("algorithm: gcra, capacity: 5, refill_rate: 1", "2001:db8:1:2::3");
+    let wide = |times: &str| format!("l: limit wide + wide address 2001:db8:1::/48 x1 ({times})");
+    assert_eq!(lines("", bucket, v6)[1..], [wide("1280 at once, then 256 per second")]);
+    assert_eq!(lines("", bucket, "203.0.113.9").len(), 1, "IPv4 has none");
+    let written = "addresses: { ipv6_wide_multiple: 16 }";
+    assert_eq!(lines(written, bucket, v6)[1..], [wide("80 at once, then 16 per second")]);
+    assert_eq!(lines("addresses: { ipv6_wide_prefix: none }", bucket, v6).len(), 1);
+    // Of 256 clients in a /48, each may use its limit: that is as many as share a /24 of IPv4.
+    assert_eq!(lines("addresses: { ipv6_prefix: 56 }", bucket, v6).len(), 1);
+    let narrow = lines("addresses: { ipv6_wide_prefix: 56 }", bucket, v6);
+    assert_eq!(
+        narrow[1..],
+        ["l: limit wide + wide address 2001:db8:1::/56 x1 (80 at once, then 16 per second)"]
+    );
+    // A log of 256,000 entries would be refused, and nobody asked for it.
+    let log = lines("", "algorithm: sliding_window_log, limit: 1000, window: 1m", v6);
+    assert!(log[1].contains("256000"), "{log:?}");
+    // What does not fit so many times has what fits.
+    let large = format!("algorithm: fixed_window, limit: {}, window: 1m", (1_u64 << 52) / 4);
+    assert!(
+        lines("", &large, v6)[1].contains(&((1_u64 << 52) / 2).to_string()),
+        "{:?}",
+        lines("", &large, v6)
+    );
+}

@@ -114,6 +114,7 @@ impl Worker {
         let count = match (answer.kind, answer.status) {
             (AnswerKind::Refused, _) => &answered.refused,
             (AnswerKind::Never, _) => &answered.never_fits,
+            (AnswerKind::Zero, _) => &answered.zero_limit,
             (AnswerKind::Unavailable, _) => &answered.unavailable,
             (AnswerKind::NotFound, _) => &answered.not_found,
             (AnswerKind::MethodNotAllowed, _) => &answered.method_not_allowed,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName};
+use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
@@ -131,7 +131,7 @@ impl RequestBody {
     }
 
     fn cleaned(&self, frame: Frame<Bytes>) -> Frame<Bytes> {
-        cleaned(frame, self.live.as_ref().map_or(&[], |live| &live.reads))
+        cleaned(frame, self.live.as_deref())
     }
 
     /// The exchange has to know: over HTTP/2 it hears only that the stream was reset.
@@ -198,9 +198,9 @@ impl Body for RequestBody {
 }
 
 /// A piece without what trailers must not say.
-fn cleaned(mut frame: Frame<Bytes>, reads: &[HeaderName]) -> Frame<Bytes> {
+fn cleaned(mut frame: Frame<Bytes>, live: Option<&InForce>) -> Frame<Bytes> {
     if let Some(trailers) = frame.trailers_mut() {
-        strip::trailers(trailers, reads);
+        strip::trailers(trailers, live);
     }
     frame
 }
@@ -281,7 +281,7 @@ impl Body for ResponseBody {
             Poll::Ready(Some(Ok(frame))) => {
                 this.waiting = false;
                 this.running.given();
-                Poll::Ready(Some(Ok(cleaned(frame, &[]))))
+                Poll::Ready(Some(Ok(cleaned(frame, None))))
             }
             Poll::Ready(Some(Err(error))) => {
                 this.running.broken();

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use http::{HeaderValue, StatusCode};
 
 use super::account::Noted;
+use super::head::forwarded_for;
 use super::logs::RequestId;
 use super::stopwatch::Stopwatch;
 use super::streams::begun;
@@ -40,7 +41,7 @@ impl Client {
         let peer = peer.to_canonical();
         let text = peer.to_string();
         let address = HeaderValue::try_from(&text).unwrap_or_else(|_| HeaderValue::from_static("unknown"));
-        let forwarded_for = if peer.is_ipv6() { format!("for=\"[{text}]\"") } else { format!("for={text}") };
+        let forwarded_for = forwarded_for(peer);
         let (active, resets) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let http2 = false;
         let forwarded = Mutex::new(None);

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
+use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -219,7 +220,10 @@ impl Came {
         to_answer.running.passed_on();
         let bytes_max = to_answer.running.client().worker.settings.bounds.body_bytes;
         let body = RequestBody::of_client(rest, to_answer.running.watch(), &live, bytes_max);
-        match to_answer.sent_on(parts, body, &pass) {
+        let trusted = &live.guard.gate().policy().settings().trusted_proxies;
+        let behind =
+            trusted.header().map(|_| trusted.client(to_answer.running.client().peer, &parts.headers).address);
+        match to_answer.sent_on(parts, body, &pass, behind) {
             Err(stopped) => Exchange::Ready(Some(to_answer.charged_and_stopped(stopped, pass))),
             Ok(departing) => Exchange::Waiting(Waiting(Box::pin(to_answer.pass(pass, departing)))),
         }
@@ -241,11 +245,13 @@ impl ToAnswer {
         mut parts: request::Parts,
         body: RequestBody,
         pass: &Pass,
+        behind: Option<IpAddr>,
     ) -> Result<Departing, Stopped> {
         let client = self.running.client();
         let worker = &client.worker;
         let http2 = worker.upstream.wants_http2(self.grpc);
-        let out = Outgoing { client, id: &self.id, path: pass.path.as_deref(), http2 };
+        let behind = behind.filter(|address| *address != client.peer);
+        let out = Outgoing { client, behind, id: &self.id, path: pass.path.as_deref(), http2 };
         let settings = (&worker.settings.forwarding, &worker.settings.upstream);
         head::request(&mut parts, &out, settings).map_err(bad)?;
         if !http2 && !body.is_empty() && http_body::Body::size_hint(&body).exact().is_none() {
@@ -322,9 +328,9 @@ fn prepare(parts: &mut request::Parts, client: &Client, live: &InForce) -> Resul
     if parts.method == Method::CONNECT {
         return Err(Stopped::Answer(Box::new(not_implemented("this gateway makes no tunnels"))));
     }
-    let trusted = &live.guard.gate().policy().settings().trusted_proxies;
-    let peer_trusted = trusted.peer_is_trusted(client.peer);
-    strip::request(&mut parts.headers, &client.worker.settings.forwarding, peer_trusted, trusted);
+    let settings = live.guard.gate().policy().settings();
+    let peer_trusted = settings.trusted_proxies.peer_is_trusted(client.peer);
+    strip::request(&mut parts.headers, &client.worker.settings.forwarding, peer_trusted, settings);
     if parts.version == Version::HTTP_2 {
         strip::join_cookies(&mut parts.headers);
     }

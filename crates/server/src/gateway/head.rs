@@ -1,5 +1,6 @@
 //! Heads written anew: what a request and a response lose and gain on their way. What they mean was decided before.
 
+use std::net::IpAddr;
 use std::sync::PoisonError;
 
 use bytes::{BufMut, Bytes, BytesMut};
@@ -22,6 +23,8 @@ const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto
 /// A head that is to be forwarded.
 pub(crate) struct Outgoing<'a> {
     pub(crate) client: &'a Client,
+    /// The address that a trusted proxy gave for the client, if the peer is such a proxy.
+    pub(crate) behind: Option<IpAddr>,
     /// The request's name, for the upstream's lines.
     pub(crate) id: &'a HeaderValue,
     /// The path to be forwarded, if it is not the one that came.
@@ -122,13 +125,17 @@ fn authority_of(upstream: &Upstream) -> Result<HeaderValue, &'static str> {
     HeaderValue::try_from(text).map_err(|_| "the upstream has no name that could be sent")
 }
 
-/// Says where a request comes from. What strangers say of it is gone already; what trusted proxies say is added to.
+/// Says where a request comes from. What strangers say of it is gone already; what trusted proxies say is added to. In the
+/// list that a trusted proxy does not write, the address that it gave for the client stands before its own.
 fn origin(headers: &mut HeaderMap, out: &Outgoing<'_>, host: &HeaderValue) -> Result<(), &'static str> {
     let client = out.client;
     let proto = if client.secure { "https" } else { "http" };
     match headers.entry(X_FORWARDED_FOR) {
         Entry::Vacant(place) => {
-            place.insert(client.address.clone());
+            place.insert(match out.behind {
+                None => client.address.clone(),
+                Some(address) => value(format!("{address}, {}", client.peer).into())?,
+            });
         }
         Entry::Occupied(_) => {
             let address = joined(headers, &X_FORWARDED_FOR, client.address.as_bytes())?;
@@ -153,12 +160,20 @@ fn origin(headers: &mut HeaderMap, out: &Outgoing<'_>, host: &HeaderValue) -> Re
         }
     };
     drop(last);
+    if let (Some(address), false) = (out.behind, headers.contains_key(FORWARDED)) {
+        headers.insert(FORWARDED, value(forwarded_for(address).into())?);
+    }
     let all = match headers.contains_key(FORWARDED) {
         true => joined(headers, &FORWARDED, ours.as_bytes())?,
         false => ours,
     };
     headers.insert(FORWARDED, all);
     Ok(())
+}
+
+/// An address as a member of `Forwarded`.
+pub(crate) fn forwarded_for(address: IpAddr) -> String {
+    if address.is_ipv6() { format!("for=\"[{address}]\"") } else { format!("for={address}") }
 }
 
 /// Our part of `Forwarded`.

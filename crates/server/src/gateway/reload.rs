@@ -5,6 +5,7 @@ mod beside;
 mod changes;
 pub mod load;
 pub mod seen;
+mod unenforced;
 mod watch;
 
 use std::future::{Future, pending};
@@ -29,6 +30,7 @@ use changes::changes;
 use load::load_after;
 pub use load::{Loaded, NotLoaded, load};
 pub use seen::Seen;
+pub(crate) use unenforced::warn_unenforced;
 use watch::Watch;
 
 /// Files are read when nothing has happened to them for so long: a write is many events, and a half of one is no document.
@@ -232,6 +234,9 @@ impl Reloader {
             let certificate = renewed.then_some("renewed");
             let needs_restart = (!needs_restart.is_empty()).then(|| needs_restart.join(", "));
             self.logs.within(|| tracing::info!(generation, changed, certificate, needs_restart, "reloaded"));
+        }
+        if changed.is_some() {
+            warn_unenforced(self.live.load().guard.gate().policy(), &self.logs);
         }
         let refused = (!wrong.is_empty()).then(|| wrong.join("; "));
         if let Some(why) = &refused {

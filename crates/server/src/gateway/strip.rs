@@ -5,41 +5,56 @@ use http::header::{
     TRANSFER_ENCODING, UPGRADE,
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
+use tollgate_policy::Settings;
+use tollgate_policy::header::{is_origin, is_plain};
+use tollgate_policy::model::{HeaderNames, TierFrom};
 use tollgate_policy::trusted::{ForwardHeader, TrustedProxies};
 
+use super::live::InForce;
 use crate::settings::Forwarding;
 
-/// Takes out of a request what does not go on, before it is asked about: a field that only its limits saw would be a way
+/// Removes from a request what does not go on, before its limits are asked: a field that only the limits saw would be a way
 /// around them.
 pub(crate) fn request(
     headers: &mut HeaderMap,
     forwarding: &Forwarding,
     peer_trusted: bool,
-    trusted: &TrustedProxies,
+    settings: &Settings,
 ) {
-    strip(headers, own_header(trusted), |name| {
+    let only_plain = settings.header_names == HeaderNames::Plain;
+    let trusted = &settings.trusted_proxies;
+    let own = [own_header(trusted), tier_header(settings)];
+    strip(headers, own, |name| {
         (!forwarding.method_override && is_override(name))
             || name == "proxy"
-            || (!peer_trusted && is_origin(name))
+            || (only_plain && !is_plain(name))
+            || if peer_trusted {
+                // What a proxy does not write is whatever the client sent.
+                is_list_of_hops(name) && trusted.header().map(ForwardHeader::name) != Some(name)
+            } else {
+                is_origin(name) || own.contains(&Some(name))
+            }
     });
-    if !peer_trusted && let Some(name) = own_header(trusted) {
-        headers.remove(name);
-    }
 }
 
 /// Takes out of a response what does not go on.
 pub(crate) fn response(headers: &mut HeaderMap) {
-    strip(headers, None, |_| false);
+    strip(headers, [None; 2], |_| false);
 }
 
-/// Takes out of trailers what has no place there: a recipient that merges them would read the head otherwise than it was
-/// read here. Limits are told in heads only, and what a policy `reads` is said there only.
-pub(crate) fn trailers(headers: &mut HeaderMap, reads: &[HeaderName]) {
+/// Removes from trailers what has no place there: a recipient that merges them would read the head otherwise than it was
+/// read here. Limits are told in heads only. What the policy reads of a request belongs in its head as well; `live` is
+/// given for the trailers of requests.
+pub(crate) fn trailers(headers: &mut HeaderMap, live: Option<&InForce>) {
+    let reads = live.map_or(&[][..], |live| &live.reads);
+    let settings = live.map(|live| live.guard.gate().policy().settings());
+    let only_plain = settings.is_some_and(|settings| settings.header_names == HeaderNames::Plain);
     let told = |name: &HeaderName| {
         name.as_str().starts_with("ratelimit") || name.as_str().starts_with("x-ratelimit")
     };
-    strip(headers, None, |name| {
+    strip(headers, [None; 2], |name| {
         is_needed(name)
+            || (only_plain && !is_plain(name))
             || is_origin(name)
             || is_override(name)
             || *name == TRAILER
@@ -62,9 +77,9 @@ pub(crate) fn join_cookies(headers: &mut HeaderMap) {
     }
 }
 
-/// Takes out what is between two neighbours only (RFC 9110 7.6.1), what `Connection` names (but for `own`, a header by which
-/// trusted proxies say who asks), and what `also` says.
-fn strip(headers: &mut HeaderMap, own: Option<&HeaderName>, also: impl Fn(&HeaderName) -> bool) {
+/// Removes what is between two neighbours only (RFC 9110 7.6.1), what `Connection` names (but for `own`, the headers by
+/// which trusted proxies say who asks), and what `also` says.
+fn strip(headers: &mut HeaderMap, own: [Option<&HeaderName>; 2], also: impl Fn(&HeaderName) -> bool) {
     let mut gone: smallvec::SmallVec<[HeaderName; 4]> = smallvec::SmallVec::new();
     gone.extend(headers.keys().filter(|name| is_hop_by_hop(name) || also(name)).cloned());
     if gone.is_empty() {
@@ -74,8 +89,8 @@ fn strip(headers: &mut HeaderMap, own: Option<&HeaderName>, also: impl Fn(&Heade
     for line in headers.get_all(CONNECTION) {
         let named = line.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
         let named = named.filter_map(|name| HeaderName::from_bytes(name).ok());
-        // Nobody gets to take out what the message cannot do without, or who sent it.
-        gone.extend(named.filter(|name| !is_needed(name) && !is_origin(name) && own != Some(name)));
+        // Nobody may remove what the message cannot do without, or who sent it.
+        gone.extend(named.filter(|name| !is_needed(name) && !is_origin(name) && !own.contains(&Some(name))));
     }
     // `TE: trailers` is the one thing that goes on: without it gRPC does not work.
     let mut codings = headers.get_all(TE).iter().flat_map(|te| te.as_bytes().split(|byte| *byte == b','));
@@ -115,18 +130,23 @@ fn is_override(name: &HeaderName) -> bool {
     )
 }
 
-/// Fields that say where a request comes from.
-fn is_origin(name: &HeaderName) -> bool {
-    *name == FORWARDED || name.as_str().starts_with("x-forwarded-")
+/// The two fields that list hops, of which a trusted proxy writes at most the one that the policy names.
+fn is_list_of_hops(name: &HeaderName) -> bool {
+    *name == FORWARDED || name == "x-forwarded-for"
+}
+
+/// The field by which trusted proxies say which tier a client has.
+const fn tier_header(settings: &Settings) -> Option<&HeaderName> {
+    match &settings.tier_from {
+        Some(TierFrom::Header(name)) => Some(name),
+        Some(TierFrom::Consumers | TierFrom::Jwt(_)) | None => None,
+    }
 }
 
 /// The field by which the policy's trusted proxies say it, if it is one of their own.
 pub(super) const fn own_header(trusted: &TrustedProxies) -> Option<&HeaderName> {
-    match trusted {
-        TrustedProxies::None => None,
-        TrustedProxies::Networks { header, .. } | TrustedProxies::Hops { header, .. } => match header {
-            ForwardHeader::XForwardedFor | ForwardHeader::Forwarded => None,
-            ForwardHeader::Other(name) => Some(name),
-        },
+    match trusted.header() {
+        Some(ForwardHeader::Other(name)) => Some(name),
+        Some(ForwardHeader::XForwardedFor | ForwardHeader::Forwarded) | None => None,
     }
 }

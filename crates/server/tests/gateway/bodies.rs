@@ -75,6 +75,21 @@ fn operations_in_a_body_are_charged_and_the_body_goes_on_whole() {
     }
 }
 
+/// A cheap body beside an expensive query string, of which the upstream may run either.
+#[test]
+fn graphql_in_a_query_string_is_charged_beside_a_body() {
+    let upstream = Scripted::always(OK);
+    let rig = rig(&upstream);
+    for (target, body, left) in [
+        ("/graphql?query=%7Ba%20b%20c%7D", aliases(1), 97),
+        ("/graphql?query={a}", aliases(7), 90),
+        ("/graphql?query={a", aliases(1), 40),
+    ] {
+        let got = post(&rig, target, &body);
+        assert_eq!((status(&got), remaining(&got)), (200, left), "{target} {body}: {got}");
+    }
+}
+
 #[test]
 fn a_body_in_chunks_is_counted_and_goes_on_whole() {
     let upstream = Scripted::always(OK);

@@ -17,6 +17,7 @@ mod http2;
 mod last_hop;
 mod lines;
 mod naps;
+mod origins;
 mod paths;
 mod peers;
 mod pool;

@@ -135,3 +135,25 @@ fn a_kubernetes_swap_of_links_is_noticed() {
     process.wait(GENERATION, |now| now == 2);
     assert_eq!(status(&process.get("/other-1-0")), 200);
 }
+
+/// Whoever relies on what is not enforced hears of it each time that a policy is put in force.
+#[test]
+fn what_is_not_enforced_yet_is_warned_about_at_the_start_and_at_every_reload() {
+    let scoped = |scope: &str| {
+        format!(
+            "openapi: 3.1.0\ninfo: {{ title: Test, version: '1' }}\npaths:\n  /free:\n    get:\n      x-rate-limit: \
+             {{ name: one, algorithm: gcra, capacity: 9, refill_rate: 9, scope: {scope} }}\n"
+        )
+    };
+    let upstream = Recorder::new(small);
+    let process = Process::new(&scoped("leased"), upstream.address, &[]);
+    process.wait_log("does not implement `scope: leased` yet");
+    let file = process.folder.join("openapi.yaml");
+    replace(&file, &scoped("synced"));
+    process.signal(Signal::HUP);
+    process.wait_log("does not implement `scope: synced` yet");
+    let queue = scoped("exact").replace("gcra", "leaky_bucket_queue");
+    replace(&file, &queue);
+    process.signal(Signal::HUP);
+    process.wait_log("this version reads and shows `leaky_bucket_queue`, and refuses nobody");
+}

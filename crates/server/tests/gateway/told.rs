@@ -114,3 +114,48 @@ fn who_obeys_retry_after_is_granted() {
     assert_eq!(status(&granted), 200, "{granted}");
     assert_eq!(upstream.requests(), 2, "the refused one did not get there");
 }
+
+/// What a script of another origin has to see: the status, when to come back, and how much there is.
+#[test]
+fn a_refusal_is_readable_by_a_script_of_another_origin() {
+    let policy = format!(
+        "{}x-tollgate: {{ cors: {{ origins: 'https://app.example.org' }} }}\n",
+        crate::support::POLICY
+    );
+    let upstream = Recorder::new(small);
+    let rig = Rig::new(&policy, upstream.address, |_| {});
+    let get = || rig.get("/limited", "Origin: https://app.example.org\r\n");
+    for _ in 0..3 {
+        let got = get();
+        assert_eq!(
+            (status(&got), field(&got, "access-control-allow-origin")),
+            (200, None),
+            "that is the upstream's"
+        );
+    }
+    let got = get();
+    assert_eq!(status(&got), 429, "{got}");
+    assert_eq!(field(&got, "access-control-allow-origin"), Some("https://app.example.org"));
+    let exposed = field(&got, "access-control-expose-headers").unwrap_or_default();
+    for name in ["retry-after", "ratelimit", "ratelimit-policy", "x-ratelimit-limit", "x-ratelimit-remaining"]
+    {
+        assert!(exposed.split(", ").any(|exposed| exposed == name), "{name} in {exposed}");
+    }
+}
+
+#[test]
+fn a_limit_of_0_is_answered_and_counted_as_the_policy_says() {
+    let policy = crate::support::POLICY.replace("capacity: 3", "capacity: 0");
+    let upstream = Recorder::new(small);
+    for (policy, wanted) in
+        [(policy.clone(), 403), (policy.replace("name: small", "name: small, zero_status: 429"), 429)]
+    {
+        let rig = Rig::new(&policy, upstream.address, |settings| {
+            settings.operations = Some(([127, 0, 0, 1], 0).into());
+        });
+        let got = rig.get("/limited", "");
+        assert_eq!((status(&got), field(&got, "retry-after")), (wanted, None), "{got}");
+        assert_eq!(rig.metric("tollgate_answered_total{kind=\"zero_limit\"}"), Some(1));
+    }
+    assert_eq!(upstream.requests(), 0);
+}

@@ -16,6 +16,11 @@ pub(super) fn count(body: &[u8]) -> Option<u64> {
     Some(count)
 }
 
+/// The fields at the top of all operations of a document.
+pub(super) fn count_document(text: &str) -> Option<u64> {
+    document::count(text)
+}
+
 /// One request, or a batch of them.
 struct Requests;
 

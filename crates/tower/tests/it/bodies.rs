@@ -53,3 +53,25 @@ fn three_thousand_aliases_cost_three_thousand_and_what_was_not_counted_the_most(
         assert_eq!(room.verdict().and_then(|verdict| verdict.remaining()), Some(left), "{operations:?}");
     }
 }
+
+/// Servers run `?query=` although there is a body, or in its place.
+#[test]
+fn graphql_in_the_query_string_costs_what_it_would_in_the_body() {
+    let table = [
+        ("/graphql", 4_999),
+        ("/graphql?query={a,b,c}", 4_997),
+        ("/graphql?query={a}&query={a}", 1_000),
+        ("/graphql?query=no+graphql", 1_000),
+        ("/graphql?extensions={}", 1_000),
+        // Nothing but GraphQL is read from a query string.
+        ("/batch?query={a,b,c}", 4_999),
+    ];
+    for (target, left) in table {
+        let (limiter, _) = limiter();
+        let guard = guard(&limiter, POLICY, Answers::default());
+        let mut room = Room::default();
+        let asked = with(target, Some(1), |head| guard.ask(head, &mut room));
+        assert!(matches!(asked, Asked::Pass(_)), "it fits");
+        assert_eq!(room.verdict().and_then(|verdict| verdict.remaining()), Some(left), "{target}");
+    }
+}

@@ -273,3 +273,88 @@ fn when_it_cannot_be_told_it_is_503_unless_every_enforced_limit_says_allow() {
         }
     }
 }
+
+/// No request would be granted, so that neither waiting nor another request helps.
+#[test]
+fn a_limit_of_0_is_403_or_429_as_the_policy_says_and_has_no_wait() {
+    let limits = [
+        "algorithm: token_bucket, capacity: 0, refill_rate: 1",
+        "algorithm: fixed_window, limit: 0, window: 1m",
+        "algorithm: sliding_window_log, limit: 0, window: 1m",
+    ];
+    let answers =
+        [("", 403, "Forbidden"), (", zero_status: 403", 403, "Forbidden"), (", zero_status: 429", 429, "")];
+    for (limit, (field, status, title)) in
+        limits.iter().flat_map(|limit| answers.map(|answer| (limit, answer)))
+    {
+        let (limiter, _) = limiter();
+        let text =
+            format!("tollgate: 1\nroutes: [{{ path: /a, rate_limit: {{ name: a, {limit}{field} }} }}]");
+        let told = get(&policy(&limiter, &text), "/a");
+        assert_eq!((told.status, told.field("retry-after")), (status, ""), "{limit}{field}");
+        let problem = told.problem();
+        assert_eq!(problem["status"], status);
+        assert_eq!(problem["detail"], "The limit a is 0: it grants no request.");
+        assert!(title.is_empty() || problem["title"] == title, "{problem}");
+        assert_eq!(problem.get("retry_after"), None);
+    }
+}
+
+#[test]
+fn a_tier_of_0_is_refused_as_that_also_beside_a_limit_that_the_cost_never_fits() {
+    let (limiter, _) = limiter();
+    let text = "
+tollgate: 1
+tiers: { names: [free], default: free }
+routes:
+  - path: /a
+    rate_limit:
+      - { name: small, algorithm: token_bucket, capacity: 2, refill_rate: 1, cost: 3 }
+      - { name: paid, algorithm: token_bucket, capacity: 9, refill_rate: 1, tier_overrides: { free: { capacity: 0 } } }
+";
+    let told = get(&policy(&limiter, text), "/a");
+    assert_eq!(told.status, 403);
+    assert_eq!(told.problem()["detail"], "The limit paid is 0: it grants no request.");
+}
+
+/// A browser keeps an answer from scripts of other origins unless the answer allows it.
+#[test]
+fn a_refusal_is_readable_by_scripts_as_the_policy_says() {
+    let text = |cors: &str| {
+        format!(
+            "tollgate: 1\n{cors}\nroutes: [{{ path: /a, rate_limit: {{ name: a, algorithm: token_bucket, capacity: 0, refill_rate: 1, \
+             zero_status: 429 }} }}]"
+        )
+    };
+    let listed = "cors: { origins: ['https://app.example.org', 'http://localhost:3000'] }";
+    let trusted = "cors: { origins: 'https://app.example.org', credentials: true }";
+    // The setting, the request's origin, and what is allowed: origin, credentials, `Vary`.
+    let table = [
+        ("", "https://app.example.org", "", "", ""),
+        ("cors: { origins: '*' }", "https://any.example.org", "*", "", ""),
+        ("cors: { origins: '*' }", "", "*", "", ""),
+        (listed, "https://app.example.org", "https://app.example.org", "", "origin"),
+        (listed, "http://localhost:3000", "http://localhost:3000", "", "origin"),
+        (listed, "https://evil.example.org", "", "", "origin"),
+        (listed, "https://app.example.org.evil.org", "", "", "origin"),
+        (listed, "null", "", "", "origin"),
+        (listed, "", "", "", "origin"),
+        (trusted, "https://app.example.org", "https://app.example.org", "true", "origin"),
+        (trusted, "https://evil.example.org", "", "", "origin"),
+    ];
+    for (cors, origin, allowed, credentials, vary) in table {
+        let (limiter, _) = limiter();
+        let fields: Vec<_> = (!origin.is_empty()).then_some(("origin", origin)).into_iter().collect();
+        let told = send(&policy(&limiter, &text(cors)), request("GET", "/a", &fields));
+        assert_eq!(told.status, 429);
+        let got = (
+            told.field("access-control-allow-origin"),
+            told.field("access-control-allow-credentials"),
+            told.field("vary"),
+        );
+        assert_eq!(got, (allowed, credentials, vary), "{cors} {origin}");
+        let exposed = told.field("access-control-expose-headers");
+        let wanted = if allowed.is_empty() { "" } else { "ratelimit-policy" };
+        assert!(exposed.contains(wanted) && exposed.is_empty() == allowed.is_empty(), "{exposed}");
+    }
+}

@@ -60,12 +60,12 @@ CHANGE   SETTING
 mixed    where API keys stand: where the documents say before, `query:key` now
 same     the tiers that there are: any before, `a`, `b` now
 same     the tier of those of whom nothing else is known: none before, `a` now
-tighter  how much of an address is one client: an IPv4 /32, an IPv6 /64 before, an IPv4 /32, an IPv6 /56 now
+tighter  how much of an address is one client: an IPv4 /32, an IPv6 /64, and 256 times the limit for an IPv6 /48 before, an IPv4 /32, an IPv6 /56 now
 ";
     check(
         &one(BUCKET),
         &format!(
-            "addresses: {{ ipv6_prefix: 56, ipv6_wide_multiple: 8 }}\ntiers: {{ names: [a, b], default: a }}\napi_key: 'query:key'\n{}",
+            "addresses: {{ ipv6_prefix: 56 }}\ntiers: {{ names: [a, b], default: a }}\napi_key: 'query:key'\n{}",
             one(BUCKET)
         ),
         expected,
@@ -80,13 +80,17 @@ fn a_setting_that_lets_more_or_less_through_is_refused_as_that() {
         ("", "addresses: { ipv6_prefix: 56 }\n", tighter),
         ("", "addresses: { ipv4_prefix: 24 }\n", tighter),
         ("", "addresses: { ipv4_prefix: 24, ipv6_prefix: 128 }\n", mixed),
-        ("", "addresses: { ipv6_wide_prefix: 48 }\n", tighter),
-        ("addresses: { ipv6_wide_prefix: 48 }\n", "addresses: { ipv6_wide_prefix: 56 }\n", looser),
+        ("", "addresses: { ipv6_wide_prefix: 48 }\n", [false, false]),
+        ("", "addresses: { ipv6_wide_prefix: none }\n", looser),
+        ("", "addresses: { ipv6_wide_multiple: 16 }\n", tighter),
         (
-            "addresses: { ipv6_wide_prefix: 48 }\n",
-            "addresses: { ipv6_wide_prefix: 48, ipv6_wide_multiple: 17 }\n",
+            "addresses: { ipv6_wide_prefix: 48, ipv6_wide_multiple: 16 }\n",
+            "addresses: { ipv6_wide_prefix: 56, ipv6_wide_multiple: 16 }\n",
             looser,
         ),
+        ("", "addresses: { ipv6_wide_prefix: 48, ipv6_wide_multiple: 257 }\n", looser),
+        ("", "header_names: any\n", [false, false]),
+        ("", "cors: { origins: '*' }\n", [false, false]),
         ("", "consumers: c.csv\n", mixed),
         ("", "api_key: 'query:key'\n", mixed),
         ("", "trusted_proxies: { header: X-Forwarded-For, hops: 1 }\n", mixed),

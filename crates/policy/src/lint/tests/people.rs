@@ -256,9 +256,17 @@ fn owners_shadows_and_what_is_to_come() {
     );
     check("shadow-limit", &[("", &limit(""), &[])]);
     let queue = "      - { name: x, algorithm: leaky_bucket_queue, capacity: 5, refill_rate: 1 }\n";
-    let said =
-        "5 note not-yet-enforced: `x` is read and shown, and not yet enforced: leaky_bucket_queue is to come";
+    let said = "5 warning not-yet-enforced: `x` is not enforced yet: this version reads and shows `leaky_bucket_queue`, and refuses nobody";
     check("not-yet-enforced", &[("", queue, &[said]), ("", &limit(""), &[])]);
+    let scoped = |scope: &str| {
+        format!(
+            "5 warning not-yet-enforced: `x` is counted as if with `scope: exact`: this version does not implement `scope: {scope}` yet"
+        )
+    };
+    let (leased, synced) = (scoped("leased"), scoped("synced"));
+    check("not-yet-enforced", &[("", &limit(", scope: leased"), &[&leased])]);
+    check("not-yet-enforced", &[("", &limit(", scope: synced"), &[&synced])]);
+    check("not-yet-enforced", &[("", &limit(", scope: local"), &[]), ("", &limit(", scope: exact"), &[])]);
 }
 
 #[test]
@@ -279,4 +287,30 @@ fn a_free_route_that_a_client_can_choose() {
     assert_eq!(codes(&text(proxies, "none")), ["note"]);
     let limited = "{ name: y, algorithm: gcra, capacity: 9, refill_rate: 1, consumer_key: ip }";
     assert_eq!(codes(&text("", limited)), Vec::<&str>::new());
+}
+
+#[test]
+fn a_header_that_only_trusted_proxies_may_send_is_read_where_none_is_trusted() {
+    let limit =
+        |more: &str| format!("      - {{ name: x, algorithm: gcra, capacity: 5, refill_rate: 1{more} }}\n");
+    let said = |name: &str| {
+        format!(
+            "5 warning dropped-header: `x` reads `{name}`, which the gateway removes: it takes it from trusted proxies only, and none is trusted"
+        )
+    };
+    let (address, host) = (said("x-real-ip"), said("x-host"));
+    let (keyed, costly) =
+        (limit(", consumer_key: 'header:X-Real-IP'"), limit(", cost: { header: X-Host, max: 5 }"));
+    check(
+        "dropped-header",
+        &[
+            ("", &keyed, &[&address]),
+            ("", &costly, &[&host]),
+            ("", &limit(", consumer_key: 'header:X-User'"), &[]),
+        ],
+    );
+    let trusted = "tollgate: 1\ntrusted_proxies: { hops: 1, header: X-Forwarded-For }\nroutes:\n  - path: /a\n    rate_limit:\n";
+    assert_eq!(lines(&format!("{trusted}{keyed}"), "dropped-header"), [""; 0]);
+    let route = "tollgate: 1\nroutes: [{ path: /a, headers: { X-Scheme: https } }]\n";
+    assert_eq!(lines(route, "dropped-header").len(), 1);
 }

@@ -178,3 +178,24 @@ fn what_only_the_reader_can_judge() {
         assert_eq!((by_schema, by_reader), (true, false), "{why}: {text}");
     }
 }
+
+#[test]
+fn the_fields_about_headers_browsers_and_wide_prefixes() {
+    let good = [
+        "addresses: { ipv6_wide_prefix: none }",
+        "header_names: any",
+        "cors: { origins: '*' }",
+        "cors: { origins: ['https://a.example.org', 'http://[::1]:3000'], credentials: true }",
+        "rate_limit: { algorithm: gcra, capacity: 0, refill_rate: 1, zero_status: 429 }",
+    ];
+    good.iter().for_each(|fields| judged(&format!("tollgate: 1\n{fields}\n"), true));
+    let bad = [
+        "addresses: { ipv6_wide_prefix: some }",
+        "header_names: plane",
+        "cors: { credentials: true }",
+        "cors: { origins: [] }",
+        "cors: { origins: 'https://a/' }",
+        "rate_limit: { algorithm: gcra, capacity: 0, refill_rate: 1, zero_status: 422 }",
+    ];
+    bad.iter().for_each(|fields| judged(&format!("tollgate: 1\n{fields}\n"), false));
+}

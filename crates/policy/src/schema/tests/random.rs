@@ -6,6 +6,7 @@ use tollgate_core::UtcOffset;
 use crate::Policy;
 use crate::dice::Dice;
 use crate::quantity::{duration, rate, size, utc_offset, window};
+use crate::reading::cors::origin;
 use crate::reading::cost::COST_BODY_MAX;
 use crate::reading::identity::{header, key_place};
 use crate::schema::patterns;
@@ -81,7 +82,11 @@ fn check(grammar: &Grammar, seeds: u64) {
 fn is_link(text: &str) -> bool {
     let key = serde_json::to_string(text).unwrap();
     let limit = format!("{{ algorithm: concurrency, limit: 5, consumer_key: {key} }}");
-    Policy::parse("openapi.yaml", &format!("openapi: 3.1.0\npaths: {{}}\nx-rate-limit: {limit}\n")).is_ok()
+    Policy::parse(
+        "openapi.yaml",
+        &format!("openapi: 3.1.0\npaths: {{}}\nx-tollgate: {{ header_names: any }}\nx-rate-limit: {limit}\n"),
+    )
+    .is_ok()
 }
 
 #[test]
@@ -150,4 +155,12 @@ fn patterns_and_parsers_agree_on_random_texts() {
         "X-Key",
     ];
     check(&Grammar { name: "link", pattern: patterns::link(), parser: is_link, often }, 20_000);
+}
+
+#[test]
+fn origins_of_scripts_agree() {
+    let often =
+        &["https://", "http", "a", "A", ".", ":", "443", "[", "]", "::1", "*", "/", "://", "-", "_", "+"];
+    let pattern = patterns::BROWSER_ORIGIN.into();
+    check(&Grammar { name: "browser_origin", pattern, parser: |text| origin(text).is_ok(), often }, 20_000);
 }

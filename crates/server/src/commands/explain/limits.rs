@@ -1,7 +1,7 @@
 //! Every limit that a request meets, with the numbers in force for it, and why it is this one. Nothing is decided here.
 
 use tollgate_core::Mode;
-use tollgate_policy::model::{Cost, PolicyLimit, Where};
+use tollgate_policy::model::{Cost, PolicyLimit, Where, ZeroStatus};
 use tollgate_policy::numbers::{Algorithm, Numbers};
 use tollgate_policy::{Budget, Charge, Directory, Facts, Hits, Matched, Operation, Policy, key};
 
@@ -22,6 +22,7 @@ pub(super) struct Met {
     /// Whether it is of an algorithm that is read and shown, and refuses nobody as yet.
     pub(super) not_yet: bool,
     pub(super) visible: bool,
+    pub(super) zero_status: ZeroStatus,
     pub(super) owner: Option<String>,
     pub(super) reviewers: Vec<String>,
     pub(super) description: Option<String>,
@@ -108,6 +109,7 @@ pub(super) fn met(case: &Case<'_>) -> Vec<Met> {
             mode: limit.mode,
             not_yet: matches!(limit.algorithm, Algorithm::LeakyBucketQueue | Algorithm::Concurrency),
             visible: limit.visible,
+            zero_status: limit.zero_status,
             owner: limit.owner.clone(),
             reviewers: limit.reviewers.clone(),
             description: limit.description.clone(),

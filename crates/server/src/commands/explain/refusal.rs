@@ -44,14 +44,16 @@ pub(super) struct Refusal {
 pub(super) fn refusal(hits: &[Fresh], now: Micros) -> Option<Refusal> {
     let granted = hits.iter().filter_map(|hit| hit.limit.capacity().checked_div(hit.cost)).min()?;
     let decided: Vec<_> = hits.iter().map(|hit| (hit, after(hit, granted, now))).collect();
-    let mut longest: Option<(Retry, &str)> = None;
+    let mut longest: Option<((Retry, bool), &str)> = None;
     for (hit, decision) in &decided {
         let Some(retry) = decision.retry() else { continue };
-        if longest.is_none_or(|(longest, _)| retry > longest) {
-            longest = Some((retry, hit.card.name()));
+        // Of two that never grant it, the one that grants no request at all.
+        let rank = (retry, hit.limit.capacity() == 0);
+        if longest.is_none_or(|(longest, _)| rank > longest) {
+            longest = Some((rank, hit.card.name()));
         }
     }
-    let (retry, limit) = longest?;
+    let ((retry, _), limit) = longest?;
     let retry_after = match retry {
         Retry::After(wait) => Some(wait.secs_rounded_up()),
         Retry::Never => None,

@@ -78,6 +78,7 @@ fn fresh(met: &Met) -> Vec<Fresh> {
                 }
             };
             let card = Card::new(&met.name, &limit, visibility, met.description.as_deref());
+            let card = card.with_zero_status(met.zero_status);
             Some(Fresh { card, limit, cost: charge.cost })
         }
         // Of what is in flight nothing can be said beforehand.

@@ -86,6 +86,8 @@ pub struct Answered {
     pub refused: Count,
     /// Its cost can never fit.
     pub never_fits: Count,
+    /// A limit of 0.
+    pub zero_limit: Count,
     /// It cannot be told whether it fits.
     pub unavailable: Count,
     /// The request is wrong, or can be read in two ways.
@@ -115,6 +117,7 @@ impl Answered {
         [
             ("refused", &self.refused),
             ("never_fits", &self.never_fits),
+            ("zero_limit", &self.zero_limit),
             ("unavailable", &self.unavailable),
             ("bad_request", &self.bad_request),
             ("not_found", &self.not_found),
