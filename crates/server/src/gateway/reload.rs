@@ -14,7 +14,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{self, Receiver};
 use tokio::sync::watch as latest;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, timeout};
-use tollgate::Gate;
+use tollgate::{Gate, Limiter};
+use tollgate_policy::{Directory, Policy};
 use tollgate_tower::Answers;
 
 use super::live::{InForce, Live};
@@ -53,6 +54,8 @@ pub struct Outcome {
 #[derive(Debug)]
 pub struct Reloader {
     policy: String,
+    /// The setting `store.namespace`: what a policy's own file says of it now counts after a restart.
+    namespace: Option<String>,
     answers: Answers,
     poll: Option<Duration>,
     watching: bool,
@@ -77,6 +80,7 @@ impl Reloader {
         let first = Outcome { generation: live.load().generation, ..Outcome::default() };
         Self {
             policy: settings.policy.clone(),
+            namespace: settings.store.namespace.clone(),
             answers: settings.answers,
             poll: settings.reload_poll,
             watching: true,
@@ -186,11 +190,13 @@ impl Reloader {
     /// Loads, and puts in force what is good.
     async fn reload(&mut self) {
         let (policy, before) = (self.policy.clone(), self.seen.clone());
+        let namespace = self.namespace.clone();
         let (live, metrics, answers) = (Arc::clone(&self.live), Arc::clone(&self.metrics), self.answers);
         let run = move || {
             let Loaded { policy, directory, seen } = load_after(&policy, &before)?;
             let old = live.load();
-            let gate = Gate::new(old.guard.gate().limiter().clone(), policy, directory).for_good();
+            let limiter = old.guard.gate().limiter().clone();
+            let gate = gate(limiter, (policy, directory), namespace.as_deref());
             let changed = changes(old.guard.gate(), &gate);
             live.swap(InForce::new(gate, answers, &metrics, old.generation.saturating_add(1)));
             Ok((changed, seen))
@@ -224,6 +230,18 @@ impl Reloader {
             *last = Outcome { attempts: last.attempts.saturating_add(1), generation, refused };
         });
     }
+}
+
+/// A policy in force for a gateway, with its limits in the namespace of the settings, or else in that of its title.
+///
+/// Nothing but responses changes what was charged.
+pub fn gate(
+    limiter: Limiter,
+    (policy, directory): (Arc<Policy>, Option<Arc<Directory>>),
+    namespace: Option<&str>,
+) -> Gate {
+    let namespace = namespace.map_or_else(|| policy.namespace_of_title(), str::to_owned);
+    Gate::new(limiter, policy, directory).in_namespace(&namespace).for_good()
 }
 
 /// Waits until nothing has happened for a while.

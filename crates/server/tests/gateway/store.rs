@@ -121,8 +121,8 @@ fn a_key_that_holds_something_else_has_a_line_and_a_count_that_say_so() {
     };
     let rig = Rig::logged(POLICY, upstream.address, change, lines.clone());
     assert_eq!(status(&rig.get("/denied", "")), 200);
-    let keys = tell(&server, "KEYS tg2:*");
-    let key = keys.lines().find(|line| line.starts_with("tg2:")).expect("its budget is there");
+    let keys = tell(&server, "KEYS tg3:*");
+    let key = keys.lines().find(|line| line.starts_with("tg3:")).expect("its budget is there");
     tell(&server, &format!("SET {key} somebody-elses"));
     assert_eq!(status(&rig.get("/denied", "")), 503, "that is no decision");
     let told = until_told(&lines, "calls to the shared store fail");

@@ -16,11 +16,24 @@ pub(super) fn changes(old: &Gate, new: &Gate) -> String {
     if !policies.limits.is_empty() {
         parts.push(limits(&policies.limits));
     }
+    let (before, after) = (old.policy().namespace(), new.policy().namespace());
+    // What the policies say of it need not be what holds here.
+    let settings = policies.settings.len().saturating_sub(usize::from(before != after));
     let operations = policies.operations.len().saturating_add(policies.more_operations);
-    for (count, what) in [(operations, "operation"), (policies.settings.len(), "setting")] {
+    for (count, what) in [(operations, "operation"), (settings, "setting")] {
         if count > 0 {
             parts.push(counted(count, what));
         }
+    }
+    if new.waits() && old.namespace() != new.namespace() {
+        let name = |gate: &Gate| {
+            if gate.namespace().is_empty() { "none".into() } else { shown(gate.namespace()) }
+        };
+        parts.push(format!(
+            "the store's namespace {} became {}, all budgets in it start afresh",
+            name(old),
+            name(new)
+        ));
     }
     let consumers = |gate: &Gate| gate.directory().map(|directory| directory.consumers().len());
     match (consumers(old), consumers(new)) {
