@@ -62,10 +62,14 @@ impl Asked {
     /// The keys it is about, each once: of which key of the scene, of which kind, and what it is called.
     #[must_use]
     pub fn keys(&self) -> Vec<(usize, StateKind, KeyName)> {
-        let of = |hit: &Owned| StateKind::of_limit(&hit.limit).map(|kind| (hit.key, kind, hit.name.of(kind)));
+        // Under no limit nothing is written, whatever there is: any kind shows that.
+        let of = |hit: &Owned| {
+            let kind = StateKind::of_limit(&hit.limit).unwrap_or(StateKind::Debt);
+            (hit.key, kind, hit.name.of(kind))
+        };
         let mut keys: Vec<_> = match self {
-            Self::Charge(hits) | Self::Peek(hits) => hits.iter().filter_map(of).collect(),
-            Self::UpTo(hit) | Self::Settle(hit) | Self::Refund(hit, ..) => of(hit).into_iter().collect(),
+            Self::Charge(hits) | Self::Peek(hits) => hits.iter().map(of).collect(),
+            Self::UpTo(hit) | Self::Settle(hit) | Self::Refund(hit, ..) => vec![of(hit)],
             Self::Reset(key, name) => StateKind::ALL.map(|kind| (*key, kind, name.of(kind))).into(),
         };
         keys.sort_by_key(|key| (key.0, key.1 as usize));

@@ -302,17 +302,17 @@ fn a_string_that_is_not_ours_is_an_error_and_stays_as_it_is() {
 
 /// A test of the test above: what it is there for, and that it would notice.
 #[test]
-fn a_script_that_judges_a_long_string_by_its_beginning_overwrites_it() {
+fn a_script_that_judges_a_long_string_by_its_beginning_takes_it_for_a_state_of_another_kind() {
     let shipped = "if length == 300 or length == 2064 then length = call('STRLEN', key) end\n";
     let server = Server::start(Make::Redis7, &[]).unwrap();
     let mut bench = Bench::with(&server, Some(Mutant { shipped, broken: "" }));
     for limit in [limits()[6], long_limits()[1]] {
-        bench.set(&limit, &vec![0x34; 5_000]);
+        bench.set(&limit, &[0x34; 5_000]);
         let names = bench.names.clone();
         let hit = [Hit { limit: &limit, name: &names[1], cost: 1, mode: Mode::Enforced }];
         let tried = bench.try_out(&Ask::Charge(&hit));
         assert!(bench.wire.is_broken, "the place stands in no script any more");
-        assert!(tried.read.is_ok() && !tried.is_untouched, "{limit}: {:?}", tried.read);
+        assert!(matches!(tried.read, Err(StoreError::ForeignKind(_))), "{limit}: {:?}", tried.read);
     }
 }
 
@@ -330,9 +330,7 @@ fn numbers_that_no_state_has_are_an_error() {
 /// A state of each kind, and the kind.
 fn states() -> Vec<(StateKind, Vec<u8>)> {
     let long: Vec<_> = (0..601).collect();
-    let mut long_debt = debt(0x31);
-    long_debt.splice(1..4, seven(1 << 24));
-    long_debt.splice(30.., seven(1));
+    let long_debt = [&[0x31][..], &seven(1 << 24), &ERA[3..], &seven(1), &seven(1), &seven(1)].concat();
     vec![
         (StateKind::Debt, debt(0x31)),
         (StateKind::Debt, long_debt),
@@ -364,6 +362,31 @@ fn a_state_of_another_kind_is_an_error_of_its_own_and_stays_as_it_is() {
             }
         }
     });
+}
+
+/// A test of the test above: without one of the lines that know a kind, its states are taken for something that is not ours.
+#[test]
+fn a_script_that_does_not_know_a_kind_does_not_tell_it() {
+    let lines = [
+        "or (length == 34 and kind == 49)",
+        "or (length == 30 and kind == 50)",
+        "or (length == 33 and kind == 51)",
+        "(kind == 52 or kind == 53)",
+    ];
+    let server = Server::start(Make::Redis7, &[]).unwrap();
+    for shipped in lines {
+        let broken = if shipped.starts_with("or") { "" } else { "false" };
+        let mut bench = Bench::with(&server, Some(Mutant { shipped, broken }));
+        let is_noticed = |(kind, bytes): (StateKind, Vec<u8>)| {
+            let limit = limits().into_iter().find(|limit| StateKind::of_limit(limit) != Some(kind)).unwrap();
+            bench.set(&limit, &bytes);
+            let name = bench.names[1];
+            let hit = [Hit { limit: &limit, name: &name, cost: 1, mode: Mode::Enforced }];
+            matches!(bench.try_out(&Ask::Charge(&hit)).read, Err(StoreError::Foreign(_)))
+        };
+        assert!(states().into_iter().any(is_noticed), "nothing notices {broken} for {shipped}");
+        assert!(bench.wire.is_broken, "{shipped} stands in no script");
+    }
 }
 
 #[test]
