@@ -66,6 +66,7 @@ mod tests {
 
     use tollgate::Limiter;
     use tollgate_policy::Policy;
+    use tollgate_redis::{Naming, Settings, Store};
 
     use super::*;
 
@@ -85,6 +86,30 @@ mod tests {
         for part in ["limits l1 (looser)", "l3 (", "l2 ("] {
             assert!(said.contains(part), "{said}");
         }
+    }
+
+    #[tokio::test]
+    async fn another_namespace_is_told_as_a_reset_where_there_is_a_store() {
+        let address = "unix:///nonexistent/tollgate.socket".parse().unwrap();
+        let store = Store::open(address, Settings::default()).unwrap();
+        let shared = Limiter::builder().store(store, Naming::without_secret()).build().unwrap();
+        let titled = |limiter: &Limiter, title: &str, namespace: Option<&str>| {
+            let text = format!(
+                "openapi: 3.1.0\ninfo: {{ title: {title}, version: '1' }}\n\
+                 x-rate-limit: {{ algorithm: fixed_window, limit: 5, window: 10 s }}\npaths: {{ /a: {{ get: {{}} }} }}\n"
+            );
+            let policy = Arc::new(Policy::parse("openapi.yaml", &text).unwrap());
+            crate::gateway::reload::gate(limiter.clone(), (policy, None), namespace)
+        };
+        let of = |limiter: &Limiter, namespace: Option<&str>| {
+            changes(&titled(limiter, "Orders", namespace), &titled(limiter, "Order service", namespace))
+        };
+        let said = of(&shared, None);
+        let expected = "the store's namespace orders became order-service, all budgets in it start afresh";
+        assert_eq!(said, expected);
+        // The setting is stronger than the title, and without a store there is nothing to name.
+        assert_eq!(of(&shared, Some("mine")), "no limit, operation or setting");
+        assert_eq!(of(&Limiter::new().unwrap(), None), "no limit, operation or setting");
     }
 
     #[test]
