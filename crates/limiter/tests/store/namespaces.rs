@@ -35,7 +35,8 @@ fn granted(gate: &Gate) -> usize {
     let (mut scratch, mut hits) = (Scratch::default(), Hits::default());
     let facts = gate.policy().facts(&request, &mut scratch).expect("the request is right");
     let granted = |_: &usize| {
-        let verdict = gate.check(&facts, &mut hits).unwrap().verdict.expect("it is limited");
+        let verdict =
+            gate.check(&facts, &mut hits).expect("the request is right").verdict.expect("it is limited");
         assert!(!verdict.degraded(), "{verdict:?}");
         verdict.granted()
     };

@@ -10,13 +10,13 @@ const LIMIT: u64 = 5;
 /// Every algorithm, each with its kind of state.
 fn limits() -> Vec<(&'static str, Limit)> {
     vec![
-        ("debt", Limit::token_bucket(LIMIT, 1, Micros::DAY).unwrap()),
-        ("debt", Limit::leaky_bucket(LIMIT, 1, Micros::DAY).unwrap()),
-        ("debt", Limit::gcra(LIMIT, 1, Micros::DAY).unwrap()),
-        ("fixed window", Limit::fixed_window(LIMIT, Window::Every(Micros::DAY)).unwrap()),
-        ("sliding window", Limit::sliding_window(LIMIT, Micros::DAY).unwrap()),
-        ("buckets", Limit::sliding_window_buckets(LIMIT, Micros::DAY, 24).unwrap()),
-        ("log", Limit::sliding_window_log(LIMIT, Micros::DAY).unwrap()),
+        ("debt", Limit::token_bucket(LIMIT, 1, Micros::DAY).expect("it is in range")),
+        ("debt", Limit::leaky_bucket(LIMIT, 1, Micros::DAY).expect("it is in range")),
+        ("debt", Limit::gcra(LIMIT, 1, Micros::DAY).expect("it is in range")),
+        ("fixed window", Limit::fixed_window(LIMIT, Window::Every(Micros::DAY)).expect("it is in range")),
+        ("sliding window", Limit::sliding_window(LIMIT, Micros::DAY).expect("it is in range")),
+        ("buckets", Limit::sliding_window_buckets(LIMIT, Micros::DAY, 24).expect("it is in range")),
+        ("log", Limit::sliding_window_log(LIMIT, Micros::DAY).expect("it is in range")),
     ]
 }
 
@@ -26,7 +26,7 @@ fn granted_in_turn([old, new]: [(&Limiter, &Limit); 2], key: &str) -> u64 {
     for _ in 0..4 * LIMIT {
         for (limiter, limit) in [old, new] {
             let limit = limiter.limit("login", *limit);
-            let verdict = limiter.charge(&[limit.hit(key)]).unwrap();
+            let verdict = limiter.charge(&[limit.hit(key)]).expect("it is in range");
             assert!(!verdict.degraded(), "{limit:?}: {verdict:?}");
             granted += u64::from(verdict.granted());
         }
