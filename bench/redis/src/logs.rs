@@ -2,7 +2,7 @@
 //! server copies them to all other keys: charging each key so often would take longer than all measurements.
 
 use tollgate_core::{Micros, Mode};
-use tollgate_redis::{Ask, Hit};
+use tollgate_redis::{Ask, Hit, StateKind};
 
 use crate::keys::{Keys, client, usual};
 use crate::limits::DAY;
@@ -30,8 +30,8 @@ impl Logs {
     /// Ours, charged by our script with an instant that is given.
     pub(crate) const OURS: Self = Self {
         charge: charge_ours,
-        model: |model| NAMING.name("model", model.as_bytes()).as_bytes().to_vec(),
-        name: |key| NAMING.name(ours::NAME, client(key).as_bytes()).as_bytes().to_vec(),
+        model: |model| NAMING.name("model", model.as_bytes()).of(StateKind::Log).as_bytes().to_vec(),
+        name: |key| NAMING.name(ours::NAME, client(key).as_bytes()).of(StateKind::Log).as_bytes().to_vec(),
     };
 
     /// Sorted sets, as their script would have left them.

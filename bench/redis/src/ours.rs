@@ -1,7 +1,7 @@
 //! Our limits, and our calls for the plain client. Our own client is in `store.rs`.
 
 use tollgate_core::{Limit, LimitError, Micros, Mode};
-use tollgate_redis::{Ask, Call, Hit, Name, Naming};
+use tollgate_redis::{Ask, Call, Hit, KeyName, Naming, StateKind};
 
 use crate::keys::client;
 use crate::limits::{BURST, DAY, WEEK};
@@ -54,8 +54,9 @@ pub(crate) fn bare(digest: String, names: &'static [&'static str]) -> Step {
     let encode = move |key, to: &mut Vec<u8>| {
         let client = client(key);
         let names: Vec<_> = names.iter().map(|name| NAMING.name(name, client.as_bytes())).collect();
+        let keys: Vec<_> = names.iter().map(|name| name.of(StateKind::Debt)).collect();
         let mut words: Vec<&[u8]> = vec![b"EVALSHA", digest.as_bytes(), count.as_bytes()];
-        words.extend(names.iter().map(Name::as_bytes));
+        words.extend(keys.iter().map(KeyName::as_bytes));
         words.push(expiry.as_bytes());
         write_command(to, &words);
     };
@@ -73,7 +74,7 @@ pub(crate) fn script(limit: &Limit, names: &[&str]) -> &'static str {
 pub(crate) fn write_call(to: &mut Vec<u8>, call: &Call) {
     let count = call.names.len().to_string();
     let mut words: Vec<&[u8]> = vec![b"EVALSHA", call.script.digest.as_bytes(), count.as_bytes()];
-    words.extend(call.names.iter().map(Name::as_bytes));
+    words.extend(call.names.iter().map(KeyName::as_bytes));
     words.extend(call.arguments.iter().map(|argument| argument.as_slice()));
     write_command(to, &words);
 }

@@ -50,6 +50,8 @@ pub struct Gate {
     directory: Option<Arc<Directory>>,
     /// For each set of numbers, the policy's first and then the directory's; `None` where nothing is charged.
     limits: Vec<Option<NamedLimit>>,
+    /// Whose limits they are in a store that several services share.
+    namespace: String,
     for_good: bool,
 }
 
@@ -101,12 +103,32 @@ impl std::error::Error for NotAsked {}
 impl Gate {
     /// Puts a policy in force. Without a directory, a consumers file that the policy names is not known, and its keys are
     /// what clients say.
+    ///
+    /// In a shared store its limits are in the policy's [namespace](Policy::namespace).
     #[must_use]
     pub fn new(limiter: Limiter, policy: Arc<Policy>, directory: Option<Arc<Directory>>) -> Self {
-        let extra = directory.as_ref().map_or(&[][..], |directory| directory.variants());
-        let variants = policy.variants().iter().chain(extra);
-        let limits = variants.map(|variant| named(&limiter, &policy, variant)).collect();
-        Self { limiter, policy, directory, limits, for_good: false }
+        let namespace = policy.namespace();
+        let gate = Self { limiter, policy, directory, limits: Vec::new(), namespace, for_good: false };
+        gate.with_limits()
+    }
+
+    /// The same gate, with its limits in another namespace of the shared store. In an empty one they have none.
+    #[must_use]
+    pub fn in_namespace(self, namespace: &str) -> Self {
+        Self { namespace: namespace.into(), ..self }.with_limits()
+    }
+
+    fn with_limits(mut self) -> Self {
+        let extra = self.directory.as_ref().map_or(&[][..], |directory| directory.variants());
+        let variants = self.policy.variants().iter().chain(extra);
+        self.limits = variants.map(|variant| self.named(variant)).collect();
+        self
+    }
+
+    /// The namespace of its limits in the shared store.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        &self.namespace
     }
 
     /// The same gate, of which nobody but responses change charges afterwards: no handler gives back or settles what a request
@@ -247,6 +269,22 @@ impl Gate {
         charge.whose != Whose::Claimed && limit.is_some_and(|limit| limit.reported_in().is_none())
     }
 
+    /// The limiter's limit for a set of numbers. Keys of wider budgets say so themselves, and are nobody's own.
+    fn named(&self, variant: &Variant) -> Option<NamedLimit> {
+        let numbers = variant.numbers.limit().filter(|limit| *limit != Limit::Unlimited)?;
+        let limit = self.policy.limits().get(variant.limit as usize)?;
+        #[cfg(feature = "redis")]
+        if limit.scope != Scope::Local {
+            let fails = match limit.when_store_fails {
+                model::StoreFails::Allow => StoreFails::Allow,
+                model::StoreFails::Deny => StoreFails::Deny,
+                model::StoreFails::Local { share, of } => StoreFails::Local { share, of },
+            };
+            return Some(self.limiter.shared_limit_in(&self.namespace, &limit.name, numbers, fails));
+        }
+        Some(self.limiter.local_limit(&limit.name, numbers))
+    }
+
     /// The policy's hits as the limiter's.
     fn charges<'a, const N: usize>(&'a self, hits: &'a Hits) -> SmallVec<[Hit<'a>; N]> {
         let mut charges = SmallVec::new();
@@ -259,22 +297,6 @@ impl Gate {
         }
         charges
     }
-}
-
-/// The limiter's limit for a set of numbers. Keys of wider budgets say so themselves, and are nobody's own.
-fn named(limiter: &Limiter, policy: &Policy, variant: &Variant) -> Option<NamedLimit> {
-    let numbers = variant.numbers.limit().filter(|limit| *limit != Limit::Unlimited)?;
-    let limit = policy.limits().get(variant.limit as usize)?;
-    #[cfg(feature = "redis")]
-    if limit.scope != Scope::Local {
-        let fails = match limit.when_store_fails {
-            model::StoreFails::Allow => StoreFails::Allow,
-            model::StoreFails::Deny => StoreFails::Deny,
-            model::StoreFails::Local { share, of } => StoreFails::Local { share, of },
-        };
-        return Some(limiter.shared_limit(&limit.name, numbers, fails));
-    }
-    Some(limiter.local_limit(&limit.name, numbers))
 }
 
 impl fmt::Debug for Gate {

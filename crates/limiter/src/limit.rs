@@ -15,7 +15,7 @@ use crate::sync::{AtomicU64, Ordering};
 /// Its name says whose keys are whose: the same key under two names is two keys. Two limits of one name (a plan and a
 /// better plan, or yesterday's numbers and today's) share their keys, and a key keeps what it has used when it
 /// is met under other numbers of the same algorithm, and drains by them from then on. Under another algorithm it starts
-/// afresh.
+/// afresh; but in a shared store a key of a token bucket, a leaky bucket or GCRA keeps what it owes under any of the three.
 #[derive(Clone)]
 pub struct NamedLimit(pub(crate) Arc<Registered>, pub(crate) Limiter);
 
@@ -47,6 +47,8 @@ pub(crate) struct Registered {
 #[derive(Debug)]
 pub(crate) struct Far {
     pub(crate) fails: StoreFails,
+    /// How its keys are named there.
+    pub(crate) naming: tollgate_redis::Naming,
     /// This process's share of it, counted here while the store gives no decision. Only under [`StoreFails::Local`].
     pub(crate) share: Option<Arc<Registered>>,
 }

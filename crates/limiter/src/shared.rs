@@ -37,14 +37,28 @@ impl Limiter {
     /// store it is counted in this process.
     #[must_use]
     pub fn shared_limit(&self, name: &str, limit: Limit, fails: StoreFails) -> NamedLimit {
+        self.shared_limit_in("", name, limit, fails)
+    }
+
+    /// The same in a [namespace](Naming::in_namespace) of the store: limits of one name in two namespaces have nothing in common
+    /// there. A [`Gate`](crate::Gate) puts the limits of its policy in one.
+    #[must_use]
+    pub fn shared_limit_in(
+        &self,
+        namespace: &str,
+        name: &str,
+        limit: Limit,
+        fails: StoreFails,
+    ) -> NamedLimit {
         let mut registered = self.0.registered(name, limit);
-        if self.0.shared.is_some() && limit != Limit::Unlimited {
+        if let Some(shared) = self.0.shared.as_ref().filter(|_| limit != Limit::Unlimited) {
             let numbers = match fails {
                 StoreFails::Local { share: part, of } => Some(share(&limit, part, of)),
                 StoreFails::Allow | StoreFails::Deny => None,
             };
             let share = numbers.map(|numbers| Arc::new(self.0.registered(name, numbers)));
-            registered.far = Some(Far { fails, share });
+            let naming = shared.naming.in_namespace(namespace);
+            registered.far = Some(Far { fails, naming, share });
         }
         NamedLimit(Arc::new(registered), self.clone())
     }
@@ -234,7 +248,7 @@ impl Shared {
         }
         let name = |hit: &Hit<'_>| {
             let voided = hit.limit.generation.load(Ordering::Acquire);
-            hit.limit.far.as_ref().map(|_| (self.naming.name(&hit.limit.name, hit.key), voided))
+            hit.limit.far.as_ref().map(|far| (far.naming.name(&hit.limit.name, hit.key), voided))
         };
         Ok(Hits { all, names: all.iter().map(name).collect() })
     }
@@ -312,7 +326,8 @@ impl Shared {
     }
 
     pub(crate) fn name(&self, hit: &Hit<'_>) -> Name {
-        self.naming.name(&hit.limit.name, hit.key)
+        let naming = hit.limit.far.as_ref().map_or(&self.naming, |far| &far.naming);
+        naming.name(&hit.limit.name, hit.key)
     }
 }
 

@@ -26,6 +26,7 @@ pub mod lint;
 mod matching;
 pub mod method;
 pub mod model;
+mod namespace;
 pub mod numbers;
 pub mod path;
 mod policy;

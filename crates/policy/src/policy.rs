@@ -10,8 +10,10 @@ use crate::document::diagnostic::Findings;
 use crate::document::sources::{Place, Sources};
 use crate::jwt::JwtRules;
 use crate::model::{KeyPlace, PolicyLimit};
+use crate::namespace;
 use crate::reading::settings::Settings;
 use crate::router::Router;
+use crate::serve::Value;
 
 /// Which requests meet which limits, by what key, at what cost.
 ///
@@ -38,6 +40,8 @@ use crate::router::Router;
 pub struct Policy {
     pub(crate) sources: Sources,
     pub(crate) settings: Settings,
+    /// The title of its first document that has one; empty if none has.
+    pub(crate) title: String,
     pub(crate) limits: Vec<PolicyLimit>,
     pub(crate) operations: Vec<Operation>,
     pub(crate) router: Router,
@@ -99,6 +103,34 @@ impl Policy {
     #[must_use]
     pub const fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// The namespace of its limits in a store that several services share: `store.namespace`, if the policy's own file sets it, else
+    /// what is [derived from its title](Self::namespace_of_title).
+    #[must_use]
+    pub fn namespace(&self) -> String {
+        let written = self.settings.serve.iter().find(|written| written.path == "store.namespace");
+        match written.and_then(|written| written.value.as_ref()) {
+            Some(Value::Text(namespace)) => namespace.clone(),
+            _ => self.namespace_of_title(),
+        }
+    }
+
+    /// The namespace that the title of the API makes: `orders-api` of `Orders API`. Of several documents the first with a title
+    /// counts. Empty if none has one, as in a Tollgate file that names no OpenAPI document.
+    ///
+    /// ```
+    /// # use tollgate_policy::Policy;
+    /// let policy = Policy::parse("openapi.yaml", "
+    /// openapi: 3.1.0
+    /// info: { title: Orders API, version: '1' }
+    /// ")?;
+    /// assert_eq!(policy.namespace_of_title(), "orders-api");
+    /// # Ok::<(), tollgate_policy::Refused>(())
+    /// ```
+    #[must_use]
+    pub fn namespace_of_title(&self) -> String {
+        namespace::of_title(&self.title)
     }
 
     /// The files that it was read from.

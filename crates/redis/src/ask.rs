@@ -2,19 +2,28 @@
 
 use tollgate_core::{Limit, Mode, Receipt};
 
-use crate::Name;
+use crate::targets::key_of;
+use crate::{KeyName, Name};
 
 /// One charge against one key of one limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Hit<'a> {
     /// The limit's numbers.
     pub limit: &'a Limit,
-    /// Where the state lives.
+    /// Whose budget it is.
     pub name: &'a Name,
     /// What it asks for.
     pub cost: u64,
     /// Whether a refusal counts.
     pub mode: Mode,
+}
+
+impl Hit<'_> {
+    /// The key that holds its state: that of its name for the limit's [kind](crate::StateKind). `None` if the limit keeps none.
+    #[must_use]
+    pub fn key(&self) -> Option<KeyName> {
+        key_of(self.limit, self.name)
+    }
 }
 
 /// A question to the store. Each is answered by one script call, at one instant of the server's clock; charges of one limit
@@ -31,6 +40,6 @@ pub enum Ask<'a> {
     Settle(Hit<'a>),
     /// Gives back so much of a receipt's charge: [`tollgate_core::refund_part`]. The hit's own cost means nothing.
     Refund(Hit<'a>, &'a Receipt, u64),
-    /// Forgets a key.
+    /// Forgets a budget: its keys of every kind.
     Reset(&'a Name),
 }

@@ -3,7 +3,7 @@
 use redis::Value;
 use smallvec::SmallVec;
 
-use crate::Name;
+use crate::KeyName;
 
 /// A script and the digest by which a server knows it.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub struct Call {
     /// Which script.
     pub script: &'static Script,
     /// `KEYS`: each name once, in the order of the first hit on it.
-    pub names: SmallVec<[Name; 4]>,
+    pub names: SmallVec<[KeyName; 4]>,
     /// `ARGV`, each argument's bytes.
     pub arguments: SmallVec<[Argument; 4]>,
     /// What the script may change.

@@ -12,9 +12,9 @@ use tollgate_core::{Limit, Micros, Mode, Quota, Receipt, Window};
 use crate::call::Argument;
 use crate::mark::marked;
 use crate::script::{Clock, Driver, FEW_MAX, Kind, Kinds, script};
-use crate::state::{numbered, tag};
+use crate::state::numbered;
 use crate::targets::Targets;
-use crate::{Ask, Call, Hit, Name};
+use crate::{Ask, Call, Hit, KeyName, StateKind};
 
 /// What the scripts call the verbs.
 const UP_TO: u8 = 1;
@@ -72,7 +72,8 @@ impl Ask<'_> {
             }
             Self::Reset(name) => Call {
                 script: script(Driver::Reset, Kinds::default(), clock),
-                names: smallvec![**name],
+                // Whatever a process that counts the limit in another way has of it, too.
+                names: StateKind::ALL.iter().map(|kind| name.of(*kind)).collect(),
                 arguments: SmallVec::new(),
                 writes: Driver::Reset.writes(0),
             },
@@ -94,7 +95,7 @@ fn asked(hit: &Hit<'_>) -> u64 {
 fn one(driver: Driver, clock: Clock, hit: &Hit<'_>, arguments: SmallVec<[Argument; 4]>) -> Call {
     Call {
         script: script(driver, Kinds::of([hit.limit]), clock),
-        names: smallvec![*hit.name],
+        names: hit.key().into_iter().collect(),
         arguments,
         writes: driver.writes(hit.cost),
     }
@@ -125,11 +126,11 @@ pub(crate) fn few<'a>(hits: &[Hit<'a>]) -> Option<Targets<'a>> {
 }
 
 fn few_keys(clock: Clock, hits: &[Hit<'_>], targets: &Targets<'_>) -> Call {
-    let mut names: SmallVec<[Name; 4]> = SmallVec::new();
+    let mut names: SmallVec<[KeyName; 4]> = SmallVec::new();
     let mut argument = Argument::new();
     for (place, target) in targets.iter().enumerate() {
-        let Some(name) = target.name else { continue };
-        names.push(*name);
+        let Some(key) = target.key() else { continue };
+        names.push(key);
         let on = hits.iter().filter(|hit| targets.place_of(hit) == Some(place));
         let sum = on.fold(0, |sum: u64, hit| sum.saturating_add(hit.cost));
         argument.extend_from_slice(&limit(target.limit, sum.min(target.limit.capacity().saturating_add(1))));
@@ -149,11 +150,11 @@ const BELOW: u64 = (1 << 53) - 1;
 
 fn batch(driver: Driver, clock: Clock, hits: &[Hit<'_>]) -> Call {
     let targets = Targets::of(hits);
-    let mut names: SmallVec<[Name; 4]> = SmallVec::new();
+    let mut names: SmallVec<[KeyName; 4]> = SmallVec::new();
     let mut arguments: SmallVec<[Argument; 4]> = SmallVec::new();
     for (place, target) in targets.iter().enumerate() {
-        let Some(name) = target.name else { continue };
-        names.push(*name);
+        let Some(key) = target.key() else { continue };
+        names.push(key);
         arguments.push(hits_on(target.limit, hits.iter().filter(|hit| targets.place_of(hit) == Some(place))));
     }
     let kinds = Kinds::of(targets.iter().map(|target| target.limit));
@@ -198,7 +199,8 @@ const TAG_AND_COST: usize = 8;
 pub(crate) fn limit(limit: &Limit, cost: u64) -> Argument {
     let mut argument = Argument::new();
     let Some(algorithm) = limit.algorithm() else { return argument };
-    argument.push(tag(algorithm));
+    let tag = StateKind::of(algorithm).tag();
+    argument.push(tag);
     numbered(&mut argument, cost);
     numbered(&mut argument, limit.capacity());
     match limit {
@@ -216,7 +218,7 @@ pub(crate) fn limit(limit: &Limit, cost: u64) -> Argument {
     }
     // A debt's numbers are their own mark.
     if Kind::of(algorithm) != Kind::Debt {
-        let mark = marked(tag(algorithm), argument.get(TAG_AND_COST..).unwrap_or_default());
+        let mark = marked(tag, argument.get(TAG_AND_COST..).unwrap_or_default());
         argument.extend_from_slice(&mark);
     }
     argument

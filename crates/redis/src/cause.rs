@@ -75,6 +75,9 @@ pub enum Cause {
     Other,
     /// It answered that a key holds something that is not a state of ours: see [`StoreError::Foreign`](crate::StoreError::Foreign).
     Foreign,
+    /// It answered that a key holds a state of another kind than its name says: see
+    /// [`StoreError::ForeignKind`](crate::StoreError::ForeignKind).
+    ForeignKind,
     /// It answered with something that cannot be one of ours: see [`StoreError::Disagrees`](crate::StoreError::Disagrees).
     Disagrees,
 }
@@ -158,6 +161,7 @@ static ROWS: [Row; Cause::COUNT] = [
     row(Cause::Other, "other", "ERR", Alive, false),
     // It has answered. Its answer was about these keys.
     row(Cause::Foreign, "foreign", "", Alive, false),
+    row(Cause::ForeignKind, "foreign_kind", "", Alive, false),
     row(Cause::Disagrees, "disagrees", "", Alive, false),
 ];
 

@@ -14,6 +14,8 @@ pub enum StoreError {
     Disagrees(String),
     /// A key holds something that is not a state of ours.
     Foreign(String),
+    /// A key holds a state of another [kind](crate::StateKind) than its name says.
+    ForeignKind(String),
 }
 
 impl StoreError {
@@ -24,6 +26,7 @@ impl StoreError {
             Self::Link(error) => error.cause(),
             Self::Disagrees(_) => Cause::Disagrees,
             Self::Foreign(_) => Cause::Foreign,
+            Self::ForeignKind(_) => Cause::ForeignKind,
         }
     }
 
@@ -39,7 +42,7 @@ impl StoreError {
         match self {
             Self::Link(error) => error.may_have_run(),
             Self::Disagrees(_) => true,
-            Self::Foreign(_) => false,
+            Self::Foreign(_) | Self::ForeignKind(_) => false,
         }
     }
 }
@@ -49,7 +52,9 @@ impl fmt::Display for StoreError {
         match self {
             Self::Link(error) => write!(f, "{error}"),
             Self::Disagrees(what) => write!(f, "Redis gave an answer that cannot be one of ours: {what}"),
-            Self::Foreign(what) => write!(f, "a key of ours holds something else: {what}"),
+            Self::Foreign(what) | Self::ForeignKind(what) => {
+                write!(f, "a key of ours holds something else: {what}")
+            }
         }
     }
 }

@@ -7,14 +7,14 @@
 //! ```
 //! use redis::Value;
 //! use tollgate_core::{Limit, Micros, Mode};
-//! use tollgate_redis::{Ask, Hit, Naming, Reply};
+//! use tollgate_redis::{Ask, Hit, Naming, Reply, StateKind};
 //! let limit = Limit::token_bucket(5, 1, Micros::from_secs(10))?;
 //! let name = Naming::new(*b"sixteen secrets!").name("per client", b"ada");
 //! let hits = [Hit { limit: &limit, name: &name, cost: 2, mode: Mode::Enforced }];
 //! let ask = Ask::Charge(&hits);
 //!
 //! let call = ask.call();
-//! assert!(call.names[..] == [name] && call.script.text.contains("'TIME'"));
+//! assert!(call.names[..] == [name.of(StateKind::Debt)] && call.script.text.contains("'TIME'"));
 //!
 //! // What a server answers at the instant 1,000,000: twice that, and 1 for a grant. The key was not there.
 //! let Reply::Decided { granted, decisions } = Reply::read(&ask, &Value::BulkString(vec![0, 0, 0, 0, 0x1e, 0x84, 0x81]))? else {
@@ -37,6 +37,7 @@ mod error;
 mod group;
 mod health;
 mod inspector;
+mod kind;
 mod lane;
 mod link;
 mod link_error;
@@ -69,11 +70,12 @@ pub use cause::Cause;
 pub use error::StoreError;
 pub use health::Health;
 pub use inspector::{Inspector, NotInspected, QUESTION_TIME_MAX, Told};
+pub use kind::StateKind;
 pub use link::{Link, OpenError};
 pub use link_error::{LinkError, MESSAGE_BYTES_MAX};
 pub use lookup::Lookup;
 pub use mark::{Era, STEP};
-pub use name::{LAYOUT, Name, Naming};
+pub use name::{KeyName, LAYOUT, Name, Naming};
 pub use remembered::REMEMBERED_MAX;
 pub use reply::Reply;
 pub use settings::{CONNECTIONS_MAX, IN_FLIGHT_MAX, Identity, Roots, Settings, TIME_MAX, TIME_MIN};

@@ -19,7 +19,7 @@ use crate::health::Counts;
 use crate::lane::{Lane, State, keep, seed};
 use crate::shared::Shared;
 use crate::shared_breaker::SharedBreaker;
-use crate::{Address, Call, Cause, Health, LinkError, Naming, Script, Settings, Writes};
+use crate::{Address, Call, Cause, Health, LinkError, Naming, Script, Settings, StateKind, Writes};
 
 /// A link to one Redis or Valkey server. Cheap to clone; clones share everything, and any thread may use them.
 ///
@@ -39,7 +39,7 @@ use crate::{Address, Call, Cause, Health, LinkError, Naming, Script, Settings, W
 ///
 /// ```
 /// use std::sync::LazyLock;
-/// use tollgate_redis::{Call, Link, Script, Settings, Writes};
+/// use tollgate_redis::{Call, Link, Script, Settings, StateKind, Writes};
 ///
 /// static HELLO: LazyLock<Script> = LazyLock::new(|| Script {
 ///     text: "return 'hello'".into(),
@@ -171,7 +171,7 @@ impl Link {
 async fn probe(shared: Arc<Shared>) {
     let call = Call {
         script: &PROBE,
-        names: smallvec![Naming::new([0; 16]).name("probe", b"")],
+        names: smallvec![Naming::new([0; 16]).name("probe", b"").of(StateKind::Debt)],
         arguments: smallvec![SmallVec::from_slice(b"1000")],
         writes: Writes::Always,
     };

@@ -1,4 +1,4 @@
-//! What a budget's key is called in Redis: a keyed hash, so that no identity leaves the process. Not the key's parts.
+//! The names of keys in Redis: keyed hashes, so that no identity leaves the process. What a consumer key is made of is not here.
 
 use std::fmt;
 use std::hash::Hasher;
@@ -6,21 +6,37 @@ use std::hash::Hasher;
 use sha2::{Digest, Sha256};
 use siphasher::sip128::{Hasher128, SipHasher13};
 
+use crate::StateKind;
+
 /// The layout of what is stored. Another layout has another number, so that two versions on one server never read each
 /// other's states.
-pub const LAYOUT: &str = "tg2:";
+pub const LAYOUT: &str = "tg3:";
 
-/// How many bytes a name has.
+/// How many bytes a name has. With one more, a key would take 16 bytes more of the server's memory.
 const NAME_BYTES: usize = 28;
 
-/// A key's name in Redis: `tg2:{…}…`, 28 characters.
+/// How many digits the hash in braces has. The other has one more.
+const TAG_DIGITS: usize = 10;
+
+/// What stands for the [kind](StateKind) in a name that is of none.
+const ANY_KIND: u8 = b'*';
+
+/// The name of a budget in Redis: that of one limit and one consumer. A key is called so together with the
+/// [kind](StateKind) of its state: see [`of`](Self::of).
 ///
-/// The part in braces is a hash of the key alone, so that all limits on one key live in one slot of a cluster and can be
-/// charged together. What follows is a hash of the limit's name and the key. Together they are 128 bits.
+/// It is displayed with a `*` in the place of the kind, as a pattern that finds all of the budget's keys.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Name([u8; NAME_BYTES]);
 
-/// Makes names. Every process that shares a store needs the same secret.
+/// The name of a key in Redis: `tg3:k{…}…`, 28 characters. `k` is the letter of the [kind](StateKind) of state.
+///
+/// The part in braces is a hash of the consumer key alone, so that all limits on one consumer key live in one slot of a
+/// cluster and can be charged together. What follows is a hash of the limit's name and the consumer key. Together they
+/// are 124 bits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct KeyName([u8; NAME_BYTES]);
+
+/// Makes names. Every process that shares budgets needs the same secret and the same [namespace](Self::in_namespace).
 #[derive(Clone)]
 pub struct Naming {
     secret: [u8; 16],
@@ -49,7 +65,22 @@ impl Naming {
         Self::new(*b"tollgate's names")
     }
 
-    /// The name of a limit's key. Both are any bytes.
+    /// The names of one service among several that share a store: limits with the same name in two namespaces are two limits.
+    /// An empty namespace is no namespace.
+    #[must_use]
+    pub fn in_namespace(&self, namespace: &str) -> Self {
+        if namespace.is_empty() {
+            return self.clone();
+        }
+        let hash = self.hasher(&[b"namespace", namespace.as_bytes()]).finish128();
+        let mut secret = [0; 16];
+        let (first, second) = secret.split_at_mut(8);
+        first.copy_from_slice(&hash.h1.to_le_bytes());
+        second.copy_from_slice(&hash.h2.to_le_bytes());
+        Self { secret }
+    }
+
+    /// The name of the budget that a consumer key has of a limit. Both are any bytes.
     #[must_use]
     pub fn name(&self, limit: &str, key: &[u8]) -> Name {
         let tag = self.hash(&[b"key", key]);
@@ -57,19 +88,24 @@ impl Naming {
         let mut name = [0; NAME_BYTES];
         let (layout, hashed) = name.split_at_mut(LAYOUT.len());
         layout.copy_from_slice(LAYOUT.as_bytes());
-        let digits = std::iter::once(b'{').chain(digits(tag)).chain([b'}']).chain(digits(rest));
+        let tag = digits(tag).take(TAG_DIGITS);
+        let digits = [ANY_KIND, b'{'].into_iter().chain(tag).chain([b'}']).chain(digits(rest));
         hashed.iter_mut().zip(digits).for_each(|(place, digit)| *place = digit);
         Name(name)
     }
 
-    /// A keyed hash of parts, each with its length, so that no two lists of parts are hashed alike.
     fn hash(&self, parts: &[&[u8]]) -> u64 {
+        self.hasher(parts).finish128().h1
+    }
+
+    /// A keyed hash of parts, each with its length, so that no two lists of parts are hashed alike.
+    fn hasher(&self, parts: &[&[u8]]) -> SipHasher13 {
         let mut hasher = SipHasher13::new_with_key(&self.secret);
         for part in parts {
             hasher.write(&(part.len() as u64).to_le_bytes());
             hasher.write(part);
         }
-        hasher.finish128().h1
+        hasher
     }
 }
 
@@ -79,6 +115,23 @@ fn digits(bits: u64) -> impl Iterator<Item = u8> {
 }
 
 impl Name {
+    /// The name of the budget's key with a state of this kind.
+    #[must_use]
+    pub fn of(&self, kind: StateKind) -> KeyName {
+        let mut name = self.0;
+        if let Some(place) = name.get_mut(LAYOUT.len()) {
+            *place = kind.letter();
+        }
+        KeyName(name)
+    }
+
+    /// Digits of keyed hashes, which differ from name to name.
+    pub(crate) fn digits(&self) -> impl DoubleEndedIterator<Item = u8> {
+        self.0.into_iter()
+    }
+}
+
+impl KeyName {
     /// Its bytes, as they are sent.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
@@ -94,8 +147,24 @@ impl fmt::Debug for Name {
 
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{}", char::from(*byte)))
+        characters(f, &self.0)
     }
+}
+
+impl fmt::Debug for KeyName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for KeyName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        characters(f, &self.0)
+    }
+}
+
+fn characters(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+    bytes.iter().try_for_each(|byte| write!(f, "{}", char::from(*byte)))
 }
 
 impl fmt::Debug for Naming {
@@ -114,7 +183,33 @@ mod tests {
         let (second, day) = (naming.name("per second", b"ada"), naming.name("per day", b"ada"));
         assert_ne!(second, day);
         assert_eq!(second.to_string().get(..17), day.to_string().get(..17));
-        assert!(second.to_string().starts_with("tg2:{") && second.to_string().get(16..17) == Some("}"));
+        assert!(second.to_string().starts_with("tg3:*{") && second.to_string().get(16..17) == Some("}"));
+    }
+
+    #[test]
+    fn each_kind_of_state_has_a_key_of_its_own_in_the_same_slot() {
+        let name = Naming::new([7; 16]).name("per second", b"ada");
+        let keys = StateKind::ALL.map(|kind| name.of(kind).to_string());
+        let distinct: std::collections::HashSet<_> = keys.iter().collect();
+        assert_eq!(distinct.len(), keys.len());
+        assert!(keys[0].starts_with("tg3:d{"), "{keys:?}");
+        for key in &keys {
+            assert_eq!(key.get(5..), name.to_string().get(5..), "all but the kind is the budget's");
+            assert_eq!(key.len(), NAME_BYTES);
+        }
+    }
+
+    #[test]
+    fn another_namespace_names_everything_otherwise_and_an_empty_one_is_none() {
+        let naming = Naming::new([7; 16]);
+        let name = |naming: &Naming| naming.name("default", b"ada");
+        let orders = naming.in_namespace("orders");
+        assert_ne!(name(&orders), name(&naming.in_namespace("invoices")));
+        assert_ne!(name(&orders), name(&naming));
+        assert_ne!(name(&orders).to_string().get(..17), name(&naming).to_string().get(..17), "nor the slot");
+        assert_eq!(name(&orders), name(&naming.in_namespace("orders")));
+        assert_eq!(name(&naming.in_namespace("")), name(&naming));
+        assert_ne!(name(&Naming::new([8; 16]).in_namespace("orders")), name(&orders), "the secret counts");
     }
 
     #[test]

@@ -176,8 +176,8 @@ impl Remembered {
 
     fn set(&self, name: &Name) -> MutexGuard<'_, Set> {
         // A name ends in digits of a keyed hash.
-        let digits = name.as_bytes().iter().rev().take(4);
-        let hash = digits.fold(0_usize, |sum, digit| sum * 257 + usize::from(*digit));
+        let digits = name.digits().rev().take(4);
+        let hash = digits.fold(0_usize, |sum, digit| sum * 257 + usize::from(digit));
         let set = self.sets.get(hash % SETS).expect("there are so many sets");
         set.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -18,8 +18,8 @@ use batch::Told;
 
 use crate::calling::{credible, few};
 use crate::state::{number, told};
-use crate::targets::Targets;
-use crate::{Ask, Hit, Name, StoreError};
+use crate::targets::{Target, Targets};
+use crate::{Ask, Hit, KeyName, StateKind, StoreError};
 
 /// The answer to an [`Ask`].
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -55,27 +55,37 @@ impl Reply {
     }
 }
 
-fn foreign(ask: &Ask<'_>, place: i64) -> StoreError {
-    let names = ask.names();
-    let place = usize::try_from(place.saturating_neg().saturating_sub(1)).unwrap_or(usize::MAX);
-    match names.get(place) {
-        Some(name) => StoreError::Foreign(format!(
-            "`{name}` was not written by this version of Tollgate. If nothing else uses that name, delete it: \
+/// What scripts add to a key's place if it holds a state of another kind: `ANOTHER_KIND` in `head.lua`.
+const ANOTHER_KIND: i64 = 65_536;
+
+/// A key holds something that its script cannot read; the answer says which, by its place from -1 downwards.
+fn foreign(ask: &Ask<'_>, answer: i64) -> StoreError {
+    let place = answer.saturating_neg().saturating_sub(1);
+    let is_of_another_kind = place >= ANOTHER_KIND;
+    let place = if is_of_another_kind { place.saturating_sub(ANOTHER_KIND) } else { place };
+    let key = usize::try_from(place).ok().and_then(|place| ask.keys().get(place).copied());
+    match key {
+        Some(key) if is_of_another_kind => StoreError::ForeignKind(format!(
+            "`{key}` holds the state of another kind of algorithm than its name says. Tollgate never writes that: \
+             something has renamed or copied a key. Delete it: its budget begins afresh"
+        )),
+        Some(key) => StoreError::Foreign(format!(
+            "`{key}` was not written by this version of Tollgate. If nothing else uses that name, delete it: \
              its budget begins afresh. If something does, give Tollgate a database of its own"
         )),
         None => StoreError::Disagrees(format!("there is no key {place}")),
     }
 }
 
-impl<'a> Ask<'a> {
+impl Ask<'_> {
     /// The keys, in the order in which they are sent.
-    fn names(&self) -> SmallVec<[&'a Name; 4]> {
+    fn keys(&self) -> SmallVec<[KeyName; 4]> {
         match self {
             Self::Charge(hits) | Self::Peek(hits) => {
-                Targets::of(hits).iter().filter_map(|target| target.name).collect()
+                Targets::of(hits).iter().filter_map(Target::key).collect()
             }
-            Self::UpTo(hit) | Self::Settle(hit) | Self::Refund(hit, ..) => [hit.name].into_iter().collect(),
-            Self::Reset(name) => [*name].into_iter().collect(),
+            Self::UpTo(hit) | Self::Settle(hit) | Self::Refund(hit, ..) => hit.key().into_iter().collect(),
+            Self::Reset(name) => StateKind::ALL.iter().map(|kind| name.of(*kind)).collect(),
         }
     }
 }
@@ -111,7 +121,7 @@ impl<'b> Answer<'b> {
 
     /// One hit on one key.
     fn charge(&self, hit: &Hit<'_>) -> Read {
-        let state = state_of(self.rest)?;
+        let state = state_of(hit.limit, self.rest)?;
         let (_, decision) = decide(hit.limit, state.as_ref(), self.now, hit.cost);
         agree(decision.granted() == self.granted, hit.limit, &decision)?;
         let granted = hit.mode == Mode::Shadow || decision.granted();
@@ -125,7 +135,7 @@ impl<'b> Answer<'b> {
 
     fn verb(mut self, ask: &Ask<'_>, hit: &Hit<'_>) -> Option<Read> {
         let (how, charged) = (number::<1>(&mut self.rest)?, number::<7>(&mut self.rest)?);
-        let state = match state_of(self.rest) {
+        let state = match state_of(hit.limit, self.rest) {
             Ok(state) => state,
             Err(error) => return Some(Err(error)),
         };
@@ -171,13 +181,13 @@ fn asked(ask: &Ask<'_>, hit: &Hit<'_>, state: Option<&State>, now: Micros) -> Op
     }
 }
 
-/// What a script tells of a state. A key that is not there is told in no bytes.
-fn state_of(bytes: &[u8]) -> Result<Option<State>, StoreError> {
+/// What a script tells of a state under a limit. A key that is not there is told in no bytes.
+fn state_of(limit: &Limit, bytes: &[u8]) -> Result<Option<State>, StoreError> {
     if bytes.is_empty() {
         return Ok(None);
     }
     let not_ours = || StoreError::Disagrees(format!("it tells of a state of {} bytes", bytes.len()));
-    told(bytes).map(Some).ok_or_else(not_ours)
+    limit.algorithm().and_then(|algorithm| told(algorithm, bytes)).map(Some).ok_or_else(not_ours)
 }
 
 fn agree(is_alike: bool, limit: &Limit, decision: &Decision) -> Result<(), StoreError> {

@@ -1,13 +1,13 @@
 //! A state as bytes: what stands in Redis, and what a script tells of it. It decides nothing.
 //!
-//! The first byte is the layout (2, in the upper half) and the algorithm. Then come the [mark](crate::Era) of the numbers it was
-//! last charged by, and since when there were no others. Numbers are big-endian.
+//! The first byte is the layout (3, in the upper half) and the [kind](StateKind). Then come the [mark](crate::Era) of the numbers
+//! it was last charged by, and since when there were no others. Numbers are big-endian.
 
 use tollgate_core::algorithm::list::{Entry, List};
 use tollgate_core::{Algorithm, Count, Debt, Micros, State, TwoCounts};
 
-use crate::Era;
 use crate::call::Argument;
+use crate::{Era, StateKind};
 
 /// Every number of a state is below this.
 const BEYOND: u64 = 1 << 53;
@@ -23,19 +23,6 @@ const LONG_COUNT: u64 = 1 << 24;
 /// left out.
 const UNTOLD_MAX: u64 = 2_048;
 
-/// The first byte of an algorithm's states.
-pub(crate) const fn tag(algorithm: Algorithm) -> u8 {
-    match algorithm {
-        Algorithm::TokenBucket => 0x21,
-        Algorithm::LeakyBucket => 0x22,
-        Algorithm::Gcra => 0x23,
-        Algorithm::FixedWindow => 0x24,
-        Algorithm::SlidingWindow => 0x25,
-        Algorithm::SlidingWindowBuckets => 0x26,
-        Algorithm::SlidingWindowLog => 0x27,
-    }
-}
-
 /// Adds a number below 2^56, as seven bytes.
 pub(crate) fn numbered(argument: &mut Argument, number: u64) {
     let [_, bytes @ ..] = number.to_be_bytes();
@@ -49,29 +36,37 @@ pub(crate) fn number<const BYTES: usize>(bytes: &mut &[u8]) -> Option<u64> {
     Some(number.iter().fold(0, |sum, byte| (sum << 8) | u64::from(*byte)))
 }
 
-/// Reads what stands under a key in Redis. `None` if it is not a state of ours.
+/// Reads what stands under a key in Redis, as a state of this algorithm. `None` if it is not a state of its kind.
+///
+/// Algorithms of one kind share their states: a debt is read as that of whichever bucket is asked about.
 #[must_use]
-pub fn stored(bytes: &[u8]) -> Option<State> {
-    read(bytes, stored_list)
+pub fn stored(algorithm: Algorithm, bytes: &[u8]) -> Option<State> {
+    read(algorithm, bytes, stored_list)
 }
 
 /// Reads by which numbers a state was charged last, and since when there were no others.
 #[must_use]
 pub fn era(bytes: &[u8]) -> Option<Era> {
     let (first, mut rest) = bytes.split_first()?;
-    let is_debt = *first <= tag(Algorithm::Gcra);
+    let is_debt = *first == StateKind::Debt.tag();
     let is_long = is_debt && rest.len() > DEBT_BYTES;
     Era::take(&mut rest, is_long)
 }
 
 /// Reads what a script tells of a state: all of it, or a list in short.
-pub(crate) fn told(bytes: &[u8]) -> Option<State> {
-    read(bytes, told_list)
+pub(crate) fn told(algorithm: Algorithm, bytes: &[u8]) -> Option<State> {
+    read(algorithm, bytes, told_list)
 }
 
-fn read(bytes: &[u8], list: fn(Algorithm, &mut &[u8]) -> Option<List>) -> Option<State> {
+fn read(
+    algorithm: Algorithm,
+    bytes: &[u8],
+    list: fn(Algorithm, &mut &[u8]) -> Option<List>,
+) -> Option<State> {
     let (first, mut rest) = bytes.split_first()?;
-    let algorithm = Algorithm::ALL.into_iter().find(|algorithm| tag(*algorithm) == *first)?;
+    if *first != StateKind::of(algorithm).tag() {
+        return None;
+    }
     let bytes = &mut rest;
     let state = match algorithm {
         Algorithm::TokenBucket => State::TokenBucket(debt(bytes)?),
@@ -176,23 +171,33 @@ mod tests {
         let at = Micros::new(1_763_222_400_123_456);
         let debt = Debt { at, debt: BEYOND - 1, period: 7 };
         let written = [(7, at.get()), (7, debt.debt), (5, 7)];
-        assert_eq!(stored(&numbers(0x21, &written)), Some(State::TokenBucket(debt)));
-        assert_eq!(stored(&numbers(0x22, &written)), Some(State::LeakyBucket(debt)));
-        assert_eq!(stored(&numbers(0x23, &written)), Some(State::Gcra(debt)));
+        assert_eq!(stored(Algorithm::TokenBucket, &numbers(0x31, &written)), Some(State::TokenBucket(debt)));
+        assert_eq!(stored(Algorithm::LeakyBucket, &numbers(0x31, &written)), Some(State::LeakyBucket(debt)));
+        assert_eq!(stored(Algorithm::Gcra, &numbers(0x31, &written)), Some(State::Gcra(debt)));
         let long = |count, period| {
-            plain(vec![0x21], &[(7, count), (5, 0x02_07), (7, at.get()), (7, debt.debt), (7, period)])
+            plain(vec![0x31], &[(7, count), (5, 0x02_07), (7, at.get()), (7, debt.debt), (7, period)])
         };
         let read = |period| Some(State::TokenBucket(Debt { period, ..debt }));
-        assert_eq!(stored(&long(5, 1 << 40)), read(1 << 40));
-        assert_eq!(stored(&long(1 << 24, 7)), read(7));
-        assert_eq!(stored(&long((1 << 24) - 1, (1 << 40) - 1)), None, "there is one way to write a state");
+        assert_eq!(stored(Algorithm::TokenBucket, &long(5, 1 << 40)), read(1 << 40));
+        assert_eq!(stored(Algorithm::TokenBucket, &long(1 << 24, 7)), read(7));
+        assert_eq!(
+            stored(Algorithm::TokenBucket, &long((1 << 24) - 1, (1 << 40) - 1)),
+            None,
+            "there is one way to write a state"
+        );
         assert_eq!(era(&long(1 << 24, 7)), Some(Era { mark: 1 << 24, since: 0x02_07 }));
         let count = Count { start: Micros::new(5), end: Micros::new(9), used: 3 };
-        assert_eq!(stored(&numbers(0x24, &[(7, 5), (7, 9), (7, 3)])), Some(State::FixedWindow(count)));
+        assert_eq!(
+            stored(Algorithm::FixedWindow, &numbers(0x32, &[(7, 5), (7, 9), (7, 3)])),
+            Some(State::FixedWindow(count))
+        );
         let counts = TwoCounts { start: Micros::new(5), end: Micros::new(9), previous: 3, current: 1 << 32 };
         let written = [(7, 5), (7, 9), (5, 3), (5, 1 << 32)];
-        assert_eq!(stored(&numbers(0x25, &written)), Some(State::SlidingWindow(counts)));
-        assert_eq!(era(&numbers(0x25, &written)), Some(Era { mark: 0x01_02_03, since: 0x02_07 }));
+        assert_eq!(
+            stored(Algorithm::SlidingWindow, &numbers(0x33, &written)),
+            Some(State::SlidingWindow(counts))
+        );
+        assert_eq!(era(&numbers(0x33, &written)), Some(Era { mark: 0x01_02_03, since: 0x02_07 }));
     }
 
     #[test]
@@ -200,8 +205,14 @@ mod tests {
         let entry = |at, cost| Entry { at: Micros::new(at), cost };
         let written = [(4, 1), (7, BEYOND - 2), (7, 1), (7, BEYOND - 2), (7, 5), (7, 1), (7, 6), (7, 4)];
         let list = List::from_entries([entry(5, 3), entry(6, 3)]);
-        assert_eq!(stored(&numbers(0x27, &written)), Some(State::SlidingWindowLog(list.clone())));
-        assert_eq!(stored(&numbers(0x26, &written)), Some(State::SlidingWindowBuckets(list)));
+        assert_eq!(
+            stored(Algorithm::SlidingWindowLog, &numbers(0x35, &written)),
+            Some(State::SlidingWindowLog(list.clone()))
+        );
+        assert_eq!(
+            stored(Algorithm::SlidingWindowBuckets, &numbers(0x34, &written)),
+            Some(State::SlidingWindowBuckets(list))
+        );
     }
 
     #[test]
@@ -211,21 +222,33 @@ mod tests {
             Some(State::SlidingWindowBuckets(list) | State::SlidingWindowLog(list)) => list.len(),
             other => panic!("{other:?}"),
         };
-        assert_eq!(length(told(&in_short(0x26, &written))), 3);
-        assert_eq!(length(told(&in_short(0x27, &written))), 2);
+        assert_eq!(length(told(Algorithm::SlidingWindowBuckets, &in_short(0x34, &written))), 3);
+        assert_eq!(length(told(Algorithm::SlidingWindowLog, &in_short(0x35, &written))), 2);
         let many = [(4, u64::from(u32::MAX)), (7, 5), (7, 2)];
-        assert_eq!(length(told(&in_short(0x26, &many))), 2_049, "no answer makes us take much memory");
+        assert_eq!(
+            length(told(Algorithm::SlidingWindowBuckets, &in_short(0x34, &many))),
+            2_049,
+            "no answer makes us take much memory"
+        );
     }
 
     #[test]
     fn what_is_cut_short_or_has_something_added_is_not_a_state() {
-        let whole = numbers(0x24, &[(7, 5), (7, 9), (7, 3)]);
+        let stored = |bytes: &[u8]| stored(Algorithm::FixedWindow, bytes);
+        let written = |first| numbers(first, &[(7, 5), (7, 9), (7, 3)]);
+        let whole = written(0x32);
+        assert!(stored(&whole).is_some());
         for length in 0..whole.len() {
             assert_eq!(stored(&whole[..length]), None);
         }
         assert_eq!(stored(&[whole.as_slice(), &[0]].concat()), None);
-        assert_eq!(stored(&numbers(0x14, &[(7, 5), (7, 9), (7, 3)])), None, "another layout");
-        assert_eq!(stored(&numbers(0x34, &[(7, 5), (7, 9), (7, 3)])), None, "another layout");
-        assert_eq!(stored(&numbers(0x27, &[(4, 0), (7, 0), (7, 5)])), None, "half an entry");
+        for another_layout in [0x22, 0x42] {
+            assert_eq!(stored(&written(another_layout)), None);
+        }
+        for another_kind in [0x31, 0x33] {
+            assert_eq!(stored(&written(another_kind)), None);
+        }
+        let half_an_entry = numbers(0x35, &[(4, 0), (7, 0), (7, 5)]);
+        assert_eq!(super::stored(Algorithm::SlidingWindowLog, &half_an_entry), None);
     }
 }

@@ -112,7 +112,9 @@ impl Store {
     /// Counts how a question ended. An answer that is no decision is one that somebody has to look into.
     fn counted<T>(&self, ended: Result<T, StoreError>) -> Result<T, StoreError> {
         self.link.count(ended.as_ref().err().map(StoreError::cause));
-        if let Err(error @ (StoreError::Foreign(_) | StoreError::Disagrees(_))) = &ended {
+        if let Err(error @ (StoreError::Foreign(_) | StoreError::ForeignKind(_) | StoreError::Disagrees(_))) =
+            &ended
+        {
             let sentence = cut(&error.to_string(), SENTENCE_BYTES_MAX);
             *self.no_decision.lock().unwrap_or_else(PoisonError::into_inner) = Some(sentence);
         }
@@ -148,7 +150,9 @@ impl Store {
         let error = match &charged {
             Err(StoreError::Link(error)) => Some(error),
             // What is wrong with one key does not concern those who wait for another.
-            Err(StoreError::Disagrees(_) | StoreError::Foreign(_)) | Ok(_) => None,
+            Err(StoreError::Disagrees(_) | StoreError::Foreign(_) | StoreError::ForeignKind(_)) | Ok(_) => {
+                None
+            }
         };
         turns.into_iter().for_each(|turn| turn.end(error));
         charged.map(Charged::Asked)

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 use tollgate_core::Limit;
 
-use crate::{Hit, Name};
+use crate::{Hit, KeyName, Name, StateKind};
 
 /// One key under one limit.
 #[derive(Clone, Copy, Debug)]
@@ -11,6 +11,18 @@ pub(crate) struct Target<'a> {
     pub(crate) limit: &'a Limit,
     /// `None` if it keeps no state.
     pub(crate) name: Option<&'a Name>,
+}
+
+impl Target<'_> {
+    /// Its key in Redis. `None` if it keeps no state.
+    pub(crate) fn key(&self) -> Option<KeyName> {
+        self.name.and_then(|name| key_of(self.limit, name))
+    }
+}
+
+/// The key of a budget that is counted by a limit. `None` if the limit keeps no state.
+pub(crate) fn key_of(limit: &Limit, name: &Name) -> Option<KeyName> {
+    StateKind::of_limit(limit).map(|kind| name.of(kind))
 }
 
 /// The targets of some hits, in the order of the first hit on each. Two hits on one name are on one target, under the limit of the first.

@@ -15,7 +15,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
-use tollgate::{BuildError, Clock, Gate, Limiter};
+use tollgate::{BuildError, Clock, Limiter};
 
 use crate::gateway::live::{InForce, Live};
 use crate::gateway::logs::Logs;
@@ -111,8 +111,10 @@ pub fn start_from(
     }
     let store = opened.map(|opened| opened.runtime);
     let limiter = builder.build().map_err(|error: BuildError| other(error.to_string()))?;
-    // Nothing but responses changes what was charged.
-    let gate = Gate::new(limiter, loaded.policy, loaded.directory).for_good();
+    let gate = reload::gate(limiter, (loaded.policy, loaded.directory), settings.store.namespace.as_deref());
+    if settings.store.url.is_some() {
+        store::tell_namespace(gate.namespace(), &logs);
+    }
     let live = Arc::new(Live::new(InForce::new(gate, settings.answers, &metrics, 1)));
     descriptors::make_room(&mut settings, &logs);
     let caught = Caught::new().map_err(other)?;

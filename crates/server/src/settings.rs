@@ -116,6 +116,8 @@ pub struct Tls {
 pub struct StoreAt {
     /// Its address; `None`: every limit is counted by this process alone.
     pub url: Option<String>,
+    /// Whose limits they are, among services that share it; `None`: derived from the policy's title.
+    pub namespace: Option<String>,
     /// How long one decision may take.
     pub budget: Duration,
     /// The file with the secret that names of keys are made with.
@@ -146,6 +148,7 @@ impl Default for StoreAt {
         let link = tollgate_redis::Settings::default();
         Self {
             url: None,
+            namespace: None,
             budget: link.budget,
             secret: None,
             password: None,

@@ -1,7 +1,7 @@
 //! A question that owns what it asks about, so that a whole trace can be made before any of it is sent. Not an answer.
 
 use tollgate_core::{Limit, Micros, Mode, Receipt};
-use tollgate_redis::{Ask, Hit, Name};
+use tollgate_redis::{Ask, Hit, KeyName, Name, StateKind};
 
 /// A hit on one of a scene's keys.
 #[derive(Clone, Copy, Debug)]
@@ -59,16 +59,31 @@ impl Asked {
         }
     }
 
-    /// The keys it is about, each once.
+    /// The keys it is about, each once: of which key of the scene, of which kind, and what it is called.
     #[must_use]
-    pub fn keys(&self) -> Vec<(usize, Name)> {
-        let mut keys: Vec<(usize, Name)> = match self {
-            Self::Charge(hits) | Self::Peek(hits) => hits.iter().map(|hit| (hit.key, hit.name)).collect(),
-            Self::UpTo(hit) | Self::Settle(hit) | Self::Refund(hit, ..) => vec![(hit.key, hit.name)],
-            Self::Reset(key, name) => vec![(*key, *name)],
+    pub fn keys(&self) -> Vec<(usize, StateKind, KeyName)> {
+        // Under no limit nothing is written, whatever there is: any kind shows that.
+        let of = |hit: &Owned| {
+            let kind = StateKind::of_limit(&hit.limit).unwrap_or(StateKind::Debt);
+            (hit.key, kind, hit.name.of(kind))
         };
-        keys.sort_by_key(|key| key.0);
-        keys.dedup_by_key(|key| key.0);
+        let mut keys: Vec<_> = match self {
+            Self::Charge(hits) | Self::Peek(hits) => hits.iter().map(of).collect(),
+            Self::UpTo(hit) | Self::Settle(hit) | Self::Refund(hit, ..) => vec![of(hit)],
+            Self::Reset(key, name) => StateKind::ALL.map(|kind| (*key, kind, name.of(kind))).into(),
+        };
+        keys.sort_by_key(|key| (key.0, key.1 as usize));
+        keys.dedup_by_key(|key| (key.0, key.1));
         keys
+    }
+
+    /// The hits it is about.
+    #[must_use]
+    pub fn hits(&self) -> &[Owned] {
+        match self {
+            Self::Charge(hits) | Self::Peek(hits) => hits,
+            Self::UpTo(hit) | Self::Settle(hit) | Self::Refund(hit, ..) => std::slice::from_ref(hit),
+            Self::Reset(..) => &[],
+        }
     }
 }

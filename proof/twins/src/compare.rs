@@ -1,16 +1,16 @@
 //! The scripts against the core, scene by scene: the same decisions, the same states, kept for the right time.
 
 use redis::Value;
-use tollgate_core::State;
+use tollgate_core::{Algorithm, State};
 use tollgate_proof::random::Random;
-use tollgate_redis::{Call, Name, Reply, TOGETHER_MAX, state};
+use tollgate_redis::{Call, KeyName, Reply, TOGETHER_MAX, state};
 
 use crate::asked::Asked;
 use crate::mutants::Mutant;
 use crate::scene::{Step, scene};
 use crate::server::Server;
 use crate::wire::{Answered, Wire};
-use crate::world::{Key, plain};
+use crate::world::{Key, plain, shared};
 
 /// What the compared decisions were like.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -110,8 +110,8 @@ fn send(wire: &mut Wire, group: &[Step]) -> Result<(), String> {
 }
 
 /// Where the keys of a group stand after all of it.
-fn left(group: &[Step]) -> impl Iterator<Item = &(Name, Option<Key>)> {
-    let later = |at: usize, name: &Name| {
+fn left(group: &[Step]) -> impl Iterator<Item = &(KeyName, Option<Key>)> {
+    let later = |at: usize, name: &KeyName| {
         group[at + 1..].iter().any(|step| step.keys.iter().any(|key| key.0 == *name))
     };
     group
@@ -140,17 +140,23 @@ fn judge(
     }
     for (_, expected) in left(group) {
         let (value, kept) = (next()?, next()?);
-        let found = stored(&value)?;
-        if found != expected.as_ref().map(|key| plain(key.state.clone())) {
+        let Some(expected) = expected else {
+            if value != Value::Nil {
+                return Err(format!("there is a state: {value:?}"));
+            }
+            tally.states += 1;
+            continue;
+        };
+        let algorithm = expected.by.algorithm().ok_or("it keeps no state")?;
+        let found = stored(algorithm, &value)?;
+        if found != Some(plain(shared(&expected.by, expected.state.clone()))) {
             return Err(format!("the state is {found:?}"));
         }
-        if let Some(key) = expected {
-            let era = if let Value::BulkString(bytes) = &value { state::era(bytes) } else { None };
-            if era != Some(key.era()) {
-                return Err(format!("it was charged by {era:?}"));
-            }
-            kept_for(&kept, key.kept)?;
+        let era = if let Value::BulkString(bytes) = &value { state::era(bytes) } else { None };
+        if era != Some(expected.era()) {
+            return Err(format!("it was charged by {era:?}"));
         }
+        kept_for(&kept, expected.kept)?;
         tally.states += 1;
     }
     Ok(())
@@ -170,18 +176,18 @@ fn judge_one(step: &Step, value: &Value, tally: &mut Tally) -> Result<(), String
     Ok(())
 }
 
-/// What stands under a key.
+/// What stands under a key, as a state of this algorithm.
 ///
 /// # Errors
 /// When it is not a state of ours, or takes more room than it may.
-pub fn stored(value: &Value) -> Result<Option<State>, String> {
+pub fn stored(algorithm: Algorithm, value: &Value) -> Result<Option<State>, String> {
     if *value == Value::Nil {
         return Ok(None);
     }
     let Value::BulkString(bytes) = value else {
         return Err(format!("the state is not a string: {value:?}"));
     };
-    let state = state::stored(bytes).ok_or_else(|| format!("the state is not one: {bytes:?}"))?;
+    let state = state::stored(algorithm, bytes).ok_or_else(|| format!("the state is not one: {bytes:?}"))?;
     bounded(&state, bytes.len())?;
     Ok(Some(plain(state)))
 }

@@ -30,7 +30,9 @@ pub const MUTANTS: &[Mutant] = &[
     mutant("most = capacity * 2", "most = capacity"),
     mutant("is_refused = verb == 1 and room == 0", "is_refused = verb == 1"),
     mutant("if amount > room then\namount = room", "if amount > room then\namount = 0"),
-    mutant("local was_there = call('DEL', KEYS[1])", "local was_there = call('EXISTS', KEYS[1])"),
+    mutant("if call('DEL', key) > 0", "if call('EXISTS', key) > 0"),
+    mutant("for _, key in ipairs(KEYS) do\nif call", "for _, key in ipairs({KEYS[1]}) do\nif call"),
+    mutant("then was_there = 1 end", "then end"),
     // Several charges in one call.
     mutant("guarded(decide, KEYS[place], ARGV[place])", "guarded(decide, KEYS[place], ARGV[1])"),
     mutant("guarded(decide, KEYS[place], ARGV[place])", "guarded(decide, KEYS[1], ARGV[place])"),
@@ -47,10 +49,6 @@ pub const MUTANTS: &[Mutant] = &[
         "tells[place] = told\nif byte(told, 7) % 2 == 0 then decide = function() return told end end\n",
     ),
     // How states are told apart, written and kept.
-    mutant("or (length == 28 and kind >= 33 and kind <= 35)", ""),
-    mutant("or (length == 34 and kind >= 33 and kind <= 35)", ""),
-    mutant("or (length == 30 and kind == 36)", ""),
-    mutant("or (length == 33 and kind == 37)", ""),
     mutant("if cost > room then", "if cost >= room then"),
     mutant("lasts / 1000 + SLACK)", "lasts / 1000000 + SLACK)"),
     mutant("lasts / 1000 + SLACK)", "lasts + SLACK)"),
@@ -178,7 +176,7 @@ pub const MUTANTS: &[Mutant] = &[
     mutant("if is_late then next_window = length end", ""),
     mutant("if is_over then previous, is_over = 0, false end", ""),
     mutant(
-        "if is_late then reach, bucket, entries_max = WINDOW_MAX, 1, tag == 38 and 2048 or 4294967295 end",
+        "if is_late then reach, bucket, entries_max = WINDOW_MAX, 1, tag == 52 and 2048 or 4294967295 end",
         "",
     ),
     mutant("joins and 2 or 0", "0"),

@@ -7,7 +7,7 @@ use tollgate_proof::engine::{Answer, Core, Engine, Wait};
 use tollgate_proof::random::Random;
 use tollgate_proof::spec::Spec;
 use tollgate_proof::trace::{Clock, cost};
-use tollgate_redis::{Name, Naming, Reply};
+use tollgate_redis::{KeyName, Name, Naming, Reply};
 
 use style::Style;
 
@@ -24,7 +24,7 @@ pub struct Step {
     /// What the core answers.
     pub reply: Reply,
     /// Where each key that was asked about stands afterwards.
-    pub keys: Vec<(Name, Option<world::Key>)>,
+    pub keys: Vec<(KeyName, Option<world::Key>)>,
 }
 
 /// A key of a scene.
@@ -182,7 +182,8 @@ impl Scene<'_> {
     fn step(&mut self, asked: Asked, now: Micros) -> Step {
         let reply = self.world.answer(&asked, now);
         self.note(&asked, &reply, now);
-        let keys = asked.keys().into_iter().map(|(key, name)| (name, self.world.keys[key].clone())).collect();
+        let stands = |(key, kind, name)| (name, self.world.key(key, kind).cloned());
+        let keys = asked.keys().into_iter().map(stands).collect();
         Step { now, asked, reply, keys }
     }
 

@@ -7,10 +7,10 @@ mod joined;
 
 use tollgate_core::algorithm::list::List;
 use tollgate_core::{
-    Change, Decision, Hit, Limit, Micros, Mode, Outcome, Receipt, State, Target, decide_batch, decide_up_to,
-    peek, refund_part, settle,
+    Change, Decision, Hit, Limit, Micros, Mode, Outcome, Quota, Receipt, State, Target, decide_batch,
+    decide_up_to, peek, refund_part, settle,
 };
-use tollgate_redis::{Era, Reply, STEP};
+use tollgate_redis::{Era, Reply, STEP, StateKind};
 
 use crate::asked::{Asked, Owned};
 use joined::joined;
@@ -18,8 +18,8 @@ use joined::joined;
 /// The keys of a scene.
 #[derive(Clone, Debug)]
 pub struct World {
-    /// Where each stands.
-    pub keys: Vec<Option<Key>>,
+    /// Where each stands, by each kind of state.
+    keys: Vec<[Option<Key>; StateKind::ALL.len()]>,
 }
 
 /// A key that is there.
@@ -50,13 +50,10 @@ impl Key {
 
     /// Whether it was charged last by other numbers than these. What a debt drains by is its rate, whatever the burst.
     fn is_of_others(&self, than: &Limit) -> bool {
-        match (&self.state, &self.by, than) {
-            (State::TokenBucket(_), Limit::TokenBucket(by), Limit::TokenBucket(than))
-            | (State::LeakyBucket(_), Limit::LeakyBucket(by), Limit::LeakyBucket(than))
-            | (State::Gcra(_), Limit::Gcra(by), Limit::Gcra(than)) => {
-                (by.count(), by.period()) != (than.count(), than.period())
-            }
-            (_, by, than) => by != than,
+        // Whichever of the three algorithms they are for.
+        match (rate(&self.by), rate(than)) {
+            (Some(by), Some(than)) => (by.count(), by.period()) != (than.count(), than.period()),
+            _ => self.by != *than,
         }
     }
 
@@ -66,6 +63,31 @@ impl Key {
         if self.is_of_others(by) && !is_fixed && counts(by, &self.state, now) {
             self.kept = self.kept.max(lasts(by, &self.state, now).min(LONGEST));
         }
+    }
+}
+
+/// The quota of a limit whose state is a debt.
+fn rate(limit: &Limit) -> Option<Quota> {
+    let (Limit::TokenBucket(quota) | Limit::LeakyBucket(quota) | Limit::Gcra(quota)) = limit else {
+        return None;
+    };
+    Some(*quota)
+}
+
+/// The same debt as the state of a limit's own algorithm: the three buckets share their states.
+#[must_use]
+pub fn shared(limit: &Limit, state: State) -> State {
+    match (limit, state) {
+        (Limit::TokenBucket(_), State::TokenBucket(debt) | State::LeakyBucket(debt) | State::Gcra(debt)) => {
+            State::TokenBucket(debt)
+        }
+        (Limit::LeakyBucket(_), State::TokenBucket(debt) | State::LeakyBucket(debt) | State::Gcra(debt)) => {
+            State::LeakyBucket(debt)
+        }
+        (Limit::Gcra(_), State::TokenBucket(debt) | State::LeakyBucket(debt) | State::Gcra(debt)) => {
+            State::Gcra(debt)
+        }
+        (_, state) => state,
     }
 }
 
@@ -136,35 +158,55 @@ impl World {
     /// So many keys, none of them seen.
     #[must_use]
     pub fn new(keys: usize) -> Self {
-        Self { keys: vec![None; keys] }
+        Self { keys: vec![[const { None }; StateKind::ALL.len()]; keys] }
     }
 
-    /// How a key stands.
+    /// What there is of a key by a kind of state.
     #[must_use]
-    pub fn state(&self, key: usize) -> Option<&State> {
-        self.keys.get(key)?.as_ref().map(|key| &key.state)
+    pub fn key(&self, key: usize, kind: StateKind) -> Option<&Key> {
+        self.keys.get(key)?.get(kind as usize)?.as_ref()
+    }
+
+    /// How a key stands under a limit.
+    #[must_use]
+    pub fn state(&self, key: usize, limit: &Limit) -> Option<&State> {
+        self.key(key, StateKind::of_limit(limit)?).map(|key| &key.state)
+    }
+
+    /// Where a key stands under a limit, if that keeps a state.
+    fn place(&mut self, key: usize, limit: &Limit) -> Option<&mut Option<Key>> {
+        let kind = StateKind::of_limit(limit)?;
+        self.keys[key].get_mut(kind as usize)
     }
 
     /// Answers a question, and makes the change.
     pub fn answer(&mut self, asked: &Asked, now: Micros) -> Reply {
+        for hit in asked.hits() {
+            if let Some(key) = self.place(hit.key, &hit.limit).and_then(Option::as_mut) {
+                key.state = shared(&hit.limit, key.state.clone());
+            }
+        }
         match asked {
             Asked::Charge(hits) => self.batch(hits, now, true),
             Asked::Peek(hits) => self.batch(hits, now, false),
             Asked::UpTo(hit) => {
-                if !decide_up_to(&hit.limit, self.state(hit.key), now, hit.cost).1.granted() {
+                if !decide_up_to(&hit.limit, self.state(hit.key, &hit.limit), now, hit.cost).1.granted() {
                     self.meet(hit, now);
                 }
                 self.verb(hit, now, |state| decide_up_to(&hit.limit, state, now, hit.cost))
             }
             Asked::Settle(hit) => self.settle(hit, now),
             Asked::Refund(hit, (at, cost, limit), part) => self.refund(hit, (*at, *cost, *limit), *part, now),
-            Asked::Reset(key, _) => Reply::Reset { was_there: self.keys[*key].take().is_some() },
+            Asked::Reset(key, _) => {
+                let was = std::mem::replace(&mut self.keys[*key], [const { None }; StateKind::ALL.len()]);
+                Reply::Reset { was_there: was.iter().any(Option::is_some) }
+            }
         }
     }
 
     fn settle(&mut self, hit: &Owned, now: Micros) -> Reply {
         let is_late = |key: &&mut Key| key.is_of_others(&hit.limit) && hit.cost.min(hit.limit.capacity()) > 0;
-        let key = self.keys[hit.key].as_mut().filter(is_late);
+        let key = self.place(hit.key, &hit.limit).and_then(Option::as_mut).filter(is_late);
         let join = key.and_then(|key| Some((joined(&hit.limit, key, now, hit.cost)?, key)));
         let Some(((charged, state), key)) = join else {
             return self.verb(hit, now, |state| settle(&hit.limit, state, now, hit.cost));
@@ -203,7 +245,7 @@ impl World {
         now: Micros,
     ) -> Reply {
         let is_good = |key: &Key| !key.is_of_others(&limit) && at.get() >= key.since * STEP;
-        let is_void = !self.keys[hit.key].as_ref().is_some_and(is_good);
+        let is_void = !self.place(hit.key, &hit.limit).is_some_and(|key| key.as_ref().is_some_and(is_good));
         // A receipt of other numbers is void.
         let limit = if is_void { Limit::Unlimited } else { limit };
         let receipt = Receipt { at, cost, limit };
@@ -211,7 +253,8 @@ impl World {
     }
 
     fn meet(&mut self, hit: &Owned, now: Micros) {
-        if let Some(key) = self.keys[hit.key].as_mut().filter(|_| hit.cost > 0) {
+        let place = self.place(hit.key, &hit.limit);
+        if let Some(key) = place.and_then(Option::as_mut).filter(|_| hit.cost > 0) {
             key.met(&hit.limit, now);
         }
     }
@@ -222,7 +265,7 @@ impl World {
         now: Micros,
         ask: impl FnOnce(Option<&State>) -> (Change, Decision),
     ) -> Reply {
-        let (change, decision) = ask(self.state(hit.key));
+        let (change, decision) = ask(self.state(hit.key, &hit.limit));
         self.change(hit.key, &hit.limit, change, now);
         Reply::Decided { granted: decision.granted(), decisions: [decision].into_iter().collect() }
     }
@@ -232,13 +275,14 @@ impl World {
         if change == Change::Keep {
             return;
         }
-        let before = self.keys[key].take();
+        let Some(place) = self.place(key, by) else { return };
+        let before = place.take();
         let goes_on = |key: &&Key| !key.is_of_others(by) && counts(by, &key.state, now);
         let since = before.as_ref().filter(goes_on).map(|key| key.since);
         let since = since.unwrap_or(now.min(Micros::INSTANT_MAX).get() / STEP);
         let mut state = before.map(|key| key.state);
         change.apply(&mut state);
-        self.keys[key] = state.map(|state| Key { kept: lasts(by, &state, now), state, by: *by, since });
+        *place = state.map(|state| Key { kept: lasts(by, &state, now), state, by: *by, since });
     }
 
     fn batch(&mut self, hits: &[Owned], now: Micros, charges: bool) -> Reply {
@@ -252,10 +296,10 @@ impl World {
         let core: Vec<_> =
             hits.iter().map(|hit| Hit { target: place(hit), cost: hit.cost, mode: hit.mode }).collect();
         let targets: Vec<_> =
-            keys.iter().map(|(key, limit)| Target { limit, state: self.state(*key) }).collect();
+            keys.iter().map(|(key, limit)| Target { limit, state: self.state(*key, limit) }).collect();
         let batch = decide_batch(&targets, &core, now);
         if !charges {
-            let stands = hits.iter().map(|hit| peek(&hit.limit, self.state(hit.key), now, 0));
+            let stands = hits.iter().map(|hit| peek(&hit.limit, self.state(hit.key, &hit.limit), now, 0));
             let decisions = batch.decisions.iter().zip(stands);
             let decisions =
                 decisions.map(|(asked, stands)| Decision { outcome: asked.outcome, ..stands }).collect();

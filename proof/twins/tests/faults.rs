@@ -43,7 +43,8 @@ fn nothing_is_written(
     let (one, three) = ([hit(0)], [0, 1, 2].map(hit));
     let ask = |wire: &mut Wire, ask: &Ask<'_>| Reply::read(ask, &wire.ask_call(&ask.call()).unwrap());
     let dump = |wire: &mut Wire| -> Vec<Value> {
-        names.iter().map(|name| wire.ask(redis::cmd("DUMP").arg(name.as_bytes())).unwrap()).collect()
+        let keys = [0, 1, 2].map(|place| hit(place).key().unwrap());
+        keys.iter().map(|key| wire.ask(redis::cmd("DUMP").arg(key.as_bytes())).unwrap()).collect()
     };
     assert!(ask(&mut wire, &Ask::Charge(&one)).is_ok());
     let before = dump(&mut wire);

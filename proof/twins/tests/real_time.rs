@@ -3,7 +3,7 @@
 
 use redis::Value;
 use tollgate_core::{Limit, Micros, Mode, Window};
-use tollgate_redis::{Naming, Reply};
+use tollgate_redis::{Naming, Reply, StateKind};
 use tollgate_twins::asked::{Asked, Owned};
 use tollgate_twins::compare::stored;
 use tollgate_twins::server::{Make, Server};
@@ -47,6 +47,7 @@ fn what_ships_answers_as_the_core_does_at_the_servers_time() {
         let mut wire = Wire::open(&server, None).unwrap();
         for (place, limit) in quick().into_iter().enumerate() {
             let name = Naming::new([1; 16]).name(&place.to_string(), b"ada");
+            let key = name.of(StateKind::of_limit(&limit).unwrap());
             let asked = Asked::Charge(vec![Owned { key: 0, name, limit, cost: 1, mode: Mode::Enforced }]);
             let (mut world, mut refused, mut last) = (World::new(1), 0, 0);
             for _ in 0..2_000 {
@@ -59,10 +60,10 @@ fn what_ships_answers_as_the_core_does_at_the_servers_time() {
                 refused += u64::from(matches!(reply, Reply::Decided { granted: false, .. }));
             }
             assert!(refused > 0, "{}, {limit}: nothing was refused", make.name());
-            let found = wire.ask(redis::cmd("GET").arg(name.as_bytes())).unwrap();
+            let found = wire.ask(redis::cmd("GET").arg(key.as_bytes())).unwrap();
             // It may have drained, and be gone, by now.
-            let found = stored(&found).unwrap();
-            assert!(found.is_none() || found == world.state(0).cloned().map(plain), "{limit}");
+            let found = stored(limit.algorithm().unwrap(), &found).unwrap();
+            assert!(found.is_none() || found == world.state(0, &limit).cloned().map(plain), "{limit}");
         }
     }
 }
@@ -74,6 +75,7 @@ fn a_key_goes_by_itself_when_it_has_drained_and_not_before() {
         let mut wire = Wire::open(&server, None).unwrap();
         for (place, limit) in quick().into_iter().enumerate() {
             let name = Naming::new([2; 16]).name(&place.to_string(), b"ada");
+            let key = name.of(StateKind::of_limit(&limit).unwrap());
             let asked = Asked::Charge(vec![Owned { key: 0, name, limit, cost: 3, mode: Mode::Enforced }]);
             let value = wire.ask_call(&asked.with(|ask| ask.call())).unwrap();
             let Ok(Reply::Decided { decisions, .. }) = asked.with(|ask| Reply::read(ask, &value)) else {
@@ -84,7 +86,7 @@ fn a_key_goes_by_itself_when_it_has_drained_and_not_before() {
             let deadline = drained + 60_000_000;
             loop {
                 let before = time(&mut wire);
-                let is_there = wire.ask(redis::cmd("EXISTS").arg(name.as_bytes())).unwrap() == Value::Int(1);
+                let is_there = wire.ask(redis::cmd("EXISTS").arg(key.as_bytes())).unwrap() == Value::Int(1);
                 let after = time(&mut wire);
                 if !is_there {
                     assert!(
@@ -112,13 +114,14 @@ fn a_key_that_has_lost_its_time_to_live_gets_one_with_its_next_charge() {
             Limit::fixed_window(20, Window::Every(Micros::HOUR)).unwrap(),
         ] {
             let name = Naming::new([3; 16]).name(&limit.to_string(), b"ada");
+            let key = name.of(StateKind::of_limit(&limit).unwrap());
             let asked = Asked::Charge(vec![Owned { key: 0, name, limit, cost: 1, mode: Mode::Enforced }]);
             let call = asked.with(|ask| ask.call());
             wire.ask_call(&call).unwrap();
-            wire.ask(redis::cmd("PERSIST").arg(name.as_bytes())).unwrap();
-            assert_eq!(wire.ask(redis::cmd("PTTL").arg(name.as_bytes())), Ok(Value::Int(-1)));
+            wire.ask(redis::cmd("PERSIST").arg(key.as_bytes())).unwrap();
+            assert_eq!(wire.ask(redis::cmd("PTTL").arg(key.as_bytes())), Ok(Value::Int(-1)));
             wire.ask_call(&call).unwrap();
-            let Ok(Value::Int(kept)) = wire.ask(redis::cmd("PTTL").arg(name.as_bytes())) else { panic!() };
+            let Ok(Value::Int(kept)) = wire.ask(redis::cmd("PTTL").arg(key.as_bytes())) else { panic!() };
             assert!(kept > 0, "{limit}: {kept}");
         }
     }

@@ -3,7 +3,7 @@
 
 use redis::Value;
 use tollgate_core::{Limit, Micros, Mode, Window};
-use tollgate_redis::{Ask, Call, Hit, Name, Naming, Reply, StoreError, TOGETHER_MAX};
+use tollgate_redis::{Ask, Call, Hit, KeyName, Name, Naming, Reply, StateKind, StoreError, TOGETHER_MAX};
 use tollgate_twins::mutants::Mutant;
 use tollgate_twins::server::{Make, Server};
 use tollgate_twins::wire::Wire;
@@ -27,6 +27,11 @@ const KEYS: [&str; 6] = ["ada", "hash", "garbage", "ben", "state of another kind
 
 fn name(key: &str) -> Name {
     Naming::new([6; 16]).name("together", key.as_bytes())
+}
+
+/// What a limit's key is called in Redis.
+fn stored(limit: &Limit, key: &str) -> KeyName {
+    name(key).of(StateKind::of_limit(limit).expect("it keeps a state"))
 }
 
 /// A group as large as there can be: (key, cost). Keys come several times, costs fit, do not, or never do.
@@ -60,31 +65,29 @@ fn say(wire: &mut Wire, words: &[&[u8]]) -> Value {
 /// Begins anew, with what the names say.
 fn set(wire: &mut Wire, limit: &Limit) {
     say(wire, &[b"FLUSHALL"]);
-    say(wire, &[b"HSET", name("hash").as_bytes(), b"tokens", b"5"]);
-    say(wire, &[b"SET", name("garbage").as_bytes(), b"1763222400123456"]);
+    say(wire, &[b"HSET", stored(limit, "hash").as_bytes(), b"tokens", b"5"]);
+    say(wire, &[b"SET", stored(limit, "garbage").as_bytes(), b"1763222400123456"]);
     let is_window = matches!(limit, Limit::FixedWindow(_));
-    let other: &[u8] = if is_window { &[0x25; 33] } else { &[0x24; 30] };
-    say(wire, &[b"SET", name("state of another kind").as_bytes(), other]);
+    let other: &[u8] = if is_window { &[0x33; 33] } else { &[0x32; 30] };
+    say(wire, &[b"SET", stored(limit, "state of another kind").as_bytes(), other]);
     // The right tag and length, and numbers that are too large.
     let (tag, length) = match limit {
-        Limit::TokenBucket(_) => (0x21, 28),
-        Limit::LeakyBucket(_) => (0x22, 28),
-        Limit::Gcra(_) => (0x23, 28),
-        Limit::FixedWindow(_) => (0x24, 30),
-        Limit::SlidingWindow(_) => (0x25, 33),
-        Limit::SlidingWindowBuckets(_) => (0x26, 34),
-        Limit::SlidingWindowLog(_) | Limit::Unlimited => (0x27, 34),
+        Limit::TokenBucket(_) | Limit::LeakyBucket(_) | Limit::Gcra(_) => (0x31, 28),
+        Limit::FixedWindow(_) => (0x32, 30),
+        Limit::SlidingWindow(_) => (0x33, 33),
+        Limit::SlidingWindowBuckets(_) => (0x34, 34),
+        Limit::SlidingWindowLog(_) | Limit::Unlimited => (0x35, 34),
     };
     let mut bytes = vec![0xff; length];
     bytes[0] = tag;
-    say(wire, &[b"SET", name("numbers of no state").as_bytes(), &bytes]);
+    say(wire, &[b"SET", stored(limit, "numbers of no state").as_bytes(), &bytes]);
 }
 
 /// What all keys hold, and whether they go by themselves.
-fn held(wire: &mut Wire) -> Vec<(Value, bool)> {
+fn held(wire: &mut Wire, limit: &Limit) -> Vec<(Value, bool)> {
     let key = |key: &&str| {
-        let lasts = say(wire, &[b"PTTL", name(key).as_bytes()]);
-        (say(wire, &[b"DUMP", name(key).as_bytes()]), matches!(lasts, Value::Int(1..)))
+        let lasts = say(wire, &[b"PTTL", stored(limit, key).as_bytes()]);
+        (say(wire, &[b"DUMP", stored(limit, key).as_bytes()]), matches!(lasts, Value::Int(1..)))
     };
     KEYS.iter().map(key).collect()
 }
@@ -107,7 +110,7 @@ fn are_same(wire: &mut Wire, limit: &Limit) -> Result<(), String> {
     let calls = group(limit);
     set(wire, limit);
     let alone = calls.iter().map(|call| wire.ask_call(call)).collect::<Result<Vec<_>, _>>()?;
-    let left = held(wire);
+    let left = held(wire, limit);
     set(wire, limit);
     let answers = together(wire, &calls)?;
     if answers != alone {
@@ -115,7 +118,9 @@ fn are_same(wire: &mut Wire, limit: &Limit) -> Result<(), String> {
     }
     let foreign = answers.iter().filter(|answer| **answer == Value::Int(-1)).count();
     assert_eq!(foreign, 4, "{limit}: each says that it is its first key");
-    if held(wire) == left { Ok(()) } else { Err(format!("{limit}: other states are left")) }
+    let of_another_kind = answers.iter().filter(|answer| **answer == Value::Int(-1 - 65_536)).count();
+    assert_eq!(of_another_kind, 3, "{limit}: and so do these");
+    if held(wire, limit) == left { Ok(()) } else { Err(format!("{limit}: other states are left")) }
 }
 
 #[test]
@@ -146,11 +151,11 @@ fn have_their_own(wire: &mut Wire, limit: &Limit, (fault, cure, word): Fault) ->
     // Ada has spent all that she has: she is refused, which writes nothing.
     wire.ask_call(&calls[0])?;
     wire.ask_call(&calls[2])?;
-    let left = held(wire);
+    let left = held(wire, limit);
     let split = |words: &'static str| words.split(' ').map(str::as_bytes).collect::<Vec<_>>();
     say(wire, &split(fault));
     let answers = together(wire, &calls);
-    let after = held(wire);
+    let after = held(wire, limit);
     say(wire, &split(cure));
     let answers = answers?;
     for (((key, cost), call), answer) in GROUP.into_iter().zip(&calls).zip(&answers) {
@@ -158,6 +163,7 @@ fn have_their_own(wire: &mut Wire, limit: &Limit, (fault, cure, word): Fault) ->
         let read = Reply::read(&Ask::Charge(&hit), answer);
         let fits = match key {
             "hash" | "garbage" | "numbers of no state" => matches!(read, Err(StoreError::Foreign(_))),
+            "state of another kind" => matches!(read, Err(StoreError::ForeignKind(_))),
             // Nothing is asked, or more than there ever is, or of one who has nothing: nothing is written.
             _ if cost == 0 => matches!(read, Ok(Reply::Decided { granted: true, .. })),
             _ if cost > 5 || key == "ada" => matches!(read, Ok(Reply::Decided { granted: false, .. })),

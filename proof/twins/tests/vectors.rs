@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use tollgate_core::Algorithm;
-use tollgate_redis::Reply;
+use tollgate_redis::{Reply, StateKind};
 use tollgate_twins::compare::stored;
 use tollgate_twins::server::{Make, Server};
 use tollgate_twins::vectors::{Answers, played};
@@ -36,7 +36,10 @@ fn same(path: &str, text: &str, answers: Answers<'_>) {
 fn the_core_answers_as_it_is_written() {
     every_file(|_, path, text| {
         let mut world = World::new(1);
-        same(path, text, &mut |asked, now| Ok((world.answer(asked, now), world.state(0).cloned())));
+        same(path, text, &mut |asked, now| {
+            let reply = world.answer(asked, now);
+            Ok((reply, asked.hits().first().and_then(|hit| world.state(0, &hit.limit)).cloned()))
+        });
     });
 }
 
@@ -44,14 +47,18 @@ fn the_core_answers_as_it_is_written() {
 fn every_server_answers_as_it_is_written() {
     for make in Make::ALL {
         let server = Server::start(make, &[]).unwrap();
-        every_file(|_, path, text| {
+        every_file(|algorithm, path, text| {
             let mut wire = Wire::open(&server, None).unwrap();
             wire.ask(&redis::cmd("FLUSHALL")).unwrap();
             same(&format!("{}, {path}", make.name()), text, &mut |asked, now| {
                 let value = wire.ask_call(&asked.with(|ask| ask.call_at(now)))?;
                 let reply = asked.with(|ask| Reply::read(ask, &value)).map_err(|error| error.to_string())?;
-                let (_, name) = asked.keys()[0];
-                let state = stored(&wire.ask(redis::cmd("GET").arg(name.as_bytes()))?)?;
+                let Some((_, _, name)) =
+                    asked.keys().into_iter().find(|(_, kind, _)| *kind == StateKind::of(algorithm))
+                else {
+                    return Err("it is about no key".into());
+                };
+                let state = stored(algorithm, &wire.ask(redis::cmd("GET").arg(name.as_bytes()))?)?;
                 Ok((reply, state))
             });
         });

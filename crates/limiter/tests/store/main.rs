@@ -6,9 +6,11 @@
 mod changed;
 mod failing;
 mod mixed;
+mod namespaces;
 mod parts;
 mod remembered;
 mod rights;
+mod rollout;
 mod support;
 mod tiers;
 mod verbs;

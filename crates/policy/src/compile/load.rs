@@ -188,6 +188,8 @@ fn finish(
     let (Some(routes), Some(variants), false) = (routes, variants, findings.has_errors()) else {
         return Err(Refused { sources: trees.sources, findings });
     };
+    let titled = drafts.iter().map(|draft| &draft.title).find(|title| !title.trim().is_empty());
+    let title = titled.cloned().unwrap_or_default();
     let api_key = if settings.api_key.is_empty() { documents } else { settings.api_key.clone() };
     let tags = drafts.iter().flat_map(|draft| draft.tags()).filter(|tag| tag.limits.is_some());
     let tag_limits = tags.map(|tag| (tag.name.clone(), tag.place)).collect();
@@ -198,6 +200,7 @@ fn finish(
     Ok(Policy {
         sources: trees.sources,
         settings: read.settings,
+        title,
         limits: merged.limits,
         operations: routes.operations,
         router: routes.router,

@@ -34,7 +34,10 @@ impl fmt::Display for Change {
             Self::Renamed { from } => {
                 return write!(f, "renamed from {}, its keys start afresh", crate::text::shown(from));
             }
-            Self::OtherAlgorithm => "another algorithm, its keys start afresh",
+            Self::OtherAlgorithm { same_state: false } => "another algorithm, its keys start afresh",
+            Self::OtherAlgorithm { same_state: true } => {
+                "another algorithm, its keys start afresh unless a shared store has them"
+            }
             Self::OtherKey => "another consumer key, its keys start afresh",
             Self::ModeChanged { enforced: true } => "enforced, was a shadow",
             Self::ModeChanged { enforced: false } => "a shadow, was enforced",
@@ -131,6 +134,23 @@ fn between([before, after]: &[Side; 2]) -> [String; 3] {
     let [a, b, c] = &before.0;
     let [d, e, f] = &after.0;
     [(a, d), (b, e), (c, f)].map(|(was, is)| if was == is { was.clone() } else { format!("{was} → {is}") })
+}
+
+/// What a change of algorithm means while processes with the old policy and with the new one run side by side. Nothing if no
+/// limit has another kind of state.
+pub(super) fn rollout(diff: &Diff) -> Option<String> {
+    let is_counted_apart = |limit: &&LimitDiff| {
+        limit.changes.iter().any(|change| matches!(change, Change::OtherAlgorithm { same_state: false }))
+    };
+    let names: Vec<String> =
+        diff.limits.iter().filter(is_counted_apart).map(|limit| crate::text::shown(&limit.name)).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "During a rollout, processes with the old policy and with the new one count {} apart, also in a shared store: \
+             each enforces its own limit, and a client may use up to both together.",
+            fold::names(&names)
+        )
+    })
 }
 
 /// Everything in one line.

@@ -14,6 +14,9 @@ impl Diff {
         }
         let limits: Vec<Vec<String>> = self.limits.iter().flat_map(cells::limit).collect();
         table(&mut out, &cells::LIMIT_HEADS, &limits);
+        if let Some(rollout) = cells::rollout(self) {
+            out.push_str(&format!("\n{rollout}\n"));
+        }
         let settings: Vec<Vec<String>> =
             self.settings.iter().map(|of| vec![of.verdict.to_string(), of.text.clone()]).collect();
         table(&mut out, &["Change", "Setting"], &settings);

@@ -11,6 +11,7 @@ use super::words;
 use super::{Change, LimitDiff, Terms, TierDiff, Verdict};
 use crate::compile::load::by_name;
 use crate::model::{PolicyLimit, Where};
+use crate::numbers::Algorithm;
 use crate::policy::Policy;
 
 /// A limit before and after, by number. At least one side is there.
@@ -173,7 +174,7 @@ fn besides(old: &PolicyLimit, new: &PolicyLimit) -> Vec<Change> {
         changes.push(Change::Renamed { from: old.name.clone() });
     }
     if is_counted_otherwise(old, new) {
-        changes.push(Change::OtherAlgorithm);
+        changes.push(Change::OtherAlgorithm { same_state: is_bucket(old) && is_bucket(new) });
     }
     if old.key != new.key {
         changes.push(Change::OtherKey);
@@ -191,6 +192,11 @@ fn besides(old: &PolicyLimit, new: &PolicyLimit) -> Vec<Change> {
 fn is_counted_otherwise(old: &PolicyLimit, new: &PolicyLimit) -> bool {
     let kept = |limit: &PolicyLimit| limit.numbers.limit().map(|limit| limit.algorithm());
     old.algorithm != new.algorithm || kept(old) != kept(new)
+}
+
+/// Whether its state is a debt that drains, which the buckets and GCRA share.
+fn is_bucket(limit: &PolicyLimit) -> bool {
+    matches!(limit.algorithm, Algorithm::TokenBucket | Algorithm::LeakyBucket | Algorithm::Gcra)
 }
 
 /// All in all, for clients.

@@ -53,6 +53,17 @@ pub(super) fn changes(old: &Policy, new: &Policy) -> Vec<SettingDiff> {
         let text = "whose word is taken for a client's address: other networks than before".into();
         found.push(SettingDiff { text, verdict: Verdict::Mixed });
     }
+    let [was, is] = [old, new].map(Policy::namespace);
+    if was != is {
+        let name = |namespace: &str| if namespace.is_empty() { "none".into() } else { shown(namespace) };
+        let text = format!(
+            "the namespace in a shared store: {} before, {} now: every limit that is counted there starts afresh, and while \
+             processes with either run, a client may use up to twice its limit",
+            name(&was),
+            name(&is)
+        );
+        found.push(SettingDiff { text, verdict: Verdict::Same });
+    }
     if before.api_key == after.api_key {
         let moved = moved_keys(old, new);
         found.extend(moved.map(|text| SettingDiff { text, verdict: Verdict::Mixed }));

@@ -61,7 +61,12 @@ pub enum Change {
         from: String,
     },
     /// It is counted in another way. Its keys start afresh.
-    OtherAlgorithm,
+    OtherAlgorithm {
+        /// Whether both algorithms have the same kind of state, as the buckets and GCRA do: in a shared store, keys then keep what
+        /// they owe. Otherwise processes with either policy count apart during a rollout, and together grant up to twice the
+        /// limit.
+        same_state: bool,
+    },
     /// It is counted for other keys. They start afresh.
     OtherKey,
     /// From enforced to shadow, or back.

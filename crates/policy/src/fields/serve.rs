@@ -88,6 +88,11 @@ const STORE: &[Field] = &[
         Kind::Or("memory", &Kind::Store),
         "Where it is: `redis://host:port`, `rediss://…` or `unix:///path`; `memory` is this process alone.",
     ),
+    setting(
+        "namespace",
+        Kind::Or("title", &Kind::Token),
+        "Whose limits they are, among services that share a store; `title` is derived from the API's title.",
+    ),
     setting("budget", Kind::Time, "What one decision may take; then `when_store_fails` of each limit holds."),
     setting(
         "secret",

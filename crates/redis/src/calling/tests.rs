@@ -2,10 +2,14 @@
 
 use tollgate_core::{Limit, Micros, Mode, Receipt, Window};
 
-use crate::{Ask, Call, Hit, Name, Naming};
+use crate::{Ask, Call, Hit, KeyName, Name, Naming, StateKind};
 
 fn names() -> [Name; 5] {
     ["a", "b", "c", "d", "e"].map(|limit| Naming::new([1; 16]).name(limit, b"ada"))
+}
+
+fn debts(names: &[Name; 5]) -> [KeyName; 5] {
+    names.map(|name| name.of(StateKind::Debt))
 }
 
 fn bucket() -> Limit {
@@ -50,7 +54,7 @@ fn costs_on_one_key_add_up_without_going_round() {
         hit(&limit, &names[1], 2, Mode::Enforced),
     ];
     let call = Ask::Charge(&hits).call();
-    assert_eq!((call.names.as_slice(), cost_of(&call)), (&names[..2], 6));
+    assert_eq!((call.names.as_slice(), cost_of(&call)), (&debts(&names)[..2], 6));
     assert_eq!((call.arguments.len(), call.arguments[0].len()), (1, 58), "two limits in one argument");
 }
 
@@ -61,7 +65,7 @@ fn each_name_is_sent_once_in_the_order_of_the_first_hit() {
     let hits = places.map(|place: usize| hit(&limit, &names[place], 1, Mode::Enforced));
     for ask in [Ask::Charge(&hits), Ask::Peek(&hits)] {
         let call = ask.call();
-        assert_eq!(call.names.as_slice(), [3, 1, 0, 4, 2].map(|place: usize| names[place]));
+        assert_eq!(call.names.as_slice(), [3, 1, 0, 4, 2].map(|place: usize| debts(&names)[place]));
         assert_eq!(call.arguments.len(), 5, "more than a few keys have an argument each");
     }
 }
@@ -75,7 +79,7 @@ fn what_has_no_limit_is_not_sent() {
         assert!(call.names.is_empty() && call.arguments.is_empty(), "{ask:?}");
     }
     let both = [free, hit(&limit, &names[1], 1, Mode::Enforced)];
-    assert_eq!(Ask::Charge(&both).call().names.as_slice(), [names[1]]);
+    assert_eq!(Ask::Charge(&both).call().names.as_slice(), [debts(&names)[1]]);
 }
 
 #[test]
@@ -113,4 +117,18 @@ fn a_shadow_hit_and_each_hit_on_a_list_are_told_after_the_limit() {
     let argument = Ask::Charge(&twice).call().arguments[0].clone();
     // After the numbers comes their mark.
     assert_eq!(argument[36..], [2, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 4], "the sums up to each");
+}
+
+#[test]
+fn a_call_is_about_the_key_of_its_limits_kind_and_a_reset_about_all_kinds() {
+    let name = names()[0];
+    let window = Limit::fixed_window(5, Window::Every(Micros::HOUR)).unwrap();
+    let gcra = Limit::gcra(5, 1, Micros::HOUR).unwrap();
+    let key = |limit| Ask::Charge(&[hit(limit, &name, 1, Mode::Enforced)]).call().names;
+    let bucket = bucket();
+    assert_eq!(key(&bucket), key(&gcra), "buckets and GCRA share their states");
+    assert_eq!(key(&window).as_slice(), [name.of(StateKind::FixedWindow)]);
+    assert_eq!(key(&log()).as_slice(), [name.of(StateKind::Log)]);
+    let keys = Ask::Reset(&name).call().names;
+    assert_eq!(keys.as_slice(), StateKind::ALL.map(|kind| name.of(kind)));
 }

@@ -57,7 +57,7 @@ impl Entry {
         if is_list(hit.limit) {
             return self.cost == hit.cost && self.limit == *hit.limit;
         }
-        // A state of another algorithm counts as none, and so it would be told.
+        // A state of another kind is another key's. One of another algorithm of the same kind is asked about.
         discriminant(&self.limit) == discriminant(hit.limit)
     }
 

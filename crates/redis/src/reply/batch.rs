@@ -1,7 +1,7 @@
 //! The answer to several hits: each key's state, and the core's decisions on them. Single keys are read in `reply.rs`.
 
 use smallvec::SmallVec;
-use tollgate_core::{Batch, Decision, Hit as CoreHit, State, Target, decide, decide_batch};
+use tollgate_core::{Batch, Decision, Hit as CoreHit, Limit, State, Target, decide, decide_batch};
 
 use super::{Answer, Read, Reply, state_of};
 use crate::state::number;
@@ -28,7 +28,7 @@ impl Answer<'_> {
         let mut known = Keys::read(self.rest, told, targets.keys())?;
         let mut keys: SmallVec<[Key; 4]> = SmallVec::new();
         for target in targets.iter() {
-            match if target.name.is_some() { known.take()? } else { Ok((None, None)) } {
+            match if target.name.is_some() { known.take(target.limit)? } else { Ok((None, None)) } {
                 Ok(key) => keys.push(key),
                 Err(error) => return Some(Err(error)),
             }
@@ -86,14 +86,14 @@ impl<'b> Keys<'b> {
         Some(Self { told, lengths, rest })
     }
 
-    /// Takes what is told of the next key. `None` if the answer is cut short.
-    pub(super) fn take(&mut self) -> Option<Result<Key, StoreError>> {
+    /// Takes what is told of the next key, which is met by this limit. `None` if the answer is cut short.
+    pub(super) fn take(&mut self, limit: &Limit) -> Option<Result<Key, StoreError>> {
         let (length, charged) = match self.told {
             Told::Few => (number::<1>(&mut self.lengths)?, None),
             Told::Batch | Told::Peek => (number::<4>(&mut self.rest)?, Some(number::<7>(&mut self.rest)?)),
         };
         let (state, rest) = self.rest.split_at_checked(usize::try_from(length).ok()?)?;
         self.rest = rest;
-        Some(state_of(state).map(|state| (state, charged)))
+        Some(state_of(limit, state).map(|state| (state, charged)))
     }
 }

@@ -42,7 +42,7 @@ pub(crate) fn decided_at(value: &Value) -> Option<Micros> {
 pub(crate) fn stands(hits: &[Hit<'_>], value: &Value) -> Option<Standing> {
     let (now, rest) = head(value)?;
     if let [hit] = hits {
-        let state = if rest.is_empty() { None } else { Some(told(rest)?) };
+        let state = if rest.is_empty() { None } else { Some(told(hit.limit.algorithm()?, rest)?) };
         let (change, _) = decide(hit.limit, state.as_ref(), now, hit.cost);
         return Some((now, [changed(state, change)].into_iter().collect()));
     }
@@ -51,7 +51,7 @@ pub(crate) fn stands(hits: &[Hit<'_>], value: &Value) -> Option<Standing> {
     let mut known = Keys::read(rest, driver, targets.keys())?;
     let mut states: SmallVec<[Option<State>; 4]> = SmallVec::new();
     for target in targets.iter() {
-        states.push(if target.name.is_some() { known.take()?.ok()?.0 } else { None });
+        states.push(if target.name.is_some() { known.take(target.limit)?.ok()?.0 } else { None });
     }
     let standing: SmallVec<[Target<'_>; 4]> = targets
         .iter()

@@ -84,7 +84,7 @@ fn a_call_is_packed_as_the_client_library_packs_it() {
         text: "return 1".into(),
         digest: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db".into(),
     }));
-    let name = Naming::new([1; 16]).name("per day", b"ada");
+    let name = Naming::new([1; 16]).name("per day", b"ada").of(crate::StateKind::Debt);
     let arguments: SmallVec<[crate::Argument; 4]> =
         [b"17".as_slice(), b"", b"\r\n\xff"].map(SmallVec::from_slice).into_iter().collect();
     let call =

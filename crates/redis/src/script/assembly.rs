@@ -19,10 +19,10 @@ impl Kind {
     /// How a script tells it from the others.
     const fn condition(self) -> &'static str {
         match self {
-            Self::Debt => "tag <= 35",
-            Self::FixedWindow => "tag == 36",
-            Self::SlidingWindow => "tag == 37",
-            Self::List => "tag >= 38",
+            Self::Debt => "tag == 49",
+            Self::FixedWindow => "tag == 50",
+            Self::SlidingWindow => "tag == 51",
+            Self::List => "tag >= 52",
         }
     }
 

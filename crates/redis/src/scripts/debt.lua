@@ -1,7 +1,7 @@
 -- A debt that drains: the twin of `debt.rs`, for the token bucket, the leaky bucket and GCRA. Not an algorithm to choose.
 --
--- One cell of cost is `period` units, and `count` units drain each microsecond. A state is 28 bytes: which of the three it
--- is, the count by which it was charged last, since when (see `state.lua`), when it was written, what was owed then, and the
+-- One cell of cost is `period` units, and `count` units drain each microsecond. The three share their states: a limit that
+-- becomes one of the others keeps what is owed. A state is 28 bytes: that it is a debt, the count by which it was charged last, since when (see `state.lua`), when it was written, what was owed then, and the
 -- period. A count of 2^24 or a period of 2^40 and more take six bytes more. (With more than 28 bytes, Debian's Redis takes
 -- sixteen more for each key.) Count and period are all that a debt drains by, so that they are its mark.
 

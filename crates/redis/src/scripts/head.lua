@@ -20,3 +20,5 @@ local WINDOW_MAX = 2251799813685247
 local BEYOND = 9007199254740992
 -- A life of fewer microseconds than this has milliseconds that a short integer holds anywhere: `%d` writes it in half the time.
 local NEAR = 2000000000000
+-- What is added to a key's place in the answer that it holds a state of another kind. No call has so many keys.
+local ANOTHER_KIND = 65536

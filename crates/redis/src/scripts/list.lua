@@ -101,7 +101,7 @@ end
 
 ---- unlike
 -- What others count for longer than we do is not forgotten when a cost joins it, nor does it merge with what they tell apart.
-if is_late then reach, bucket, entries_max = WINDOW_MAX, 1, tag == 38 and 2048 or 4294967295 end
+if is_late then reach, bucket, entries_max = WINDOW_MAX, 1, tag == 52 and 2048 or 4294967295 end
 
 ---- lasting
 lasts = newest + window - now
@@ -109,7 +109,7 @@ lasts = newest + window - now
 ---- joined
 mark, since, joins = by, from, call('PTTL', key)
 -- A bucket may have two entries then, and a receipt would be taken for a part of the younger one: those that there are are void.
-if tag == 38 then
+if tag == 52 then
   since = math.min(now / 4096 + 1, 1099511627775)
   -- What it begins with is written anew.
   by = false

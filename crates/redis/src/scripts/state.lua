@@ -9,8 +9,9 @@
 state = pcall('GET', key)
 
 ---- other
--- Not a state of this algorithm. One of another algorithm counts as none. Anything else is not ours, and the answer is
--- which key it was; or it is an error, and is handed on.
+-- Not a state of this kind. A state of another kind is told apart from what is not ours at all: no script has written it under
+-- a name of this kind. Either way the answer is which key it was, and nothing is decided. An error is handed on. An empty string
+-- is no state.
 if type(state) ~= 'string' then
   if string.find(state.err, 'WRONGTYPE', 1, true) then return -index end
   return state
@@ -18,13 +19,13 @@ end
 local kind, length = byte(state), #state
 -- Of a list only a part is read, and any such part would be as long as a list.
 if length == 300 or length == 2064 then length = call('STRLEN', key) end
-local is_ours = length == 0
-  or (length == 28 and kind >= 33 and kind <= 35)
-  or (length == 34 and kind >= 33 and kind <= 35)
-  or (length == 30 and kind == 36)
-  or (length == 33 and kind == 37)
-  or (length >= 34 and length % 14 == 6 and (kind == 38 or kind == 39))
-if not is_ours then return -index end
+local is_of_another_kind = (length == 28 and kind == 49)
+  or (length == 34 and kind == 49)
+  or (length == 30 and kind == 50)
+  or (length == 33 and kind == 51)
+  or (length >= 34 and length % 14 == 6 and (kind == 52 or kind == 53))
+if is_of_another_kind then return -index - ANOTHER_KIND end
+if length > 0 then return -index end
 state = false
 
 ---- renewed

@@ -74,7 +74,7 @@ fn what_is_not_a_charge_of_one_limit_goes_alone() {
         assert!(Call::together(&[ask.call(), ask.call()]).is_none(), "{ask:?}");
     }
     let mut odd = charge(&limit);
-    odd.names.push(names[1]);
+    odd.names.push(names[1].of(crate::StateKind::Debt));
     assert!(Call::together(&[charge(&limit), odd.clone()]).is_none(), "a call that somebody changed");
     assert!(Call::together(&[odd.clone(), odd]).is_none());
 }

@@ -59,7 +59,7 @@ fn ipv4_ipv6_and_a_database_are_reached() {
 }
 
 /// The rights that the link itself needs, and no others. What scripts call comes on top: here `INCRBY`.
-const RIGHTS: &str = "on >p@ss/word resetkeys ~tg2:* resetchannels -@all +eval +evalsha +set +incrby";
+const RIGHTS: &str = "on >p@ss/word resetkeys ~tg3:* resetchannels -@all +eval +evalsha +set +incrby";
 
 #[test]
 fn a_user_with_the_least_rights_is_enough() {
@@ -78,7 +78,7 @@ fn a_user_with_the_least_rights_is_enough() {
 fn a_right_that_is_missing_is_named_and_does_not_open_the_breaker() {
     run(async {
         let server = Server::started(&[]).await;
-        server.tell("ACL SETUSER gate on >pw ~tg2:* -@all +eval +evalsha +set");
+        server.tell("ACL SETUSER gate on >pw ~tg3:* -@all +eval +evalsha +set");
         let link = open(&format!("unix://{}?user=gate&pass=pw", server.socket().display()), patient()).await;
         for _ in 0..20 {
             let Err(LinkError::Server { cause, .. }) = link.call(&count("a")).await else {

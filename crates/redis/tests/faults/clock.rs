@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use tokio::time::Instant;
 use tollgate_core::{Limit, Micros, Mode, Retry};
-use tollgate_redis::{Ask, Hit, Reply, Store};
+use tollgate_redis::{Ask, Hit, Reply, StateKind, Store};
 
 use crate::decisions::{Budget, Charges, Grant, Law, beyond, budget};
 use crate::figures::{Figures, Play, Watch};
@@ -159,10 +159,10 @@ fn unlawful(grants: &[Grant], stepped: u64) -> u64 {
 
 /// How many keys would never go, or live longer than what is in them.
 fn immortal(server: &Server) -> u64 {
-    let names: Vec<String> = redis::from_redis_value(server.tell("KEYS tg2:*")).expect("names");
+    let names: Vec<String> = redis::from_redis_value(server.tell("KEYS tg3:*")).expect("names");
     assert!(names.len() >= 2, "the long ones are there: {names:?}");
-    let short: Vec<_> =
-        groups().into_iter().flatten().take(SHORT).map(|budget| budget.name.to_string()).collect();
+    let key = |budget: Budget| Some(budget.name.of(StateKind::of_limit(&budget.limit)?).to_string());
+    let short: Vec<_> = groups().into_iter().flatten().take(SHORT).filter_map(key).collect();
     let too_long = |name: &&String| {
         let left: i64 = redis::from_redis_value(server.tell(&format!("PTTL {name}"))).expect("a time");
         // What a short one owes, and its slack; a long one's state may lie an hour ahead.

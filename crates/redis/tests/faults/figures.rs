@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tollgate_redis::{Address, Settings, Store};
+use tollgate_redis::{Address, Settings, StateKind, Store};
 
 use crate::hot::{charged, charged_in, charging, name};
 use crate::load::{Load, Sample, wrong};
@@ -102,7 +102,7 @@ impl Stage {
     /// `FLUSHALL`, together with a last look at the budget that the load charges.
     pub(crate) fn empty(&mut self) {
         let mut both = redis::pipe();
-        both.atomic().cmd("GET").arg(name().as_bytes()).cmd("FLUSHALL").ignore();
+        both.atomic().cmd("GET").arg(name().of(StateKind::Debt).as_bytes()).cmd("FLUSHALL").ignore();
         let (held,): (Option<Vec<u8>>,) = both.query(&mut self.server.operator()).expect("it is emptied");
         self.deleted.push(charged(held));
     }

@@ -2,9 +2,9 @@
 //!
 //! The budget is so large, and refills so slowly, that it only counts: each grant is told how many there were, as no other is.
 
-use tollgate_core::{Limit, Micros, Mode, State};
+use tollgate_core::{Algorithm, Limit, Micros, Mode, State};
 use tollgate_redis::state::stored;
-use tollgate_redis::{Ask, Hit, LinkError, Name, Naming, Reply, Store, StoreError};
+use tollgate_redis::{Ask, Hit, LinkError, Name, Naming, Reply, StateKind, Store, StoreError};
 
 use crate::load::Load;
 use crate::server::Server;
@@ -44,13 +44,15 @@ async fn once(store: Store) -> Result<i64, LinkError> {
 /// How many were charged, by what the server holds; none if it holds nothing.
 pub(crate) fn charged(bytes: Option<Vec<u8>>) -> u64 {
     let Some(bytes) = bytes else { return 0 };
-    let Some(State::TokenBucket(debt)) = stored(&bytes) else { panic!("no bucket: {bytes:?}") };
+    let Some(State::TokenBucket(debt)) = stored(Algorithm::TokenBucket, &bytes) else {
+        panic!("no bucket: {bytes:?}")
+    };
     // What has drained since the first one is less than one.
     debt.debt.div_ceil(Micros::HOUR.get())
 }
 
 /// The same, of a server.
 pub(crate) fn charged_in(server: &Server) -> u64 {
-    let value = server.tell_words(&["GET", &name().to_string()]).expect("it answers");
+    let value = server.tell_words(&["GET", &name().of(StateKind::Debt).to_string()]).expect("it answers");
     charged(redis::from_redis_value(value).expect("bytes"))
 }

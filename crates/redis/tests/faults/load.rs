@@ -9,7 +9,7 @@ use std::time::Duration;
 use smallvec::{SmallVec, smallvec};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
-use tollgate_redis::{Call, Cause, Link, LinkError, Naming, Script, Writes};
+use tollgate_redis::{Call, Cause, Link, LinkError, Naming, Script, StateKind, Writes};
 
 use crate::server::Server;
 use crate::support::until;
@@ -23,7 +23,7 @@ pub(crate) static COUNT: LazyLock<Script> = LazyLock::new(|| Script {
 /// A call that counts by one on the key of this name.
 pub(crate) fn count(key: &str) -> Call {
     let one: tollgate_redis::Argument = SmallVec::from_slice(b"1");
-    let name = Naming::new([9; 16]).name("count", key.as_bytes());
+    let name = Naming::new([9; 16]).name("count", key.as_bytes()).of(StateKind::Debt);
     Call { script: &COUNT, names: smallvec![name], arguments: smallvec![one], writes: Writes::Always }
 }
 

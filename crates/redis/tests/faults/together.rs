@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use tollgate_core::{Limit, Micros, Mode};
-use tollgate_redis::{Address, Ask, Cause, Hit, Name, Naming, Reply, Settings, Standing, Store, StoreError};
+use tollgate_redis::{
+    Address, Ask, Cause, Hit, Name, Naming, Reply, Settings, Standing, StateKind, Store, StoreError,
+};
 
 use crate::make::Make;
 use crate::proxy::{Proxy, Rule};
@@ -148,14 +150,14 @@ fn a_key_that_holds_something_else_fails_its_own_caller_only() {
     run(async {
         let server = Server::started(&[]).await;
         let store = open(server.address());
-        server.tell(&format!("LPUSH {} x", name("key 5")));
-        server.tell(&format!("SET {} x", name("key 11")));
+        server.tell(&format!("LPUSH {} x", name("key 5").of(StateKind::Debt)));
+        server.tell(&format!("SET {} x", name("key 11").of(StateKind::Debt)));
         let ends = crowd(&store, burst(9), (16, 3), true).await;
         for (caller, ends) in ends.chunks(3).enumerate() {
             let foreign = matches!(caller, 5 | 11);
             let fits = |end: &Result<bool, StoreError>| match end {
                 Err(StoreError::Foreign(why)) => {
-                    foreign && why.contains(&name(&format!("key {caller}")).to_string())
+                    foreign && why.contains(&name(&format!("key {caller}")).of(StateKind::Debt).to_string())
                 }
                 other => !foreign && *other == Ok(true),
             };

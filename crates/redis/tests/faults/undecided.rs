@@ -6,9 +6,9 @@ use std::task::Poll;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tollgate_core::{Limit, Micros, Mode};
+use tollgate_core::{Limit, Micros, Mode, Window};
 use tollgate_redis::{
-    Ask, Cause, Charged, Hit, LinkError, Name, Naming, Settings, Standing, Store, StoreError,
+    Ask, Cause, Charged, Hit, LinkError, Name, Naming, Settings, Standing, StateKind, Store, StoreError,
 };
 
 use crate::proxy::Proxy;
@@ -33,7 +33,8 @@ fn an_answer_that_is_no_decision_is_counted_by_its_cause_and_says_what_to_do() {
         let limit = Limit::token_bucket(5, 1, Micros::HOUR).unwrap();
         let hits = |name| [Hit { limit: &limit, name, cost: 1, mode: Mode::Enforced }];
         let (foreign, ours) = (name("foreign"), name("ours"));
-        server.tell_words(&["SET", &foreign.to_string(), "somebody else's"]).unwrap();
+        let key = foreign.of(StateKind::Debt);
+        server.tell_words(&["SET", &key.to_string(), "somebody else's"]).unwrap();
         let hit = hits(&foreign);
         assert!(matches!(store.ask(&Ask::Charge(&hit)).await, Err(StoreError::Foreign(_))));
         assert!(matches!(store.charge(&hit, &[true]).await, Err(StoreError::Foreign(_))));
@@ -41,8 +42,33 @@ fn an_answer_that_is_no_decision_is_counted_by_its_cause_and_says_what_to_do() {
         let health = store.health();
         assert_eq!((failed(&store, Cause::Foreign), health.answered), (2, 1));
         let why = health.no_decision.expect("it says why");
-        assert!(why.contains(&foreign.to_string()) && why.contains("delete it"), "{why}");
+        assert!(why.contains(&key.to_string()) && why.contains("delete it"), "{why}");
         assert_eq!(health.breaker, Standing::Closed);
+    });
+}
+
+#[test]
+fn a_state_of_a_foreign_kind_is_no_decision_and_is_counted_apart() {
+    run(async {
+        let server = Server::started(&[]).await;
+        let settings = Settings { budget: Duration::from_secs(10), ..Settings::default() };
+        let store = Store::open(server.address(), settings).unwrap();
+        let bucket = Limit::token_bucket(5, 1, Micros::HOUR).unwrap();
+        let window = Limit::fixed_window(5, Window::Every(Micros::HOUR)).unwrap();
+        let name = name("renamed");
+        let hit = |limit| [Hit { limit, name: &name, cost: 5, mode: Mode::Enforced }];
+        assert!(store.ask(&Ask::Charge(&hit(&bucket))).await.is_ok());
+        // Nothing but somebody else brings it there.
+        let [from, to] = [StateKind::Debt, StateKind::FixedWindow].map(|kind| name.of(kind).to_string());
+        server.tell_words(&["RENAME", &from, &to]).unwrap();
+        let asked = store.ask(&Ask::Charge(&hit(&window))).await;
+        let Err(StoreError::ForeignKind(why)) = asked else { panic!("{asked:?}") };
+        assert!(why.contains(&to) && why.contains("Delete it"), "{why}");
+        assert_eq!((failed(&store, Cause::ForeignKind), failed(&store, Cause::Foreign)), (1, 0));
+        assert!(store.health().no_decision.is_some_and(|told| told.contains(&to)));
+        // A reset forgets the budget, whatever its keys hold.
+        assert!(store.ask(&Ask::Reset(&name)).await.is_ok());
+        assert!(store.ask(&Ask::Charge(&hit(&window))).await.is_ok());
     });
 }
 

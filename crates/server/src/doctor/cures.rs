@@ -69,7 +69,7 @@ const CURES: [(&[Cause], &str); 18] = [
     ),
     (
         &[Cause::NoPerm],
-        "give the user its rights: `ACL SETUSER … on >password ~tg2:* +eval +evalsha +get +set +del +getrange +setrange +strlen \
+        "give the user its rights: `ACL SETUSER … on >password ~tg3:* +eval +evalsha +get +set +del +getrange +setrange +strlen \
          +pttl +pexpire +time +select +ping`",
     ),
 ];

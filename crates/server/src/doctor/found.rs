@@ -53,7 +53,7 @@ pub(super) struct Clock {
 /// What we may not do of all that is needed.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct Rights {
-    /// Rules that give what is missing, such as `+setrange` or `~tg2:*`.
+    /// Rules that give what is missing, such as `+setrange` or `~tg3:*`.
     pub(super) missing: Vec<&'static str>,
     /// Commands that the server does not have: they are renamed or taken away for everybody.
     pub(super) gone: Vec<&'static str>,

@@ -24,7 +24,7 @@ const COMMANDS: [(&str, &str); 9] = [
 ];
 
 /// Every key of ours begins like this.
-const KEYS: &str = "~tg2:*";
+const KEYS: &str = "~tg3:*";
 
 /// A digest that no script has.
 const NO_SCRIPT: &str = "0000000000000000000000000000000000000000";

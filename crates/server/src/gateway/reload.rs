@@ -17,7 +17,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{self, Receiver};
 use tokio::sync::watch as latest;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, timeout};
-use tollgate::Gate;
+use tollgate::{Gate, Limiter};
+use tollgate_policy::{Directory, Policy};
 use tollgate_tower::Answers;
 
 use super::Common;
@@ -60,6 +61,8 @@ pub struct Outcome {
 #[derive(Debug)]
 pub struct Reloader {
     policy: String,
+    /// The setting `store.namespace`: what a policy's own file says of it now counts after a restart.
+    namespace: Option<String>,
     answers: Answers,
     beside: Beside,
     poll: Option<Duration>,
@@ -82,6 +85,7 @@ impl Reloader {
         seen.join(beside.look(&seen).seen);
         Self {
             policy: settings.policy.clone(),
+            namespace: settings.store.namespace.clone(),
             answers: settings.answers,
             beside,
             poll: settings.reload_poll,
@@ -193,12 +197,14 @@ impl Reloader {
     async fn reload(&mut self) {
         let (policy, before, beside) = (self.policy.clone(), self.seen.clone(), self.beside.clone());
         let (live, metrics, answers) = (Arc::clone(&self.live), Arc::clone(&self.metrics), self.answers);
+        let namespace = self.namespace.clone();
         let run = move || {
             let Looked { renewed, needs_restart, mut wrong, seen: others } = beside.look(&before);
             let (changed, mut seen) = match load_after(&policy, &before) {
                 Ok(Loaded { policy, directory, seen }) => {
                     let old = live.load();
-                    let gate = Gate::new(old.guard.gate().limiter().clone(), policy, directory).for_good();
+                    let limiter = old.guard.gate().limiter().clone();
+                    let gate = gate(limiter, (policy, directory), namespace.as_deref());
                     let changed = changes(old.guard.gate(), &gate);
                     live.swap(InForce::new(gate, answers, &metrics, old.generation.saturating_add(1)));
                     (Some(changed), seen)
@@ -268,6 +274,18 @@ struct Reloaded {
     wrong: Vec<String>,
     /// Every file that was asked for.
     seen: Seen,
+}
+
+/// A policy in force for a gateway, with its limits in the namespace of the settings, or else in that of its title.
+///
+/// Nothing but responses changes what was charged.
+pub fn gate(
+    limiter: Limiter,
+    (policy, directory): (Arc<Policy>, Option<Arc<Directory>>),
+    namespace: Option<&str>,
+) -> Gate {
+    let namespace = namespace.map_or_else(|| policy.namespace_of_title(), str::to_owned);
+    Gate::new(limiter, policy, directory).in_namespace(&namespace).for_good()
 }
 
 /// Waits until nothing has happened for a while.

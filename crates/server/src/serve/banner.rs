@@ -26,10 +26,14 @@ pub fn banner(running: &Running, out: &mut dyn Write) -> io::Result<()> {
     let upstream = &settings.upstream;
     let to = if upstream.tls { "https" } else { "http" };
     writeln!(out, "  forwards to  {to}://{}:{}", upstream.host, upstream.port)?;
-    if let Some(url) = &settings.store.url {
-        writeln!(out, "  counts in    {}", Value::Store(url.clone()))?;
-    }
     let live = running.common.live.load();
+    if let Some(url) = &settings.store.url {
+        let namespace = match live.guard.gate().namespace() {
+            "" => String::new(),
+            namespace => format!(", namespace {namespace}"),
+        };
+        writeln!(out, "  counts in    {}{namespace}", Value::Store(url.clone()))?;
+    }
     policy(live.guard.gate().policy(), &settings.policy, out)?;
     if let Some(operations) = running.operations() {
         writeln!(out, "  look at      http://{operations}/metrics, /readyz, /healthz")?;

@@ -104,6 +104,20 @@ fn read(setting: &str, file: &str) -> Result<Vec<u8>, String> {
     std::fs::read(file).map_err(|error| format!("`{setting}` cannot be read: {file}: {error}"))
 }
 
+/// Writes a line about the namespace of the limits: with what other services must not share, or a warning that they do.
+pub(super) fn tell_namespace(namespace: &str, logs: &Logs) {
+    if namespace.is_empty() {
+        logs.within(|| {
+            tracing::warn!(
+                "limits in the shared store have no namespace, because the policy has no title: another service without one \
+                 shares those of the same name. Set `store.namespace`"
+            );
+        });
+        return;
+    }
+    logs.within(|| tracing::info!(namespace, "limits in the shared store are in a namespace"));
+}
+
 /// How often it is looked at whether the store serves: its failures have one line, however many there are.
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -146,7 +160,7 @@ const fn is_of_others(cause: Cause) -> bool {
 
 /// Whether the server has answered, and it was no decision.
 const fn is_of_an_answer(cause: Cause) -> bool {
-    matches!(cause, Cause::Foreign | Cause::Disagrees)
+    matches!(cause, Cause::Foreign | Cause::ForeignKind | Cause::Disagrees)
 }
 
 /// Of some causes, why most calls failed since the last look; `None` if none did.

@@ -22,6 +22,7 @@ pub(super) const TABLE: &[Row] = &[
     ("workers", |d| Slot::MaybeCount(&mut d.settings.workers)),
     ("memory", |d| Slot::Bytes(&mut d.settings.memory)),
     ("store.url", |d| Slot::Store(&mut d.settings.store.url)),
+    ("store.namespace", |d| Slot::MaybeText(&mut d.settings.store.namespace)),
     ("store.budget", |d| Slot::Time(&mut d.settings.store.budget)),
     ("store.secret", |d| Slot::MaybeText(&mut d.settings.store.secret)),
     ("store.password", |d| Slot::MaybeText(&mut d.settings.store.password)),

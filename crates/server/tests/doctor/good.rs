@@ -59,7 +59,7 @@ fn the_address_may_come_from_a_variable_and_without_one_the_call_is_wrong() {
 #[test]
 fn the_password_may_be_in_a_file_and_is_nowhere_else_then() {
     let server = Server::start(Make::Redis7, &[]).unwrap_or_else(|why| panic!("{why}"));
-    tell(&server, "ACL SETUSER gate on >hunter2 ~tg2:* +@all -flushall");
+    tell(&server, "ACL SETUSER gate on >hunter2 ~tg3:* +@all -flushall");
     let file = server.socket().with_file_name("password");
     std::fs::write(&file, "hunter2\n").expect("it is written");
     let file = file.display().to_string();

@@ -51,7 +51,7 @@ fn a_server_without_room_is_a_fault() {
 #[test]
 fn a_key_of_ours_that_holds_something_else_does_not_keep_the_doctor_from_its_own() {
     let server = redis(&[]);
-    tell(&server, "HSET tg2:{somebody}else a 1");
+    tell(&server, "HSET tg3:d{somebody}else a 1");
     let report = examine(&url(&server));
     assert_eq!((report.grade("decisions"), report.grade("database")), ("good", "note"), "{report:?}");
 }

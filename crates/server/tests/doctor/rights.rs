@@ -98,7 +98,7 @@ fn a_key_pattern_that_is_not_ours_is_told() {
     rules.retain(|rule| !rule.starts_with('~'));
     rules.push("~cache:*".into());
     let (_server, url) = with_user(Make::Redis7, &rules);
-    examine(&url).assert_fault("rights", &["ACL SETUSER gate ~tg2:*"]);
+    examine(&url).assert_fault("rights", &["ACL SETUSER gate ~tg3:*"]);
 }
 
 #[test]

@@ -47,6 +47,59 @@ fn two_gateways_spend_one_budget_and_their_fields_tell_it() {
     assert_eq!(upstream.requests(), 4, "what was refused did not get there");
 }
 
+/// In a rolling deploy, one gateway has the old policy and one the new.
+#[test]
+fn two_gateways_with_different_algorithms_under_one_name_grant_at_most_twice_the_limit() {
+    let upstream = Recorder::new(small);
+    let policy = |numbers: &str| {
+        format!(
+            "tollgate: 1\nroutes:\n  - path: /login\n    rate_limit: {{ name: login, {numbers}, consumer_key: ip, when_store_fails: deny }}\n"
+        )
+    };
+    let bucket = policy("algorithm: token_bucket, capacity: 5, refill_rate: 1 per day");
+    for (other, most) in [
+        (policy("algorithm: gcra, capacity: 5, refill_rate: 1 per day"), 5),
+        (policy("algorithm: sliding_window, limit: 5, window: 1 day"), 10),
+    ] {
+        let server = Server::start(Make::Redis7, &[]).expect("redis-server runs");
+        let rigs = [&bucket, &other].map(|policy| Rig::new(policy, upstream.address, counting_in(&server)));
+        let statuses: Vec<u16> = (0..40)
+            .flat_map(|_| rigs.iter().map(|rig| status(&rig.get("/login", ""))).collect::<Vec<_>>())
+            .collect();
+        let granted = statuses.iter().filter(|status| **status == 200).count();
+        assert_eq!(granted, most, "{other}");
+        assert!(statuses.iter().all(|status| matches!(status, 200 | 429)), "{statuses:?}");
+    }
+}
+
+#[test]
+fn two_services_whose_root_limits_are_unnamed_share_nothing_unless_their_namespace_is_one() {
+    let server = Server::start(Make::Redis7, &[]).expect("redis-server runs");
+    let upstream = Recorder::new(small);
+    let api = |title: &str| {
+        format!(
+            "openapi: 3.1.0\ninfo: {{ title: {title}, version: '1' }}\n\
+             x-rate-limit: {{ algorithm: token_bucket, capacity: 2, refill_rate: 1 per day, when_store_fails: deny }}\n\
+             paths: {{ /a: {{ get: {{}} }} }}\n"
+        )
+    };
+    let statuses = |title: &str, namespace: Option<&str>| {
+        let rig = Rig::new(&api(title), upstream.address, |settings| {
+            counting_in(&server)(settings);
+            settings.store.namespace = namespace.map(str::to_owned);
+        });
+        [(); 3].map(|()| status(&rig.get("/a", "")))
+    };
+    assert_eq!(statuses("Orders API", None), [200, 200, 429]);
+    assert_eq!(statuses("Invoices API", None), [200, 200, 429], "another service");
+    assert_eq!(statuses("Orders API", None), [429; 3], "the same service");
+    assert_eq!(
+        statuses("Invoices API", Some("orders-api")),
+        [429; 3],
+        "the setting is stronger than the title"
+    );
+}
+
 #[test]
 fn without_the_server_each_limit_does_what_it_says_and_then_counts_there_again() {
     let server = Server::start(Make::Redis7, &[]).expect("redis-server runs");
@@ -121,8 +174,8 @@ fn a_key_that_holds_something_else_has_a_line_and_a_count_that_say_so() {
     };
     let rig = Rig::logged(POLICY, upstream.address, change, lines.clone());
     assert_eq!(status(&rig.get("/denied", "")), 200);
-    let keys = tell(&server, "KEYS tg2:*");
-    let key = keys.lines().find(|line| line.starts_with("tg2:")).expect("its budget is there");
+    let keys = tell(&server, "KEYS tg3:*");
+    let key = keys.lines().find(|line| line.starts_with("tg3:")).expect("its budget is there");
     tell(&server, &format!("SET {key} somebody-elses"));
     assert_eq!(status(&rig.get("/denied", "")), 503, "that is no decision");
     let told = until_told(&lines, "calls to the shared store fail");
@@ -132,6 +185,26 @@ fn a_key_that_holds_something_else_has_a_line_and_a_count_that_say_so() {
     let page = metrics(&rig);
     assert!(page.contains("tollgate_shared_store_calls_total{result=\"foreign\"} 1\n"), "{page}");
     assert!(page.contains("tollgate_shared_store_calls_total{result=\"answered\"} 1\n"), "{page}");
+}
+
+#[test]
+fn the_namespace_has_a_line_and_there_is_a_warning_without_one() {
+    let server = Server::start(Make::Redis7, &[]).expect("redis-server runs");
+    let upstream = Recorder::new(small);
+    let started = |namespace: Option<&str>| {
+        let lines = Lines::default();
+        let change = |settings: &mut Settings| {
+            counting_in(&server)(settings);
+            settings.store.namespace = namespace.map(str::to_owned);
+        };
+        (Rig::logged(POLICY, upstream.address, change, lines.clone()), lines)
+    };
+    let (_rig, lines) = started(Some("orders"));
+    let told = until_told(&lines, "limits in the shared store are in a namespace");
+    assert!(told[0].contains("\"orders\""), "{told:?}");
+    let (_rig, lines) = started(None);
+    let told = until_told(&lines, "limits in the shared store have no namespace");
+    assert!(told[0].contains("WARN") && told[0].contains("Set `store.namespace`"), "{told:?}");
 }
 
 #[test]

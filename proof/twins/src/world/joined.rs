@@ -2,7 +2,7 @@
 //!
 //! Written apart from the scripts, and not by way of the core, which knows only the numbers that it is given.
 
-use super::Key;
+use super::{Key, rate};
 use tollgate_core::algorithm::list::{Entry, List};
 use tollgate_core::{Debt, Limit, Micros, Quota, State, TwoCounts, settle};
 
@@ -41,13 +41,6 @@ pub(super) fn joined(limit: &Limit, key: &Key, now: Micros, cost: u64) -> Option
         // A fixed window keeps its end under whatever numbers.
         _ => None,
     }
-}
-
-fn rate(limit: &Limit) -> Option<Quota> {
-    let (Limit::TokenBucket(quota) | Limit::LeakyBucket(quota) | Limit::Gcra(quota)) = limit else {
-        return None;
-    };
-    Some(*quota)
 }
 
 /// Drains as it did, and so much more is owed.

@@ -77,10 +77,10 @@ fn keys_that_start_afresh() {
 1 limit changes.
 
 OPERATION  TIER       CHANGE  SUSTAINED     AT ONCE  WORST MINUTE  LIMITS
-GET /a     (default)  same    1 per second  5        65            x: another algorithm, its keys start afresh
+GET /a     (default)  same    1 per second  5        65            x: another algorithm, its keys start afresh unless a shared store has them
 
 LIMIT  TIER       SUSTAINED     AT ONCE  WORST MINUTE  WHAT
-x      (default)  1 per second  5        65            another algorithm, its keys start afresh
+x      (default)  1 per second  5        65            another algorithm, its keys start afresh unless a shared store has them
 ";
     check(&one(BUCKET), &one("algorithm: gcra, capacity: 5, refill_rate: 1"), expected);
     let expected = "\
@@ -91,6 +91,8 @@ GET /a     (default)  tighter  1 per second → 5 per minute  5        65 → 5 
 
 LIMIT  TIER       SUSTAINED                    AT ONCE  WORST MINUTE  WHAT
 x      (default)  1 per second → 5 per minute  5        65 → 5        another algorithm, its keys start afresh, tighter
+
+During a rollout, processes with the old policy and with the new one count x apart, also in a shared store: each enforces its own limit, and a client may use up to both together.
 ";
     check(&one(BUCKET), &one(LOG), expected);
     let expected = "\
@@ -101,6 +103,8 @@ GET /a     (default)  tighter  5 per minute  5        10 → 5        x: another
 
 LIMIT  TIER       SUSTAINED     AT ONCE  WORST MINUTE  WHAT
 x      (default)  5 per minute  5        10 → 5        another algorithm, its keys start afresh, tighter
+
+During a rollout, processes with the old policy and with the new one count x apart, also in a shared store: each enforces its own limit, and a client may use up to both together.
 ";
     check(
         &one("algorithm: sliding_window, limit: 5, window: 1m"),

@@ -95,7 +95,9 @@ fn change(change: &Change) -> Value {
         Change::Added => json!({ "kind": "added" }),
         Change::Removed => json!({ "kind": "removed" }),
         Change::Renamed { from } => json!({ "kind": "renamed", "from": from }),
-        Change::OtherAlgorithm => json!({ "kind": "other_algorithm" }),
+        Change::OtherAlgorithm { same_state } => {
+            json!({ "kind": "other_algorithm", "same_state": same_state })
+        }
         Change::OtherKey => json!({ "kind": "other_key" }),
         Change::ModeChanged { enforced } => json!({ "kind": "mode_changed", "enforced": enforced }),
         Change::CostChanged => json!({ "kind": "cost_changed" }),

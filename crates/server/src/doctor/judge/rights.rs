@@ -51,7 +51,7 @@ pub(super) fn rights(found: &Found) -> Finding {
 ///
 /// Whether a wrong password would be taken is not tried: the server would log it (`ACL LOG`), and somebody might take it for an attack.
 pub(super) fn password(found: &Found) -> Finding {
-    let user = "`ACL SETUSER tollgate on >… ~tg2:* +eval +evalsha +get +set +del +getrange +setrange +strlen +pttl +pexpire +time +select +ping`";
+    let user = "`ACL SETUSER tollgate on >… ~tg3:* +eval +evalsha +get +set +del +getrange +setrange +strlen +pttl +pexpire +time +select +ping`";
     let Some(name) = &found.user else {
         let sentence =
             "the server asks for no password: whoever reaches it can read, change and forget budgets";

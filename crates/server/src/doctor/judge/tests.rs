@@ -235,9 +235,9 @@ fn clocks_are_good_or_apart_only_where_the_round_trip_leaves_no_doubt() {
 #[test]
 fn rights_are_named_by_the_rules_that_give_them() {
     let with = |rights| Found { rights: Ok(rights), ..good() };
-    let missing = with(Rights { missing: vec!["+setrange", "~tg2:*"], ..Rights::default() });
+    let missing = with(Rights { missing: vec!["+setrange", "~tg3:*"], ..Rights::default() });
     assert_eq!(bad(&missing), [("rights", Grade::Fault)]);
-    assert!(cure(&missing, "rights").starts_with("`ACL SETUSER gate +setrange ~tg2:*`"));
+    assert!(cure(&missing, "rights").starts_with("`ACL SETUSER gate +setrange ~tg3:*`"));
     assert_eq!(bad(&with(Rights { gone: vec!["EVAL"], ..Rights::default() })), [("rights", Grade::Fault)]);
     assert_eq!(bad(&with(Rights { untold: vec!["SET"], ..Rights::default() })), [("rights", Grade::Unknown)]);
     assert_eq!(bad(&Found { user: None, ..good() }), [("password", Grade::Note)]);
@@ -303,7 +303,7 @@ fn without_a_decision_its_cause_and_its_cure_are_told() {
     let rows = [
         (server(Cause::OutOfMemory, "OOM command not allowed"), "raise `maxmemory`"),
         (server(Cause::ReadOnly, "READONLY You can't write"), "name the primary"),
-        (StoreError::Foreign("tg2:x".into()), "somebody else writes keys"),
+        (StoreError::Foreign("tg3:x".into()), "somebody else writes keys"),
         (StoreError::Disagrees("x".into()), "a proxy or another server"),
     ];
     for (error, beginning) in rows {

@@ -32,8 +32,8 @@ pub(super) fn decisions(found: &Found) -> Finding {
         Err(error) => {
             let what = match error {
                 StoreError::Link(link) => cure(link.cause()),
-                StoreError::Foreign(_) => {
-                    "somebody else writes keys that begin with `tg2:`: give Tollgate a server or a database of its own"
+                StoreError::Foreign(_) | StoreError::ForeignKind(_) => {
+                    "somebody else writes keys that begin with `tg3:`: give Tollgate a server or a database of its own"
                 }
                 StoreError::Disagrees(_) | _ => {
                     "a proxy or another server in between changes scripts or answers: connect to Redis or Valkey itself"

@@ -16,11 +16,24 @@ pub(super) fn changes(old: &Gate, new: &Gate) -> String {
     if !policies.limits.is_empty() {
         parts.push(limits(&policies.limits));
     }
+    let (before, after) = (old.policy().namespace(), new.policy().namespace());
+    // What the policies say of it need not be what holds here.
+    let settings = policies.settings.len().saturating_sub(usize::from(before != after));
     let operations = policies.operations.len().saturating_add(policies.more_operations);
-    for (count, what) in [(operations, "operation"), (policies.settings.len(), "setting")] {
+    for (count, what) in [(operations, "operation"), (settings, "setting")] {
         if count > 0 {
             parts.push(counted(count, what));
         }
+    }
+    if new.waits() && old.namespace() != new.namespace() {
+        let name = |gate: &Gate| {
+            if gate.namespace().is_empty() { "none".into() } else { shown(gate.namespace()) }
+        };
+        parts.push(format!(
+            "the store's namespace {} became {}, all budgets in it start afresh",
+            name(old),
+            name(new)
+        ));
     }
     let consumers = |gate: &Gate| gate.directory().map(|directory| directory.consumers().len());
     match (consumers(old), consumers(new)) {
@@ -53,6 +66,7 @@ mod tests {
 
     use tollgate::Limiter;
     use tollgate_policy::Policy;
+    use tollgate_redis::{Naming, Settings, Store};
 
     use super::*;
 
@@ -72,6 +86,30 @@ mod tests {
         for part in ["limits l1 (looser)", "l3 (", "l2 ("] {
             assert!(said.contains(part), "{said}");
         }
+    }
+
+    #[tokio::test]
+    async fn another_namespace_is_told_as_a_reset_where_there_is_a_store() {
+        let address = "unix:///nonexistent/tollgate.socket".parse().unwrap();
+        let store = Store::open(address, Settings::default()).unwrap();
+        let shared = Limiter::builder().store(store, Naming::without_secret()).build().unwrap();
+        let titled = |limiter: &Limiter, title: &str, namespace: Option<&str>| {
+            let text = format!(
+                "openapi: 3.1.0\ninfo: {{ title: {title}, version: '1' }}\n\
+                 x-rate-limit: {{ algorithm: fixed_window, limit: 5, window: 10 s }}\npaths: {{ /a: {{ get: {{}} }} }}\n"
+            );
+            let policy = Arc::new(Policy::parse("openapi.yaml", &text).unwrap());
+            crate::gateway::reload::gate(limiter.clone(), (policy, None), namespace)
+        };
+        let of = |limiter: &Limiter, namespace: Option<&str>| {
+            changes(&titled(limiter, "Orders", namespace), &titled(limiter, "Order service", namespace))
+        };
+        let said = of(&shared, None);
+        let expected = "the store's namespace orders became order-service, all budgets in it start afresh";
+        assert_eq!(said, expected);
+        // The setting is stronger than the title, and without a store there is nothing to name.
+        assert_eq!(of(&shared, Some("mine")), "no limit, operation or setting");
+        assert_eq!(of(&Limiter::new().unwrap(), None), "no limit, operation or setting");
     }
 
     #[test]

@@ -88,7 +88,7 @@ impl Pair {
         };
         let limit = self.limit.unwrap_or(Limit::Unlimited);
         let stands = self.answered(&Asked::Peek(vec![hit_on(asked, limit)]));
-        let core_stands = peek(&limit, self.world.state(0), now, 0);
+        let core_stands = peek(&limit, self.world.state(0, &limit), now, 0);
         let both = [(said, wanted), (stands, Some(core_stands))];
         for (number, (memory, core)) in both.into_iter().enumerate() {
             let (memory, core) = (memory.as_ref().map(answer), core.as_ref().map(answer));
@@ -113,7 +113,9 @@ fn asked_under(asked: &Asked) -> Option<Limit> {
 
 /// A hit that costs nothing.
 fn hit_on(asked: &Asked, limit: Limit) -> Owned {
-    let (key, name) = asked.keys()[0];
+    let of_reset = if let Asked::Reset(key, name) = asked { Some((*key, *name)) } else { None };
+    let of_hit = asked.hits().first().map(|hit| (hit.key, hit.name));
+    let (key, name) = of_reset.or(of_hit).expect("it is about a key");
     Owned { key, name, limit, cost: 0, mode: tollgate_core::Mode::Enforced }
 }
 
@@ -129,7 +131,7 @@ fn the_store_in_memory_plays_what_every_server_plays() {
             let reply = core.answer(asked, now);
             pair.compare(asked, now)?;
             as_written += usize::from(pair.begun == 1);
-            Ok((reply, core.state(0).cloned()))
+            Ok((reply, asked.hits().first().and_then(|hit| core.state(0, &hit.limit)).cloned()))
         });
         assert_eq!(written.unwrap_or_else(|wrong| panic!("{path}: {wrong}")), text, "{path}");
         // It does not begin anew all the time, and the first acts are those of the file to the letter.
