@@ -9,6 +9,7 @@ mod asynchronous;
 mod builder;
 mod charging;
 mod clock;
+mod denied;
 mod error;
 mod event;
 #[cfg(feature = "policy")]
@@ -33,6 +34,7 @@ mod verdict;
 
 pub use builder::Builder;
 pub use clock::{Clock, ManualClock};
+pub use denied::AddressHit;
 pub use error::{BuildError, HitError};
 pub use event::{Event, Verb};
 #[cfg(feature = "policy")]

@@ -20,6 +20,20 @@ pub enum Whose {
     Claimed,
 }
 
+/// What was written of a key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Written {
+    /// Whose budget it is.
+    pub(crate) whose: Whose,
+    /// Whether the client's address is a part of it.
+    pub(crate) by_address: bool,
+}
+
+impl Written {
+    /// The client's address alone.
+    pub(crate) const ADDRESS: Self = Self { whose: Whose::Address, by_address: true };
+}
+
 /// What one link of a chain gives.
 enum Link {
     /// The parts were written.
@@ -35,11 +49,11 @@ pub(crate) fn write(
     limit: &PolicyLimit,
     asking: &mut Asking<'_>,
     keys: &mut Vec<u8>,
-) -> Result<Whose, BadRequest> {
+) -> Result<Written, BadRequest> {
     let start = keys.len();
     for link in &limit.key.chain {
         match together(link, asking, keys) {
-            Link::Key(whose) => return Ok(whose),
+            Link::Key(whose) => return Ok(Written { whose, by_address: link.contains(&Identity::Address) }),
             Link::Missing => keys.truncate(start),
             Link::Unclear => {
                 keys.truncate(start);
@@ -53,11 +67,11 @@ pub(crate) fn write(
         Missing::Reject => Err(BadRequest::NoIdentity { limit: limit.name.clone() }),
         Missing::Anonymous => {
             push(keys, Kind::Anonymous, b"");
-            Ok(Whose::Shared)
+            Ok(Written { whose: Whose::Shared, by_address: false })
         }
         Missing::Address => {
             push(keys, Kind::Address, &asking.client().key_bytes());
-            Ok(Whose::Address)
+            Ok(Written::ADDRESS)
         }
     }
 }

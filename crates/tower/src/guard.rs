@@ -14,7 +14,7 @@ use crate::asked::{Answer, Asked, Pass};
 use crate::card::{Card, Visibility};
 use crate::fields::{Degraded, Fields, Line};
 use crate::head::{Head, Room};
-use crate::later::{Later, Reported, Settling, holds, only};
+use crate::later::{Claim, Later, Reported, Settling, holds, only};
 use crate::operations::BodyWanted;
 use crate::problem;
 use crate::refusal::{self, Ready};
@@ -327,6 +327,7 @@ impl Guard {
         for (place, charge) in hits.charges().iter().enumerate() {
             if charge.whose == Whose::Claimed {
                 settling.claimed |= only(place);
+                settling.claims.extend(self.claim(hits, place, charge));
             }
             let Some((header, max)) = self.reported(charge) else { continue };
             match settling.reported.last_mut().filter(|last| last.limit == charge.limit) {
@@ -344,6 +345,13 @@ impl Guard {
             }
         }
         settling
+    }
+
+    /// What a 401 does to a charge to a claimed identity.
+    fn claim(&self, hits: &Hits, place: usize, charge: &Charge) -> Option<Claim> {
+        let (limit, address) = self.gate.limit(charge).zip(hits.address_key(charge))?;
+        let (limit, address) = (limit.clone(), address.into());
+        Some(Claim { place, limit, address, cost: charge.cost, stays: charge.by_address })
     }
 }
 

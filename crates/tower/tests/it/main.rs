@@ -2,6 +2,7 @@
 
 mod bodies;
 mod degraded;
+mod denied;
 mod fields;
 mod grpc;
 mod injection;
