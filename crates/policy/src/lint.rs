@@ -6,6 +6,7 @@ mod chosen;
 mod claims;
 mod cost;
 mod coverage;
+mod keys;
 mod sharing;
 mod tags;
 #[cfg(test)]
@@ -25,6 +26,7 @@ use crate::model::PolicyLimit;
 use crate::numbers::Numbers;
 use crate::policy::Policy;
 pub use coverage::{Coverage, Group, Share};
+pub use keys::TOKEN_TIME_NOTED;
 pub use windows::{LOG_BYTES_NOTED, WAIT_NOTED};
 
 /// So many findings of one code are kept. Further ones are only counted, in [`Advice::left_out`]: whoever has more of a
@@ -69,6 +71,7 @@ pub fn advise(policy: &Policy) -> Advice {
         unreachable::advise(&lint),
         windows::advise(&lint),
         claims::advise(&lint),
+        keys::advise(&lint),
         chosen::advise(&lint),
         sharing::advise(&lint),
         tags::advise(&lint),

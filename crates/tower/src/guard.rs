@@ -356,7 +356,9 @@ impl Guard {
 }
 
 fn bad(error: &BadRequest) -> Box<Answer> {
-    Box::new(problem::bad_request(&error.to_string()))
+    let why = error.to_string();
+    let invalid = matches!(error, BadRequest::InvalidToken { .. });
+    Box::new(if invalid { problem::invalid_token(&why) } else { problem::bad_request(&why) })
 }
 
 fn wrong(error: &NotAsked) -> Box<Answer> {

@@ -13,6 +13,7 @@ use crate::fields::{ADDRESSES, JWT, NAME_CHARS_MAX, PATH_CHARS_MAX, PROXIES, TIE
 use crate::model::{JwtSettings, KeyPlace, TierFrom, Unmatched};
 use crate::quantity::{duration, whole};
 use crate::reading::identity::{header, key_place};
+use crate::reading::openapi::without_doubles;
 use crate::serve::Written;
 use crate::trusted::{ForwardHeader, HOPS_MAX, TrustedProxies, parse_cidr};
 
@@ -80,7 +81,7 @@ pub(crate) fn read<'t>(map: Value<'t>, context: &mut Context<'t>) -> Settings {
     if let Some(value) = map.get("api_key") {
         let list: Vec<_> = if value.is_list() { value.items().collect() } else { vec![value] };
         let places = list.into_iter().filter_map(|item| context.parsed(item, "api_key", key_place));
-        settings.api_key = places.collect();
+        settings.api_key = without_doubles(places.collect());
     }
     if let Some(value) = map.get("unmatched")
         && context.word(value, "unmatched", UNMATCHED) == Some("forward")

@@ -12,4 +12,5 @@ mod refusals;
 mod responses;
 mod rules;
 mod support;
+mod tokens;
 mod upstream;
