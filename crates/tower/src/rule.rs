@@ -74,7 +74,8 @@ impl By {
 
     /// One budget for each value of a header; without the header, for each address. Sent twice, the request is refused as
     /// wrong. It is what clients say of themselves: whoever invents a new value has a new budget, so put a rule by address
-    /// beside it, or verify it and use [`key`](Self::key).
+    /// beside it, or verify it and use [`key`](Self::key). If the service answers 401, the charge moves from the value to the
+    /// client's address, and an address that has nothing left is refused whatever value it sends.
     #[must_use]
     pub const fn header(name: HeaderName) -> Self {
         Self(Whom::Header(name))

@@ -12,6 +12,8 @@ use crate::support::{PEER, guard, limiter, request, send_to};
 
 /// What each identity may use, and the address.
 const CAPACITY: u64 = 5;
+/// So many requests are in flight at once: one overdraft.
+const IN_FLIGHT: usize = 5;
 
 /// Every way to say who is asking, and those that are joined with an address.
 const KEYS: &[&str] = &[
@@ -94,9 +96,9 @@ fn subject(user: &str) -> &'static str {
 }
 
 /// The next of a sequence of numbers below `below`.
-fn next(seed: &mut u64, below: u64) -> u64 {
+fn next(seed: &mut u64, below: usize) -> usize {
     *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-    (*seed >> 33) % below
+    usize::try_from(*seed >> 33).expect("31 bits fit") % below
 }
 
 #[test]
@@ -148,12 +150,12 @@ fn played(guard: &Guard, clock: &ManualClock, seed: u64) -> Seen {
     let mut flying: VecDeque<(String, Pass)> = VecDeque::new();
     for _ in 0..150 {
         let user = format!("u{}", next(&mut seed, 4));
-        if (flying.len() as u64) < CAPACITY && next(&mut seed, 2) == 0 {
+        if flying.len() < IN_FLIGHT && next(&mut seed, 2) == 0 {
             if let Some(pass) = Claims::of(&user).ask(guard, &mut room) {
                 flying.push_back((user, pass));
             }
-        } else if let Some((user, pass)) = flying.remove(next(&mut seed, CAPACITY) as usize) {
-            let status = [401, 401, 401, 200, 403, 500][next(&mut seed, 6) as usize];
+        } else if let Some((user, pass)) = flying.remove(next(&mut seed, IN_FLIGHT)) {
+            let status = [401, 401, 401, 200, 403, 500][next(&mut seed, 6)];
             if status == 401 {
                 seen.denied += 1;
             } else {
