@@ -2,7 +2,9 @@
 //! is refused whatever identity it claims. Which charges those are is for the caller to say.
 
 use smallvec::SmallVec;
-use tollgate_core::{Decision, Micros, Retry};
+#[cfg(feature = "redis")]
+use tollgate_core::Micros;
+use tollgate_core::{Decision, Retry};
 
 use crate::error::HitError;
 use crate::event::Verb;

@@ -327,7 +327,7 @@ impl Guard {
         for (place, charge) in hits.charges().iter().enumerate() {
             if charge.whose == Whose::Claimed {
                 settling.claimed |= only(place);
-                settling.claims.extend(self.claim(hits, place, charge));
+                settling.claims.extend(Claim::of(&self.gate, hits, place));
             }
             let Some((header, max)) = self.reported(charge) else { continue };
             match settling.reported.last_mut().filter(|last| last.limit == charge.limit) {
@@ -346,19 +346,10 @@ impl Guard {
         }
         settling
     }
-
-    /// What a 401 does to a charge to a claimed identity.
-    fn claim(&self, hits: &Hits, place: usize, charge: &Charge) -> Option<Claim> {
-        let (limit, address) = self.gate.limit(charge).zip(hits.address_key(charge))?;
-        let (limit, address) = (limit.clone(), address.into());
-        Some(Claim { place, limit, address, cost: charge.cost, stays: charge.by_address })
-    }
 }
 
 fn bad(error: &BadRequest) -> Box<Answer> {
-    let why = error.to_string();
-    let invalid = matches!(error, BadRequest::InvalidToken { .. });
-    Box::new(if invalid { problem::invalid_token(&why) } else { problem::bad_request(&why) })
+    Box::new(problem::wrong_request(error))
 }
 
 fn wrong(error: &NotAsked) -> Box<Answer> {

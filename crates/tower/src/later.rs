@@ -2,9 +2,9 @@
 
 use http::{HeaderMap, HeaderName, StatusCode};
 use smallvec::SmallVec;
-use tollgate::{Limiter, NamedLimit, Receipt};
+use tollgate::{Gate, Limiter, NamedLimit, Receipt};
 use tollgate_policy::found::Found;
-use tollgate_policy::header;
+use tollgate_policy::{Hits, header};
 
 use crate::fields::{Fields, whole};
 
@@ -42,6 +42,16 @@ pub(crate) struct Claim {
     pub(crate) cost: u64,
     /// Whether the charge stays where it is too, because the address is a part of its key: the client has spent what is its own.
     pub(crate) stays: bool,
+}
+
+impl Claim {
+    /// What a 401 does to the charge at this place; `None` if that is not to a claimed identity.
+    pub(crate) fn of(gate: &Gate, hits: &Hits, place: usize) -> Option<Self> {
+        let charge = hits.charges().get(place)?;
+        let (limit, address) = gate.limit(charge).zip(hits.address_key(charge))?;
+        let (limit, address) = (limit.clone(), address.into());
+        Some(Self { place, limit, address, cost: charge.cost, stays: charge.by_address })
+    }
 }
 
 /// The key of an address on a limit. Without an operation it takes at most 19 bytes.

@@ -4,6 +4,8 @@ use bytes::Bytes;
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 
+use tollgate_policy::BadRequest;
+
 use crate::asked::{Answer, AnswerKind};
 use crate::json;
 
@@ -41,8 +43,14 @@ pub(crate) fn bad_request(why: &str) -> Answer {
     answer(StatusCode::BAD_REQUEST, "Bad Request", why)
 }
 
+/// The request cannot be charged: it is wrong, or the token that says who is asking is not valid.
+pub(crate) fn wrong_request(error: &BadRequest) -> Answer {
+    let why = error.to_string();
+    if matches!(error, BadRequest::InvalidToken { .. }) { invalid_token(&why) } else { bad_request(&why) }
+}
+
 /// The token that says who is asking is not valid (RFC 6750 3).
-pub(crate) fn invalid_token(why: &str) -> Answer {
+fn invalid_token(why: &str) -> Answer {
     let mut answer = answer(StatusCode::UNAUTHORIZED, "Unauthorized", why);
     let challenge = HeaderValue::from_static("Bearer error=\"invalid_token\"");
     answer.headers.insert(WWW_AUTHENTICATE, challenge);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use http::HeaderName;
 use http::request::Parts;
+use tollgate::{Limiter, NamedLimit};
 use tollgate_core::{Limit, Mode};
 
 use crate::card::Visibility;
@@ -158,6 +159,18 @@ impl Rule {
     #[must_use]
     pub fn when_store_fails(self, fails: tollgate::StoreFails) -> Self {
         Self { counted: Counted::InStore(fails), ..self }
+    }
+}
+
+impl Rule {
+    /// The limiter's limit for the rule.
+    pub(crate) fn limit_on(&self, limiter: &Limiter) -> NamedLimit {
+        match self.counted {
+            Counted::Usually => limiter.limit(&self.name, self.limit),
+            Counted::Here => limiter.local_limit(&self.name, self.limit),
+            #[cfg(feature = "redis")]
+            Counted::InStore(fails) => limiter.shared_limit(&self.name, self.limit, fails),
+        }
     }
 }
 

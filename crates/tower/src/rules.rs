@@ -1,7 +1,8 @@
 //! Limits written in Rust, in force: a request in, an admission or an answer out. No documents, no routes.
 
+mod error;
+
 use std::cell::Cell;
-use std::fmt;
 use std::net::IpAddr;
 use std::sync::{Mutex, OnceLock};
 
@@ -22,11 +23,9 @@ use crate::fields::{Degraded, Line, partition};
 use crate::front::{Admission, Entry};
 use crate::later::{AddressKey, Claim, Settling, holds, only};
 use crate::refusal::{self, Ready};
-use crate::rule::{Cost, Counted, Rule, Whom};
+use crate::rule::{Cost, Rule, Whom};
 use crate::{peer, problem};
-
-/// A rule's name has at most so many characters; a longer one is an error.
-pub const NAME_CHARS_MAX: usize = 200;
+pub use error::{NAME_CHARS_MAX, RulesError};
 
 /// Limits written in Rust, in force on a limiter. A request meets all of them, and is charged for all or none.
 ///
@@ -87,48 +86,6 @@ thread_local! {
     static BYTES: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// What is wrong with rules.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum RulesError {
-    /// A name is empty, longer than [`NAME_CHARS_MAX`], or not printable ASCII.
-    Name {
-        /// The name, as it may be shown.
-        name: String,
-    },
-    /// Two rules have one name.
-    SameName {
-        /// The name.
-        name: String,
-    },
-    /// There are more rules than can be charged together: [`HITS_MAX`].
-    TooMany {
-        /// How many there are.
-        rules: usize,
-    },
-}
-
-impl fmt::Display for RulesError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Name { name } => write!(
-                f,
-                "`{name}` cannot be the name of a rule: it has to be printable ASCII, from 1 to {NAME_CHARS_MAX} characters"
-            ),
-            Self::SameName { name } => {
-                write!(
-                    f,
-                    "two rules are called `{name}`, and would share their budgets: give each its own name"
-                )
-            }
-            Self::TooMany { rules } => {
-                write!(f, "{rules} rules are more than can be charged together: give at most {HITS_MAX}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for RulesError {}
-
 impl Rules {
     /// Puts rules in force.
     ///
@@ -144,7 +101,7 @@ impl Rules {
             if armed.iter().any(|other| other.rule.name == rule.name) {
                 return Err(RulesError::SameName { name: rule.name });
             }
-            let limit = named(&limiter, &rule);
+            let limit = rule.limit_on(&limiter);
             let card = Card::new(&rule.name, &rule.limit, rule.visibility, rule.says.as_deref());
             armed.push(Armed { rule, limit, card, ready: OnceLock::new() });
         }
@@ -436,14 +393,4 @@ type Costs = SmallVec<[u64; 2]>;
 
 fn costs(hits: &[Hit<'_>]) -> Costs {
     hits.iter().map(Hit::asks).collect()
-}
-
-/// The limiter's limit for a rule.
-fn named(limiter: &Limiter, rule: &Rule) -> NamedLimit {
-    match rule.counted {
-        Counted::Usually => limiter.limit(&rule.name, rule.limit),
-        Counted::Here => limiter.local_limit(&rule.name, rule.limit),
-        #[cfg(feature = "redis")]
-        Counted::InStore(fails) => limiter.shared_limit(&rule.name, rule.limit, fails),
-    }
 }
