@@ -192,7 +192,7 @@ impl Limiter {
         #[cfg(feature = "redis")]
         if let Some(shared) = self.0.far(&[limit.hit(key)]) {
             self.0.check(&limit.hit(key))?;
-            return shared.reset(&limit.hit(key)).await;
+            return shared.reset(&self.0, &limit.hit(key)).await;
         }
         self.reset(limit, key)
     }

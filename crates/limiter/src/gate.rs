@@ -9,7 +9,7 @@ use tollgate_policy::{BadRequest, Charge, Directory, Facts, Hits, Matched, Polic
 
 #[cfg(feature = "redis")]
 use crate::StoreFails;
-use crate::{HITS_MAX, Hit, HitError, Limiter, NamedLimit, Receipt, Verdict};
+use crate::{AddressHit, HITS_MAX, Hit, HitError, Limiter, NamedLimit, Receipt, Verdict};
 #[cfg(feature = "redis")]
 use tollgate_policy::model::{self, Scope};
 
@@ -229,6 +229,13 @@ impl Gate {
         if charges.is_empty() {
             return Ok(None);
         }
+        let addresses = self.owing(hits);
+        if !addresses.is_empty() {
+            *verdict = self.limiter.refused_for_address(&charges, &addresses).map_err(NotAsked::Hit)?;
+            if verdict.is_some() {
+                return Ok(None);
+            }
+        }
         if wanted(hits) {
             return self.limiter.charge_into(&charges, verdict).map_err(NotAsked::Hit);
         }
@@ -249,6 +256,13 @@ impl Gate {
         if charges.is_empty() {
             return Ok((None, None));
         }
+        let addresses = self.owing(hits);
+        if !addresses.is_empty() {
+            let refused = self.limiter.refused_for_address_async(&charges, &addresses).await;
+            if let Some(verdict) = refused.map_err(NotAsked::Hit)? {
+                return Ok((Some(verdict), None));
+            }
+        }
         let charged = if wanted(hits.charges()) {
             self.limiter.charge_for_receipt_async(&charges).await
         } else {
@@ -261,6 +275,22 @@ impl Gate {
     #[must_use]
     pub fn waits(&self) -> bool {
         self.limits.iter().flatten().any(NamedLimit::is_shared)
+    }
+
+    /// The limiter's limit for a charge's set of numbers.
+    #[must_use]
+    pub fn limit(&self, charge: &Charge) -> Option<&NamedLimit> {
+        self.limits.get(charge.variant as usize)?.as_ref()
+    }
+
+    /// The hits on the client's address that stand behind claimed identities, of limits where an address may owe something.
+    fn owing<'a>(&'a self, hits: &'a Hits) -> SmallVec<[AddressHit<'a>; 1]> {
+        let hit = |(place, charge): (usize, &'a Charge)| {
+            let address = hits.address_key(charge).filter(|_| charge.mode == Mode::Enforced)?;
+            let limit = self.limit(charge).filter(|limit| limit.has_denied())?;
+            Some(AddressHit { place, hit: limit.hit(address).cost(charge.cost) })
+        };
+        hits.charges().iter().enumerate().filter_map(hit).collect()
     }
 
     /// Whether no response changes this charge.

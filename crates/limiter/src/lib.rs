@@ -10,6 +10,7 @@ mod builder;
 mod charging;
 mod check;
 mod clock;
+mod denied;
 mod error;
 mod event;
 #[cfg(feature = "policy")]
@@ -34,6 +35,7 @@ mod verdict;
 
 pub use builder::Builder;
 pub use clock::{Clock, ClockSource, ManualClock};
+pub use denied::AddressHit;
 pub use error::{BuildError, HitError};
 pub use event::{Event, Verb};
 #[cfg(feature = "policy")]

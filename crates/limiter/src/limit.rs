@@ -34,6 +34,8 @@ pub(crate) struct Registered {
     pub(crate) narrow: Option<Narrow>,
     /// Shared by all limits of the name: receipts of charges before this instant are void.
     pub(crate) void: Arc<AtomicU64>,
+    /// Shared by all limits of the name: until this instant some address may owe for identities that an upstream denied.
+    pub(crate) owing: Arc<AtomicU64>,
     /// Shared by all limits of the name: how often receipts of charges in the shared store became void.
     #[cfg(feature = "redis")]
     pub(crate) generation: Arc<AtomicU64>,
@@ -51,6 +53,9 @@ pub(crate) struct Far {
     pub(crate) naming: tollgate_redis::Naming,
     /// This process's share of it, counted here while the store gives no decision. Only under [`StoreFails::Local`].
     pub(crate) share: Option<Arc<Registered>>,
+    /// What this process itself charged addresses for identities that an upstream denied, with the full numbers and under a name
+    /// of its own. It says which addresses the store has to be asked about, and stands in for the store when that does not answer.
+    pub(crate) denied: Arc<Registered>,
 }
 
 /// What a limit says while the shared store gives no decision.

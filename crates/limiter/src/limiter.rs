@@ -81,6 +81,7 @@ pub(crate) struct Inner {
 pub(crate) struct Name {
     pub(crate) space: u64,
     pub(crate) void: Arc<AtomicU64>,
+    pub(crate) owing: Arc<AtomicU64>,
     /// How often receipts of charges in the shared store became void.
     #[cfg(feature = "redis")]
     pub(crate) generation: Arc<AtomicU64>,
@@ -126,6 +127,7 @@ impl Inner {
             hash: self.hashing.of_name(known.space),
             narrow: self.memory.rates.narrow(&limit),
             void: Arc::clone(&known.void),
+            owing: Arc::clone(&known.owing),
             #[cfg(feature = "redis")]
             generation: Arc::clone(&known.generation),
             #[cfg(feature = "redis")]
@@ -309,7 +311,10 @@ impl Limiter {
         let id = self.0.id_of(&hit)?;
         #[cfg(feature = "redis")]
         if let Some(shared) = self.0.far(&[hit]) {
-            return shared.store().block_on(shared.reset(&hit)).unwrap_or(Err(crate::shared::blocked()));
+            return shared
+                .store()
+                .block_on(shared.reset(&self.0, &hit))
+                .unwrap_or(Err(crate::shared::blocked()));
         }
         Ok(self.0.memory.reset(hit.limit, id, &self.0.clock))
     }

@@ -76,6 +76,12 @@ impl Receipt {
         (its, rest)
     }
 
+    /// Whether the charge of a hit is on it. A hit is told by its place among those that were charged together.
+    #[must_use]
+    pub fn holds(&self, hit: usize) -> bool {
+        self.parts.iter().any(|part| part.hit == hit)
+    }
+
     /// Whether there is nothing on it.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -58,7 +58,9 @@ impl Limiter {
             };
             let share = numbers.map(|numbers| Arc::new(self.0.registered(name, numbers)));
             let naming = shared.naming.in_namespace(namespace);
-            registered.far = Some(Far { fails, naming, share });
+            // No name that a policy or a rule may have begins like this.
+            let denied = Arc::new(self.0.registered(&format!("\0denied {name}"), limit));
+            registered.far = Some(Far { fails, naming, share, denied });
         }
         NamedLimit(Arc::new(registered), self.clone())
     }
@@ -197,7 +199,8 @@ impl Shared {
     }
 
     /// Forgets a key.
-    pub(crate) async fn reset(&self, hit: &Hit<'_>) -> Result<bool, HitError> {
+    pub(crate) async fn reset(&self, inner: &Inner, hit: &Hit<'_>) -> Result<bool, HitError> {
+        inner.forget_denied(hit);
         // What was charged before is forgotten, and is not given back from what is charged now. The receipts are void at once, since
         // the store may do it and nobody hear of it; and again in the end, for what was charged on the way.
         let void = || hit.limit.generation.fetch_add(1, Ordering::AcqRel);

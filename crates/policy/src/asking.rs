@@ -2,14 +2,16 @@
 
 use std::ops::Range;
 
+use http::header::AUTHORIZATION;
 use smallvec::SmallVec;
 
 use crate::address::Client;
+use crate::authorization::{self, Credentials, Scheme, Text};
 use crate::consumers::Consumer;
 use crate::directory::Directory;
 use crate::found::Found;
 use crate::jwt::{Claims, read_unverified};
-use crate::model::{KeyPlace, TierFrom};
+use crate::model::{Identity, KeyPlace, TierFrom};
 use crate::policy::Policy;
 use crate::request::Facts;
 use crate::{cookie, header, query};
@@ -57,16 +59,29 @@ pub(crate) struct Asking<'a> {
 /// A value of an API key.
 #[derive(Debug)]
 enum Part<'a> {
-    /// As it was sent.
-    Sent(&'a [u8]),
-    /// Out of the query: in the key's bytes.
-    Decoded(Range<usize>),
+    /// As it is.
+    Plain(Text<'a>),
+    /// A bearer token.
+    Token(Text<'a>),
+    /// A user name, and the same with the password, in the key's bytes.
+    User(Range<usize>, Range<usize>),
+}
+
+/// What a value of an API key is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum KeyPart<'a> {
+    /// The key itself.
+    Key(&'a [u8]),
+    /// A bearer token, whose subject is the key where tokens are verified.
+    Token(&'a [u8]),
 }
 
 /// A token's claims.
 #[derive(Debug)]
 pub(crate) enum Token {
     Nothing,
+    /// It was sent, and is not valid.
+    Invalid,
     Unclear,
     Claims(Claims),
 }
@@ -107,7 +122,11 @@ impl<'a> Asking<'a> {
         for place in self.places {
             let together = match place {
                 KeyPlace::Together(places) => places.as_slice(),
-                KeyPlace::Header(_) | KeyPlace::Query(_) | KeyPlace::Cookie(_) => std::slice::from_ref(place),
+                KeyPlace::Header(_)
+                | KeyPlace::Query(_)
+                | KeyPlace::Cookie(_)
+                | KeyPlace::Bearer
+                | KeyPlace::Basic => std::slice::from_ref(place),
             };
             let start = self.parts.len();
             match (self.look_in(together), sent) {
@@ -124,6 +143,9 @@ impl<'a> Asking<'a> {
     fn look_in(&mut self, places: &[KeyPlace]) -> Sent {
         for place in places {
             let sent = match place {
+                KeyPlace::Header(name) if *name == AUTHORIZATION => self.credentials(Scheme::Any),
+                KeyPlace::Bearer => self.bearer(),
+                KeyPlace::Basic => self.credentials(Scheme::Basic),
                 KeyPlace::Header(name) => self.sent(header::find(self.facts.headers, name)),
                 KeyPlace::Cookie(name) => self.sent(cookie::find(self.facts.headers, name)),
                 KeyPlace::Query(name) => self.decoded(name),
@@ -142,9 +164,35 @@ impl<'a> Asking<'a> {
     #[inline]
     fn sent(&mut self, found: Found<'a>) -> Sent {
         if let Found::One(value) = found {
-            self.parts.push(Part::Sent(value));
+            self.parts.push(Part::Plain(Text::Sent(value)));
         }
         Sent::of(&found)
+    }
+
+    /// Keeps the bearer token, from where tokens are looked for.
+    fn bearer(&mut self) -> Sent {
+        match &self.policy.settings.jwt {
+            Some(jwt) if jwt.header != AUTHORIZATION => {
+                let found = header::find(self.facts.headers, &jwt.header);
+                if let Found::One(token) = found {
+                    self.parts.push(Part::Token(Text::Sent(token)));
+                }
+                Sent::of(&found)
+            }
+            _ => self.credentials(Scheme::Bearer),
+        }
+    }
+
+    /// Keeps the credentials of the `Authorization` header.
+    fn credentials(&mut self, scheme: Scheme) -> Sent {
+        let part = match authorization::find(self.facts.headers, scheme, self.key_bytes) {
+            Err(found) => return Sent::of(&found),
+            Ok(Credentials::Bearer(token)) => Part::Token(token),
+            Ok(Credentials::Basic { user, all }) => Part::User(user, all),
+            Ok(Credentials::Other(key)) => Part::Plain(key),
+        };
+        self.parts.push(part);
+        Sent::One
     }
 
     /// Keeps a value of the query, which may have to be decoded.
@@ -153,17 +201,54 @@ impl<'a> Asking<'a> {
         if let Found::One(value) = found {
             let start = self.key_bytes.len();
             self.key_bytes.extend_from_slice(value);
-            self.parts.push(Part::Decoded(start..self.key_bytes.len()));
+            self.parts.push(Part::Plain(Text::Written(start..self.key_bytes.len())));
         }
         Sent::of(&found)
     }
 
-    /// The values of the API key: one, or several that are asked for at once.
-    pub(crate) fn key_parts(&self) -> impl Iterator<Item = &[u8]> {
-        self.parts.iter().filter_map(|part| match part {
-            Part::Sent(value) => Some(*value),
-            Part::Decoded(range) => self.key_bytes.get(range.clone()),
+    /// A value of the API key: of several that are asked for at once, the one at this place.
+    pub(crate) fn key_part(&self, place: usize) -> Option<KeyPart<'_>> {
+        Some(match self.parts.get(place)? {
+            Part::Plain(text) => KeyPart::Key(text.bytes(self.key_bytes)),
+            Part::Token(text) => KeyPart::Token(text.bytes(self.key_bytes)),
+            Part::User(user, _) => KeyPart::Key(self.key_bytes.get(user.clone())?),
         })
+    }
+
+    /// What only the owner of a key knows: a user name is not enough.
+    fn secrets(&self) -> impl Iterator<Item = &[u8]> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Plain(text) | Part::Token(text) => Some(text.bytes(self.key_bytes)),
+            Part::User(_, all) => self.key_bytes.get(all.clone()),
+        })
+    }
+
+    /// Whether the whole API key is a token that can be verified.
+    pub(crate) fn key_is_verifiable(&self) -> bool {
+        self.verifies_tokens() && self.parts.iter().all(|part| matches!(part, Part::Token(_)))
+    }
+
+    /// Whether tokens are verified.
+    pub(crate) const fn verifies_tokens(&self) -> bool {
+        self.policy.jwt.is_some()
+    }
+
+    /// Whether a chain was to take its key from a token that was sent and is not valid.
+    pub(crate) fn has_invalid_token(&self, chain: &[Vec<Identity>]) -> bool {
+        let in_key = self.parts.iter().any(|part| matches!(part, Part::Token(_)));
+        let by_token = |part: &Identity| match part {
+            Identity::Jwt(_) => true,
+            Identity::ApiKey => in_key,
+            Identity::Address
+            | Identity::Header(_)
+            | Identity::Cookie(_)
+            | Identity::Query(_)
+            | Identity::JwtUnverified(_)
+            | Identity::Consumer
+            | Identity::Organisation
+            | Identity::Everyone => false,
+        };
+        matches!(self.claims, Some(Token::Invalid)) && chain.iter().flatten().any(by_token)
     }
 
     /// Whether a consumers file can say whose a key is.
@@ -180,7 +265,7 @@ impl<'a> Asking<'a> {
     fn consumer_in(&mut self, directory: &'a Directory) -> Option<Consumer<'a>> {
         if self.consumer.is_none() {
             let sent = self.api_key() == Sent::One;
-            let known = || self.key_parts().find_map(|key| directory.consumers().find(key));
+            let known = || self.secrets().find_map(|key| directory.consumers().find(key));
             self.consumer = Some(if sent { known() } else { None });
         }
         self.consumer.flatten()
@@ -191,7 +276,7 @@ impl<'a> Asking<'a> {
         if self.claims.is_none() {
             self.claims = Some(match (self.token(), &self.policy.jwt) {
                 (Found::One(token), Some(rules)) => {
-                    rules.verify(token, self.facts.now).map_or(Token::Nothing, Token::Claims)
+                    rules.verify(token, self.facts.now).map_or(Token::Invalid, Token::Claims)
                 }
                 (Found::Repeated | Found::Malformed, _) => Token::Unclear,
                 _ => Token::Nothing,
@@ -214,9 +299,7 @@ impl<'a> Asking<'a> {
 
     fn token(&self) -> Found<'a> {
         match &self.policy.settings.jwt {
-            Some(jwt) if jwt.header != http::header::AUTHORIZATION => {
-                header::find(self.facts.headers, &jwt.header)
-            }
+            Some(jwt) if jwt.header != AUTHORIZATION => header::find(self.facts.headers, &jwt.header),
             _ => header::bearer(self.facts.headers),
         }
     }

@@ -49,6 +49,8 @@ pub(crate) struct Operation {
     pub(crate) path: Option<LimitsAt>,
     /// Where an API key stands, if the document says so.
     pub(crate) api_key: Vec<KeyPlace>,
+    /// Whether the document asks for credentials of which none is a key.
+    pub(crate) keyless: bool,
 }
 
 /// One document.

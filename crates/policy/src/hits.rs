@@ -11,7 +11,7 @@ use crate::model::{Counted, PolicyLimit};
 use crate::numbers::Numbers;
 use crate::policy::Policy;
 use crate::request::{BadRequest, Facts};
-use crate::whose::Whose;
+use crate::whose::{Whose, Written};
 use crate::{costing, whose};
 
 /// One hit to be charged.
@@ -27,11 +27,15 @@ pub struct Charge {
     pub cost: u64,
     /// Enforced, or only counted.
     pub mode: Mode,
-    /// Whose budget. A charge to somebody by their own word is given back when the upstream says that they are not who they
-    /// say.
+    /// Whose budget. When the upstream answers a claimed identity with 401, the charge moves to the client's address: see
+    /// [`Hits::address_key`].
     pub whose: Whose,
+    /// Whether the client's address is a part of the key. Such a charge is never given back.
+    pub by_address: bool,
     start: u32,
     end: u32,
+    /// Where the key of the client's address ends, which stands behind the charge's own key; the same as `end` if there is none.
+    address_end: u32,
 }
 
 /// The hits of one request, and room that is used again.
@@ -70,6 +74,14 @@ impl Hits {
     #[must_use]
     pub fn key(&self, charge: &Charge) -> &[u8] {
         self.list.keys.get(charge.start as usize..charge.end as usize).unwrap_or(&[])
+    }
+
+    /// The key of the client's address on the limit of a charge to a [claimed](Whose::Claimed) identity: that of a client who
+    /// sends no identity. `None` for all other charges.
+    #[must_use]
+    pub fn address_key(&self, charge: &Charge) -> Option<&[u8]> {
+        let key = self.list.keys.get(charge.end as usize..charge.address_end as usize)?;
+        Some(key).filter(|key| !key.is_empty())
     }
 
     /// The tier that was found; `None` if there is none.
@@ -143,14 +155,18 @@ impl Policy {
             Err(_) if one.is_lenient() => one.limit.cost.range().1,
             other => other?,
         };
-        let whose = match whose::write(one.limit, asking, &mut list.keys) {
+        let Written { whose, by_address } = match whose::write(one.limit, asking, &mut list.keys) {
             Err(_) if one.is_lenient() => {
                 push(&mut list.keys, Kind::Address, &asking.client().key_bytes());
-                Whose::Address
+                Written::ADDRESS
             }
             other => other?,
         };
         let (start, end) = (place(start), place(list.keys.len()));
+        if whose == Whose::Claimed {
+            one.operation(&mut list.keys);
+            push(&mut list.keys, Kind::Address, &asking.client().key_bytes());
+        }
         let own = Charge {
             limit: one.id,
             variant: 0,
@@ -158,8 +174,10 @@ impl Policy {
             cost,
             mode: one.limit.mode,
             whose,
+            by_address,
             start,
             end,
+            address_end: place(list.keys.len()),
         };
         self.charge(&own, one, asking, list);
         let wider: &[Budget] = match whose {
@@ -196,7 +214,7 @@ impl Policy {
         one.operation(&mut list.keys);
         push(&mut list.keys, kind, &client.key_bytes());
         let (start, end) = (place(start), place(list.keys.len()));
-        let charge = Charge { start, end, whose: Whose::Address, ..own };
+        let charge = Charge { start, end, address_end: end, whose: Whose::Address, by_address: true, ..own };
         self.charge(&charge, one, asking, list);
     }
 

@@ -3,6 +3,7 @@
 pub mod address;
 mod annotate;
 mod asking;
+pub mod authorization;
 mod compile;
 pub mod consumers;
 mod context;

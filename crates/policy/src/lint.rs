@@ -7,6 +7,7 @@ mod claims;
 mod cost;
 mod coverage;
 mod dropped;
+mod keys;
 mod sharing;
 mod tags;
 #[cfg(test)]
@@ -27,6 +28,7 @@ use crate::model::PolicyLimit;
 use crate::numbers::Numbers;
 use crate::policy::Policy;
 pub use coverage::{Coverage, Group, Share};
+pub use keys::TOKEN_TIME_NOTED;
 pub use unenforced::not_enforced;
 pub use windows::{LOG_BYTES_NOTED, WAIT_NOTED};
 
@@ -72,6 +74,7 @@ pub fn advise(policy: &Policy) -> Advice {
         unreachable::advise(&lint),
         windows::advise(&lint),
         claims::advise(&lint),
+        keys::advise(&lint),
         chosen::advise(&lint),
         dropped::advise(&lint),
         sharing::advise(&lint),

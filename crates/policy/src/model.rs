@@ -302,12 +302,16 @@ impl PolicyLimit {
 /// Where an API key may stand in a request.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum KeyPlace {
-    /// In this header.
+    /// In this header. In `Authorization`, what follows the scheme, as for [`Bearer`](Self::Bearer) and [`Basic`](Self::Basic).
     Header(HeaderName),
     /// In this query parameter.
     Query(String),
     /// In this cookie.
     Cookie(String),
+    /// `bearer`: the bearer token. Where tokens are verified, the key is its subject.
+    Bearer,
+    /// `basic`: the user name of `Authorization: Basic …`.
+    Basic,
     /// In all of these together: schemes that a document asks for at once.
     Together(Vec<Self>),
 }
@@ -319,6 +323,8 @@ impl fmt::Display for KeyPlace {
             Self::Header(name) => write!(f, "header:{name}"),
             Self::Query(name) => write!(f, "query:{name}"),
             Self::Cookie(name) => write!(f, "cookie:{name}"),
+            Self::Bearer => f.write_str("bearer"),
+            Self::Basic => f.write_str("basic"),
             Self::Together(places) => {
                 let places: Vec<_> = places.iter().map(ToString::to_string).collect();
                 f.write_str(&places.join(" + "))

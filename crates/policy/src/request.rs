@@ -110,6 +110,11 @@ pub enum BadRequest {
         /// The limit's name.
         limit: String,
     },
+    /// A limit has to know who is asking, and the token that says so is not valid.
+    InvalidToken {
+        /// The limit's name.
+        limit: String,
+    },
     /// What says who is asking is there twice, or cannot be read.
     TwoIdentities {
         /// The limit's name.
@@ -136,6 +141,10 @@ impl fmt::Display for BadRequest {
             Self::NoIdentity { limit } => {
                 write!(f, "the limit `{limit}` has to know who is asking: send the key that the API asks for")
             }
+            Self::InvalidToken { limit } => write!(
+                f,
+                "the token that says who is asking is not valid, and the limit `{limit}` needs one: send a new token"
+            ),
             Self::TwoIdentities { limit } => {
                 write!(
                     f,

@@ -1,6 +1,6 @@
 //! Whose budget a limit charges: the first link of its chain that is there, as the bytes of a key. What it costs is not asked here.
 
-use crate::asking::{Asking, Sent, Token};
+use crate::asking::{Asking, KeyPart, Sent, Token};
 use crate::found::Found;
 use crate::key::{Kind, push};
 use crate::model::{Identity, Missing, PolicyLimit, Repeated};
@@ -20,6 +20,23 @@ pub enum Whose {
     Claimed,
 }
 
+/// The claim of a verified token that says whose it is.
+const SUBJECT: &str = "sub";
+
+/// What was written of a key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Written {
+    /// Whose budget it is.
+    pub(crate) whose: Whose,
+    /// Whether the client's address is a part of it.
+    pub(crate) by_address: bool,
+}
+
+impl Written {
+    /// The client's address alone.
+    pub(crate) const ADDRESS: Self = Self { whose: Whose::Address, by_address: true };
+}
+
 /// What one link of a chain gives.
 enum Link {
     /// The parts were written.
@@ -35,11 +52,11 @@ pub(crate) fn write(
     limit: &PolicyLimit,
     asking: &mut Asking<'_>,
     keys: &mut Vec<u8>,
-) -> Result<Whose, BadRequest> {
+) -> Result<Written, BadRequest> {
     let start = keys.len();
     for link in &limit.key.chain {
         match together(link, asking, keys) {
-            Link::Key(whose) => return Ok(whose),
+            Link::Key(whose) => return Ok(Written { whose, by_address: link.contains(&Identity::Address) }),
             Link::Missing => keys.truncate(start),
             Link::Unclear => {
                 keys.truncate(start);
@@ -50,14 +67,17 @@ pub(crate) fn write(
         }
     }
     match limit.key.missing {
+        Missing::Reject if asking.has_invalid_token(&limit.key.chain) => {
+            Err(BadRequest::InvalidToken { limit: limit.name.clone() })
+        }
         Missing::Reject => Err(BadRequest::NoIdentity { limit: limit.name.clone() }),
         Missing::Anonymous => {
             push(keys, Kind::Anonymous, b"");
-            Ok(Whose::Shared)
+            Ok(Written { whose: Whose::Shared, by_address: false })
         }
         Missing::Address => {
             push(keys, Kind::Address, &asking.client().key_bytes());
-            Ok(Whose::Address)
+            Ok(Written::ADDRESS)
         }
     }
 }
@@ -104,21 +124,38 @@ fn part(identity: &Identity, asking: &mut Asking<'_>, keys: &mut Vec<u8>) -> Lin
     }
 }
 
-/// Where consumers are known, an unknown key is no key, and all keys of a consumer are one.
+/// Where consumers are known, an unknown key is no key, and all keys of a consumer are one. A token is its subject where tokens
+/// are verified.
 fn api_key(asking: &mut Asking<'_>, keys: &mut Vec<u8>) -> Link {
     match asking.api_key() {
         Sent::Nothing => return Link::Missing,
         Sent::Unclear => return Link::Unclear,
         Sent::One => {}
     }
-    if !asking.can_verify() {
-        asking.key_parts().for_each(|part| push(keys, Kind::ApiKey, part));
-        return Link::Key(Whose::Claimed);
+    if let Some(consumer) = asking.consumer() {
+        return verified(keys, Kind::Consumer, consumer.name.as_bytes());
     }
-    match asking.consumer() {
-        Some(consumer) => verified(keys, Kind::Consumer, consumer.name.as_bytes()),
-        None => Link::Missing,
+    if asking.can_verify() && !asking.key_is_verifiable() {
+        return Link::Missing;
     }
+    let mut whose = Whose::Shared;
+    for place in 0.. {
+        let part = match asking.key_part(place) {
+            None => break,
+            Some(KeyPart::Token(_)) if asking.verifies_tokens() => {
+                token(asking.claims(), Kind::JwtClaim(SUBJECT), Whose::Verified, keys)
+            }
+            Some(KeyPart::Key(value) | KeyPart::Token(value)) => {
+                push(keys, Kind::ApiKey, value);
+                Link::Key(Whose::Claimed)
+            }
+        };
+        match part {
+            Link::Key(more) => whose = whose.max(more),
+            other @ (Link::Missing | Link::Unclear) => return other,
+        }
+    }
+    Link::Key(whose)
 }
 
 fn missing_or_unclear(asking: &mut Asking<'_>) -> Link {
@@ -144,7 +181,7 @@ fn claimed(found: Found<'_>, keys: &mut Vec<u8>, kind: Kind<'_>) -> Link {
 fn token(token: &Token, kind: Kind<'_>, whose: Whose, keys: &mut Vec<u8>) -> Link {
     let (Kind::JwtClaim(claim) | Kind::JwtClaimUnverified(claim)) = kind else { return Link::Missing };
     let claims = match token {
-        Token::Nothing => return Link::Missing,
+        Token::Nothing | Token::Invalid => return Link::Missing,
         Token::Unclear => return Link::Unclear,
         Token::Claims(claims) => claims,
     };

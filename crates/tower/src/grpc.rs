@@ -57,6 +57,7 @@ fn status_of(answer: &Answer) -> &'static str {
     const UNIMPLEMENTED: &str = "12";
     const INTERNAL: &str = "13";
     const UNAVAILABLE: &str = "14";
+    const UNAUTHENTICATED: &str = "16";
     match answer.kind {
         AnswerKind::Refused => RESOURCE_EXHAUSTED,
         // A call that RESOURCE_EXHAUSTED answers may be tried again, which the policy may want after all.
@@ -67,6 +68,7 @@ fn status_of(answer: &Answer) -> &'static str {
         AnswerKind::Unavailable => UNAVAILABLE,
         AnswerKind::NotFound | AnswerKind::MethodNotAllowed => UNIMPLEMENTED,
         AnswerKind::Other => match answer.status {
+            StatusCode::UNAUTHORIZED => UNAUTHENTICATED,
             StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => RESOURCE_EXHAUSTED,
             StatusCode::REQUEST_TIMEOUT | StatusCode::GATEWAY_TIMEOUT => DEADLINE_EXCEEDED,
             StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE => UNAVAILABLE,

@@ -16,7 +16,7 @@ use crate::asked::{Answer, Asked, Pass};
 use crate::card::{Card, Visibility};
 use crate::fields::{Degraded, Fields, Line};
 use crate::head::{Head, Room};
-use crate::later::{Later, Reported, Settling, holds, only};
+use crate::later::{Claim, Later, Reported, Settling, holds, only};
 use crate::operations::{BodyKind, BodyWanted};
 use crate::refusal::{self, Ready};
 use crate::{cors, problem};
@@ -348,6 +348,7 @@ impl Guard {
         for (place, charge) in hits.charges().iter().enumerate() {
             if charge.whose == Whose::Claimed {
                 settling.claimed |= only(place);
+                settling.claims.extend(Claim::of(&self.gate, hits, place));
             }
             let Some((header, max)) = self.reported(charge) else { continue };
             match settling.reported.last_mut().filter(|last| last.limit == charge.limit) {
@@ -369,7 +370,7 @@ impl Guard {
 }
 
 fn bad(error: &BadRequest) -> Box<Answer> {
-    Box::new(problem::bad_request(&error.to_string()))
+    Box::new(problem::wrong_request(error))
 }
 
 fn wrong(error: &NotAsked) -> Box<Answer> {

@@ -1,9 +1,10 @@
 //! What is done when the response is there: charges are given back or brought to their true cost. It decides nothing about it.
 
 use http::{HeaderMap, HeaderName, StatusCode};
-use tollgate::{Limiter, Receipt};
+use smallvec::SmallVec;
+use tollgate::{Gate, Limiter, NamedLimit, Receipt};
 use tollgate_policy::found::Found;
-use tollgate_policy::header;
+use tollgate_policy::{Hits, header};
 
 use crate::fields::{Fields, whole};
 
@@ -24,11 +25,37 @@ pub struct Later {
 /// By what a response settles charges. A charge is told by its place among those of the request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settling {
-    /// Charges to somebody by their own word: one bit each. There are never more than [`tollgate::HITS_MAX`].
+    /// Charges to claimed identities: one bit each. There are never more than [`tollgate::HITS_MAX`].
     pub(crate) claimed: u32,
+    /// What a 401 does to each of them. One whose client's address is not known is not here, and stays as it is.
+    pub(crate) claims: SmallVec<[Claim; 1]>,
     /// Charges whose true cost the response says.
     pub(crate) reported: Vec<Reported>,
 }
+
+/// A charge to a claimed identity, and the address that is charged in its place when the upstream denies the identity.
+#[derive(Clone, Debug)]
+pub(crate) struct Claim {
+    pub(crate) place: usize,
+    pub(crate) limit: NamedLimit,
+    pub(crate) address: AddressKey,
+    pub(crate) cost: u64,
+    /// Whether the charge stays where it is too, because the address is a part of its key: the client has spent what is its own.
+    pub(crate) stays: bool,
+}
+
+impl Claim {
+    /// What a 401 does to the charge at this place; `None` if that is not to a claimed identity.
+    pub(crate) fn of(gate: &Gate, hits: &Hits, place: usize) -> Option<Self> {
+        let charge = hits.charges().get(place)?;
+        let (limit, address) = gate.limit(charge).zip(hits.address_key(charge))?;
+        let (limit, address) = (limit.clone(), address.into());
+        Some(Self { place, limit, address, cost: charge.cost, stays: charge.by_address })
+    }
+}
+
+/// The key of an address on a limit. Without an operation it takes at most 19 bytes.
+pub(crate) type AddressKey = SmallVec<[u8; 24]>;
 
 /// Charges of one limit whose true cost the response says.
 #[derive(Clone, Debug)]
@@ -46,7 +73,7 @@ impl Settling {
         self.denied(status) != 0 || !self.reported.is_empty()
     }
 
-    /// The charges that this response gives back, because the client is not who it says: a set. Their numbers are another's.
+    /// The charges to identities that this response denies: a set. Their numbers are another client's, and are not told.
     pub(crate) fn denied(&self, status: StatusCode) -> u32 {
         if status == StatusCode::UNAUTHORIZED { self.claimed } else { 0 }
     }
@@ -59,10 +86,14 @@ impl Settling {
         limiter: &Limiter,
         (status, headers): (StatusCode, &HeaderMap),
     ) -> Receipt {
-        let denied = self.denied(status);
-        if denied != 0 {
-            let (claimed, rest) = receipt.part(|place| holds(denied, place));
-            // Of this limiter, so that it cannot be another's.
+        if self.denied(status) != 0 {
+            // What nobody was charged for is nobody's to pay.
+            for claim in self.claims.iter().filter(|claim| receipt.holds(claim.place)) {
+                // The limit is this limiter's, and so is the receipt: neither can be another's.
+                let _ = limiter.charge_denied(&claim.limit.hit(&claim.address).cost(claim.cost));
+            }
+            let moves = |place| self.claims.iter().any(|claim| claim.place == place && !claim.stays);
+            let (claimed, rest) = receipt.part(moves);
             let _ = limiter.settle_soon(claimed, None);
             receipt = rest;
         }
@@ -90,9 +121,10 @@ pub(crate) fn only(place: usize) -> u32 {
 impl Later {
     /// Does it.
     ///
-    /// A 401 says that the client is not who it says: what was charged to somebody by the client's word alone is given back, so
-    /// that a stranger cannot spend, or read, what is another's. A cost that the response reports replaces the estimate: a
-    /// whole number, at most the limit's `max`; if it is missing, there twice, or no number, the estimate stays.
+    /// A 401 denies the identity that the client claims: what was charged to it is given back, so that a stranger cannot spend
+    /// another client's budget, and is charged to the client's address on the same limit. A charge whose key contains the
+    /// address stays. A cost that the response reports replaces the estimate: a whole number, at most the limit's `max`; if it
+    /// is missing, sent twice, or not a number, the estimate stays.
     pub fn responded(self, status: StatusCode, headers: &mut HeaderMap) {
         let Self { limiter, receipt, settling, .. } = self;
         if settling.may_settle(status) {

@@ -1,8 +1,10 @@
 //! Answers that say what is wrong, as problems (RFC 9457). What a refusal says is `refusal`'s.
 
 use bytes::Bytes;
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE};
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, StatusCode};
+
+use tollgate_policy::BadRequest;
 
 use crate::asked::{Answer, AnswerKind};
 use crate::json;
@@ -39,6 +41,20 @@ pub fn answer(status: StatusCode, title: &str, detail: &str) -> Answer {
 /// The request is wrong.
 pub(crate) fn bad_request(why: &str) -> Answer {
     answer(StatusCode::BAD_REQUEST, "Bad Request", why)
+}
+
+/// The request cannot be charged: it is wrong, or the token that says who is asking is not valid.
+pub(crate) fn wrong_request(error: &BadRequest) -> Answer {
+    let why = error.to_string();
+    if matches!(error, BadRequest::InvalidToken { .. }) { invalid_token(&why) } else { bad_request(&why) }
+}
+
+/// The token that says who is asking is not valid (RFC 6750 3).
+fn invalid_token(why: &str) -> Answer {
+    let mut answer = answer(StatusCode::UNAUTHORIZED, "Unauthorized", why);
+    let challenge = HeaderValue::from_static("Bearer error=\"invalid_token\"");
+    answer.headers.insert(WWW_AUTHENTICATE, challenge);
+    answer
 }
 
 /// No operation has this path.

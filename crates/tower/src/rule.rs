@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use http::HeaderName;
 use http::request::Parts;
+use tollgate::{Limiter, NamedLimit};
 use tollgate_core::{Limit, Mode};
 
 use crate::card::Visibility;
@@ -74,7 +75,8 @@ impl By {
 
     /// One budget for each value of a header; without the header, for each address. Sent twice, the request is refused as
     /// wrong. It is what clients say of themselves: whoever invents a new value has a new budget, so put a rule by address
-    /// beside it, or verify it and use [`key`](Self::key).
+    /// beside it, or verify it and use [`key`](Self::key). If the service answers 401, the charge moves from the value to the
+    /// client's address, and an address that has nothing left is refused whatever value it sends.
     #[must_use]
     pub const fn header(name: HeaderName) -> Self {
         Self(Whom::Header(name))
@@ -157,6 +159,18 @@ impl Rule {
     #[must_use]
     pub fn when_store_fails(self, fails: tollgate::StoreFails) -> Self {
         Self { counted: Counted::InStore(fails), ..self }
+    }
+}
+
+impl Rule {
+    /// The limiter's limit for the rule.
+    pub(crate) fn limit_on(&self, limiter: &Limiter) -> NamedLimit {
+        match self.counted {
+            Counted::Usually => limiter.limit(&self.name, self.limit),
+            Counted::Here => limiter.local_limit(&self.name, self.limit),
+            #[cfg(feature = "redis")]
+            Counted::InStore(fails) => limiter.shared_limit(&self.name, self.limit, fails),
+        }
     }
 }
 

@@ -1,13 +1,14 @@
 //! Limits written in Rust, in force: a request in, an admission or an answer out. No documents, no routes.
 
+mod error;
+
 use std::cell::Cell;
-use std::fmt;
 use std::net::IpAddr;
 use std::sync::{Mutex, OnceLock};
 
 use http::request::Parts;
 use smallvec::SmallVec;
-use tollgate::{HITS_MAX, Hit, HitError, Kind, Limiter, NamedLimit, Receipt, Verdict};
+use tollgate::{AddressHit, HITS_MAX, Hit, HitError, Kind, Limiter, NamedLimit, Receipt, Verdict};
 use tollgate_core::{Micros, Mode};
 use tollgate_policy::address::{Client, Prefixes};
 use tollgate_policy::found::Found;
@@ -20,13 +21,11 @@ use crate::asked::Answer;
 use crate::card::Card;
 use crate::fields::{Degraded, Line, partition};
 use crate::front::{Admission, Entry};
-use crate::later::{Settling, only};
+use crate::later::{AddressKey, Claim, Settling, holds, only};
 use crate::refusal::{self, Ready};
-use crate::rule::{Cost, Counted, Rule, Whom};
+use crate::rule::{Cost, Rule, Whom};
 use crate::{peer, problem};
-
-/// A rule's name has at most so many characters; a longer one is an error.
-pub const NAME_CHARS_MAX: usize = 200;
+pub use error::{NAME_CHARS_MAX, RulesError};
 
 /// Limits written in Rust, in force on a limiter. A request meets all of them, and is charged for all or none.
 ///
@@ -65,8 +64,10 @@ struct Met {
     bytes: Vec<u8>,
     /// Where each ends.
     ends: SmallVec<[usize; 4]>,
-    /// Those that are the client's word alone: see [`Settling`].
+    /// Those that are claimed identities: see [`Settling`].
     claimed: u32,
+    /// The key of the client's address, if some are and it is known.
+    address: Option<AddressKey>,
 }
 
 impl Met {
@@ -85,48 +86,6 @@ thread_local! {
     static BYTES: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// What is wrong with rules.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum RulesError {
-    /// A name is empty, longer than [`NAME_CHARS_MAX`], or not printable ASCII.
-    Name {
-        /// The name, as it may be shown.
-        name: String,
-    },
-    /// Two rules have one name.
-    SameName {
-        /// The name.
-        name: String,
-    },
-    /// There are more rules than can be charged together: [`HITS_MAX`].
-    TooMany {
-        /// How many there are.
-        rules: usize,
-    },
-}
-
-impl fmt::Display for RulesError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Name { name } => write!(
-                f,
-                "`{name}` cannot be the name of a rule: it has to be printable ASCII, from 1 to {NAME_CHARS_MAX} characters"
-            ),
-            Self::SameName { name } => {
-                write!(
-                    f,
-                    "two rules are called `{name}`, and would share their budgets: give each its own name"
-                )
-            }
-            Self::TooMany { rules } => {
-                write!(f, "{rules} rules are more than can be charged together: give at most {HITS_MAX}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for RulesError {}
-
 impl Rules {
     /// Puts rules in force.
     ///
@@ -142,7 +101,7 @@ impl Rules {
             if armed.iter().any(|other| other.rule.name == rule.name) {
                 return Err(RulesError::SameName { name: rule.name });
             }
-            let limit = named(&limiter, &rule);
+            let limit = rule.limit_on(&limiter);
             let card = Card::new(&rule.name, &rule.limit, rule.visibility, rule.says.as_deref());
             armed.push(Armed { rule, limit, card, ready: OnceLock::new() });
         }
@@ -199,10 +158,20 @@ impl Rules {
         if hits.is_empty() {
             return Ok(self.nothing());
         }
-        let mut verdict = None;
-        let receipt = self.limiter.charge_into(&hits, &mut verdict);
-        drop(hits);
-        let told = self.told(receipt, verdict.as_ref(), &met);
+        let (mut verdict, costs) = (None, costs(&hits));
+        let owing = self.owing(&met, &hits);
+        let refused =
+            if owing.is_empty() { Ok(None) } else { self.limiter.refused_for_address(&hits, &owing) };
+        let receipt = match refused {
+            Ok(None) => self.limiter.charge_into(&hits, &mut verdict),
+            Ok(refused) => {
+                verdict = refused;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        };
+        drop((hits, owing));
+        let told = self.told(receipt, verdict.as_ref(), (&met, &costs));
         if met.bytes.capacity() <= BYTES_KEPT_MAX {
             BYTES.set(met.bytes);
         }
@@ -220,15 +189,26 @@ impl Rules {
         if hits.is_empty() {
             return Ok(self.nothing());
         }
-        match self.limiter.charge_for_receipt_async(&hits).await {
-            Ok((verdict, receipt)) => self.told(Ok(receipt), Some(&verdict), &met),
-            Err(error) => self.told(Err(error), None, &met),
+        let (owing, costs) = (self.owing(&met, &hits), costs(&hits));
+        let refused = if owing.is_empty() {
+            Ok(None)
+        } else {
+            self.limiter.refused_for_address_async(&hits, &owing).await
+        };
+        let charged = match refused {
+            Ok(None) => self.limiter.charge_for_receipt_async(&hits).await,
+            Ok(Some(verdict)) => Ok((verdict, None)),
+            Err(error) => Err(error),
+        };
+        match charged {
+            Ok((verdict, receipt)) => self.told(Ok(receipt), Some(&verdict), (&met, &costs)),
+            Err(error) => self.told(Err(error), None, (&met, &costs)),
         }
     }
 
     /// Whose budgets a request is charged to.
     fn met(&self, parts: &Parts, fixed: Option<IpAddr>) -> Result<Met, Box<Answer>> {
-        let mut met = Met { bytes: BYTES.take(), ends: SmallVec::new(), claimed: 0 };
+        let mut met = Met { bytes: BYTES.take(), ends: SmallVec::new(), claimed: 0, address: None };
         met.bytes.clear();
         for (place, armed) in self.rules.iter().enumerate() {
             if self.key(&armed.rule, parts, fixed, &mut met.bytes)? {
@@ -236,7 +216,24 @@ impl Rules {
             }
             met.ends.push(met.bytes.len());
         }
+        if met.claimed != 0 {
+            met.address = self.client(parts, fixed).map(|client| {
+                let start = met.bytes.len();
+                push(&mut met.bytes, Part::Address, &client.key_bytes());
+                AddressKey::from_slice(met.bytes.get(start..).unwrap_or(&[]))
+            });
+        }
         Ok(met)
+    }
+
+    /// The hits on the client's address that stand behind claimed identities, of rules where an address may owe something.
+    fn owing<'a>(&'a self, met: &'a Met, hits: &[Hit<'a>]) -> SmallVec<[AddressHit<'a>; 1]> {
+        let Some(address) = &met.address else { return SmallVec::new() };
+        let owing = |(place, (armed, hit)): (usize, (&'a Armed, &Hit<'a>))| {
+            let asked = holds(met.claimed, place) && hit.mode() == Mode::Enforced && armed.limit.has_denied();
+            asked.then(|| AddressHit { place, hit: armed.limit.hit(address).cost(hit.asks()) })
+        };
+        self.rules.iter().zip(hits).enumerate().filter_map(owing).collect()
     }
 
     /// What is charged to them.
@@ -258,7 +255,7 @@ impl Rules {
         &self,
         receipt: Result<Option<Receipt>, HitError>,
         verdict: Option<&Verdict>,
-        met: &Met,
+        (met, costs): (&Met, &Costs),
     ) -> Result<Admission, Box<Answer>> {
         let receipt = receipt.map_err(|error| Box::new(problem::internal(&error.to_string())))?;
         // There always is one; were there none, nobody would know whether it may pass.
@@ -297,9 +294,22 @@ impl Rules {
                 partition: partition(&armed.card, key, &self.answers),
             });
         }
-        let settling = Settling { claimed: met.claimed, ..Settling::default() };
+        let settling = self.settling(met, costs);
         let (told_at, degraded, receipt) = (Some(now), verdict.degraded(), Mutex::new(receipt));
         Ok(Admission { entries, told_at, told, path: None, receipt, settling, degraded, tier: None })
+    }
+
+    /// What the response will do with what was charged.
+    fn settling(&self, met: &Met, costs: &Costs) -> Settling {
+        let mut settling = Settling { claimed: met.claimed, ..Settling::default() };
+        let Some(address) = &met.address else { return settling };
+        for (place, (armed, cost)) in self.rules.iter().zip(costs).enumerate() {
+            if holds(met.claimed, place) {
+                let (limit, address) = (armed.limit.clone(), address.clone());
+                settling.claims.push(Claim { place, limit, address, cost: *cost, stays: false });
+            }
+        }
+        settling
     }
 
     /// When it was decided, by the calendar. The time of a shared store is its own, so that there what is told counts from the answer on.
@@ -365,20 +375,22 @@ impl Rules {
             },
             Whom::Address => {}
         }
-        let peer =
-            fixed.or_else(|| peer::of(parts)).ok_or_else(|| Box::new(problem::internal(peer::UNKNOWN)))?;
-        let address = self.proxies.client(peer, &parts.headers).address;
-        push(keys, Part::Address, &Client::of(address, &self.prefixes).key_bytes());
+        let client = self.client(parts, fixed);
+        let client = client.ok_or_else(|| Box::new(problem::internal(peer::UNKNOWN)))?;
+        push(keys, Part::Address, &client.key_bytes());
         Ok(false)
+    }
+
+    /// The client's address, if it is known.
+    fn client(&self, parts: &Parts, fixed: Option<IpAddr>) -> Option<Client> {
+        let peer = fixed.or_else(|| peer::of(parts))?;
+        Some(Client::of(self.proxies.client(peer, &parts.headers).address, &self.prefixes))
     }
 }
 
-/// The limiter's limit for a rule.
-fn named(limiter: &Limiter, rule: &Rule) -> NamedLimit {
-    match rule.counted {
-        Counted::Usually => limiter.limit(&rule.name, rule.limit),
-        Counted::Here => limiter.local_limit(&rule.name, rule.limit),
-        #[cfg(feature = "redis")]
-        Counted::InStore(fails) => limiter.shared_limit(&rule.name, rule.limit, fails),
-    }
+/// What each hit of a request asks for.
+type Costs = SmallVec<[u64; 2]>;
+
+fn costs(hits: &[Hit<'_>]) -> Costs {
+    hits.iter().map(Hit::asks).collect()
 }

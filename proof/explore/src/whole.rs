@@ -43,6 +43,7 @@ impl Whole {
                 hash: KeyHash,
                 narrow: store.rates.narrow(&limit),
                 void: Arc::default(),
+                owing: Arc::default(),
             })
         };
         let (word, cell) = (limit(1, word), limit(2, cell));

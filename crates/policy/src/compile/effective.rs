@@ -57,6 +57,8 @@ pub struct Operation {
     pub nearest: Nearest,
     /// Where an API key stands: in one of these places.
     pub api_key: Vec<KeyPlace>,
+    /// Whether its security schemes ask for credentials of which none is a key, and the settings do not say where one stands.
+    pub keyless: bool,
     /// What tells its budgets from those of other operations: never the base path, which may change.
     pub(crate) identity: String,
     pub(crate) native: bool,
@@ -144,6 +146,7 @@ pub(crate) fn operations(
                 limits,
                 nearest,
                 api_key: key_places(said.clone()),
+                keyless: operation.keyless && settings.api_key.is_empty(),
                 identity: identity(operation),
                 native: operation.native,
             });

@@ -4,25 +4,38 @@ use super::alike::{Kind, by_cause, finding};
 use super::{Lint, can_refuse};
 use crate::compile::effective::Operation;
 use crate::document::diagnostic::Diagnostic;
-use crate::model::{Identity, PolicyLimit, Unmatched};
+use crate::model::{Identity, KeyPlace, PolicyLimit, Unmatched};
 use crate::reading::settings::Settings;
 
 /// Limits that can be evaded by another name: one finding for each kind of name, and for whether other limits hold.
 pub(super) fn advise(lint: &Lint<'_>) -> Vec<Diagnostic> {
     let each = lint.limits().filter_map(|(id, limit)| {
-        let claimed = claimed(lint, limit)?;
+        let claimed = claimed(lint, id, limit)?;
         Some(((claimed, is_held(lint, id)), limit))
     });
     by_cause(each).into_iter().filter_map(|((claimed, held), limits)| said(claimed, held, &limits)).collect()
 }
 
 /// The first part of a limit's key that a client can choose.
-fn claimed<'a>(lint: &Lint<'_>, limit: &'a PolicyLimit) -> Option<&'a Identity> {
+fn claimed<'a>(lint: &Lint<'_>, id: u32, limit: &'a PolicyLimit) -> Option<&'a Identity> {
     if limit.address_ceiling.is_some() {
         return None;
     }
     // Any link will do: a client leaves out what stands before it. And a link is as sure as its least sure part.
-    limit.key.chain.iter().flatten().find(|identity| is_claimed(identity, lint.policy.settings()))
+    let verified = || lint.policy.settings().jwt.is_some() && has_tokens_alone(lint, id);
+    let is_sure = |identity: &Identity| *identity == Identity::ApiKey && verified();
+    let mut parts = limit.key.chain.iter().flatten();
+    parts.find(|identity| is_claimed(identity, lint.policy.settings()) && !is_sure(identity))
+}
+
+/// Whether bearer tokens, which are verified where the settings say how, are the only keys of a limit's operations.
+fn has_tokens_alone(lint: &Lint<'_>, id: u32) -> bool {
+    let forwards = lint.policy.settings().unmatched == Unmatched::Forward;
+    if forwards && lint.policy.default_limits().contains(&id) {
+        return false;
+    }
+    let mut places = lint.operations_of(id).flat_map(|operation| &operation.api_key);
+    places.all(|place| *place == KeyPlace::Bearer)
 }
 
 fn said(claimed: &Identity, held: bool, limits: &[&PolicyLimit]) -> Option<Diagnostic> {

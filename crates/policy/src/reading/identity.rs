@@ -122,12 +122,17 @@ pub(crate) fn header(name: &str) -> Result<HeaderName, String> {
     })
 }
 
-/// Where an API key stands: `header:NAME`, `query:NAME`, `cookie:NAME`.
+/// Where an API key stands: `header:NAME`, `query:NAME`, `cookie:NAME`, `bearer`, `basic`.
 pub(crate) fn key_place(text: &str) -> Result<KeyPlace, String> {
     match text.split_once(':').map(|(kind, name)| (kind, name.trim())) {
         Some(("header", name)) => Ok(KeyPlace::Header(header(name)?)),
         Some(("query", name)) if !name.is_empty() => Ok(KeyPlace::Query(name.into())),
         Some(("cookie", name)) if !name.is_empty() => Ok(KeyPlace::Cookie(name.into())),
-        _ => Err("is not a place of an API key: write `header:NAME`, `query:NAME` or `cookie:NAME`".into()),
+        None if text == "bearer" => Ok(KeyPlace::Bearer),
+        None if text == "basic" => Ok(KeyPlace::Basic),
+        _ => {
+            let help = "write `header:NAME`, `query:NAME`, `cookie:NAME`, `bearer` or `basic`";
+            Err(format!("is not a place of an API key: {help}"))
+        }
     }
 }

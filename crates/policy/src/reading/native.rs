@@ -149,6 +149,7 @@ fn route<'t>(value: Value<'t>, draft: &mut Draft, context: &mut Context<'t>) {
             own: own.clone(),
             path: None,
             api_key: Vec::new(),
+            keyless: false,
         });
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use http::header::AUTHORIZATION;
+
 use crate::context::Context;
 use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::Place;
@@ -163,13 +165,30 @@ fn tags<'t>(root: Value<'t>, draft: &mut Draft, context: &mut Context<'t>) {
     }
 }
 
-/// The API keys among the security schemes, in the order of the document.
+/// The place of a key that is in the `Authorization` header, by a security scheme's type and its HTTP scheme.
+fn credentials(kind: Option<&str>, scheme: Option<&str>) -> Option<KeyPlace> {
+    let is = |known: &str| scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case(known));
+    match kind {
+        Some("http") if is("bearer") => Some(KeyPlace::Bearer),
+        Some("http") if is("basic") => Some(KeyPlace::Basic),
+        // Their access tokens are bearer tokens (RFC 6750).
+        Some("oauth2" | "openIdConnect") => Some(KeyPlace::Bearer),
+        _ => None,
+    }
+}
+
+/// The keys among the security schemes, in the order of the document.
 fn schemes<'t>(root: Value<'t>, context: &mut Context<'t>) -> (HashMap<String, KeyPlace>, Vec<String>) {
     let (mut places, mut names) = (HashMap::new(), Vec::new());
     let schemes = root.get("components").and_then(|components| components.get("securitySchemes"));
     for entry in schemes.into_iter().flat_map(Value::entries) {
         let Some(scheme) = context.resolve(entry.value) else { continue };
         let text = |field: &str| scheme.get(field).and_then(Value::text);
+        if let Some(found) = credentials(text("type"), text("scheme")) {
+            places.insert(entry.key.to_owned(), found);
+            names.push(entry.key.to_owned());
+            continue;
+        }
         let (Some("apiKey"), Some(place), Some(name)) = (text("type"), text("in"), text("name")) else {
             continue;
         };
@@ -201,6 +220,17 @@ fn required(map: Value<'_>) -> Option<Vec<Vec<String>>> {
 impl Whole {
     /// Where the API key of an operation stands: where its own schemes say, else where any scheme of the document says.
     fn places(&self, own: Option<&[Vec<String>]>) -> Vec<KeyPlace> {
+        without_doubles(self.all_places(own))
+    }
+
+    /// Whether credentials are asked for, and none of them yields a key.
+    fn is_keyless(&self, own: Option<&[Vec<String>]>) -> bool {
+        let asked = own.unwrap_or(&self.security);
+        let mut schemes = asked.iter().flatten().peekable();
+        schemes.peek().is_some() && !schemes.any(|name| self.schemes.contains_key(name))
+    }
+
+    fn all_places(&self, own: Option<&[Vec<String>]>) -> Vec<KeyPlace> {
         let asked = own.unwrap_or(&self.security);
         let mut places: Vec<KeyPlace> = Vec::new();
         let mut add = |place: KeyPlace| {
@@ -209,14 +239,15 @@ impl Whole {
             }
         };
         for alternative in asked {
-            let mut known: Vec<_> =
+            let known: Vec<_> =
                 alternative.iter().filter_map(|name| self.schemes.get(name)).cloned().collect();
             match known.len() {
                 0 => {}
                 1 => known.into_iter().for_each(&mut add),
                 _ => {
+                    let mut known = without_doubles(known);
                     known.dedup();
-                    add(KeyPlace::Together(known));
+                    add(if known.len() == 1 { known.remove(0) } else { KeyPlace::Together(known) });
                 }
             }
         }
@@ -230,6 +261,15 @@ impl Whole {
         }
         places
     }
+}
+
+/// A place that reads the whole `Authorization` header reads its bearer token and its user name, too: the same key would be
+/// found twice.
+pub(crate) fn without_doubles(mut places: Vec<KeyPlace>) -> Vec<KeyPlace> {
+    if places.contains(&KeyPlace::Header(AUTHORIZATION)) {
+        places.retain(|place| !matches!(place, KeyPlace::Bearer | KeyPlace::Basic));
+    }
+    places
 }
 
 fn path_item<'t>(path: Entry<'t>, whole: &Whole, draft: &mut Draft, context: &mut Context<'t>) {
@@ -305,6 +345,7 @@ fn operation<'t>(
         own,
         path: path.clone(),
         api_key: whole.places(required(map).as_deref()),
+        keyless: whole.is_keyless(required(map).as_deref()),
     });
 }
 

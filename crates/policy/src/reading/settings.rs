@@ -16,6 +16,7 @@ use crate::model::{Cors, HeaderNames, JwtSettings, KeyPlace, TierFrom, Unmatched
 use crate::quantity::{duration, whole};
 use crate::reading::cors;
 use crate::reading::identity::{header, key_place};
+use crate::reading::openapi::without_doubles;
 use crate::serve::Written;
 use crate::trusted::{ForwardHeader, HOPS_MAX, TrustedProxies, parse_cidr};
 
@@ -90,7 +91,7 @@ pub(crate) fn read<'t>(map: Value<'t>, context: &mut Context<'t>) -> Settings {
     if let Some(value) = map.get("api_key") {
         let list: Vec<_> = if value.is_list() { value.items().collect() } else { vec![value] };
         let places = list.into_iter().filter_map(|item| context.parsed(item, "api_key", key_place));
-        settings.api_key = places.collect();
+        settings.api_key = without_doubles(places.collect());
     }
     if let Some(value) = map.get("unmatched")
         && context.word(value, "unmatched", UNMATCHED) == Some("forward")

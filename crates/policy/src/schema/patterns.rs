@@ -79,9 +79,9 @@ pub(super) fn header() -> String {
     format!("^{TOKEN}$")
 }
 
-/// `header:NAME`, `query:NAME`, `cookie:NAME`.
+/// `header:NAME`, `query:NAME`, `cookie:NAME`, `bearer`, `basic`.
 pub(super) fn key_place() -> String {
-    format!(r"^(header:\s*{TOKEN}\s*|(query|cookie):\s*\S[\s\S]*)$")
+    format!(r"^(bearer|basic|header:\s*{TOKEN}\s*|(query|cookie):\s*\S[\s\S]*)$")
 }
 
 /// `consumers`, `jwt:CLAIM`, `header:NAME`.

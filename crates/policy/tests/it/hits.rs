@@ -83,8 +83,9 @@ paths:
         ("PUT /a?key=%6B", &k),
         ("PUT /a Cookie: sid=k", &k),
         ("PUT /a X-Key: k", "l: address 203.0.113.9"),
-        ("POST /a X-Key: k", &k),
-        ("POST /a?key=k", &k),
+        ("POST /a Authorization: Bearer k", &k),
+        ("POST /a X-Key: k", "l: address 203.0.113.9"),
+        ("POST /a?key=k", "l: address 203.0.113.9"),
     ];
     for (request, wanted) in table {
         assert_eq!(keys(&policy, request), wanted, "{request}");

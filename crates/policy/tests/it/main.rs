@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod bombs;
+mod credentials;
 mod documents;
 mod guide;
 mod hits;

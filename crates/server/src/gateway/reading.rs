@@ -44,7 +44,8 @@ fn in_places(places: &[KeyPlace], names: &mut Vec<HeaderName>) {
         match place {
             KeyPlace::Header(name) => names.push(name.clone()),
             KeyPlace::Together(places) => in_places(places, names),
-            KeyPlace::Query(_) | KeyPlace::Cookie(_) => {}
+            // `Authorization`, and the header of tokens, are read in any case.
+            KeyPlace::Query(_) | KeyPlace::Cookie(_) | KeyPlace::Bearer | KeyPlace::Basic => {}
         }
     }
 }

@@ -82,9 +82,9 @@ fn a_401_tells_nothing_of_a_budget_that_was_only_claimed() {
     assert_eq!((status(&got), left(&got)), (401, [Some("\"all\";r=98;t=1000"), Some("98")]), "{got}");
     let got = rig.get("/key", "X-Key: ada\r\n");
     assert_eq!((status(&got), left(&got)), (401, [None, None]), "{got}");
-    // Who names no key is charged by address, which nobody has to be believed.
+    // A client that names no key is charged by its address, and its address has paid for the claim above.
     let got = rig.get("/key", "");
-    assert_eq!((status(&got), left(&got)), (401, [Some("\"one\";r=8;t=1000"), Some("8")]), "{got}");
+    assert_eq!((status(&got), left(&got)), (401, [Some("\"one\";r=7;t=2000"), Some("7")]), "{got}");
 }
 
 const WAITS: &str = "

@@ -2,6 +2,7 @@
 
 mod bodies;
 mod degraded;
+mod denied;
 mod fields;
 mod grpc;
 mod injection;
@@ -11,4 +12,5 @@ mod refusals;
 mod responses;
 mod rules;
 mod support;
+mod tokens;
 mod upstream;

@@ -18,7 +18,7 @@ use tollgate_twins::server::{Make, Server};
 use tower::ServiceExt;
 
 /// Who is asking.
-const PEER: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 9));
+pub(crate) const PEER: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 9));
 /// On a busy machine a quick server can be late.
 pub(crate) const LONG: Duration = Duration::from_secs(10);
 

@@ -53,6 +53,7 @@ pub(super) fn registered(store: &Memory, limit: Limit, number: u32) -> Registere
         hash: Hashing::keyed(Secret(1, 2)).of_name(0),
         narrow: store.rates.narrow(&limit),
         void: Arc::default(),
+        owing: Arc::default(),
         #[cfg(feature = "redis")]
         generation: Arc::default(),
         #[cfg(feature = "redis")]

@@ -1,6 +1,8 @@
 //! Where a limit looked for who is asking, and what it found: in words. What the key is was decided by the policy.
 
 use http::HeaderName;
+use http::header::AUTHORIZATION;
+use tollgate_policy::authorization::{self, Scheme};
 use tollgate_policy::found::Found;
 use tollgate_policy::key::{Kind, Part};
 use tollgate_policy::model::{Identity, KeyPlace, Missing, PolicyLimit};
@@ -71,7 +73,9 @@ fn look(identity: &Identity, key: &[Part<'_>], case: &Case<'_>) -> Look {
     let has = |kind: Kind<'_>| key.iter().any(|part| part.kind == kind);
     match identity {
         Identity::Address | Identity::Everyone => Look::There(None),
-        Identity::ApiKey => api_key(has(Kind::ApiKey) || has(Kind::Consumer), case),
+        Identity::ApiKey => {
+            api_key(has(Kind::ApiKey) || has(Kind::Consumer) || has(Kind::JwtClaim("sub")), case)
+        }
         Identity::Consumer => api_key(has(Kind::Consumer), case),
         Identity::Organisation => api_key(has(Kind::Organisation), case),
         Identity::Header(name) => in_place(&KeyPlace::Header(name.clone()), case),
@@ -90,6 +94,9 @@ fn api_key(taken: bool, case: &Case<'_>) -> Look {
         (Some(place), true) => Look::There(Some(format!("the {}", name(place)))),
         (None, true) => Look::There(None),
         (Some(place), false) => match found(place, case) {
+            State::One if *place == KeyPlace::Bearer && case.policy.settings().jwt.is_some() => {
+                Look::Not(format!("the {} is not valid, or does not say `sub`", name(place)))
+            }
             State::One if case.directory.is_some() => {
                 Look::Not(format!("the key in the {} is nobody's in the consumers file", name(place)))
             }
@@ -131,6 +138,14 @@ enum State {
 fn found(place: &KeyPlace, case: &Case<'_>) -> State {
     let mut room = Vec::new();
     let found = match place {
+        KeyPlace::Header(name) if *name == AUTHORIZATION => {
+            return credentials(Scheme::Any, case);
+        }
+        KeyPlace::Bearer => match &case.policy.settings().jwt {
+            Some(jwt) if jwt.header != AUTHORIZATION => header::find(case.facts.headers, &jwt.header),
+            _ => return credentials(Scheme::Bearer, case),
+        },
+        KeyPlace::Basic => return credentials(Scheme::Basic, case),
         KeyPlace::Header(name) => header::find(case.facts.headers, name),
         KeyPlace::Cookie(name) => cookie::find(case.facts.headers, name),
         KeyPlace::Query(name) => query::find(case.facts.query.unwrap_or(""), name, &mut room),
@@ -140,6 +155,17 @@ fn found(place: &KeyPlace, case: &Case<'_>) -> State {
             return states.find(|state| !matches!(state, State::One)).unwrap_or(State::One);
         }
     };
+    state(&found)
+}
+
+fn credentials(scheme: Scheme, case: &Case<'_>) -> State {
+    match authorization::find(case.facts.headers, scheme, &mut Vec::new()) {
+        Ok(_) => State::One,
+        Err(found) => state(&found),
+    }
+}
+
+fn state(found: &Found<'_>) -> State {
     match found {
         Found::Missing | Found::Empty => State::Missing,
         Found::One(_) => State::One,
@@ -157,7 +183,7 @@ fn in_place(place: &KeyPlace, case: &Case<'_>) -> Look {
 }
 
 fn token(claim: &str, taken: bool, case: &Case<'_>) -> Look {
-    let jwt = case.policy.settings().jwt.as_ref().filter(|jwt| jwt.header != http::header::AUTHORIZATION);
+    let jwt = case.policy.settings().jwt.as_ref().filter(|jwt| jwt.header != AUTHORIZATION);
     let sent = jwt.map_or_else(
         || header::bearer(case.facts.headers),
         |jwt| header::find(case.facts.headers, &jwt.header),
@@ -180,6 +206,8 @@ fn name(place: &KeyPlace) -> String {
         KeyPlace::Header(name) => titled(name),
         KeyPlace::Query(name) => format!("query parameter {}", shown(name)),
         KeyPlace::Cookie(name) => format!("cookie {}", shown(name)),
+        KeyPlace::Bearer => "bearer token".into(),
+        KeyPlace::Basic => "user name of Basic authentication".into(),
         KeyPlace::Together(places) => places.iter().map(name).collect::<Vec<_>>().join(" with "),
     }
 }

@@ -1,0 +1,244 @@
+//! Identities that an upstream denied: what they cost is charged to the client's address, and an address that owes too much
+//! is refused whatever identity it claims. Which charges those are is for the caller to say.
+
+use smallvec::SmallVec;
+#[cfg(feature = "redis")]
+use tollgate_core::Micros;
+use tollgate_core::{Decision, Retry};
+
+use crate::error::HitError;
+use crate::event::Verb;
+use crate::limit::{Hit, NamedLimit, Registered};
+use crate::limiter::{Inner, Limiter};
+use crate::store::memory::{Ask, NoRoom};
+use crate::sync::Ordering;
+use crate::verdict::{Answer, Kind, Source, Unavailable, Verdict};
+
+#[cfg(feature = "redis")]
+use tollgate_redis::{Ask as FarAsk, Hit as FarHit, Reply};
+
+/// A hit by a claimed identity, as a hit on the client's address: on the same limit and at the same cost.
+#[derive(Clone, Copy, Debug)]
+pub struct AddressHit<'a> {
+    /// The place of the claimed identity's hit among those of the request.
+    pub place: usize,
+    /// The hit on the address.
+    pub hit: Hit<'a>,
+}
+
+/// What an address says to a claim.
+enum Standing {
+    /// It has room, or owes nothing.
+    Room,
+    /// It has none.
+    Refused(Answer),
+    /// It cannot be told.
+    Unknown(Unavailable),
+    /// It has room by this process's own count, but the shared store may know of more.
+    #[cfg(feature = "redis")]
+    AskStore,
+}
+
+impl NamedLimit {
+    /// Whether an address has ever been charged for an identity that an upstream denied, on a limit of this name: if not,
+    /// [`Limiter::refused_for_address`] need not be asked.
+    #[must_use]
+    pub fn has_denied(&self) -> bool {
+        self.0.owing.load(Ordering::Acquire) > 0
+    }
+}
+
+impl Limiter {
+    /// Charges an address for a claimed identity that an upstream denied, whether it fits or not, by at most one capacity beyond
+    /// the limit (see [`tollgate_core::settle`]). A shared store is told in the background.
+    ///
+    /// # Errors
+    /// When the hit is wrong. Then nothing was charged.
+    pub fn charge_denied(&self, hit: &Hit<'_>) -> Result<(), HitError> {
+        let here = here(hit);
+        let id = self.0.id_of(&here)?;
+        let now = self.0.clock.now();
+        // If there is not even a cell in common for the address, there is nobody to charge.
+        if let Ok(given) = self.0.memory.act(here.limit, id, Ask::Settle(hit.cost), (&self.0.clock, now)) {
+            let until = now.saturating_add(given.decision.reset_after);
+            hit.limit.owing.fetch_max(until.get(), Ordering::AcqRel);
+        }
+        #[cfg(feature = "redis")]
+        if let Some(shared) = self.0.far(std::slice::from_ref(hit)) {
+            let (limiter, limit) = (self.clone(), NamedLimit(std::sync::Arc::clone(hit.limit)));
+            let (name, cost, mode) = (shared.name(hit), hit.cost, hit.mode);
+            drop(shared.store().spawn(async move {
+                let asked = FarHit { limit: &limit.0.limit, name: &name, cost, mode };
+                if let Some(shared) = limiter.0.shared() {
+                    // If the store gives no decision, this process's own count holds.
+                    let _ = shared.store().ask(&FarAsk::Settle(asked)).await;
+                }
+            }));
+        }
+        Ok(())
+    }
+
+    /// The verdict on a request whose client's address owes so much for denied identities that it is refused; `None` if no
+    /// address is in the way. Nothing is charged.
+    ///
+    /// Its answers are in the order of `hits`. Only those in `addresses` that refuse have numbers: the address's.
+    ///
+    /// # Errors
+    /// When a hit is wrong.
+    pub fn refused_for_address(
+        &self,
+        hits: &[Hit<'_>],
+        addresses: &[AddressHit<'_>],
+    ) -> Result<Option<Verdict>, HitError> {
+        let mut refused = Refused::new();
+        for address in addresses {
+            #[cfg_attr(not(feature = "redis"), expect(unused_mut, reason = "only the store is asked again"))]
+            let mut standing = self.0.standing_here(&address.hit)?;
+            #[cfg(feature = "redis")]
+            if let (Standing::AskStore, Some(shared)) = (&standing, self.0.shared()) {
+                let asked = shared.store().block_on(self.0.standing_in_store(&address.hit));
+                standing = asked.unwrap_or(Standing::Room);
+            }
+            if let Some(verdict) = refused.take(address.place, standing) {
+                return Ok(Some(verdict));
+            }
+        }
+        Ok(self.refusal(hits, addresses, &refused))
+    }
+
+    /// As [`refused_for_address`](Self::refused_for_address), for callers in asynchronous code.
+    ///
+    /// # Errors
+    /// As [`refused_for_address`](Self::refused_for_address).
+    #[cfg_attr(
+        not(feature = "redis"),
+        expect(clippy::unused_async, reason = "the same meaning for stores that do not answer at once")
+    )]
+    pub async fn refused_for_address_async(
+        &self,
+        hits: &[Hit<'_>],
+        addresses: &[AddressHit<'_>],
+    ) -> Result<Option<Verdict>, HitError> {
+        let mut refused = Refused::new();
+        for address in addresses {
+            #[cfg_attr(not(feature = "redis"), expect(unused_mut, reason = "only the store is asked again"))]
+            let mut standing = self.0.standing_here(&address.hit)?;
+            #[cfg(feature = "redis")]
+            if let Standing::AskStore = standing {
+                standing = self.0.standing_in_store(&address.hit).await;
+            }
+            if let Some(verdict) = refused.take(address.place, standing) {
+                return Ok(Some(verdict));
+            }
+        }
+        Ok(self.refusal(hits, addresses, &refused))
+    }
+
+    fn refusal(&self, hits: &[Hit<'_>], addresses: &[AddressHit<'_>], refused: &Refused) -> Option<Verdict> {
+        if refused.0.is_empty() {
+            return None;
+        }
+        let now = self.0.clock.now();
+        let of = |place: usize| refused.0.iter().find(|(of, _)| *of == place).map(|(_, answer)| *answer);
+        let answer = |(place, hit)| of(place).unwrap_or_else(|| Answer::unknown(hit, now, Source::Unasked));
+        let verdict = Verdict { kind: Kind::Refused, answers: hits.iter().enumerate().map(answer).collect() };
+        // Whoever listens is told of the keys that refused.
+        let mut told: SmallVec<[Hit<'_>; 4]> = SmallVec::from_slice(hits);
+        for address in addresses {
+            if let Some(hit) = told.get_mut(address.place) {
+                *hit = address.hit;
+            }
+        }
+        self.0.tell(Verb::Charge, &told, &verdict, now);
+        Some(verdict)
+    }
+}
+
+/// The hits that an address refuses: their places, and what is said of them.
+struct Refused(SmallVec<[(usize, Answer); 1]>);
+
+impl Refused {
+    fn new() -> Self {
+        Self(SmallVec::new())
+    }
+
+    /// Notes what an address says; the verdict, if that cannot be told.
+    fn take(&mut self, place: usize, standing: Standing) -> Option<Verdict> {
+        match standing {
+            Standing::Refused(answer) => self.0.push((place, answer)),
+            Standing::Unknown(why) => {
+                return Some(Verdict { kind: Kind::Unavailable(why), answers: std::iter::empty().collect() });
+            }
+            Standing::Room => {}
+            #[cfg(feature = "redis")]
+            Standing::AskStore => {}
+        }
+        None
+    }
+}
+
+impl Inner {
+    /// What an address says by this process's own count.
+    fn standing_here(&self, hit: &Hit<'_>) -> Result<Standing, HitError> {
+        let here = here(hit);
+        let id = self.id_of(&here)?;
+        let now = self.clock.now();
+        if now.get() >= hit.limit.owing.load(Ordering::Acquire) {
+            return Ok(Standing::Room);
+        }
+        let given = match self.memory.act(here.limit, id, Ask::Peek(hit.cost), (&self.clock, now)) {
+            Ok(given) => given,
+            Err(NoRoom(_)) => return Ok(Standing::Unknown(Unavailable::NoRoom)),
+        };
+        let source = if given.shared { Source::Common } else { Source::Own };
+        if let Some(standing) = refuses(hit, given.decision, source) {
+            return Ok(standing);
+        }
+        #[cfg(feature = "redis")]
+        if hit.limit.far.is_some() && given.decision.reset_after > Micros::ZERO {
+            return Ok(Standing::AskStore);
+        }
+        Ok(Standing::Room)
+    }
+
+    /// What an address that has room by this process's own count says by the shared store's, if that answers.
+    #[cfg(feature = "redis")]
+    async fn standing_in_store(&self, hit: &Hit<'_>) -> Standing {
+        let Some(shared) = self.shared() else { return Standing::Room };
+        let name = shared.name(hit);
+        let asked = [FarHit { limit: &hit.limit.limit, name: &name, cost: hit.cost, mode: hit.mode }];
+        let decision = match shared.store().ask(&FarAsk::Peek(&asked)).await {
+            Ok(Reply::Decided { decisions, .. }) => decisions.first().copied(),
+            Ok(Reply::Reset { .. }) | Err(_) => None,
+        };
+        decision.and_then(|decision| refuses(hit, decision, Source::Own)).unwrap_or(Standing::Room)
+    }
+
+    /// Forgets what this process itself charged an address for denied identities, if that is counted apart.
+    #[cfg(feature = "redis")]
+    pub(crate) fn forget_denied(&self, hit: &Hit<'_>) {
+        let here = here(hit);
+        if let (true, Ok(id)) = (hit.limit.far.is_some(), self.id_of(&here)) {
+            self.memory.reset(here.limit, id, &self.clock);
+        }
+    }
+}
+
+/// A refusal that passes with time. A cost that never fits is refused by the claimed identity's own hit, which says so.
+fn refuses(hit: &Hit<'_>, decision: Decision, source: Source) -> Option<Standing> {
+    let refuses = matches!(decision.retry(), Some(Retry::After(_)));
+    refuses.then(|| Standing::Refused(Answer::new(decision, hit.mode, source)))
+}
+
+/// The hit as this process counts it for itself.
+fn here<'a>(hit: &Hit<'a>) -> Hit<'a> {
+    Hit { limit: counted_here(hit.limit), ..*hit }
+}
+
+fn counted_here(limit: &std::sync::Arc<Registered>) -> &std::sync::Arc<Registered> {
+    #[cfg(feature = "redis")]
+    if let Some(far) = &limit.far {
+        return &far.denied;
+    }
+    limit
+}

@@ -1,0 +1,241 @@
+//! The credentials of the `Authorization` header as a key: the part of them that says whose they are, in one spelling.
+
+use std::ops::Range;
+
+use http::header::{AUTHORIZATION, HeaderMap};
+
+use crate::found::{Found, trimmed};
+use crate::header;
+
+/// Which credentials are looked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scheme {
+    /// `Bearer` alone.
+    Bearer,
+    /// `Basic` alone.
+    Basic,
+    /// Whatever the header has, also without a scheme.
+    Any,
+}
+
+/// Bytes that stand in the request as they are, or in the buffer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Text<'a> {
+    /// As they were sent.
+    Sent(&'a [u8]),
+    /// Here in the buffer.
+    Written(Range<usize>),
+}
+
+impl<'a> Text<'a> {
+    /// The bytes. The buffer is the one that was written to.
+    #[must_use]
+    pub fn bytes(&self, buffer: &'a [u8]) -> &'a [u8] {
+        match self {
+            Self::Sent(bytes) => bytes,
+            Self::Written(range) => buffer.get(range.clone()).unwrap_or(&[]),
+        }
+    }
+}
+
+/// Credentials, in the form in which they are a key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Credentials<'a> {
+    /// The token of `Bearer TOKEN`.
+    Bearer(Text<'a>),
+    /// `Basic …`: where the user name stands in the buffer, and where all of it does (`user:password`).
+    Basic {
+        /// The user name: this is the key, so that another password is the same client.
+        user: Range<usize>,
+        /// The user name and the password: this is the secret.
+        all: Range<usize>,
+    },
+    /// Another scheme, in lower case, a space and its credentials; or one word without a scheme, as it was sent.
+    Other(Text<'a>),
+}
+
+/// Finds the credentials of a scheme. The scheme's name is taken in any case, and spaces and tabs are collapsed, so that one
+/// credential is one key, however a client spells it. What had to be decoded is appended to the buffer.
+///
+/// # Errors
+/// Why there are no such credentials. Another scheme than the one that is looked for is [`Found::Missing`], a scheme alone or a
+/// user without a name [`Found::Empty`], and `Basic` that is not base64 of a text with a colon [`Found::Malformed`].
+///
+/// ```
+/// use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
+/// use tollgate_policy::authorization::{Credentials, Scheme, Text, find};
+/// let (mut headers, mut buffer) = (HeaderMap::new(), Vec::new());
+/// headers.insert(AUTHORIZATION, HeaderValue::from_static("bearer  abc"));
+/// assert_eq!(find(&headers, Scheme::Any, &mut buffer), Ok(Credentials::Bearer(Text::Sent(b"abc"))));
+/// headers.insert(AUTHORIZATION, HeaderValue::from_static("Basic YWRhOnNlY3JldA=="));
+/// let Ok(Credentials::Basic { user, .. }) = find(&headers, Scheme::Basic, &mut buffer) else { panic!("it is Basic") };
+/// assert_eq!(&buffer[user], b"ada");
+/// ```
+pub fn find<'a>(
+    headers: &'a HeaderMap,
+    scheme: Scheme,
+    buffer: &mut Vec<u8>,
+) -> Result<Credentials<'a>, Found<'a>> {
+    let value = match header::find(headers, &AUTHORIZATION) {
+        Found::One(value) => value,
+        other @ (Found::Missing | Found::Empty | Found::Repeated | Found::Malformed) => return Err(other),
+    };
+    let end = value.iter().position(is_blank).unwrap_or(value.len());
+    let (name, rest) = value.split_at_checked(end).unwrap_or((value, &[]));
+    let rest = trimmed(rest);
+    let is_bearer = name.eq_ignore_ascii_case(b"bearer");
+    let is_basic = name.eq_ignore_ascii_case(b"basic");
+    match scheme {
+        Scheme::Bearer if !is_bearer => Err(Found::Missing),
+        Scheme::Basic if !is_basic => Err(Found::Missing),
+        Scheme::Bearer | Scheme::Basic | Scheme::Any if is_bearer || is_basic => match rest {
+            [] => Err(Found::Empty),
+            rest if is_bearer => Ok(Credentials::Bearer(collapsed(None, rest, buffer))),
+            rest => basic(rest, buffer),
+        },
+        Scheme::Bearer | Scheme::Basic | Scheme::Any => {
+            let one = rest.is_empty();
+            Ok(Credentials::Other(if one { Text::Sent(name) } else { collapsed(Some(name), rest, buffer) }))
+        }
+    }
+}
+
+const fn is_blank(byte: &u8) -> bool {
+    matches!(byte, b' ' | b'\t')
+}
+
+/// A scheme, if it is a part of the key, and what follows, with one space wherever there are blanks.
+fn collapsed<'a>(scheme: Option<&[u8]>, rest: &'a [u8], buffer: &mut Vec<u8>) -> Text<'a> {
+    if scheme.is_none() && !rest.iter().any(is_blank) {
+        return Text::Sent(rest);
+    }
+    let start = buffer.len();
+    buffer.extend(scheme.unwrap_or_default().iter().map(u8::to_ascii_lowercase));
+    for word in rest.split(is_blank).filter(|word| !word.is_empty()) {
+        if buffer.len() > start {
+            buffer.push(b' ');
+        }
+        buffer.extend_from_slice(word);
+    }
+    Text::Written(start..buffer.len())
+}
+
+fn basic<'a>(encoded: &[u8], buffer: &mut Vec<u8>) -> Result<Credentials<'a>, Found<'a>> {
+    let start = buffer.len();
+    let colon = decode(encoded, buffer)
+        .and_then(|()| buffer.get(start..)?.iter().position(|byte| *byte == b':'))
+        .map(|colon| start.saturating_add(colon));
+    match colon {
+        Some(colon) if colon > start => {
+            Ok(Credentials::Basic { user: start..colon, all: start..buffer.len() })
+        }
+        Some(_) => {
+            buffer.truncate(start);
+            Err(Found::Empty)
+        }
+        None => {
+            buffer.truncate(start);
+            Err(Found::Malformed)
+        }
+    }
+}
+
+/// Appends what base64 stands for, in either alphabet, with or without padding: servers read all of these, and all are the same
+/// client. `None` if it is something else.
+fn decode(encoded: &[u8], buffer: &mut Vec<u8>) -> Option<()> {
+    let end = encoded.iter().rposition(|byte| *byte != b'=').map_or(0, |last| last.saturating_add(1));
+    let (digits, padding) = encoded.split_at_checked(end)?;
+    if padding.len() > 2 {
+        return None;
+    }
+    for four in digits.chunks(4) {
+        let mut bits = 0_u32;
+        for place in 0..4 {
+            let digit = four.get(place).map_or(Some(0), |byte| six_bits(*byte))?;
+            bits = bits << 6 | u32::from(digit);
+        }
+        // Four digits are three bytes, three are two, and two are one.
+        let bytes = four.len().checked_sub(1).filter(|bytes| *bytes > 0)?;
+        buffer.extend(bits.to_be_bytes().iter().skip(1).take(bytes));
+    }
+    Some(())
+}
+
+const fn six_bits(byte: u8) -> Option<u8> {
+    Some(match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' | b'-' => 62,
+        b'/' | b'_' => 63,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::HeaderValue;
+
+    /// What is found, as text: the kind and the key, or why there is none.
+    fn found(lines: &[&str], scheme: Scheme) -> String {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(AUTHORIZATION, HeaderValue::from_bytes(line.as_bytes()).unwrap());
+        }
+        // What stands in the buffer already stays there.
+        let mut buffer = b"before".to_vec();
+        let found = find(&headers, scheme, &mut buffer);
+        assert!(buffer.starts_with(b"before"));
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        match found {
+            Ok(Credentials::Bearer(token)) => format!("bearer {}", text(token.bytes(&buffer))),
+            Ok(Credentials::Other(other)) => format!("other {}", text(other.bytes(&buffer))),
+            Ok(Credentials::Basic { user, all }) => {
+                format!("basic {} of {}", text(&buffer[user]), text(&buffer[all]))
+            }
+            Err(why) => format!("{why:?}"),
+        }
+    }
+
+    #[test]
+    fn one_credential_is_one_key_however_it_is_spelt() {
+        let table: &[(&str, [&str; 3])] = &[
+            // Looked for: bearer, basic, any.
+            ("Bearer x", ["bearer x", "Missing", "bearer x"]),
+            ("bearer  x", ["bearer x", "Missing", "bearer x"]),
+            ("BEARER \t x \t", ["bearer x", "Missing", "bearer x"]),
+            ("Bearer\tx", ["bearer x", "Missing", "bearer x"]),
+            ("Bearer a\t  b", ["bearer a b", "Missing", "bearer a b"]),
+            ("Bearer 1|abc", ["bearer 1|abc", "Missing", "bearer 1|abc"]),
+            ("Bearer", ["Empty", "Missing", "Empty"]),
+            ("Bearers x", ["Missing", "Missing", "other bearers x"]),
+            ("x", ["Missing", "Missing", "other x"]),
+            ("X", ["Missing", "Missing", "other X"]),
+            ("Token   X \t y", ["Missing", "Missing", "other token X y"]),
+            ("TOKEN X y", ["Missing", "Missing", "other token X y"]),
+            ("", ["Empty", "Empty", "Empty"]),
+            // `ada:secret`, `ada:other`, `ada:`, without padding, with other bits behind the end, and in the other alphabet.
+            ("Basic YWRhOnNlY3JldA==", ["Missing", "basic ada of ada:secret", "basic ada of ada:secret"]),
+            ("basic  YWRhOnNlY3JldA", ["Missing", "basic ada of ada:secret", "basic ada of ada:secret"]),
+            ("Basic YWRhOnNlY3JldB==", ["Missing", "basic ada of ada:secret", "basic ada of ada:secret"]),
+            ("Basic YWRhOm90aGVy", ["Missing", "basic ada of ada:other", "basic ada of ada:other"]),
+            ("Basic YWRhOg==", ["Missing", "basic ada of ada:", "basic ada of ada:"]),
+            ("Basic YTo/Pz8/", ["Missing", "basic a of a:????", "basic a of a:????"]),
+            ("Basic YTo_Pz8_", ["Missing", "basic a of a:????", "basic a of a:????"]),
+            // No name, no colon, and no base64.
+            ("Basic OnNlY3JldA==", ["Missing", "Empty", "Empty"]),
+            ("Basic YWRh", ["Missing", "Malformed", "Malformed"]),
+            ("Basic a", ["Missing", "Malformed", "Malformed"]),
+            ("Basic YWRhOg===", ["Missing", "Malformed", "Malformed"]),
+            ("Basic YW RhOg==", ["Missing", "Malformed", "Malformed"]),
+            ("Basic", ["Missing", "Empty", "Empty"]),
+        ];
+        for (line, expected) in table {
+            let all = [Scheme::Bearer, Scheme::Basic, Scheme::Any].map(|scheme| found(&[line], scheme));
+            assert_eq!(all, *expected, "{line}");
+        }
+        assert_eq!(found(&[], Scheme::Any), "Missing");
+        assert_eq!(found(&["Bearer x", "Bearer x"], Scheme::Bearer), "Repeated");
+    }
+}
