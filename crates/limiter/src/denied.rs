@@ -65,10 +65,10 @@ impl Limiter {
         }
         #[cfg(feature = "redis")]
         if let Some(shared) = self.0.far(std::slice::from_ref(hit)) {
-            let (limiter, limit) = (self.clone(), NamedLimit(std::sync::Arc::clone(hit.limit)));
+            let (limiter, limit) = (self.clone(), std::sync::Arc::clone(hit.limit));
             let (name, cost, mode) = (shared.name(hit), hit.cost, hit.mode);
             drop(shared.store().spawn(async move {
-                let asked = FarHit { limit: &limit.0.limit, name: &name, cost, mode };
+                let asked = FarHit { limit: &limit.limit, name: &name, cost, mode };
                 if let Some(shared) = limiter.0.shared() {
                     // If the store gives no decision, this process's own count holds.
                     let _ = shared.store().ask(&FarAsk::Settle(asked)).await;
