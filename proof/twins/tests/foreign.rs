@@ -1,6 +1,9 @@
 //! What a key may hold that no script of ours has written: an error with its name or a fresh start, and never a crash.
 #![cfg(test)]
 
+#[path = "foreign/bytes.rs"]
+mod bytes;
+
 use redis::Value;
 use tollgate_core::{Limit, Micros, Mode, Receipt, Window};
 use tollgate_redis::{
@@ -10,35 +13,7 @@ use tollgate_twins::mutants::Mutant;
 use tollgate_twins::server::{Make, Server};
 use tollgate_twins::wire::Wire;
 
-/// A number of seven bytes.
-fn seven(number: u64) -> Vec<u8> {
-    number.to_be_bytes()[1..].to_vec()
-}
-
-/// By whose numbers it was charged, and since when: any will do.
-const ERA: [u8; 8] = [7; 8];
-
-fn state(tag: u8, numbers: &[u64]) -> Vec<u8> {
-    std::iter::once(tag).chain(ERA).chain(numbers.iter().flat_map(|number| seven(*number))).collect()
-}
-
-/// A debt of one unit, in short.
-fn debt(tag: u8) -> Vec<u8> {
-    [state(tag, &[1, 1]), vec![0, 0, 0, 0, 1]].concat()
-}
-
-fn list(tag: u8, gone: u32, numbers: &[u64]) -> Vec<u8> {
-    let mut bytes = state(tag, &[]);
-    bytes.extend_from_slice(&gone.to_be_bytes());
-    bytes.extend(numbers.iter().flat_map(|number| seven(*number)));
-    bytes
-}
-
-fn two_counts(start: u64, end: u64, counts: [u64; 2]) -> Vec<u8> {
-    let mut bytes = state(0x33, &[start, end]);
-    counts.iter().for_each(|count| bytes.extend_from_slice(&count.to_be_bytes()[3..]));
-    bytes
-}
+use bytes::{ERA, debt, list, seven, state, two_counts};
 
 const BEYOND: u64 = 1 << 53;
 
