@@ -11,7 +11,7 @@ use std::sync::Arc;
 use tokio::net::lookup_host;
 
 use crate::Cause;
-use crate::connect::Failed;
+use crate::failed::Failed;
 use crate::single::Single;
 
 type Asking = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>>;
