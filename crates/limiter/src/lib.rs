@@ -31,7 +31,7 @@ mod store;
 mod sync;
 mod verdict;
 
-pub use builder::Builder;
+pub use builder::{BUDGET_BYTES_MIN, Builder};
 pub use clock::{Clock, ManualClock};
 pub use error::{BuildError, HitError};
 pub use event::{Event, Verb};

@@ -38,7 +38,10 @@ impl Limiter {
     #[must_use]
     pub fn shared_limit(&self, name: &str, limit: Limit, fails: StoreFails) -> NamedLimit {
         let mut registered = self.0.registered(name, limit);
-        if self.0.shared.is_some() && limit != Limit::Unlimited {
+        if let Some(shared) = &self.0.shared
+            && limit != Limit::Unlimited
+        {
+            shared.store.expect(&limit);
             let numbers = match fails {
                 StoreFails::Local { share: part, of } => Some(share(&limit, part, of)),
                 StoreFails::Allow | StoreFails::Deny => None,
