@@ -65,7 +65,7 @@ pub(super) const ADDRESS: &str = r"^(localhost|[0-9.]+|\[[0-9A-Fa-f:.]+\]):(0|[1
 pub(super) const ORIGIN: &str = r"^(https?|h2c)://([0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]*)?/?$";
 
 /// `redis://host:port`.
-pub(super) const STORE: &str = r"^(rediss?|unix)://[^\x00-\x1f\x7f]*$";
+pub(super) const STORE: &str = r"^(rediss?|valkeys?|unix)://[^\x00-\x1f\x7f]*$";
 
 /// Digits of either kind of address, and the length of a prefix.
 pub(super) const NETWORK: &str = "^[0-9A-Fa-f:.]+(/(0|[1-9][0-9]{0,2}))?$";
