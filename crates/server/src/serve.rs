@@ -2,6 +2,8 @@
 
 mod banner;
 mod descriptors;
+mod full;
+mod outages;
 pub(crate) mod store;
 
 use std::future::pending;
@@ -89,10 +91,14 @@ pub fn start(mut settings: Settings, log: impl Write + Send + 'static) -> Result
     if let Some(opened) = &opened {
         builder = builder.store(opened.store.clone(), opened.naming.clone());
     }
-    let store = opened.map(|opened| opened.runtime);
     let limiter = builder.build().map_err(|error: BuildError| other(error.to_string()))?;
     // Nothing but responses changes what was charged.
     let gate = Gate::new(limiter, loaded.policy, loaded.directory).for_good();
+    if let Some(opened) = &opened {
+        // The first requests meet a store that knows their scripts, or one of which it is known that it does not serve.
+        opened.runtime.block_on(opened.store.ready());
+    }
+    let store = opened.map(|opened| opened.runtime);
     let live = Arc::new(Live::new(InForce::new(gate, settings.answers, &metrics, 1)));
     descriptors::make_room(&mut settings, &logs);
     let caught = Caught::new().map_err(other)?;
@@ -196,8 +202,9 @@ impl Running {
         let around = Around { gateway, logs, operations, operations_at, stop };
         let ended = runtime.block_on(async {
             let reloading = tokio::spawn(reloader.run(asked, pending()));
+            tokio::spawn(full::tell(live, Arc::clone(&around.logs)));
             if let Some(live) = told {
-                tokio::spawn(store::tell(live, Arc::clone(&around.logs)));
+                tokio::spawn(outages::tell(live, Arc::clone(&around.logs)));
             }
             around.until_stopped(signals, reloading).await
         });
