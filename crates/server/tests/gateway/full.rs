@@ -1,7 +1,8 @@
 //! A gateway whose memory is full says so in one line, and in its metrics.
 
 use std::io::{Read, Write};
-use std::time::Instant;
+
+use tokio::time::Instant;
 
 use crate::lines::Lines;
 use crate::support::{PATIENCE, Recorder, Rig, small};
