@@ -7,8 +7,7 @@ use tokio::time::Instant;
 use crate::lines::Lines;
 use crate::support::{PATIENCE, Recorder, Rig, small};
 
-/// Costs that never fit are refused, and what is refused is not passed on: only the keys that fill memory are of interest. Each is
-/// charged once, and takes a cell.
+/// Each key is charged once, and takes a slot and a cell.
 const POLICY: &str = "
 tollgate: 1
 routes:
