@@ -17,6 +17,9 @@ use crate::store::memory::Memory;
 /// What a store may take in memory, unless it is told otherwise: room for more than ten million keys of a bucket.
 const BUDGET: usize = 256 << 20;
 
+/// The smallest [budget](Builder::budget), in bytes: 4 MiB. Less would hold hardly any keys.
+pub const BUDGET_BYTES_MIN: usize = 4 << 20;
+
 /// How many reservations may be open at once, unless it is told otherwise.
 const RESERVATIONS: usize = 1 << 16;
 
@@ -47,7 +50,7 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// How many bytes the store may take: at least 4 MiB. 256 MiB unless set.
+    /// How many bytes the store may take: at least [`BUDGET_BYTES_MIN`]; with less, the limiter is not built. The default is 256 MiB.
     ///
     /// When live keys fill it, known keys go on as before; a new key shares a cell with other new keys of its limit until
     /// there is room again. It may then be refused for what others have spent, and is never granted more than its
@@ -95,7 +98,7 @@ impl Builder {
     /// The limiter, empty.
     ///
     /// # Errors
-    /// When the system gives no memory or no randomness.
+    /// When the budget is too small, or the system gives no memory or no randomness.
     pub fn build(self) -> Result<Limiter, BuildError> {
         let random = || getrandom::u64().map_err(|error| BuildError::NoRandomness(error.to_string()));
         let hashing = if self.vouched {
@@ -112,7 +115,7 @@ impl Builder {
     /// The hash of the keys is the one it was saved with, whatever was set here.
     ///
     /// # Errors
-    /// When the system gives no memory or no randomness.
+    /// When the budget is too small, or the system gives no memory or no randomness.
     pub fn restore(self, file: &Path) -> Result<(Limiter, Result<(), RestoreError>), BuildError> {
         match snapshot::read(file) {
             Ok(saved) => {
@@ -126,6 +129,9 @@ impl Builder {
 
     fn build_with(self, hashing: Hashing) -> Result<Limiter, BuildError> {
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
+        if self.budget < BUDGET_BYTES_MIN {
+            return Err(BuildError::BudgetTooSmall { bytes: self.budget });
+        }
         let clock = self.clock.unwrap_or_default();
         let memory = Memory::new(self.budget, clock.now()).ok_or(BuildError::NoMemory)?;
         Ok(Limiter(Arc::new(Inner {

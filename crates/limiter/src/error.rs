@@ -68,6 +68,11 @@ pub enum BuildError {
     NoMemory,
     /// The system gives no random bytes, without which keys could be made to collide.
     NoRandomness(String),
+    /// The [budget](crate::Builder::budget) is less than [`BUDGET_BYTES_MIN`](crate::BUDGET_BYTES_MIN).
+    BudgetTooSmall {
+        /// The budget that was set, in bytes.
+        bytes: usize,
+    },
 }
 
 impl fmt::Display for BuildError {
@@ -77,6 +82,11 @@ impl fmt::Display for BuildError {
             Self::NoRandomness(why) => {
                 write!(f, "the system gives no random bytes for the secret that keys are hashed with: {why}")
             }
+            Self::BudgetTooSmall { bytes } => write!(
+                f,
+                "a budget of {bytes} bytes is too small for the store: set at least {} bytes (4 MiB)",
+                crate::BUDGET_BYTES_MIN
+            ),
         }
     }
 }

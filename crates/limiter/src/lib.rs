@@ -33,7 +33,7 @@ mod store;
 mod sync;
 mod verdict;
 
-pub use builder::Builder;
+pub use builder::{BUDGET_BYTES_MIN, Builder};
 pub use clock::{Clock, ClockSource, ManualClock};
 pub use denied::AddressHit;
 pub use error::{BuildError, HitError};

@@ -362,7 +362,7 @@ impl Limiter {
         let memory = &self.0.memory;
         Stats {
             bytes: memory.bytes(),
-            bytes_max: memory.budget(),
+            bytes_max: memory.bytes_max(),
             slots_used: memory.slots_used(),
             overflowed: memory.overflowed(),
             clock: self.0.clock.source(),
@@ -373,9 +373,10 @@ impl Limiter {
 /// Numbers about a store: see [`Limiter::stats`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stats {
-    /// What the store takes.
+    /// How many bytes the store takes.
     pub bytes: usize,
-    /// What it may take.
+    /// How many bytes it can fill: the [budget](crate::Builder::budget), less what it keeps free for moving keys and for keys without
+    /// room. A store without room for a new key takes at least nine tenths of it.
     pub bytes_max: usize,
     /// How many keys have a slot, live ones and ones that are as good as none.
     pub slots_used: u64,

@@ -52,6 +52,7 @@ impl Limiter {
     ) -> NamedLimit {
         let mut registered = self.0.registered(name, limit);
         if let Some(shared) = self.0.shared.as_ref().filter(|_| limit != Limit::Unlimited) {
+            shared.store.expect(&limit);
             let numbers = match fails {
                 StoreFails::Local { share: part, of } => Some(share(&limit, part, of)),
                 StoreFails::Allow | StoreFails::Deny => None,

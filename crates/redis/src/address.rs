@@ -201,7 +201,7 @@ impl fmt::Display for AddressError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Scheme => {
-                "the address of the store does not begin with `redis://`, `rediss://` or `unix://`: write one of them"
+                "the address of the store does not begin with `redis://`, `rediss://`, `valkey://`, `valkeys://` or `unix://`: write one of them"
             }
             Self::Unreadable => {
                 "the address of the store does not read as a URL: write `redis://user:password@host:6379/0`, with `%` \

@@ -1,7 +1,6 @@
 //! A new connection to the server: name, socket, TLS, password, database, first word. Nothing is asked of it here.
 //! Where secrets come from is `secrets.rs`.
 
-use std::error::Error;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
@@ -9,16 +8,17 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use rustls::AlertDescription;
+use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use crate::address::Place;
+use crate::failed::Failed;
 use crate::lookup::Lookup;
 use crate::resp::{self, Frame};
 use crate::secrets::{Fresh, Secrets};
-use crate::{Address, Cause, LinkError, OpenError, Settings};
+use crate::{Address, Cause, OpenError, Settings};
 
 /// Makes connections to one address.
 pub(crate) struct Connector {
@@ -30,15 +30,18 @@ pub(crate) struct Connector {
     limit: Duration,
 }
 
-/// Why there is no connection, or none any more.
-#[derive(Clone, Debug)]
-pub(crate) struct Failed {
-    pub(crate) cause: Cause,
-    pub(crate) message: String,
-}
-
 /// A connection, as bytes in both directions.
 pub(crate) struct Stream(Pin<Box<dyn Bytes>>);
+
+/// How long a TCP connection may be idle before the system asks the server's system whether it is still there.
+const KEEPALIVE_AFTER: Duration = Duration::from_secs(30);
+/// How long the system waits before it asks again.
+const KEEPALIVE_EVERY: Duration = Duration::from_secs(10);
+/// How many times it asks before it closes the connection.
+const KEEPALIVE_TRIES: u32 = 3;
+
+/// The name under which `CLIENT LIST` on the server shows our connections.
+const CLIENT_NAME: &str = "tollgate";
 
 trait Bytes: AsyncRead + AsyncWrite + Send {}
 impl<T: AsyncRead + AsyncWrite + Send> Bytes for T {}
@@ -69,49 +72,61 @@ impl Connector {
                 Some(found.map_err(|why| Failed::new(Cause::Dns, &why))?)
             }
         };
-        let connected = timeout_at(end, async {
-            match (self.address.place(), &addresses) {
-                (Place::Unix(path), _) => {
+        match (self.address.place(), &addresses) {
+            (Place::Unix(path), _) => {
+                let connected = timeout_at(end, async {
                     let stream = UnixStream::connect(path).await.map_err(|error| Failed::of(&error))?;
                     self.greeted(Stream::new(stream), &fresh).await
-                }
-                (Place::Tcp { .. }, addresses) => {
-                    self.first_of(addresses.as_deref().unwrap_or_default(), &fresh).await
-                }
+                });
+                connected.await.unwrap_or_else(|_| Err(Failed::late(self.limit)))
             }
-        });
-        connected.await.unwrap_or_else(|_| Err(Failed::late(self.limit)))
+            (Place::Tcp { .. }, addresses) => {
+                self.first_of(addresses.as_deref().unwrap_or_default(), &fresh, end).await
+            }
+        }
     }
 
     /// The first address of a host where a server speaks. Each has its share of the time, so that one where nobody answers does not hide
     /// the next; nor one that takes connections and says nothing.
-    async fn first_of(&self, addresses: &[SocketAddr], fresh: &Fresh) -> Result<Stream, Failed> {
+    async fn first_of(
+        &self,
+        addresses: &[SocketAddr],
+        fresh: &Fresh,
+        end: Instant,
+    ) -> Result<Stream, Failed> {
         let mut failed = Failed::new(Cause::Dns, "the host has no address");
         let share = self.limit / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
         for address in addresses {
-            failed = match timeout(share, self.connect_to(*address, fresh)).await {
-                Ok(Ok(stream)) => return Ok(stream),
-                Ok(Err(failed)) if failed.is_silent() => failed,
+            failed = match self.connect_to(*address, fresh, (share, end)).await {
+                Ok(stream) => return Ok(stream),
+                Err(failed) if failed.is_silent() => failed,
                 // It is there, and says why not.
-                Ok(Err(failed)) => return Err(failed),
-                Err(_) => Failed::late(share),
+                Err(failed) => return Err(failed),
             };
         }
         Err(failed)
     }
 
-    async fn connect_to(&self, address: SocketAddr, fresh: &Fresh) -> Result<Stream, Failed> {
-        let tcp = TcpStream::connect(address).await.map_err(|error| Failed::of(&error))?;
-        // Small calls are not to wait for the acknowledgement of the ones before.
-        tcp.set_nodelay(true).map_err(|error| Failed::of(&error))?;
+    /// Connects to one address within its share of the time, and before the end of all.
+    async fn connect_to(
+        &self,
+        address: SocketAddr,
+        fresh: &Fresh,
+        (share, end): (Duration, Instant),
+    ) -> Result<Stream, Failed> {
+        let end = end.min(Instant::now() + share);
+        let tcp = timeout_at(end, TcpStream::connect(address)).await.map_err(|_| Failed::late(share))?;
+        let tcp = tcp.map_err(|error| Failed::of(&error))?;
+        tuned(&tcp).map_err(|error| Failed::of(&error))?;
         let stream = match &fresh.tls {
             None => Stream::new(tcp),
             Some((connector, name)) => {
-                let tls = connector.connect(name.clone(), tcp).await;
+                let tls = timeout_at(end, connector.connect(name.clone(), tcp)).await;
+                let tls = tls.map_err(|_| Failed::without_tls_answer(share))?;
                 Stream::new(tls.map_err(|error| Failed::of(&error))?)
             }
         };
-        self.greeted(stream, fresh).await
+        timeout_at(end, self.greeted(stream, fresh)).await.unwrap_or_else(|_| Err(Failed::late(share)))
     }
 
     async fn greeted(&self, mut stream: Stream, fresh: &Fresh) -> Result<Stream, Failed> {
@@ -121,8 +136,8 @@ impl Connector {
 
     /// Says who we are and which database we want, and waits for the answers.
     ///
-    /// `PING` comes last, so that a server that is frozen, loads, wants a password or turns us away shows it before a caller pays
-    /// for it.
+    /// `CLIENT SETNAME` may fail: the connection only lacks its name. `PING` comes last, so that a server that is frozen, loads, wants
+    /// a password or turns us away shows it before a caller pays for it.
     async fn greet(&self, stream: &mut Stream, fresh: &Fresh) -> Result<(), Failed> {
         let mut bytes = Vec::new();
         let mut required = 0;
@@ -135,19 +150,27 @@ impl Connector {
             bytes.extend_from_slice(&resp::command(&["SELECT", &self.address.database().to_string()]));
             required += 1;
         }
+        bytes.extend_from_slice(&resp::command(&["CLIENT", "SETNAME", CLIENT_NAME]));
         bytes.extend_from_slice(&resp::command(&["PING"]));
         // One that turns us away may have closed before it was greeted; what it said is there all the same.
         let written = write(stream, &bytes).await;
         let mut input = Vec::new();
-        for at in 0..=required {
+        let mut unnamed = None;
+        for at in 0..=required + 1 {
             let frame = answer(stream, &mut input).await;
-            // What TLS has to say is why nothing more could be written.
             let frame = frame.map_err(|failed| {
+                // A server that turns us away answers the first command only, whatever that is, and closes the connection.
+                if let Some(line) = unnamed.take().filter(|_| failed.cause == Cause::Closed) {
+                    return Failed::said(line);
+                }
+                // What TLS has to say is why nothing more could be written.
                 let unwritten = written.clone().err().filter(|_| !failed.is_by_tls());
                 unwritten.unwrap_or(failed)
             })?;
             let Frame::Error(line) = frame else { continue };
-            if at < required || !is_welcome(&line) {
+            if at == required {
+                unnamed = Some(line);
+            } else if at < required || !is_welcome(&line) {
                 // A server that does not know `AUTH` repeats its words.
                 let repeats = at == 0 && fresh.credentials.is_some() && !line.starts_with(FULL);
                 let said = if repeats { line.split(' ').next().unwrap_or_default() } else { &line };
@@ -159,18 +182,41 @@ impl Connector {
     }
 }
 
+/// Sets a connection up: small calls do not wait for the acknowledgement of those before, and a server's machine that is gone is
+/// noticed although nothing is asked.
+fn tuned(tcp: &TcpStream) -> io::Result<()> {
+    tcp.set_nodelay(true)?;
+    let keepalive = TcpKeepalive::new().with_time(KEEPALIVE_AFTER).with_interval(KEEPALIVE_EVERY);
+    SockRef::from(tcp).set_tcp_keepalive(&keepalive.with_retries(KEEPALIVE_TRIES))
+}
+
 /// What a server says to a new connection, instead of an answer, when it has as many as it may have.
 const FULL: &str = "ERR max number of clients";
 
 /// Whether a server that gives this error to `PING` serves all the same: the user lacks that right, or it has no such command, or it cannot
 /// save, which it says to every call that writes. Any other error is said to everybody, or to this connection.
-fn is_welcome(line: &str) -> bool {
+pub(crate) fn is_welcome(line: &str) -> bool {
     matches!(Cause::of_line(line), Cause::NoPerm | Cause::Misconf) || line.starts_with("ERR unknown command")
 }
 
 async fn write(stream: &mut Stream, bytes: &[u8]) -> Result<(), Failed> {
     stream.write_all(bytes).await.map_err(|error| Failed::of(&error))?;
     stream.flush().await.map_err(|error| Failed::of(&error))
+}
+
+/// Writes some bytes, and reads so many frames.
+pub(crate) async fn exchange(
+    stream: &mut Stream,
+    bytes: &[u8],
+    frames: usize,
+    input: &mut Vec<u8>,
+) -> Result<Vec<Frame>, Failed> {
+    write(stream, bytes).await?;
+    let mut said = Vec::with_capacity(frames);
+    for _ in 0..frames {
+        said.push(answer(stream, input).await?);
+    }
+    Ok(said)
 }
 
 /// The next frame.
@@ -182,99 +228,32 @@ async fn answer(stream: &mut Stream, input: &mut Vec<u8>) -> Result<Frame, Faile
                 return Ok(frame);
             }
             Ok(None) => {}
-            Err(garbled) => return Err(Failed::new(Cause::Garbled, garbled.0)),
+            Err(garbled) => {
+                return Err(Failed::new(Cause::Garbled, another_protocol(input).unwrap_or(garbled.0)));
+            }
         }
-        if stream.read_buf(input).await.map_err(|error| Failed::of(&error))? == 0 {
+        let read = stream.read_buf(input).await;
+        if !matches!(read, Ok(1..))
+            && let Some(protocol) = another_protocol(input)
+        {
+            return Err(Failed::new(Cause::Garbled, protocol));
+        }
+        if read.map_err(|error| Failed::of(&error))? == 0 {
             return Err(Failed::new(Cause::Closed, "the server closed a new connection"));
         }
     }
 }
 
-/// What a server says of a certificate of ours that it does not accept.
-const NOT_ACCEPTED: [AlertDescription; 8] = [
-    AlertDescription::BadCertificate,
-    AlertDescription::UnsupportedCertificate,
-    AlertDescription::CertificateRevoked,
-    AlertDescription::CertificateExpired,
-    AlertDescription::CertificateUnknown,
-    AlertDescription::UnknownCA,
-    AlertDescription::AccessDenied,
-    AlertDescription::DecryptError,
-];
-
-impl Failed {
-    pub(crate) fn new(cause: Cause, message: &str) -> Self {
-        Self { cause, message: message.to_owned() }
+/// Which other protocol a first answer belongs to, if it is one that we know.
+fn another_protocol(input: &[u8]) -> Option<&'static str> {
+    // A web server that takes our words for HTTP/0.9 answers with a page alone.
+    let is_http = [&b"HTTP/"[..], b"<!", b"<h", b"<H"].iter().any(|start| input.starts_with(start));
+    if is_http {
+        return Some("an HTTP server answers there");
     }
-
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "the system has more kinds of errors than we have names"
-    )]
-    pub(crate) fn of(error: &io::Error) -> Self {
-        use io::ErrorKind as Kind;
-        // Also after the handshake: that is when a server says that it wants a certificate of ours.
-        if let Some(error) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-            return Self::by_tls(error);
-        }
-        // A socket's file that is not there is a server that is not there.
-        let cause = match error.kind() {
-            Kind::ConnectionRefused | Kind::NotFound => Cause::Refused,
-            Kind::ConnectionReset
-            | Kind::ConnectionAborted
-            | Kind::BrokenPipe
-            | Kind::NotConnected
-            | Kind::UnexpectedEof
-            | Kind::WriteZero => Cause::Closed,
-            Kind::TimedOut | Kind::HostUnreachable | Kind::NetworkUnreachable => Cause::ConnectTimeout,
-            _ => Cause::Io,
-        };
-        Self::new(cause, &error.to_string())
-    }
-
-    fn late(limit: Duration) -> Self {
-        Self::new(Cause::ConnectTimeout, &format!("nothing was heard from the server for {limit:?}"))
-    }
-
-    fn by_tls(error: &rustls::Error) -> Self {
-        // An alert that came is about us: what we think of the server's own certificate is another error.
-        let alert = if let rustls::Error::AlertReceived(alert) = error { Some(*alert) } else { None };
-        if alert == Some(AlertDescription::CertificateRequired) {
-            return Self::new(
-                Cause::Certificate,
-                "the server wants a certificate of ours and was given none: name the files with one and with its key",
-            );
-        }
-        if alert.is_some_and(|alert| NOT_ACCEPTED.contains(&alert)) {
-            return Self::new(
-                Cause::Certificate,
-                &format!("the server does not accept our certificate: {error}"),
-            );
-        }
-        Self::new(Cause::Tls, &error.to_string())
-    }
-
-    const fn is_by_tls(&self) -> bool {
-        matches!(self.cause, Cause::Tls | Cause::Certificate)
-    }
-
-    /// Whether no server said anything.
-    const fn is_silent(&self) -> bool {
-        matches!(self.cause, Cause::Refused | Cause::Closed | Cause::ConnectTimeout | Cause::Io)
-    }
-
-    pub(crate) fn unreachable(&self) -> LinkError {
-        LinkError::unreachable(self.cause, &self.message)
-    }
+    // An alert, of any version of TLS.
+    input.starts_with(&[0x15, 0x03]).then_some("a server answers there that speaks TLS")
 }
-
-impl fmt::Display for Failed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl Error for Failed {}
 
 impl fmt::Debug for Connector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -15,7 +15,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep, sleep};
 
-use crate::connect::{Failed, Stream};
+use crate::connect::Stream;
+use crate::failed::Failed;
 use crate::group::Group;
 use crate::pipe::{Pipe, Taken};
 use crate::resp::{self, Form};
@@ -56,15 +57,32 @@ pub(crate) struct Driver {
     end: Cause,
 }
 
-/// When the server was last heard, while it owes an answer.
+/// How long the server has said nothing, while it owes an answer and while it does not.
 struct Silence {
+    /// How long it may owe an answer.
     max: Duration,
+    /// After so long without a word it is asked for one.
+    ping_after: Duration,
+    /// Since when it owes one.
     since: Option<Instant>,
+    /// When it was last heard.
+    heard: Instant,
     timer: Pin<Box<Sleep>>,
 }
 
+/// How a driver bounds the silence of a server.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// How long the server may owe an answer and say nothing.
+    pub(crate) stall: Duration,
+    /// A server that owes nothing and says nothing for so long is asked with a `PING`.
+    pub(crate) ping_after: Duration,
+}
+
 impl Driver {
-    pub(crate) fn new(pipe: Arc<Pipe>, stream: Stream, stall: Duration) -> Self {
+    pub(crate) fn new(pipe: Arc<Pipe>, stream: Stream, patience: Patience) -> Self {
+        let Patience { stall, ping_after } = patience;
+        let timer = Box::pin(sleep(stall));
         Self {
             pipe,
             stream,
@@ -77,9 +95,15 @@ impl Driver {
             alone: false,
             input: Vec::new(),
             scratch: vec![0; READ_BYTES].into_boxed_slice(),
-            silence: Silence { max: stall, since: None, timer: Box::pin(sleep(stall)) },
+            silence: Silence { max: stall, ping_after, since: None, heard: Instant::now(), timer },
             end: Cause::Closed,
         }
+    }
+
+    /// The same, on a connection whose server knows these scripts for several calls.
+    pub(crate) fn knowing(mut self, known: Vec<&'static Script>) -> Self {
+        self.known = known;
+        self
     }
 
     /// All that can be done now.
@@ -89,7 +113,20 @@ impl Driver {
         if self.awaiting.is_empty() && !self.pipe.is_open() {
             return Err(Failed::new(Cause::Closed, "the connection was given up"));
         }
-        self.silence.watch(cx, !self.awaiting.is_empty())
+        if self.silence.watch(cx, !self.awaiting.is_empty())? {
+            self.ping();
+            self.write(cx)?;
+            self.silence.watch(cx, true)?;
+        }
+        Ok(())
+    }
+
+    /// Asks for a word, whatever it is: whether anybody is there shows before a call needs it.
+    fn ping(&mut self) {
+        let before = self.output.len();
+        self.output.extend_from_slice(&resp::command(&["PING"]));
+        self.taken += (self.output.len() - before) as u64;
+        self.awaiting.push_back((self.taken, Group::Ping));
     }
 
     fn read(&mut self, cx: &mut Context<'_>) -> Result<(), Failed> {
@@ -103,7 +140,7 @@ impl Driver {
                 }
                 Poll::Ready(Ok(())) => self.input.extend_from_slice(buffer.filled()),
             }
-            self.silence.since = Some(Instant::now());
+            self.silence.hears();
         }
         yielded(cx);
         Ok(())
@@ -121,6 +158,9 @@ impl Driver {
                 return Err(garbled("an answer to several calls that has not one for each"));
             }
             let (_, group) = self.awaiting.pop_front().ok_or_else(|| garbled("an answer to nothing"))?;
+            if let Some(line) = group.unwelcome(&frame) {
+                return Err(Failed::new(Cause::of_line(line), line));
+            }
             if let Some(unknown) = group.unknown_script(&frame) {
                 // Each of its callers sends its own call again, alone.
                 self.known.retain(|known| !std::ptr::eq(*known, unknown));
@@ -209,22 +249,34 @@ fn yielded(cx: &mut Context<'_>) {
 }
 
 impl Silence {
-    /// Fails when the server owes an answer and has said nothing for too long.
-    fn watch(&mut self, cx: &mut Context<'_>, owes: bool) -> Result<(), Failed> {
-        if !owes {
+    fn hears(&mut self) {
+        let now = Instant::now();
+        (self.since, self.heard) = (Some(now), now);
+    }
+
+    /// Whether a word is to be asked for, because nothing is owed and nothing was heard for long. Fails when the server owes an answer
+    /// and has said nothing for too long.
+    fn watch(&mut self, cx: &mut Context<'_>, owes: bool) -> Result<bool, Failed> {
+        let limit = if owes {
+            *self.since.get_or_insert_with(Instant::now) + self.max
+        } else {
             self.since = None;
-            return Ok(());
-        }
-        let since = *self.since.get_or_insert_with(Instant::now);
+            self.heard + self.ping_after
+        };
         // The timer is not moved at every answer. When it fires, it is told how much later the limit is by now.
-        let limit = since + self.max;
-        while self.timer.as_mut().poll(cx).is_ready() {
-            if Instant::now() >= limit {
-                return Err(Failed::new(Cause::Stalled, "the server owed an answer and said nothing"));
-            }
+        if self.timer.deadline() > limit {
             self.timer.as_mut().reset(limit);
         }
-        Ok(())
+        while self.timer.as_mut().poll(cx).is_ready() {
+            match (Instant::now() >= limit, owes) {
+                (true, true) => {
+                    return Err(Failed::new(Cause::Stalled, "the server owed an answer and said nothing"));
+                }
+                (true, false) => return Ok(true),
+                (false, _) => self.timer.as_mut().reset(limit),
+            }
+        }
+        Ok(false)
     }
 }
 

@@ -4,6 +4,7 @@ use redis::{ServerError, Value};
 use smallvec::SmallVec;
 
 use crate::cause::Sign;
+use crate::connect::is_welcome;
 use crate::pipe::{Ended, Output};
 use crate::resp::Frame;
 use crate::{Cause, Script};
@@ -19,13 +20,15 @@ pub(crate) enum Group {
         /// The script that answers so.
         script: &'static Script,
     },
+    /// Nobody: it is the answer to a `PING`.
+    Ping,
 }
 
 impl Group {
     /// How many they are.
     pub(crate) fn len(&self) -> usize {
         match self {
-            Self::One(_) => 1,
+            Self::One(_) | Self::Ping => 1,
             Self::Many { outputs, .. } => outputs.len(),
         }
     }
@@ -33,7 +36,7 @@ impl Group {
     /// Whether this can be the answer to their call.
     pub(crate) fn is_answered_by(&self, frame: &Frame) -> bool {
         match (self, frame) {
-            (Self::One(_), _) | (Self::Many { .. }, Frame::Error(_)) => true,
+            (Self::One(_) | Self::Ping, _) | (Self::Many { .. }, Frame::Error(_)) => true,
             (Self::Many { outputs, .. }, Frame::Value(value)) => {
                 matches!(value, Value::Array(values) if values.len() == outputs.len())
             }
@@ -46,7 +49,7 @@ impl Group {
             (Self::Many { script, .. }, Frame::Error(line)) if Cause::of_line(line) == Cause::NoScript => {
                 Some(script)
             }
-            (Self::Many { .. } | Self::One(_), Frame::Error(_) | Frame::Value(_)) => None,
+            (Self::Many { .. } | Self::One(_) | Self::Ping, Frame::Error(_) | Frame::Value(_)) => None,
         }
     }
 
@@ -54,7 +57,15 @@ impl Group {
     pub(crate) fn is_across_slots(&self, frame: &Frame) -> bool {
         match (self, frame) {
             (Self::Many { .. }, Frame::Error(line)) => Cause::of_line(line) == Cause::CrossSlot,
-            (Self::Many { .. } | Self::One(_), Frame::Error(_) | Frame::Value(_)) => false,
+            (Self::Many { .. } | Self::One(_) | Self::Ping, Frame::Error(_) | Frame::Value(_)) => false,
+        }
+    }
+
+    /// What the server says to a `PING` if it does not serve this connection any more.
+    pub(crate) fn unwelcome<'f>(&self, frame: &'f Frame) -> Option<&'f str> {
+        match (self, frame) {
+            (Self::Ping, Frame::Error(line)) if !is_welcome(line) => Some(line),
+            (Self::Ping | Self::One(_) | Self::Many { .. }, Frame::Error(_) | Frame::Value(_)) => None,
         }
     }
 
@@ -74,6 +85,7 @@ impl Group {
         };
         match (self, frame) {
             (Self::One(output), frame) => tell(output, frame),
+            (Self::Ping, _) => {}
             (Self::Many { outputs, .. }, Frame::Value(Value::Array(values))) => {
                 let each = outputs.into_iter().zip(values);
                 each.for_each(|(output, value)| tell(output, frame_of(value)));
@@ -90,6 +102,7 @@ impl Group {
             Self::One(output) => {
                 output.end(Ended::Lost { cause, sent });
             }
+            Self::Ping => {}
             Self::Many { outputs, .. } => {
                 for output in outputs {
                     output.end(Ended::Lost { cause, sent });

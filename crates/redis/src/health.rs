@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::{Cause, LinkError, Standing};
+use crate::{Cause, LinkError, Standing, recent};
 
 /// How a link is doing at a moment.
 #[derive(Clone, Debug)]
@@ -24,12 +24,22 @@ pub struct Health {
     /// How many calls were not, by cause, in the order of [`Cause::all`]. Those whose answer was no decision are here too, and so
     /// are charges that were to wait for another's answer, and could not.
     pub failed: Vec<(Cause, u64)>,
+    /// The last error of each cause for which a call failed or a connection ended, with the server's own words.
+    pub errors: Vec<LinkError>,
     /// What was wrong with the last answer that was no decision, and what to do about it: a sentence.
     pub no_decision: Option<Box<str>>,
     /// How many connections were made.
     pub connections: u64,
     /// How many tries to make one failed, by cause, in the order of [`Cause::all`].
     pub connections_failed: Vec<(Cause, u64)>,
+}
+
+impl Health {
+    /// Why calls fail for this cause: what was said about the last one, in the server's own words if it said anything.
+    #[must_use]
+    pub fn error(&self, cause: Cause) -> Option<&LinkError> {
+        recent::of(&self.errors, cause)
+    }
 }
 
 /// Counts that all callers share.

@@ -7,7 +7,8 @@ use redis::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
-use crate::connect::{Connector, Failed, Stream};
+use crate::connect::{Connector, Stream};
+use crate::failed::Failed;
 use crate::resp::{self, Frame};
 use crate::{Address, Cause, LinkError, OpenError, Settings};
 

@@ -3,13 +3,15 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
-use crate::LinkError;
 use crate::backoff::Backoff;
-use crate::driver::Driver;
+use crate::connect::Stream;
+use crate::driver::{Driver, Patience};
+use crate::failed::Failed;
 use crate::pipe::Pipe;
 use crate::shared::Shared;
+use crate::{LinkError, Script};
 
 /// One connection's place. Whoever changes what is in it says so by [`Shared::moved`].
 #[derive(Debug)]
@@ -54,7 +56,7 @@ pub(crate) async fn keep(shared: Arc<Shared>, at: usize) {
     let Some(lane) = shared.lanes.get(at) else { return };
     loop {
         let began = Instant::now();
-        let tried = shared.connector.connect().await;
+        let tried = warm(&shared).await;
         shared.counts.tried(tried.as_ref().err().map(|failed| failed.cause));
         let mut wait = backoff.next();
         match tried {
@@ -64,13 +66,15 @@ pub(crate) async fn keep(shared: Arc<Shared>, at: usize) {
                 // is found within the longer of the two, and not within both.
                 wait = wait.saturating_sub(began.elapsed()).max(settings.backoff_min / 2);
             }
-            Ok(stream) => {
+            Ok((stream, known)) => {
                 let pipe = Arc::new(Pipe::new());
-                let driver = Driver::new(Arc::clone(&pipe), stream, settings.stall_timeout);
+                let patience = Patience { stall: settings.stall_timeout, ping_after: settings.ping_after };
+                let driver = Driver::new(Arc::clone(&pipe), stream, patience).knowing(known);
                 lane.set(State::Up(Arc::clone(&pipe)));
                 shared.moved();
                 shared.breaker.reachable();
                 let (since, failed) = (Instant::now(), driver.await);
+                shared.recent.note_connection(&failed.unreachable());
                 if pipe.is_proved() || since.elapsed() > settings.backoff_max {
                     // It served until now, or nobody asked. Calls wait for the next one, which is tried nearly at once: not quite, since
                     // everybody else has lost theirs too.
@@ -86,6 +90,14 @@ pub(crate) async fn keep(shared: Arc<Shared>, at: usize) {
         shared.moved();
         sleep(wait).await;
     }
+}
+
+/// A new connection on which the scripts have run that will be needed, and those for several calls that its server knows.
+async fn warm(shared: &Shared) -> Result<(Stream, Vec<&'static Script>), Failed> {
+    let mut stream = shared.connector.connect().await?;
+    let limit = shared.settings.connect_timeout;
+    let known = timeout(limit, shared.warm_up.run(&mut stream, &shared.recent)).await;
+    Ok((stream, known.unwrap_or_else(|_| Err(Failed::late(limit)))?))
 }
 
 /// Another one each time, so that no two processes wait alike.

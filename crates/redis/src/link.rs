@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use redis::Value;
@@ -12,13 +12,17 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
+use tollgate_core::Limit;
 
 use crate::breaker::Breaker;
 use crate::connect::Connector;
 use crate::health::Counts;
 use crate::lane::{Lane, State, keep, seed};
+use crate::recent::Recent;
 use crate::shared::Shared;
 use crate::shared_breaker::SharedBreaker;
+use crate::up::Up;
+use crate::warm_up::WarmUp;
 use crate::{Address, Call, Cause, Health, LinkError, Naming, Script, Settings, StateKind, Writes};
 
 /// A link to one Redis or Valkey server. Cheap to clone; clones share everything, and any thread may use them.
@@ -59,8 +63,8 @@ use crate::{Address, Call, Cause, Health, LinkError, Naming, Script, Settings, S
 /// ```
 ///
 /// A user of the server needs the rights to `EVALSHA`, `EVAL` and `SET` on keys that begin with [`LAYOUT`](crate::LAYOUT),
-/// what the scripts call, and `SELECT` if the address names a database. `AUTH` needs no right; `PING` is sent with every
-/// new connection and may be refused.
+/// what the scripts call, and `SELECT` if the address names a database. `AUTH` needs no right. `CLIENT SETNAME` and `PING` are sent
+/// with every new connection, and `PING` when a connection was idle for [`Settings::ping_after`]; both may be refused.
 #[derive(Clone)]
 pub struct Link(Arc<Owner>);
 
@@ -110,7 +114,9 @@ impl Link {
             counts: Counts::new(),
             permits: Arc::new(Semaphore::new(settings.in_flight_max)),
             turn: AtomicUsize::new(0),
-            up: Mutex::new((false, Instant::now())),
+            recent: Recent::default(),
+            warm_up: WarmUp::default(),
+            up: Up::new(),
             changed: Notify::new(),
             settings,
         });
@@ -141,11 +147,21 @@ impl Link {
         self.0.shared.counts.ended(cause);
     }
 
+    /// Limits like this one will be charged: their scripts are run on each new connection before it counts as up.
+    pub(crate) fn expect(&self, limit: &Limit) {
+        self.0.shared.warm_up.expect(limit);
+    }
+
+    /// See [`Store::ready`](crate::Store::ready).
+    pub(crate) async fn ready(&self) {
+        self.0.shared.prepare().await;
+    }
+
     /// How the link is doing.
     #[must_use]
     pub fn health(&self) -> Health {
         let shared = &self.0.shared;
-        let (up, since) = *shared.up.lock().unwrap_or_else(PoisonError::into_inner);
+        let (up, since) = shared.up.read();
         let trouble = shared.lanes.iter().find_map(|lane| match lane.state() {
             State::Down(error) => Some(error),
             State::Up(_) | State::Connecting => None,
@@ -160,6 +176,7 @@ impl Link {
             in_flight: shared.settings.in_flight_max.saturating_sub(shared.permits.available_permits()),
             answered,
             failed,
+            errors: shared.recent.all(),
             no_decision: None,
             connections,
             connections_failed,

@@ -10,7 +10,7 @@ use tokio::task::spawn_blocking;
 use tokio_rustls::TlsConnector;
 
 use crate::address::Place;
-use crate::connect::Failed;
+use crate::failed::Failed;
 use crate::single::Single;
 use crate::tls::Tls;
 use crate::{Address, Cause, OpenError, Settings, small_file};

@@ -36,6 +36,9 @@ pub struct Settings {
     /// A server that owes an answer and says nothing for so long has its connection closed and made anew. 250 ms; always at least two
     /// budgets, so that no connection is closed on which an answer may still come in time.
     pub stall_timeout: Duration,
+    /// A connection on which nothing was heard for so long is asked with a `PING`, so that one that is dead is found, and made anew,
+    /// before a call needs it. The default is 10 s.
+    pub ping_after: Duration,
     /// How many connections there are to the server. 1: the server runs one script at a time, and calls that share a
     /// connection share round trips. More help where TLS keeps one core busy. At most 16.
     pub connections: usize,
@@ -77,6 +80,7 @@ impl Default for Settings {
             budget: Duration::from_millis(25),
             connect_timeout: Duration::from_secs(1),
             stall_timeout: Duration::from_millis(250),
+            ping_after: Duration::from_secs(10),
             connections: 1,
             in_flight_max: 4096,
             backoff_min: Duration::from_millis(20),
@@ -102,6 +106,7 @@ impl Settings {
             ("budget", self.budget),
             ("connect_timeout", self.connect_timeout),
             ("stall_timeout", self.stall_timeout),
+            ("ping_after", self.ping_after),
             ("backoff_min", self.backoff_min),
             ("backoff_max", self.backoff_max),
             ("breaker_span", self.breaker_span),

@@ -1,8 +1,8 @@
 //! What all clones of a link share, and how one call is carried over it. Opening and closing it is not done here.
 
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use redis::Value;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
@@ -14,8 +14,11 @@ use crate::connect::Connector;
 use crate::health::Counts;
 use crate::lane::{Lane, State};
 use crate::pipe::{Ended, Pipe};
+use crate::recent::Recent;
 use crate::resp::{Form, Frame};
 use crate::shared_breaker::SharedBreaker;
+use crate::up::Up;
+use crate::warm_up::WarmUp;
 use crate::{Call, Cause, LinkError, Settings};
 
 /// How often a call that was certainly not sent is tried on another connection, within its budget.
@@ -28,12 +31,14 @@ pub(crate) struct Shared {
     pub(crate) lanes: Vec<Lane>,
     pub(crate) breaker: SharedBreaker,
     pub(crate) counts: Counts,
+    pub(crate) recent: Recent,
+    /// What is run on a new connection before calls go to it.
+    pub(crate) warm_up: WarmUp,
     /// One for each call that may be in flight.
     pub(crate) permits: Arc<Semaphore>,
     /// Which lane the next call tries first.
     pub(crate) turn: AtomicUsize,
-    /// Whether any lane is up, and since when that is so.
-    pub(crate) up: Mutex<(bool, Instant)>,
+    pub(crate) up: Up,
     /// Told whenever any lane has changed: calls that found no connection look again.
     pub(crate) changed: Notify,
 }
@@ -60,7 +65,21 @@ impl Shared {
             Ok(_) => Sign::Alive,
             Err((error, echoes)) => sign(error, *echoes),
         });
-        result.map_err(|(error, _)| error)
+        result.map_err(|(error, _)| error).inspect_err(|error| self.recent.note(error))
+    }
+
+    /// Waits until there is a connection, or a reason why there is none; then runs the scripts that are expected, in case they were not
+    /// known when the connection was made. What comes of it is not counted.
+    pub(crate) async fn prepare(&self) {
+        let deadline = Instant::now() + self.settings.connect_timeout;
+        if !matches!(timeout_at(deadline, self.settled()).await, Ok(Ok(_))) {
+            return;
+        }
+        for call in self.warm_up.calls() {
+            if let Err((error, _)) = self.carry(&call, deadline).await {
+                self.recent.note(&error);
+            }
+        }
     }
 
     /// Tries connections until the call has ended, or may not be tried again. Beside an error, whether another call counts it.
@@ -186,12 +205,7 @@ impl Shared {
 
     /// A lane has changed.
     pub(crate) fn moved(&self) {
-        let up = self.lanes.iter().any(|lane| matches!(lane.state(), State::Up(_)));
-        let mut known = self.up.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.0 != up {
-            *known = (up, Instant::now());
-        }
-        drop(known);
+        self.up.look(|| self.lanes.iter().any(|lane| matches!(lane.state(), State::Up(_))));
         self.changed.notify_waiters();
     }
 }

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
-use tollgate_core::{Decision, Mode};
+use tollgate_core::{Decision, Limit, Mode};
 
 use crate::link_error::cut;
 use crate::remembered::{Asking, Next, OnItsWay, Remembered, Turn};
@@ -69,6 +69,18 @@ impl Store {
         let link = Link::open(address, settings)?;
         let waiting = Arc::new(Semaphore::new(in_flight_max));
         Ok(Self { link, remembered, waiting, no_decision: Arc::default(), runtime, budget })
+    }
+
+    /// Says that limits like this one will be charged. Their scripts are then run on each new connection before calls go to it, on
+    /// keys of no budget, so that no caller waits for a server that has to compile them.
+    pub fn expect(&self, limit: &Limit) {
+        self.link.expect(limit);
+    }
+
+    /// Waits until the store can decide what is [expected](Self::expect), or it is known why it cannot; for at most
+    /// [`Settings::connect_timeout`]. To be called once, after everything that is expected and before the first request.
+    pub async fn ready(&self) {
+        self.link.ready().await;
     }
 
     /// Asks, and never takes longer than the link's budget.

@@ -21,6 +21,8 @@ pub(crate) struct Patient {
     pub(crate) address: Address,
     pub(crate) settings: Settings,
     pub(crate) naming: Naming,
+    /// Whether names are made with a secret of the operator's.
+    pub(crate) has_secret: bool,
 }
 
 /// How long the questions may take, all in all. Those that are left then are answered with "not known".

@@ -2,6 +2,8 @@
 
 mod banner;
 mod descriptors;
+mod full;
+mod outages;
 pub(crate) mod store;
 
 use std::future::pending;
@@ -109,12 +111,16 @@ pub fn start_from(
     if let Some(opened) = &opened {
         builder = builder.store(opened.store.clone(), opened.naming.clone());
     }
-    let store = opened.map(|opened| opened.runtime);
     let limiter = builder.build().map_err(|error: BuildError| other(error.to_string()))?;
     let gate = reload::gate(limiter, (loaded.policy, loaded.directory), settings.store.namespace.as_deref());
     if settings.store.url.is_some() {
         store::tell_namespace(gate.namespace(), &logs);
     }
+    if let Some(opened) = &opened {
+        // The first requests meet a store that knows their scripts, or one of which it is known that it does not serve.
+        opened.runtime.block_on(opened.store.ready());
+    }
+    let store = opened.map(|opened| opened.runtime);
     let live = Arc::new(Live::new(InForce::new(gate, settings.answers, &metrics, 1)));
     descriptors::make_room(&mut settings, &logs);
     let caught = Caught::new().map_err(other)?;
@@ -207,8 +213,9 @@ impl Running {
         let around = Around { gateway, logs: Arc::clone(&logs), operations, operations_at, stop };
         let ended = runtime.block_on(async {
             let reloading = tokio::spawn(reloader.run(asked, pending()));
+            tokio::spawn(full::tell(Arc::clone(&common.live), Arc::clone(&logs)));
             if let Some(live) = told {
-                tokio::spawn(store::tell(live, logs));
+                tokio::spawn(outages::tell(live, logs));
             }
             tokio::spawn(look_up(common));
             around.until_stopped(signals, reloading).await

@@ -93,6 +93,7 @@ const REDIS: &[&str] = &[
     "sha2",
     "siphasher",
     "smallvec",
+    "socket2",
     "tokio",
     "tokio-rustls",
     "tollgate-core",

@@ -45,8 +45,6 @@ use crate::sync::{AtomicU64, Ordering, pause};
 
 /// A table begins with so many lines: 16 KiB. The identity of a key has 58 bits: 54 in its tag, 4 from where it stands.
 const HOMES_MIN: usize = 256;
-/// A smaller budget is raised to this.
-pub(crate) const BUDGET_MIN: usize = 4 << 20;
 
 /// Keys and where they stand.
 #[derive(Debug)]
@@ -124,7 +122,6 @@ impl Keeper for At<'_> {
 impl Memory {
     /// A store that takes so many bytes at the most; `None` if there is no memory at all.
     pub(crate) fn new(budget: usize, start: Micros) -> Option<Self> {
-        let budget = budget.max(BUDGET_MIN);
         Some(Self {
             table: Table::new(HOMES_MIN)?,
             rates: Rates::new(),
@@ -174,6 +171,13 @@ impl Memory {
         let spare = if cfg!(target_os = "linux") { (room / 2).min(3 * PIECE_BYTES) } else { room / 2 };
         // A line more for every 16 at the most: that is how far a key may stand from its home.
         room.saturating_sub(spare) / size_of::<Line>() / 17 * 16
+    }
+
+    /// How many bytes the store can fill: its budget without what it keeps free for a table that moves and for cells that new keys
+    /// have in common. So a store without room has filled nearly all of it.
+    pub(crate) fn bytes_max(&self) -> usize {
+        let table = self.homes_max().saturating_mul(17) / 16 * size_of::<Line>();
+        (table + self.cells.bytes() + FIXED_BYTES + self.shared.bytes()).max(self.bytes()).min(self.budget)
     }
 
     /// What the store takes, in bytes.
@@ -276,11 +280,6 @@ impl Memory {
             }
         }
         self.act(limit, id, Ask::Charge(cost), (clock, now)).map(Charged::Given)
-    }
-
-    /// What the store may take, in bytes.
-    pub(crate) const fn budget(&self) -> usize {
-        self.budget
     }
 
     /// By how many microseconds the calendar runs ahead of the clock.

@@ -1,7 +1,8 @@
 //! Wrong questions get a sentence and charge nothing; extreme ones get an answer.
 
 use tollgate::{
-    HITS_MAX, Hit, KEY_BYTES_MAX, Limit, Limiter, Micros, NotAnId, ReservationError, ReservationId, Retry,
+    BUDGET_BYTES_MIN, BuildError, HITS_MAX, Hit, KEY_BYTES_MAX, Limit, Limiter, Micros, NotAnId,
+    ReservationError, ReservationId, Retry,
 };
 
 use crate::with_clock;
@@ -33,6 +34,22 @@ fn wrong_questions_are_told_so_and_charge_nothing() {
     assert!(limiter.charge_each(&[good, foreign.hit("ada")], |_, _| panic!("nothing is charged")).is_err());
     assert!(limiter.charge(&[good]).unwrap().granted(), "nothing was charged");
     assert!(limiter.charge(&[limit.hit(&long[1..])]).unwrap().granted(), "the longest key there may be");
+}
+
+#[test]
+fn a_budget_below_the_minimum_is_an_error_that_states_the_minimum() {
+    for bytes in [0, 1, 1 << 20, BUDGET_BYTES_MIN - 1] {
+        let error = Limiter::builder().budget(bytes).build().map(|_| ()).unwrap_err();
+        assert_eq!(error, BuildError::BudgetTooSmall { bytes });
+        let sentence = error.to_string();
+        assert!(
+            sentence.contains(&bytes.to_string()) && sentence.contains("at least 4194304 bytes (4 MiB)"),
+            "{sentence}"
+        );
+        let restored = Limiter::builder().budget(bytes).restore("no-such-file".as_ref()).map(|_| ());
+        assert_eq!(restored.unwrap_err(), BuildError::BudgetTooSmall { bytes });
+    }
+    assert!(Limiter::builder().budget(BUDGET_BYTES_MIN).build().is_ok());
 }
 
 #[test]

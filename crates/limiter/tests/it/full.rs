@@ -97,3 +97,42 @@ fn a_shadow_limit_without_room_stops_nobody() {
     let enforced = limiter.charge(&[ada, roomless.hit("bob")]).unwrap();
     assert_eq!(enforced.kind(), Kind::Unavailable(Unavailable::NoRoom), "one that counts cannot be told");
 }
+
+/// What operators watch: the part of its memory that a store takes says whether it is full, whatever its size and its limits.
+#[test]
+fn a_store_without_room_takes_nine_tenths_of_what_it_can_fill_and_a_half_full_one_does_not() {
+    let limits = [
+        ("bucket", Limit::token_bucket(3, 1, Micros::DAY)),
+        ("window", Limit::fixed_window(3, Window::Every(Micros::DAY))),
+        ("log", Limit::sliding_window_log(3, Micros::DAY)),
+    ];
+    for (name, numbers) in limits {
+        for budget in [4 << 20, 9 << 20, 32 << 20] {
+            let clock = Clock::manual(Micros::from_secs(1_763_208_000));
+            let limiter = Limiter::builder().clock(clock.clock()).budget(budget).build().unwrap();
+            let limit = limiter.limit(name, numbers.unwrap());
+            let part = || {
+                let stats = limiter.stats();
+                assert!(stats.bytes <= stats.bytes_max && stats.bytes_max <= budget, "{stats:?}");
+                stats.bytes * 100 / stats.bytes_max
+            };
+            // The part at each number of keys.
+            let mut parts = Vec::new();
+            for key in 0..10_000_000_u32 {
+                if limiter.charge(&[limit.hit(&key.to_le_bytes())]).unwrap().shared() {
+                    break;
+                }
+                parts.push(part());
+            }
+            let keys = parts.len();
+            println!(
+                "{name} {budget}: {keys} keys, {:?}",
+                (1..=20).map(|n| parts[keys * n / 20 - 1]).collect::<Vec<_>>()
+            );
+            assert!(part() >= 90, "{name} in {budget} bytes: full at {} %", part());
+            // A table that moves takes both its places.
+            let early = parts[..keys / 2].iter().filter(|part| **part >= 90).count();
+            assert!(early * 20 < keys, "{name} in {budget} bytes: {early} of {keys} keys");
+        }
+    }
+}

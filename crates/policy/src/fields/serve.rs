@@ -11,8 +11,8 @@ const fn setting(name: &'static str, kind: Kind, about: &'static str) -> Field {
 const LISTENERS_MAX: usize = 16;
 /// At most so many threads serve. More are refused.
 const WORKERS_MAX: u64 = 1_024;
-/// The least memory for the limits' state: less would hold hardly any keys, and is refused.
-const MEMORY_MIN: u64 = 1 << 20;
+/// The least memory for the limits' state, as in `tollgate::BUDGET_BYTES_MIN`: less would hold hardly any keys, and is rejected.
+const MEMORY_MIN: u64 = 4 << 20;
 /// The most of it: more is refused as a slip.
 const MEMORY_MAX: u64 = 1 << 40;
 /// More connections are refused as a slip: the system's own bounds are lower.
@@ -86,7 +86,7 @@ const STORE: &[Field] = &[
     setting(
         "url",
         Kind::Or("memory", &Kind::Store),
-        "Where it is: `redis://host:port`, `rediss://…` or `unix:///path`; `memory` is this process alone.",
+        "Where it is: `redis://host:port`, `rediss://…` with TLS (or `valkey://…`, `valkeys://…`), or `unix:///path`; `memory` is this process alone.",
     ),
     setting(
         "namespace",

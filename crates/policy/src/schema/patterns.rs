@@ -69,7 +69,7 @@ pub(super) const BROWSER_ORIGIN: &str =
     r"^(\*|[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?)$";
 
 /// `redis://host:port`.
-pub(super) const STORE: &str = r"^(rediss?|unix)://[^\x00-\x1f\x7f]*$";
+pub(super) const STORE: &str = r"^(rediss?|valkeys?|unix)://[^\x00-\x1f\x7f]*$";
 
 /// Digits of either kind of address, and the length of a prefix.
 pub(super) const NETWORK: &str = "^[0-9A-Fa-f:.]+(/(0|[1-9][0-9]{0,2}))?$";

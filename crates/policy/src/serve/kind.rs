@@ -165,14 +165,16 @@ fn file(text: &str) -> Result<Value, String> {
     Ok(Value::Text(text.into()))
 }
 
-/// Only what it begins with, and that it is one line: the rest is read by who connects, and may hold a password, which no
-/// message repeats.
+/// The schemes of a store's address: those that `tollgate_redis::Address` reads.
+const STORE_SCHEMES: [&str; 5] = ["redis://", "rediss://", "valkey://", "valkeys://", "unix://"];
+
+/// Checks only the scheme, and that it is one line. Whoever connects reads the rest, which may hold a password that no message repeats.
 fn store(text: &str) -> Result<Value, String> {
-    let known = ["redis://", "rediss://", "unix://"].iter().any(|scheme| text.starts_with(scheme));
+    let known = STORE_SCHEMES.iter().any(|scheme| text.starts_with(scheme));
     if !known {
-        return Err(
-            "The address of a store begins with `redis://`, `rediss://` or `unix://`, or is `memory`".into(),
-        );
+        return Err("The address of a store begins with `redis://`, `rediss://`, `valkey://`, `valkeys://` or `unix://`, \
+                    or is `memory`"
+            .into());
     }
     if text.chars().count() > FILE_CHARS_MAX || text.contains(char::is_control) {
         return Err(format!("The address of a store is one line of at most {FILE_CHARS_MAX} characters"));

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::*;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 /// As whoever connects bounds it.
 const LIMIT: Duration = Duration::from_secs(4);
@@ -18,6 +19,9 @@ fn connector(limit: Duration) -> Connector {
     let address = "redis://a.host".parse().unwrap();
     Connector::new(address, &Settings { connect_timeout: limit, ..Settings::default() }).unwrap()
 }
+
+/// What a server says to `CLIENT SETNAME` and to `PING`.
+const GOOD: &[u8] = b"+OK\r\n+PONG\r\n";
 
 /// A server that answers whatever it is told with this.
 async fn speaking(line: &'static [u8]) -> SocketAddr {
@@ -35,7 +39,9 @@ async fn speaking(line: &'static [u8]) -> SocketAddr {
 
 async fn tried(addresses: &[SocketAddr]) -> Result<(), Cause> {
     let tried =
-        timeout(LIMIT, connector(LIMIT).first_of(addresses, &Fresh::default())).await.expect("in time");
+        timeout(LIMIT, connector(LIMIT).first_of(addresses, &Fresh::default(), Instant::now() + LIMIT))
+            .await
+            .expect("in time");
     tried.map(drop).map_err(|failed| failed.cause)
 }
 
@@ -52,9 +58,13 @@ fn an_address_where_nobody_answers_does_not_hide_the_next_one() {
         while let Ok(stream) = timeout(short, TcpStream::connect(full)).await {
             waiting.push(stream.unwrap());
         }
-        let good = speaking(b"+PONG\r\n").await;
+        let good = speaking(GOOD).await;
         assert_eq!(tried(&[full, good]).await, Ok(()));
-        let failed = connector(short).first_of(&[full], &Fresh::default()).await.map(drop).unwrap_err();
+        let failed = connector(short)
+            .first_of(&[full], &Fresh::default(), Instant::now() + short)
+            .await
+            .map(drop)
+            .unwrap_err();
         assert_eq!(failed.cause, Cause::ConnectTimeout);
     });
 }
@@ -64,7 +74,7 @@ fn an_address_that_takes_connections_and_says_nothing_does_not_hide_the_next_one
     run(async {
         let mute = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let mute = (mute.local_addr().unwrap(), mute);
-        let (good, closing) = (speaking(b"+PONG\r\n").await, speaking(b"").await);
+        let (good, closing) = (speaking(GOOD).await, speaking(b"").await);
         assert_eq!(tried(&[mute.0, closing, good]).await, Ok(()));
         assert_eq!(tried(&[mute.0, closing]).await, Err(Cause::Closed));
     });
@@ -73,7 +83,7 @@ fn an_address_that_takes_connections_and_says_nothing_does_not_hide_the_next_one
 #[test]
 fn what_a_server_says_is_told_and_nobody_else_is_asked() {
     run(async {
-        let (loading, good) = (speaking(b"-LOADING soon\r\n").await, speaking(b"+PONG\r\n").await);
+        let (loading, good) = (speaking(b"-LOADING soon\r\n-LOADING soon\r\n").await, speaking(GOOD).await);
         assert_eq!(tried(&[loading, good]).await, Err(Cause::Loading));
         assert_eq!(tried(&[]).await, Err(Cause::Dns));
     });
@@ -111,7 +121,7 @@ async fn at_once(connector: &Arc<Connector>, times: usize, let_go: impl FnOnce()
 #[test]
 fn while_a_look_up_hangs_no_other_is_begun_and_what_it_finds_in_the_end_is_used() {
     run(async {
-        let (lookup, gate, [begun, ended]) = hanging(speaking(b"+PONG\r\n").await);
+        let (lookup, gate, [begun, ended]) = hanging(speaking(GOOD).await);
         let count = |of: &AtomicUsize| of.load(Ordering::SeqCst);
         let mut hurried =
             Arc::new(Connector { lookup: Some(lookup), ..connector(Duration::from_millis(10)) });
@@ -125,5 +135,52 @@ fn while_a_look_up_hangs_no_other_is_begun_and_what_it_finds_in_the_end_is_used(
         assert_eq!((count(&begun), count(&ended)), (1, 1), "all have what that one found");
         assert_eq!(at_once(&patient, 1, || gate.add_permits(1)).await, [None]);
         assert_eq!(count(&begun), 2, "the name may lead elsewhere by then");
+    });
+}
+
+async fn told(line: &'static [u8]) -> (Cause, String) {
+    let failed = connector(LIMIT)
+        .first_of(&[speaking(line).await], &Fresh::default(), Instant::now() + LIMIT)
+        .await
+        .map(drop)
+        .unwrap_err();
+    (failed.cause, failed.message)
+}
+
+#[test]
+fn another_protocol_on_the_port_is_named() {
+    run(async {
+        let http = (Cause::Garbled, "an HTTP server answers there".to_owned());
+        assert_eq!(told(b"HTTP/1.1 400 Bad Request\r\n\r\n").await, http);
+        assert_eq!(told(b"<!DOCTYPE HTML>").await, http, "without the end of a line");
+        assert_eq!(told(b"<html>\n").await, http);
+        let tls = (Cause::Garbled, "a server answers there that speaks TLS".to_owned());
+        assert_eq!(told(&[0x15, 3, 3, 0, 2, 2, 40]).await, tls);
+        assert_eq!(told(b"SSH-2.0-x\r\n").await, (Cause::Garbled, "an unknown sign".to_owned()));
+    });
+}
+
+#[test]
+fn the_system_watches_an_idle_connection() {
+    run(async {
+        let stream = TcpStream::connect(speaking(GOOD).await).await.unwrap();
+        assert!(!SockRef::from(&stream).keepalive().unwrap(), "the system does not by itself");
+        tuned(&stream).unwrap();
+        let socket = SockRef::from(&stream);
+        assert!(socket.keepalive().unwrap() && stream.nodelay().unwrap());
+        assert_eq!(socket.tcp_keepalive_time().unwrap(), KEEPALIVE_AFTER);
+    });
+}
+
+#[test]
+fn a_server_that_turns_us_away_is_told_by_its_words_and_one_that_knows_no_names_is_used() {
+    run(async {
+        assert_eq!(
+            told(b"-ERR max number of clients reached\r\n").await.1,
+            "ERR max number of clients reached"
+        );
+        assert_eq!(told(b"-DENIED protected mode\r\n").await.1, "DENIED protected mode");
+        let nameless = speaking(b"-ERR unknown command 'CLIENT'\r\n+PONG\r\n").await;
+        assert_eq!(tried(&[nameless]).await, Ok(()));
     });
 }

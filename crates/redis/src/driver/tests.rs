@@ -31,6 +31,11 @@ fn run<R>(test: impl Future<Output = R>) -> R {
     tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(test)
 }
 
+/// A driver that asks for no word of its own.
+fn patience(stall: Duration) -> Patience {
+    Patience { stall, ping_after: Duration::from_secs(60) }
+}
+
 /// A connection that takes so many bytes, breaks, and never says anything.
 struct Narrow(usize);
 
@@ -64,7 +69,7 @@ fn a_call_that_was_not_written_to_its_last_byte_was_not_sent() {
             let (pipe, permits) = (Arc::new(Pipe::new()), Arc::new(Semaphore::new(8)));
             let [mut first, mut second] = [(); 2].map(|()| send(&pipe, &permits));
             let stream = Stream::new(Narrow(room));
-            let failed = Driver::new(Arc::clone(&pipe), stream, Duration::from_secs(9)).await;
+            let failed = Driver::new(Arc::clone(&pipe), stream, patience(Duration::from_secs(9))).await;
             assert_eq!(failed.cause, Cause::Closed);
             for (waiting, end) in [(&mut first, length), (&mut second, 2 * length)] {
                 let Some((Ended::Lost { sent, .. }, _)) = waiting.ended().await else { panic!("lost") };
@@ -80,7 +85,7 @@ fn a_call_that_was_not_written_to_its_last_byte_was_not_sent() {
 /// A driver that runs, and the server's end of its connection.
 fn driven(pipe: &Arc<Pipe>, stall: Duration) -> (tokio::task::JoinHandle<Failed>, DuplexStream) {
     let (ours, theirs) = duplex(1 << 16);
-    (tokio::spawn(Driver::new(Arc::clone(pipe), Stream::new(ours), stall)), theirs)
+    (tokio::spawn(Driver::new(Arc::clone(pipe), Stream::new(ours), patience(stall))), theirs)
 }
 
 async fn said(waiting: &mut Waiting<'_>) -> Frame {
@@ -141,5 +146,50 @@ fn a_connection_that_is_left_still_hears_what_it_is_owed() {
         server.write_all(b"-READONLY no\r\n").await.unwrap();
         assert_eq!(said(&mut call).await, Frame::Error("READONLY no".into()));
         assert_eq!(driver.await.unwrap().cause, Cause::Closed);
+    });
+}
+
+#[test]
+fn a_connection_that_is_idle_is_asked_for_a_word_and_one_that_says_none_is_given_up() {
+    run(async {
+        let (pipe, idle) = (Arc::new(Pipe::new()), Duration::from_millis(5));
+        let (ours, mut theirs) = duplex(1024);
+        let patience = Patience { stall: Duration::from_millis(50), ping_after: idle };
+        let driver = tokio::spawn(Driver::new(Arc::clone(&pipe), Stream::new(ours), patience));
+        let ping = resp::command(&["PING"]);
+        let mut heard = vec![0; ping.len()];
+        // A user without the right to `PING` has a connection all the same.
+        for word in ["+PONG\r\n", "-NOPERM this user has no permissions to run the 'ping' command\r\n"] {
+            let begun = Instant::now();
+            theirs.read_exact(&mut heard).await.unwrap();
+            assert_eq!(heard, ping);
+            assert!(begun.elapsed() >= idle / 2, "it was idle for no time");
+            theirs.write_all(word.as_bytes()).await.unwrap();
+        }
+        theirs.read_exact(&mut heard).await.unwrap();
+        assert_eq!(driver.await.unwrap().cause, Cause::Stalled, "that one has no answer");
+        assert!(!pipe.is_open());
+    });
+}
+
+#[test]
+fn an_idle_connection_that_the_server_does_not_serve_any_more_is_given_up_with_its_words() {
+    run(async {
+        let (pipe, permits) = (Arc::new(Pipe::new()), Arc::new(Semaphore::new(8)));
+        let (ours, mut theirs) = duplex(1024);
+        let patience = Patience { stall: Duration::from_secs(9), ping_after: Duration::from_millis(5) };
+        let driver = tokio::spawn(Driver::new(Arc::clone(&pipe), Stream::new(ours), patience));
+        let mut heard = vec![0; resp::command(&["PING"]).len()];
+        theirs.read_exact(&mut heard).await.unwrap();
+        let mut waiting = send(&pipe, &permits);
+        theirs.write_all(b"-LOADING Redis is loading the dataset in memory\r\n").await.unwrap();
+        let failed = driver.await.unwrap();
+        assert_eq!(
+            (failed.cause, &*failed.message),
+            (Cause::Loading, "LOADING Redis is loading the dataset in memory")
+        );
+        let Some((Ended::Lost { cause: Cause::Loading, .. }, _)) = waiting.ended().await else {
+            panic!("lost")
+        };
     });
 }

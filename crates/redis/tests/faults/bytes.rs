@@ -20,7 +20,7 @@ fn patient() -> Settings {
 }
 
 /// How many bytes go to the server and come back for one call, first word included: more than enough to cut at each.
-const THERE: usize = 330;
+const THERE: usize = 380;
 const BACK: usize = 80;
 
 /// One call on a fresh link whose first connection is cut as the rule says. Returns whether it was answered, and whether it
@@ -78,8 +78,8 @@ fn a_call_that_only_reads_is_asked_again_on_a_new_connection_and_one_that_writes
             let server = Server::started(&[]).await;
             let proxy = Proxy::start(&server.socket());
             server.tell_words(&["SCRIPT", "LOAD", &count("a").script.text]).unwrap();
-            // `+PONG` and the first answer come back; the second is cut after its first byte.
-            proxy.next(Rule { to_client: Some(7 + 4 + 1), ..Rule::default() });
+            // The greeting, `+OK` and `+PONG`, and the first answer come back; the second is cut after its first byte.
+            proxy.next(Rule { to_client: Some(5 + 7 + 4 + 1), ..Rule::default() });
             let link = Link::open(proxy.address(), patient()).unwrap();
             let call = Call { writes, ..count("a") };
             link.call(&call).await.unwrap();
@@ -97,7 +97,7 @@ fn an_answer_that_is_lost_leaves_one_charge_and_says_that_it_may_have_run() {
         let server = Server::started(&[]).await;
         let proxy = Proxy::start(&server.socket());
         server.tell_words(&["SCRIPT", "LOAD", &count("a").script.text]).unwrap();
-        proxy.next(Rule { swallow_after: Some(7), ..Rule::default() });
+        proxy.next(Rule { swallow_after: Some(5 + 7), ..Rule::default() });
         let settings = Settings { budget: Duration::from_millis(100), ..patient() };
         let link = Link::open(proxy.address(), settings).unwrap();
         until("it is up", || link.health().up).await;
@@ -198,15 +198,18 @@ async fn saying(first: &'static [u8], then: &'static [u8]) -> (Server, Link) {
 #[test]
 fn what_is_not_the_protocol_ends_the_connection_and_not_the_process() {
     run(async {
-        for first in
-            [b"HTTP/1.1 400 Bad Request\r\n".as_slice(), b"+PONG\r\n+PONG\r\n", b"$99999999999\r\n", b"\0\n"]
-        {
+        for first in [
+            b"HTTP/1.1 400 Bad Request\r\n".as_slice(),
+            b"+OK\r\n+PONG\r\n+PONG\r\n",
+            b"$99999999999\r\n",
+            b"\0\n",
+        ] {
             let (_server, link) = saying(first, b"").await;
             let error = link.call(&count("a")).await.unwrap_err();
             assert_eq!((error.cause(), error.may_have_run()), (Cause::Garbled, false), "{first:?}: {error}");
         }
         for then in [b"%1\r\n".as_slice(), b":1\r\n:2\r\n", b"*99999999\r\n", b":one\r\n"] {
-            let (_server, link) = saying(b"+PONG\r\n", then).await;
+            let (_server, link) = saying(b"+OK\r\n+PONG\r\n", then).await;
             let ended = link.call(&count("a")).await;
             // A right answer that is followed by a wrong one is an answer.
             let right = matches!(ended, Ok(redis::Value::Int(1))) && then.starts_with(b":1");
@@ -224,7 +227,7 @@ fn a_server_that_greets_and_hangs_up_is_not_hammered() {
         tokio::spawn(async move {
             while let Ok((mut client, _)) = listener.accept().await {
                 let heard = client.read(&mut [0; 64]).await;
-                assert!(heard.is_ok() && client.write_all(b"+PONG\r\n").await.is_ok());
+                assert!(heard.is_ok() && client.write_all(b"+OK\r\n+PONG\r\n").await.is_ok());
             }
         });
         let (backoff_min, backoff_max) = (Duration::from_millis(20), Duration::from_millis(80));

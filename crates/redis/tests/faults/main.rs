@@ -20,6 +20,7 @@ mod makes; // the same faults on other servers
 mod outages; // servers that are gone, frozen or far away
 mod partition; // packets that get lost
 mod proxy; // what is between link and server
+mod reasons; // what a link tells of its connection
 mod scripts; // forgotten scripts, shared round trips, bounds
 mod secrets; // a password that changes
 mod server; // a real one

@@ -22,7 +22,7 @@ Exit codes:
 #[derive(Clone, PartialEq, Eq, Debug, Args)]
 #[command(after_help = DOCTOR_EXAMPLES)]
 pub struct DoctorArgs {
-    /// The store: redis://host:port, rediss://… or unix:///path
+    /// The store: redis(s)://host:port, valkey(s)://… or unix:///path
     #[arg(long, value_name = "URL")]
     pub store: Option<String>,
     /// The file with settings; by default tollgate.yaml, if it is there; `none` is no file

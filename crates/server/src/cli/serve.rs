@@ -31,7 +31,7 @@ pub struct ServeArgs {
     /// Where clients connect, by default 127.0.0.1:8080; may be given several times
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Vec<String>,
-    /// Where gateways count together: redis://host:port, rediss://… or unix:///path
+    /// Where gateways count together: redis(s)://host:port, valkey(s)://… or unix:///path
     #[arg(long, value_name = "URL")]
     pub store: Option<String>,
     /// The file with settings; by default tollgate.yaml, if it is there; `none` is no file

@@ -39,7 +39,7 @@ pub fn run(
         let (address, settings, naming) = parts.ok_or(
             "nothing says where the store is; give --store, TOLLGATE_STORE_URL, or `store: { url: … }` under `serve`",
         )?;
-        examine(&Patient { address, settings, naming })
+        examine(&Patient { address, settings, naming, has_secret: at.secret.is_some() })
     });
     match examined {
         Ok(findings) => {

@@ -50,7 +50,22 @@ pub(super) async fn ask(inspector: Inspector, patient: &Patient) -> Found {
     let (decided, latency) = trying::try_out(patient).await;
     let budget = patient.settings.budget;
     let at = patient.address.to_string();
-    Found { at, user, budget, info, config, clock, rights, may_flush, slow, events, decided, latency }
+    let has_secret = patient.has_secret;
+    Found {
+        at,
+        user,
+        has_secret,
+        budget,
+        info,
+        config,
+        clock,
+        rights,
+        may_flush,
+        slow,
+        events,
+        decided,
+        latency,
+    }
 }
 
 impl Asker {

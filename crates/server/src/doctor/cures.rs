@@ -70,7 +70,7 @@ const CURES: [(&[Cause], &str); 18] = [
     (
         &[Cause::NoPerm],
         "give the user its rights: `ACL SETUSER … on >password ~tg3:* +eval +evalsha +get +set +del +getrange +setrange +strlen \
-         +pttl +pexpire +time +select +ping`",
+         +pttl +pexpire +time +select +client|setname +ping`",
     ),
 ];
 

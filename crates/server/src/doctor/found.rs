@@ -15,6 +15,8 @@ pub(super) struct Found {
     pub(super) at: String,
     /// As whom we came; `None` without a password.
     pub(super) user: Option<String>,
+    /// Whether keys' names are made with a secret of the operator's.
+    pub(super) has_secret: bool,
     /// How long a decision may take.
     pub(super) budget: Duration,
     /// What `INFO` says.

@@ -35,6 +35,7 @@ pub(super) fn judge(found: &Found) -> Vec<Finding> {
         serving::endless(found),
     ]);
     all.extend([clock::clock(found), rights::rights(found), rights::password(found)]);
+    all.push(rights::secret(found));
     all.extend([work::decisions(found), work::latency(found), work::slow(found)]);
     all
 }

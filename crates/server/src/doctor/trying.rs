@@ -32,6 +32,18 @@ pub(super) fn names(naming: &Naming) -> [Name; 2] {
     ["one", "other"].map(|limit| naming.name(&format!("tollgate doctor: {limit}"), unique.as_bytes()))
 }
 
+/// So many keys are looked at that lie anywhere among the slots of a cluster. A node that has half of the slots has all of them once in
+/// 65,536 times.
+const SPREAD: usize = 16;
+
+/// Names of as many keys, that nobody uses.
+fn spread(naming: &Naming) -> [Name; SPREAD] {
+    let unique = format!("{} {}", std::process::id(), files::wall_clock().get());
+    std::array::from_fn(|number| {
+        naming.name("tollgate doctor: spread", format!("{unique} {number}").as_bytes())
+    })
+}
+
 /// Whether decisions are made, and how long they take. The second is not tried without the first.
 pub(super) async fn try_out(patient: &Patient) -> (Result<(), StoreError>, Asked<Latency>) {
     let store = match open(patient) {
@@ -43,7 +55,11 @@ pub(super) async fn try_out(patient: &Patient) -> (Result<(), StoreError>, Asked
     };
     let [one, other] = names(&patient.naming);
     let late = LinkError::Timeout { sent: true };
-    let decided = timeout(DECIDING_TIME_MAX, decide(&store, &one, &other)).await;
+    let deciding = async {
+        decide(&store, &one, &other).await?;
+        look_around(&store, &spread(&patient.naming)).await
+    };
+    let decided = timeout(DECIDING_TIME_MAX, deciding).await;
     let decided = decided.unwrap_or(Err(StoreError::Link(late)));
     let latency = match &decided {
         Ok(()) => time(&store, &one).await,
@@ -98,6 +114,16 @@ async fn decide(store: &Store, one: &Name, other: &Name) -> Result<(), StoreErro
     let hit = |name| Hit { limit, name, cost: 1, mode: Mode::Enforced };
     granted(store, &Ask::Charge(&[hit(one), hit(other)])).await?;
     granted(store, &Ask::UpTo(hit(other))).await
+}
+
+/// Asks about keys of other slots, which another node of a cluster may have (MOVED). Nothing is charged.
+async fn look_around(store: &Store, names: &[Name]) -> Result<(), StoreError> {
+    let limits = limits().map_err(|error| StoreError::Disagrees(error.to_string()))?;
+    let [limit, ..] = &limits;
+    for name in names {
+        granted(store, &Ask::Peek(&[Hit { limit, name, cost: 1, mode: Mode::Enforced }])).await?;
+    }
+    Ok(())
 }
 
 async fn granted(store: &Store, ask: &Ask<'_>) -> Result<(), StoreError> {

@@ -122,7 +122,7 @@ impl Metrics {
         let name = ("store_bytes", Kind::Gauge);
         page.number(name, "What the limits' state takes in memory.", number(stats.bytes));
         let name = ("store_max_bytes", Kind::Gauge);
-        page.number(name, "What the limits' state may take in memory.", number(stats.bytes_max));
+        page.number(name, "What the limits' state can fill of its memory.", number(stats.bytes_max));
         page.number(("store_keys", Kind::Gauge), "Keys that have a state.", stats.slots_used);
         let name = ("store_overflowed_total", Kind::Counter);
         page.number(name, "Hits that found no room for their key.", stats.overflowed);

@@ -1,13 +1,8 @@
 //! The shared store as settings have it: opened, with a runtime for its connections. What is asked of it is the limiter's.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use tokio::runtime::{Builder, Runtime};
-use tokio::time::{MissedTickBehavior, interval};
-use tollgate_redis::{Address, Cause, Health, Identity, Naming, Roots, Settings, Standing, Store};
+use tollgate_redis::{Address, Identity, Naming, Roots, Settings, Store};
 
-use crate::gateway::live::Live;
 use crate::gateway::logs::Logs;
 use crate::settings::StoreAt;
 
@@ -116,90 +111,4 @@ pub(super) fn tell_namespace(namespace: &str, logs: &Logs) {
         return;
     }
     logs.within(|| tracing::info!(namespace, "limits in the shared store are in a namespace"));
-}
-
-/// How often it is looked at whether the store serves: its failures have one line, however many there are.
-const LOOK: Duration = Duration::from_millis(200);
-
-/// While it serves, failing calls have at most one line in so many looks: ten seconds.
-const LOOKS_PER_LINE: u32 = 50;
-
-/// Writes a line when the store does not serve any more, and one when it serves again; and one now and then while it serves and
-/// calls fail all the same, as they do without a right or on a key that holds something else.
-pub(super) async fn tell(live: Arc<Live>, logs: Arc<Logs>) {
-    let mut looks = interval(LOOK);
-    looks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-    // It has just begun to connect, and gets a moment for that.
-    looks.tick().await;
-    let (mut served, mut before, mut quiet) = (true, Vec::new(), 0_u32);
-    loop {
-        looks.tick().await;
-        let Some(health) = live.load().guard.gate().limiter().store_health() else { return };
-        let serves = health.up && health.breaker == Standing::Closed;
-        quiet = quiet.saturating_sub(1);
-        if serves != served {
-            // Most calls may have failed because others did before them: that is not why.
-            let cause = most(&before, &health.failed, |cause| !is_of_others(cause))
-                .or_else(|| most(&before, &health.failed, |_| true));
-            logs.within(|| say(serves, &health, cause));
-        }
-        // Since it serves again, only what is wrong with its answers: the rest is why it did not serve.
-        let cause = most(&before, &health.failed, |cause| served || is_of_an_answer(cause));
-        if let Some(cause) = cause.filter(|_| serves && quiet == 0) {
-            quiet = LOOKS_PER_LINE;
-            logs.within(|| warn(cause, &health));
-        }
-        (served, before) = (serves, health.failed);
-    }
-}
-
-/// Whether a call was not sent because of others: the breaker was open, or too many were on their way.
-const fn is_of_others(cause: Cause) -> bool {
-    matches!(cause, Cause::Open | Cause::TooManyInFlight)
-}
-
-/// Whether the server has answered, and it was no decision.
-const fn is_of_an_answer(cause: Cause) -> bool {
-    matches!(cause, Cause::Foreign | Cause::ForeignKind | Cause::Disagrees)
-}
-
-/// Of some causes, why most calls failed since the last look; `None` if none did.
-fn most(before: &[(Cause, u64)], now: &[(Cause, u64)], is_asked: impl Fn(Cause) -> bool) -> Option<Cause> {
-    let counted =
-        |cause: Cause| before.iter().find(|(known, _)| *known == cause).map_or(0, |(_, count)| *count);
-    let asked = now.iter().filter(|(cause, _)| is_asked(*cause));
-    let grown = asked.map(|(cause, count)| (count.saturating_sub(counted(*cause)), cause));
-    grown.filter(|(more, _)| *more > 0).max_by_key(|(more, _)| *more).map(|(_, cause)| *cause)
-}
-
-/// The server serves, and yet calls fail.
-fn warn(cause: Cause, health: &Health) {
-    // What is wrong with an answer, and what to do about it, it says itself.
-    let why = health.no_decision.as_deref().filter(|_| is_of_an_answer(cause));
-    let cause = cause.name();
-    tracing::warn!(cause, why, "calls to the shared store fail: for them `when_store_fails` holds");
-}
-
-fn say(serves: bool, health: &Health, cause: Option<Cause>) {
-    if serves {
-        tracing::info!("the shared store answers: its budgets are in force again");
-        return;
-    }
-    let why = health
-        .trouble
-        .as_ref()
-        .map_or_else(|| cause.map_or("unknown", Cause::name).into(), ToString::to_string);
-    tracing::warn!(
-        why,
-        "the shared store gives no decisions: each limit does what its `when_store_fails` says"
-    );
-}
-
-#[test]
-fn the_cause_of_most_failures_since_the_last_look_is_told() {
-    let [one, other, ..] = Cause::all().collect::<Vec<_>>()[..] else { panic!("there are causes") };
-    assert_eq!(most(&[], &[(one, 0), (other, 0)], |_| true), None);
-    assert_eq!(most(&[(one, 9)], &[(one, 10), (other, 2)], |_| true), Some(other));
-    assert_eq!(most(&[(one, 9)], &[(one, 10), (other, 2)], |cause| cause == one), Some(one));
-    assert_eq!(most(&[(one, 9), (other, 2)], &[(one, 9), (other, 2)], |_| true), None);
 }

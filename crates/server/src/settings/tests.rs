@@ -94,6 +94,7 @@ const VALUES: &[&str] = &[
     "false",
     "7",
     "2 MiB",
+    "8 MiB",
     "5 KiB",
     "3s",
     "http1",
@@ -141,7 +142,7 @@ fn what_is_printed_is_a_file_that_means_the_same() {
     .variable("TOLLGATE_ANSWERS_RETRY_JITTER", "1500ms")
     .variable("TOLLGATE_TLS_CERTIFICATE", "it's a file.pem")
     .variable("TOLLGATE_TLS_KEY", "/etc/#key")
-    .variable("TOLLGATE_MEMORY", "1048577")
+    .variable("TOLLGATE_MEMORY", "4194305")
     .variable("TOLLGATE_WORKERS", "3");
     let first = call.good();
     let text = printed(&first);

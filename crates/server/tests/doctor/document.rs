@@ -27,7 +27,11 @@ fn the_document_shows_what_is_printed_for_a_good_server() {
     for rules in [format!("on{rules}"), format!("+info{more}")] {
         assert_eq!(tell(&server, &format!("ACL SETUSER tollgate {rules}")), "+OK\r\n", "{rules}");
     }
-    let ran = run(&["--store", &format!("{}?user=tollgate&pass=password", url(&server))], &[]);
+    let secret = server.socket().with_file_name("secret");
+    std::fs::write(&secret, "a secret\n").expect("it is written");
+    let secret = secret.display().to_string();
+    let store = format!("{}?user=tollgate&pass=password", url(&server));
+    let ran = run(&["--store", &store], &[("TOLLGATE_STORE_SECRET", &secret)]);
     let printed: Vec<_> = ran.out.lines().map(shape).collect();
     assert_eq!(shown, printed, "{}", ran.out);
     assert_eq!(ran.code, 0);

@@ -11,7 +11,7 @@ fn a_server_as_it_is_installed_has_neither_faults_nor_warnings_and_nothing_is_le
         let report = examine(&url(&server));
         assert_eq!(report.code, 0, "{make:?}: {report:?}");
         assert_eq!(report.of("fault"), [""; 0], "{make:?}: {report:?}");
-        assert_eq!(report.of("warning"), [""; 0], "{make:?}: {report:?}");
+        assert_eq!(report.of("warning"), ["secret"], "{make:?}: {report:?}");
         assert_eq!(report.of("not_known"), [""; 0], "{make:?}: {report:?}");
         assert_eq!(report.of("note"), ["restart", "password"], "{make:?}: {report:?}");
         assert_eq!(report.of("good").len(), 17, "{make:?}: {report:?}");
@@ -31,12 +31,20 @@ fn warnings_fail_where_that_is_asked_for() {
     let server = Server::start(Make::Redis7, &["--appendonly", "yes", "--appendfsync", "always"]);
     let server = server.unwrap_or_else(|why| panic!("{why}"));
     let store = url(&server);
-    let plain = run(&["--store", &store], &[]);
+    let secret = server.socket().with_file_name("secret");
+    std::fs::write(&secret, "a secret\n").expect("it is written");
+    let secret = secret.display().to_string();
+    let with_secret = [("TOLLGATE_STORE_SECRET", secret.as_str())];
+    let plain = run(&["--store", &store], &with_secret);
     assert_eq!((plain.code, plain.err.as_str()), (0, ""), "{}", plain.out);
     assert!(plain.out.contains("warning    stalls: `appendfsync always`"), "{}", plain.out);
     assert!(plain.out.contains("           what to do: `CONFIG SET appendfsync everysec`"), "{}", plain.out);
     assert!(plain.out.contains("\nno faults, 1 warning, "), "{}", plain.out);
-    assert_eq!(run(&["--store", &store, "--strict"], &[]).code, 1);
+    assert_eq!(run(&["--store", &store, "--strict"], &with_secret).code, 1);
+    tell(&server, "CONFIG SET appendfsync everysec");
+    assert_eq!(run(&["--store", &store, "--strict"], &with_secret).code, 0, "it was the only one");
+    let without = run(&["--store", &store, "--strict"], &[]);
+    assert!(without.code == 1 && without.out.contains("warning    secret: "), "{}", without.out);
 }
 
 #[test]

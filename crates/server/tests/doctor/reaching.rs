@@ -37,6 +37,20 @@ fn a_port_that_says_nothing_ends_it_within_seconds() {
     assert!(ran.code == 1 && ran.out.contains("(connect_timeout)"), "{ran:?}");
 }
 
+#[test]
+fn every_scheme_of_an_address_is_read() {
+    let port = free_port().to_string();
+    let _server = redis(&["--port", &port, "--bind", "127.0.0.1"]);
+    for scheme in ["redis", "valkey"] {
+        let report = examine(&format!("{scheme}://127.0.0.1:{port}"));
+        assert_eq!((report.grade("connection"), report.code), ("good", 0), "{report:?}");
+    }
+    for scheme in ["rediss", "valkeys"] {
+        let report = examine(&format!("{scheme}://127.0.0.1:{port}"));
+        report.assert_fault("connection", &["not speak TLS on this port"]);
+    }
+}
+
 /// A certificate and its key for `localhost`, in a folder of their own.
 struct Certificate(PathBuf);
 
@@ -86,7 +100,7 @@ fn tls_is_told_and_so_is_a_certificate_that_is_not_trusted() {
         "{untrusted:?}"
     );
     let no_tls = examined(format!("rediss://localhost:{plain}"), &file);
-    assert!(no_tls.code == 1 && no_tls.out.contains("fault      connection: "), "{no_tls:?}");
+    assert!(no_tls.code == 1 && no_tls.out.contains("not speak TLS on this port"), "{no_tls:?}");
     let wants_tls = examine(&format!("redis://localhost:{tls}"));
     wants_tls.assert_fault("connection", &["rediss://"]);
     let no_certificate = examined(format!("rediss://localhost:{tls}"), "tests/documents/clean.yaml");
@@ -137,7 +151,7 @@ fn a_server_that_falls_silent_after_its_first_word_ends_it_within_seconds() {
         let mut kept = Vec::new();
         for mut stream in listener.incoming().map_while(Result::ok) {
             let _ = stream.read(&mut [0; 512]);
-            let _ = stream.write_all(b"+PONG\r\n");
+            let _ = stream.write_all(b"+OK\r\n+PONG\r\n");
             kept.push(stream);
         }
     });
@@ -157,8 +171,10 @@ fn something_else_on_the_port_is_told() {
             let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
         }
     });
-    examine(&format!("redis://127.0.0.1:{port}"))
-        .assert_fault("connection", &["(garbled)", "something else than Redis"]);
+    examine(&format!("redis://127.0.0.1:{port}")).assert_fault(
+        "connection",
+        &["(garbled)", "an HTTP server answers there", "something else than Redis"],
+    );
 }
 
 #[test]

@@ -15,6 +15,14 @@ fn a_replica_is_a_fault_and_names_its_primary() {
 }
 
 #[test]
+fn a_replica_that_takes_writes_is_a_fault_although_it_decides() {
+    let server = redis(&["--replicaof", "127.0.0.1 1", "--replica-read-only", "no"]);
+    let report = examine(&url(&server));
+    report.assert_fault("role", &["a replica that takes writes", "redis://127.0.0.1:1"]);
+    report.assert("decisions", "good", &[]);
+}
+
+#[test]
 fn too_few_replicas_are_a_fault() {
     let server = redis(&["--min-replicas-to-write", "1"]);
     let report = examine(&url(&server));

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tollgate_twins::server::{Make, Server};
 
-use crate::support::{Own, examine, free_port, redis, run, tell, url};
+use crate::support::{Own, examine, free_port, redis, run, tell, until, url};
 
 #[test]
 fn a_server_that_evicts_any_key_is_a_fault() {
@@ -29,6 +29,27 @@ fn a_node_of_a_cluster_is_told_to_be_not_supported_yet() {
     let report = examine(&url(&server));
     report.assert_fault("role", &["Redis Cluster is not supported yet", "cluster-enabled no"]);
     report.assert("decisions", "fault", &["Cluster is not supported yet"]);
+}
+
+/// Its own slots it serves; and it may not be asked whether it is in a cluster.
+#[test]
+fn a_node_of_a_cluster_that_serves_half_of_the_slots_is_found_by_what_it_says_of_the_others() {
+    let nodes = [(); 2].map(|()| {
+        let (port, bus) = (free_port().to_string(), free_port().to_string());
+        let server = redis(&["--port", &port, "--cluster-enabled", "yes", "--cluster-port", &bus]);
+        (server, port, bus)
+    });
+    let [(first, ..), (second, port, bus)] = &nodes;
+    tell(first, "CLUSTER ADDSLOTSRANGE 0 8191");
+    tell(second, "CLUSTER ADDSLOTSRANGE 8192 16383");
+    tell(second, "CLUSTER SET-CONFIG-EPOCH 2");
+    tell(first, &format!("CLUSTER MEET 127.0.0.1 {port} {bus}"));
+    until(first, "CLUSTER INFO", "cluster_state:ok");
+    until(first, "CLUSTER INFO", "cluster_slots_assigned:16384");
+    tell(first, "ACL SETUSER gate on >hunter2 ~tg3:* +@all -info");
+    let report = examine(&format!("{}?user=gate&pass=hunter2", url(first)));
+    report.assert("role", "not_known", &[]);
+    report.assert_fault("decisions", &["MOVED", "Redis Cluster is not supported yet"]);
 }
 
 #[test]

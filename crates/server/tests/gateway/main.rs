@@ -12,6 +12,7 @@ mod downgrades;
 mod drain;
 mod floods;
 mod frames;
+mod full;
 mod heads;
 mod http2;
 mod last_hop;

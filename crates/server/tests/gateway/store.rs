@@ -253,6 +253,48 @@ fn a_password_that_changes_is_read_from_its_file_and_a_file_that_is_gone_is_name
     until(&rig, "/denied", &[200]);
 }
 
+#[test]
+fn the_first_requests_of_a_cold_gateway_on_a_cold_server_are_decided_by_the_store() {
+    let server = Server::start(Make::Redis7, &[]).expect("redis-server runs");
+    let upstream = Recorder::new(small);
+    let policy = POLICY.replace("capacity: 1,", "capacity: 1000,");
+    let rig = Rig::new(&policy, upstream.address, |settings| {
+        counting_in(&server)(settings);
+        settings.operations = Some(([127, 0, 0, 1], 0).into());
+    });
+    let scripts = tell(&server, "INFO memory");
+    let scripts = scripts.lines().find_map(|line| line.trim_end().strip_prefix("number_of_cached_scripts:"));
+    let scripts: u64 = scripts.and_then(|count| count.parse().ok()).expect("a number");
+    assert!(scripts >= 7, "the policy's scripts have run before the first request: {scripts}");
+    std::thread::scope(|scope| {
+        for _ in 0..10 {
+            scope.spawn(|| (0..30).for_each(|_| assert_eq!(status(&rig.get("/allowed", "")), 200)));
+        }
+    });
+    assert_eq!(
+        (rig.metric("tollgate_degraded_total"), upstream.requests()),
+        (Some(0), 300),
+        "{}",
+        metrics(&rig)
+    );
+}
+
+#[test]
+fn the_log_says_why_the_store_gives_no_decisions_in_the_servers_own_words() {
+    let server = Server::start(Make::Redis7, &[]).expect("redis-server runs");
+    tell(&server, "ACL SETUSER gate on >hunter2 ~tg3:* +ping");
+    let (upstream, lines) = (Recorder::new(small), Lines::default());
+    let change = |settings: &mut Settings| {
+        counting_in(&server)(settings);
+        settings.store.url = settings.store.url.take().map(|url| format!("{url}?user=gate&pass=hunter2"));
+    };
+    let rig = Rig::logged(POLICY, upstream.address, change, lines.clone());
+    assert_eq!(status(&rig.get("/denied", "")), 503);
+    let told = until_told(&lines, "calls to the shared store fail");
+    assert!(told[0].contains("\"cause\":\"noperm\"") && told[0].contains("NOPERM"), "{}", told[0]);
+    assert!(!lines.all().contains("hunter2"), "{}", lines.all());
+}
+
 /// An upstream with a word of its own under the name of our field.
 fn theirs(seen: &str) -> Option<Vec<u8>> {
     let answer = b"HTTP/1.1 200 OK\r\nTollgate-Degraded: theirs\r\nContent-Length: 2\r\n\r\nok";

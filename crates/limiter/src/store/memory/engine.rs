@@ -39,7 +39,7 @@ thread_local! {
 
 /// A store that counts from the epoch, so that words of one mean the same in another.
 fn new() -> Memory {
-    Memory::new(0, Micros::ZERO).expect("a megabyte of memory")
+    Memory::new(4 << 20, Micros::ZERO).expect("a megabyte of memory")
 }
 
 /// A limit as the store wants it.

@@ -104,7 +104,7 @@ fn the_settings_of_serve() {
         "{}",
         "{ policy: a/openapi.yaml, listen: '127.0.0.1:80', workers: auto, memory: 64 MiB }",
         "{ listen: [localhost:8080, '[::1]:0'], workers: 4, memory: 2 GiB }",
-        "{ memory: 1048576, upstream: { url: 'http://127.0.0.1:9000', ca: system, idle_max: 0 } }",
+        "{ memory: 4194304, upstream: { url: 'http://127.0.0.1:9000', ca: system, idle_max: 0 } }",
         "{ upstream: { url: 'https://api.example.org/', protocol: http1, ca: ca.pem } }",
         "{ upstream: { url: 'h2c://[2001:db8::1]:50051' }, operations: { listen: none } }",
         "{ tls: { certificate: a.pem, key: none }, operations: { listen: '127.0.0.1:9180' } }",
@@ -114,6 +114,8 @@ fn the_settings_of_serve() {
         "{ bounds: { connections: 1, connections_per_address: none, head_bytes: 16 KiB, body_bytes: 0 } }",
         "{ forwarding: { keep_host: false, via: gateway-1 }, log: { format: text, requests: true } }",
         "{ forwarding: { via: 5 }, reload: { poll: none } }",
+        "{ store: { url: 'valkey://host:6379/2' } }",
+        "{ store: { url: 'valkeys://host' } }",
     ];
     good.iter().for_each(|section| judged(&format!("tollgate: 1\nserve: {section}\n"), true));
     let bad = [
@@ -130,7 +132,9 @@ fn the_settings_of_serve() {
         "{ workers: none }",
         "{ memory: 64 MB }",
         "{ memory: 1 }",
-        "{ memory: '1048576' }",
+        "{ memory: 4194303 }",
+        "{ memory: '4194304' }",
+        "{ store: { url: 'keydb://host' } }",
         "{ upstream: 'http://127.0.0.1:9000' }",
         "{ upstream: { url: '127.0.0.1:9000' } }",
         "{ upstream: { url: 'http://127.0.0.1:9000/v1' } }",

@@ -159,7 +159,7 @@ fn a_group_that_was_not_written_to_its_last_byte_was_not_sent_by_any_of_them() {
             let mut last = send(&pipe, &permits);
             let stream = Stream::new(Narrow(room));
             assert_eq!(
-                Driver::new(Arc::clone(&pipe), stream, Duration::from_secs(9)).await.cause,
+                Driver::new(Arc::clone(&pipe), stream, patience(Duration::from_secs(9))).await.cause,
                 Cause::Closed
             );
             for call in &mut calls {

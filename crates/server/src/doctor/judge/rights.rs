@@ -5,6 +5,23 @@ use super::super::found::Found;
 
 const RIGHTS: &str = "rights";
 const PASSWORD: &str = "password";
+const SECRET: &str = "secret";
+
+/// Whether the names of keys tell who uses the API.
+pub(super) fn secret(found: &Found) -> Finding {
+    if found.has_secret {
+        return Finding::good(
+            SECRET,
+            "keys' names are made with a secret; all that share the store need the same",
+        );
+    }
+    Finding::warning(
+        SECRET,
+        "keys' names are made without a secret: whoever can read the store can tell whether a client that they guess has used the API",
+        "write a random text into a file, and name that in `store.secret` (TOLLGATE_STORE_SECRET) of every process that shares the store; \
+         all keys begin afresh then",
+    )
+}
 
 pub(super) fn rights(found: &Found) -> Finding {
     let user = found.user.as_deref().unwrap_or("default");
@@ -51,7 +68,7 @@ pub(super) fn rights(found: &Found) -> Finding {
 ///
 /// Whether a wrong password would be taken is not tried: the server would log it (`ACL LOG`), and somebody might take it for an attack.
 pub(super) fn password(found: &Found) -> Finding {
-    let user = "`ACL SETUSER tollgate on >… ~tg3:* +eval +evalsha +get +set +del +getrange +setrange +strlen +pttl +pexpire +time +select +ping`";
+    let user = "`ACL SETUSER tollgate on >… ~tg3:* +eval +evalsha +get +set +del +getrange +setrange +strlen +pttl +pexpire +time +select +client|setname +ping`";
     let Some(name) = &found.user else {
         let sentence =
             "the server asks for no password: whoever reaches it can read, change and forget budgets";

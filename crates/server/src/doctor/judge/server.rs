@@ -86,6 +86,17 @@ pub(super) fn role(found: &Found) -> Finding {
                 let host = info.get("master_host").unwrap_or("…");
                 let port = info.get("master_port").unwrap_or("6379");
                 let cure = format!("name the primary in the address: `redis://{host}:{port}`");
+                let is_writable =
+                    ["slave_read_only", "replica_read_only"].iter().any(|name| info.get(name) == Some("0"));
+                if is_writable {
+                    let found = "this is a replica that takes writes (`replica-read-only no`): it counts for itself, and forgets what it \
+                                 counted with every resynchronisation with its primary";
+                    return Finding::fault(
+                        ROLE,
+                        found,
+                        format!("{cure}, and `CONFIG SET replica-read-only yes` here"),
+                    );
+                }
                 Finding::fault(
                     ROLE,
                     "this is a replica, which takes no writes: every decision fails (READONLY)",

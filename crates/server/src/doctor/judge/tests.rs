@@ -51,6 +51,7 @@ fn good() -> Found {
     Found {
         at: "rediss://gate:***@host:6379/0".into(),
         user: Some("gate".into()),
+        has_secret: true,
         budget: ms(25),
         info: Ok(INFO.iter().copied().collect()),
         config: Ok(CONFIG.iter().copied().collect()),
@@ -99,7 +100,7 @@ fn a_good_server_is_good_and_every_check_has_a_name_of_its_own() {
     let count = names.len();
     names.sort_unstable();
     names.dedup();
-    assert_eq!((names.len(), count), (count, 19));
+    assert_eq!((names.len(), count), (count, 20));
 }
 
 #[test]
@@ -176,6 +177,10 @@ fn what_a_server_says_of_itself_is_judged_one_field_at_a_time() {
 fn a_replica_names_its_primary_and_of_a_sentinel_nothing_else_is_told() {
     let replica = but(&[("role", "slave"), ("master_host", "10.0.0.7"), ("master_port", "6380")], &[]);
     assert_eq!(cure(&replica, "role"), "name the primary in the address: `redis://10.0.0.7:6380`");
+    let writable = but(&[("role", "slave"), ("master_host", "10.0.0.7"), ("slave_read_only", "0")], &[]);
+    let role = judge(&writable).into_iter().find(|finding| finding.check == "role").unwrap();
+    assert!(role.grade == Grade::Fault && role.found.contains("takes writes"), "{role:?}");
+    assert!(!role.found.contains("READONLY"), "{role:?}");
     let sentinel = judge(&but(&[("redis_mode", "sentinel")], &[]));
     let told: Vec<_> = sentinel.iter().map(|finding| (finding.check, finding.grade)).collect();
     assert_eq!(told, [("connection", Grade::Good), ("version", Grade::Good), ("role", Grade::Fault)]);
@@ -198,7 +203,7 @@ fn what_may_not_be_asked_is_not_known_and_never_good() {
     let told = judge(&found);
     let good: Vec<_> =
         told.iter().filter(|finding| finding.grade == Grade::Good).map(|of| of.check).collect();
-    assert_eq!(good, ["connection", "decisions"]);
+    assert_eq!(good, ["connection", "secret", "decisions"]);
     assert!(told.iter().all(|finding| matches!(finding.grade, Grade::Good | Grade::Unknown)), "{told:?}");
     assert!(cure(&found, "role").starts_with("`ACL SETUSER gate +info`"));
     // A snapshot that failed, where it is not known what follows from it.
@@ -294,6 +299,13 @@ fn what_held_the_server_is_not_known_if_half_of_it_may_not_be_asked() {
         let found = Found { slow: commands, events, ..good() };
         assert_eq!(bad(&found), [("slow", Grade::Warning)], "the other half says enough");
     }
+}
+
+#[test]
+fn a_secret_that_is_missing_is_a_warning() {
+    let found = Found { has_secret: false, ..good() };
+    assert_eq!(bad(&found), [("secret", Grade::Warning)]);
+    assert!(cure(&found, "secret").contains("`store.secret` (TOLLGATE_STORE_SECRET)"));
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn everything_is_said_at_once_wherever_it_is() {
     assert_eq!(
         call.said(),
         [
-            "TOLLGATE_MEMORY=1 is too little: write at least 1 MiB",
+            "TOLLGATE_MEMORY=1 is too little: write at least 4 MiB",
             "--upstream 127.0.0.1:9000 has no scheme: write `http://127.0.0.1:9000`, or `https://`",
             "--listen 8080 has no address: write `127.0.0.1:8080` for this machine, or `0.0.0.0:8080` for every one that can reach it",
             "--listen :80 has no address: write `127.0.0.1:80` for this machine, or `0.0.0.0:80` for every one that can reach it",

@@ -14,7 +14,7 @@ fn colliding_under(hashing: &Hashing, keys: usize) -> Vec<String> {
 
 /// How many of the keys share a home with at least eight others, among 256 homes for each 512 keys.
 fn crowded(hashing: &Hashing, keys: &[String]) -> usize {
-    let store = Memory::new(0, Micros::ZERO).unwrap();
+    let store = Memory::new(4 << 20, Micros::ZERO).unwrap();
     let hash = hashing.of_name(0);
     let mut homes = vec![0_usize; keys.len()];
     for key in keys {

@@ -31,7 +31,8 @@ fn in_a_cell(burst: u64) -> Limit {
 impl Full {
     /// A store without a cell.
     pub(super) fn new() -> Self {
-        let (mut store, clock) = (Memory::new(0, Micros::ZERO).unwrap(), Clock::manual(Micros::ZERO).clock());
+        let (mut store, clock) =
+            (Memory::new(4 << 20, Micros::ZERO).unwrap(), Clock::manual(Micros::ZERO).clock());
         store.budget = 0;
         Self { store, clock, now: Micros::DAY }
     }

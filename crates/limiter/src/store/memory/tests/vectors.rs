@@ -35,7 +35,8 @@ struct Pair {
 
 impl Pair {
     fn new() -> Self {
-        let (store, clock) = (Memory::new(0, Micros::ZERO).unwrap(), Clock::manual(Micros::ZERO).clock());
+        let (store, clock) =
+            (Memory::new(4 << 20, Micros::ZERO).unwrap(), Clock::manual(Micros::ZERO).clock());
         Self { store, clock, world: World::new(1), limit: None, now: Micros::ZERO, begun: 0, compared: 0 }
     }
 
@@ -46,7 +47,7 @@ impl Pair {
         if changed || now < self.now {
             let (begun, compared) = (self.begun + 1, self.compared);
             *self = Self { limit: limit.or(self.limit), begun, compared, ..Self::new() };
-            self.store = Memory::new(0, now).unwrap();
+            self.store = Memory::new(4 << 20, now).unwrap();
         }
         self.now = now;
     }
