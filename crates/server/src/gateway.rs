@@ -26,6 +26,7 @@ mod stream;
 mod streams;
 mod strip;
 mod tls;
+mod unreadable;
 mod upstream;
 mod watch;
 mod worker;

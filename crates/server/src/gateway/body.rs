@@ -284,7 +284,7 @@ impl Body for ResponseBody {
                 Poll::Ready(Some(Ok(cleaned(frame, &[]))))
             }
             Poll::Ready(Some(Err(error))) => {
-                this.running.broken();
+                this.running.broken(&error.to_string());
                 this.failed = Some(BodyError::Upstream(error));
                 cx.waker().wake_by_ref();
                 Poll::Pending
@@ -297,7 +297,7 @@ impl Body for ResponseBody {
                 }
                 match this.running.watch().poll_late(cx) {
                     Poll::Ready(due) => {
-                        this.running.broken();
+                        this.running.broken("nothing of it has come in time");
                         Poll::Ready(Some(Err(BodyError::Late(due))))
                     }
                     Poll::Pending => Poll::Pending,

@@ -131,9 +131,13 @@ impl Running {
         self.went.passed_on = true;
     }
 
-    /// The response broke off.
-    pub(crate) const fn broken(&mut self) {
+    /// The response's body broke off, for this reason. Over HTTP/2 that may be a consequence of what the client did to its own.
+    pub(crate) fn broken(&mut self, why: &str) {
         self.went.broken = true;
+        if self.watch.fault().is_none() {
+            let why = format!("the body of its response was cut: {why}");
+            self.client.worker.logs.upstream_failed(self.id, &why);
+        }
     }
 
     /// The response was taken to its end.

@@ -3,7 +3,7 @@
 //! A request that goes well sets a deadline several times, and none of them is ever reached. So setting one is a store to
 //! memory, and a sweep looks at all of them a few times a second.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -133,6 +133,8 @@ pub(crate) struct Watch {
     unread: AtomicBool,
     /// What is wrong with it; 0 is nothing.
     fault: AtomicU8,
+    /// How many exchanges have begun.
+    begun: AtomicU32,
     waker: Mutex<Option<Waker>>,
 }
 
@@ -148,6 +150,7 @@ impl Watch {
             answered: AtomicBool::new(false),
             unread: AtomicBool::new(false),
             fault: AtomicU8::new(0),
+            begun: AtomicU32::new(0),
             waker: Mutex::new(None),
         }
     }
@@ -206,8 +209,19 @@ impl Watch {
     pub(crate) fn begin(&self) {
         self.answered.store(false, Ordering::Relaxed);
         self.fault.store(0, Ordering::Relaxed);
+        self.begun.fetch_add(1, Ordering::Relaxed);
         self.total.store(self.ticks.deadline(Due::Total), Ordering::Relaxed);
         self.rest();
+    }
+
+    /// How many exchanges have begun. The number wraps around.
+    pub(crate) fn begun(&self) -> u32 {
+        self.begun.load(Ordering::Relaxed)
+    }
+
+    /// Whether no exchange is running: the connection waits for a request.
+    pub(crate) fn is_between_requests(&self) -> bool {
+        [Due::Header, Due::Head, Due::Idle].into_iter().any(|due| self.waits_for(due))
     }
 
     /// Whether there is, as far as is known, more of the request's body than was read.
