@@ -17,6 +17,7 @@ pub mod live;
 pub mod logs;
 pub mod metrics;
 pub mod operations;
+mod pace;
 mod reading;
 pub mod reload;
 mod socket;

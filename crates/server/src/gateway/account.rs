@@ -37,7 +37,7 @@ impl Worker {
     }
 
     /// The upstream was tried, and may have failed.
-    pub(crate) fn tried(&self, effort: Effort, failed: Option<&Stopped>, request: RequestId) {
+    pub(crate) fn tried(&self, effort: Effort, failed: Option<&Stopped>, request: &RequestId) {
         let metrics = &self.metrics;
         metrics.upstream_connects.add(u64::from(effort.connects));
         metrics.upstream_retries.add(u64::from(effort.retries));
@@ -50,7 +50,13 @@ impl Worker {
                 Due::Total => {
                     (&errors.timeout, "it has not answered in the time of a whole exchange".to_owned())
                 }
-                Due::Header | Due::Head | Due::Idle | Due::Body | Due::Write | Due::ResponseBody => return,
+                Due::Header
+                | Due::Head
+                | Due::Idle
+                | Due::Body
+                | Due::Pace
+                | Due::Write
+                | Due::ResponseBody => return,
             },
             Some(Stopped::Upstream(error)) => match error {
                 UpstreamError::Client => return,
@@ -109,7 +115,7 @@ impl Worker {
     }
 
     /// A request was answered, to its last byte.
-    pub(crate) fn served(&self, request: RequestId, noted: &Noted, status: StatusCode, nanos: u64) {
+    pub(crate) fn served(&self, request: &RequestId, noted: &Noted, status: StatusCode, nanos: u64) {
         let Noted { client, method, route } = noted;
         let (method, status) = (method.as_ref().map_or("", Method::as_str), status.as_u16());
         self.logs.served(&Served { request, client: *client, method, route, status, nanos });

@@ -111,8 +111,13 @@ impl Running {
     }
 
     /// By which its lines are found.
-    pub(crate) const fn id(&self) -> RequestId {
-        self.id
+    pub(crate) const fn id(&self) -> &RequestId {
+        &self.id
+    }
+
+    /// It has an ID already, from a trusted peer.
+    pub(crate) fn keep_id(&mut self, id: RequestId) {
+        self.id = id;
     }
 
     pub(crate) const fn since(&self) -> &Stopwatch {
@@ -136,7 +141,7 @@ impl Running {
         self.went.broken = true;
         if self.watch.fault().is_none() {
             let why = format!("the body of its response was cut: {why}");
-            self.client.worker.logs.upstream_failed(self.id, &why);
+            self.client.worker.logs.upstream_failed(&self.id, &why);
         }
     }
 
@@ -182,7 +187,7 @@ impl Drop for Running {
         let nanos = self.since.nanos();
         client.worker.exchanged(self.went, nanos);
         if let (Some(status), Some(noted)) = (self.went.status, &self.noted) {
-            client.worker.served(self.id, noted, status, nanos);
+            client.worker.served(&self.id, noted, status, nanos);
         }
     }
 }

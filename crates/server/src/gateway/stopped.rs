@@ -75,6 +75,11 @@ impl Stopped {
                 "Request timeout",
                 "the body of the request came to a standstill",
             ),
+            Self::Late(Due::Pace) => (
+                StatusCode::REQUEST_TIMEOUT,
+                "Request timeout",
+                "the body of the request came too slowly: send it faster, or in smaller requests",
+            ),
             Self::Late(Due::Response | Due::ResponseBody | Due::Total) => {
                 (StatusCode::GATEWAY_TIMEOUT, "Gateway timeout", "the upstream has not answered in time")
             }

@@ -174,6 +174,16 @@ impl AsyncRead for Stream {
                 Wire::Tls(tls) => Pin::new(tls).poll_read(cx, buf),
             };
             match read {
+                // The client waits for its response, which hyper would drop. It learns of the end when the response is sent.
+                Poll::Ready(Ok(()))
+                    if this.bytes_are_requests
+                        && buf.filled().len() == before
+                        && buf.remaining() > 0
+                        && !this.is_settled() =>
+                {
+                    this.watch().set_half_closed();
+                    return Poll::Pending;
+                }
                 Poll::Ready(Ok(())) => {}
                 other @ (Poll::Ready(Err(_)) | Poll::Pending) => return other,
             }
@@ -230,7 +240,12 @@ impl AsyncWrite for Stream {
         };
         // hyper flushes when it has written all that it has.
         if matches!(flushed, Poll::Ready(Ok(()))) && this.watch().is_between_requests() {
-            this.settled = this.watch().begun();
+            let begun = this.watch().begun();
+            if this.settled != begun && this.watch().is_half_closed() {
+                // Now it is time to read that end.
+                cx.waker().wake_by_ref();
+            }
+            this.settled = begun;
         }
         flushed
     }

@@ -12,7 +12,7 @@ use tokio::io::AsyncWriteExt;
 use tollgate_tower::{Answer, problem};
 
 use super::client::Client;
-use super::head::X_REQUEST_ID;
+use super::logs::X_REQUEST_ID;
 use super::stopped::Stopped;
 use super::stream::Stream;
 use crate::settings::Bounds;
