@@ -203,6 +203,9 @@ pub struct Bounds {
     pub resets: usize,
     /// Bytes of a request's body: more are 413. `None`: as many as there are.
     pub body_bytes: Option<u64>,
+    /// Bytes of a request's body that a client has to send each second, averaged over [`Timeouts::body`]: fewer are 408. Calls of
+    /// gRPC are excepted. `None`: as slowly as it likes.
+    pub body_rate: Option<u64>,
 }
 
 /// What is changed in requests on their way.
@@ -255,6 +258,7 @@ impl Default for Bounds {
             streams: 100,
             resets: 100,
             body_bytes: None,
+            body_rate: Some(256),
         }
     }
 }

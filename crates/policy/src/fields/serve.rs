@@ -24,6 +24,9 @@ const HEAD_BYTES_MAX: u64 = 1 << 20;
 /// The largest bound of a body. More is refused; `none` is without bound.
 const BODY_BYTES_MAX: u64 = 1 << 50;
 
+/// The largest pace of a body. More is refused as a slip: hardly a client sends faster.
+const BODY_RATE_MAX: u64 = 1 << 30;
+
 const FILE_OR_NONE: Kind = Kind::Or("none", &Kind::File);
 const TIME_OR_NONE: Kind = Kind::Or("none", &Kind::Time);
 
@@ -191,6 +194,11 @@ const BOUNDS: &[Field] = &[
         "body_bytes",
         Kind::Or("none", &Kind::Bytes(0, BODY_BYTES_MAX)),
         "Bytes of a request's body: more are 413.",
+    ),
+    setting(
+        "body_rate",
+        Kind::Or("none", &Kind::Bytes(1, BODY_RATE_MAX)),
+        "Bytes of a request's body that a client has to send per second, averaged over `timeouts.body`: fewer are 408. Calls of gRPC are excepted.",
     ),
 ];
 

@@ -37,7 +37,7 @@ impl Worker {
     }
 
     /// The upstream was tried, and may have failed.
-    pub(crate) fn tried(&self, effort: Effort, failed: Option<&Stopped>, request: RequestId) {
+    pub(crate) fn tried(&self, effort: Effort, failed: Option<&Stopped>, request: &RequestId) {
         let metrics = &self.metrics;
         metrics.upstream_connects.add(u64::from(effort.connects));
         metrics.upstream_retries.add(u64::from(effort.retries));
@@ -50,16 +50,24 @@ impl Worker {
                 Due::Total => {
                     (&errors.timeout, "it has not answered in the time of a whole exchange".to_owned())
                 }
-                Due::Header | Due::Head | Due::Idle | Due::Body | Due::Write | Due::ResponseBody => return,
+                Due::Header
+                | Due::Head
+                | Due::Idle
+                | Due::Body
+                | Due::Pace
+                | Due::Write
+                | Due::ResponseBody => return,
             },
             Some(Stopped::Upstream(error)) => match error {
                 UpstreamError::Client => return,
                 UpstreamError::Connect(_) => (&errors.connect, error.to_string()),
                 UpstreamError::Tls(_) => (&errors.tls, error.to_string()),
                 UpstreamError::Broken(_) | UpstreamError::Ended => (&errors.closed, error.to_string()),
-                UpstreamError::Garbled(_) | UpstreamError::Ambiguous(_) => {
-                    (&errors.protocol, error.to_string())
-                }
+                UpstreamError::Garbled(_)
+                | UpstreamError::Ambiguous(_)
+                | UpstreamError::TooLarge(_)
+                | UpstreamError::Switched
+                | UpstreamError::Interim => (&errors.protocol, error.to_string()),
             },
         };
         count.inc();
@@ -69,7 +77,13 @@ impl Worker {
     /// What a request's line will say; `None` if requests have no lines.
     pub(crate) fn noted(&self, peer: IpAddr, method: &Method) -> Option<Noted> {
         let requests = self.settings.log.requests;
-        requests.then(|| Noted { client: peer, method: method.clone(), route: String::new() })
+        requests.then(|| Noted { client: peer, method: Some(method.clone()), route: String::new() })
+    }
+
+    /// As [`noted`](Self::noted), for bytes that are no request, so that nothing is known of it but who sent them.
+    pub(crate) fn noted_unreadable(&self, peer: IpAddr) -> Option<Noted> {
+        let requests = self.settings.log.requests;
+        requests.then(|| Noted { client: peer, method: None, route: String::new() })
     }
 
     /// A request was asked about: now it is known who asks, and for what.
@@ -101,9 +115,9 @@ impl Worker {
     }
 
     /// A request was answered, to its last byte.
-    pub(crate) fn served(&self, request: RequestId, noted: &Noted, status: StatusCode, nanos: u64) {
+    pub(crate) fn served(&self, request: &RequestId, noted: &Noted, status: StatusCode, nanos: u64) {
         let Noted { client, method, route } = noted;
-        let (method, status) = (method.as_str(), status.as_u16());
+        let (method, status) = (method.as_ref().map_or("", Method::as_str), status.as_u16());
         self.logs.served(&Served { request, client: *client, method, route, status, nanos });
     }
 
@@ -154,7 +168,8 @@ impl Worker {
 #[derive(Debug)]
 pub(crate) struct Noted {
     client: IpAddr,
-    method: Method,
+    /// Nothing if the request could not be read.
+    method: Option<Method>,
     /// The template of its operation, as the document has it.
     route: String,
 }

@@ -12,6 +12,7 @@ use hyper::body::Incoming;
 
 use super::client::Running;
 use super::live::InForce;
+use super::pace::Pace;
 use super::strip;
 use super::upstream::{LinkBody, Stream, UpstreamError};
 use super::watch::{Due, Fault, Watch};
@@ -41,6 +42,8 @@ pub(crate) struct RequestBody {
     begun: bool,
     /// How many bytes may still come.
     left: u64,
+    /// How fast they have to come.
+    pace: Option<Pace>,
 }
 
 /// Why a body cannot be passed on.
@@ -48,6 +51,8 @@ pub(crate) struct RequestBody {
 pub(crate) enum BodyError {
     /// The client's connection.
     Client(hyper::Error),
+    /// The client ended its side of the connection before the end of the body.
+    Truncated,
     /// It is larger than bodies may be.
     TooLarge,
     /// The upstream's connection.
@@ -60,19 +65,20 @@ impl RequestBody {
     /// No body.
     pub(crate) const fn empty() -> Self {
         let rest = Rest { held: None, body: None, trailers: None };
-        Self { rest, watch: None, live: None, waiting: false, begun: false, left: 0 }
+        Self { rest, watch: None, live: None, waiting: false, begun: false, left: 0, pace: None }
     }
 
-    /// A client's body, which may have `bytes_max`, of a request that was asked about. If it fails, the watch knows why.
+    /// A client's body, which may have `bytes_max` and has to keep the pace, of a request that was asked about. If it fails, the
+    /// watch knows why.
     pub(crate) fn of_client(
         mut rest: Rest,
         watch: &Arc<Watch>,
         live: &Arc<InForce>,
-        bytes_max: Option<u64>,
+        (bytes_max, pace): (Option<u64>, Option<Pace>),
     ) -> Self {
         rest.body = rest.body.filter(|body| !body.is_end_stream());
         let left = bytes_max.unwrap_or(u64::MAX);
-        let body = Self { rest, left, ..Self::empty() };
+        let body = Self { rest, left, pace, ..Self::empty() };
         if body.is_empty() {
             return Self::empty();
         }
@@ -110,7 +116,10 @@ impl RequestBody {
         if !pending {
             watch.wait_for_before_answer(Due::Response);
         } else if !self.waiting {
-            watch.wait_for_before_answer(Due::Body);
+            match self.pace.as_mut().and_then(|pace| pace.wait(watch.now())) {
+                Some(until) => watch.wait_until_before_answer(Due::Pace, until),
+                None => watch.wait_for_before_answer(Due::Body),
+            }
         }
         self.waiting = pending;
     }
@@ -118,6 +127,9 @@ impl RequestBody {
     fn count(&mut self, frame: Frame<Bytes>) -> Result<Frame<Bytes>, BodyError> {
         self.begun = true;
         let bytes = frame.data_ref().map_or(0, |data| u64::try_from(data.len()).unwrap_or(u64::MAX));
+        if let (Some(pace), Some(watch)) = (&mut self.pace, &self.watch) {
+            pace.came(watch.now(), bytes);
+        }
         match self.left.checked_sub(bytes) {
             Some(left) => {
                 self.left = left;
@@ -162,6 +174,10 @@ impl Body for RequestBody {
         let ended = matches!(polled, Poll::Ready(None)) || body.is_end_stream();
         if let Some(watch) = this.watch.as_ref().filter(|_| ended) {
             watch.set_unread(false);
+        }
+        if polled.is_pending() && this.watch.as_ref().is_some_and(|watch| watch.is_half_closed()) {
+            this.failed(Fault::Broken);
+            return Poll::Ready(Some(Err(BodyError::Truncated)));
         }
         this.waited(polled.is_pending());
         match polled {
@@ -284,7 +300,7 @@ impl Body for ResponseBody {
                 Poll::Ready(Some(Ok(cleaned(frame, None))))
             }
             Poll::Ready(Some(Err(error))) => {
-                this.running.broken();
+                this.running.broken(&error.to_string());
                 this.failed = Some(BodyError::Upstream(error));
                 cx.waker().wake_by_ref();
                 Poll::Pending
@@ -297,7 +313,7 @@ impl Body for ResponseBody {
                 }
                 match this.running.watch().poll_late(cx) {
                     Poll::Ready(due) => {
-                        this.running.broken();
+                        this.running.broken("nothing of it has come in time");
                         Poll::Ready(Some(Err(BodyError::Late(due))))
                     }
                     Poll::Pending => Poll::Pending,
@@ -327,6 +343,7 @@ impl fmt::Display for BodyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Client(error) => write!(f, "the client's body broke off: {error}"),
+            Self::Truncated => f.write_str("the client's body ended too early"),
             Self::TooLarge => f.write_str("the body is larger than bodies may be"),
             Self::Upstream(error) => write!(f, "the upstream's body broke off: {error}"),
             Self::Late(due) => write!(f, "the body came to a standstill ({due:?})"),

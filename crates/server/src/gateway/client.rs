@@ -112,8 +112,13 @@ impl Running {
     }
 
     /// By which its lines are found.
-    pub(crate) const fn id(&self) -> RequestId {
-        self.id
+    pub(crate) const fn id(&self) -> &RequestId {
+        &self.id
+    }
+
+    /// It has an ID already, from a trusted peer.
+    pub(crate) fn keep_id(&mut self, id: RequestId) {
+        self.id = id;
     }
 
     pub(crate) const fn since(&self) -> &Stopwatch {
@@ -132,9 +137,13 @@ impl Running {
         self.went.passed_on = true;
     }
 
-    /// The response broke off.
-    pub(crate) const fn broken(&mut self) {
+    /// The response's body broke off, for this reason. Over HTTP/2 that may be a consequence of what the client did to its own.
+    pub(crate) fn broken(&mut self, why: &str) {
         self.went.broken = true;
+        if self.watch.fault().is_none() {
+            let why = format!("the body of its response was cut: {why}");
+            self.client.worker.logs.upstream_failed(&self.id, &why);
+        }
     }
 
     /// The response was taken to its end.
@@ -179,7 +188,7 @@ impl Drop for Running {
         let nanos = self.since.nanos();
         client.worker.exchanged(self.went, nanos);
         if let (Some(status), Some(noted)) = (self.went.status, &self.noted) {
-            client.worker.served(self.id, noted, status, nanos);
+            client.worker.served(&self.id, noted, status, nanos);
         }
     }
 }

@@ -21,6 +21,7 @@ use super::linger::linger;
 use super::socket::Socket;
 use super::stream::{Stream, Wire};
 use super::streams::Streams;
+use super::unreadable;
 use super::watch::{Due, Watch};
 use super::worker::Worker;
 
@@ -65,9 +66,15 @@ async fn speak_http1(mut stream: Stream, client: Arc<Client>, stop: Receiver<boo
         match run(Pin::new(&mut connection), shut_down, &client, &stop).await {
             Run::Cut => return,
             Run::Over(served) => {
-                // In a box: hardly any connection has to.
+                // In boxes: hardly any connection has to.
+                let mut stream = connection.into_parts().io.into_inner();
+                if let Err(error) = &served
+                    && error.is_parse()
+                {
+                    Box::pin(unreadable::answer(&mut stream, &client, error)).await;
+                }
                 if served.is_err() || client.watch.is_unread() {
-                    Box::pin(linger(connection.into_parts().io.into_inner())).await;
+                    Box::pin(linger(stream)).await;
                 }
                 return;
             }

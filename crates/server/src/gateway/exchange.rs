@@ -12,21 +12,24 @@ use http::header::{CONNECTION, HOST, TRANSFER_ENCODING, UPGRADE};
 use http::uri::Scheme;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version, request};
 use hyper::body::Incoming;
+use tollgate_policy::trusted::TrustedProxies;
 use tollgate_tower::{Answer, Asked, BodyWanted, Head, Pass, Room, grpc, problem};
 
 use super::account::Noted;
 use super::body::{RequestBody, ResponseBody, Rest, Source};
 use super::client::{Client, Running};
 use super::framing;
-use super::head::{self, Outgoing, X_REQUEST_ID};
+use super::head::{self, Outgoing};
 use super::held::hold;
 use super::live::InForce;
+use super::logs::{RequestId, X_REQUEST_ID};
 use super::max_forwards::{self, Reach};
+use super::pace::Pace;
 use super::stopped::Stopped;
 use super::stopwatch::Stopwatch;
 use super::strip;
 use super::upstream::{Answered, Departing, Effort, UpstreamError};
-use super::watch::Fault;
+use super::watch::{Due, Fault};
 
 thread_local! {
     /// Room that every decision of a thread uses.
@@ -86,12 +89,17 @@ impl Future for Exchange {
 
 /// Answers a request.
 pub(crate) fn exchange(client: &Arc<Client>, request: Request<Incoming>) -> Exchange {
-    let running = client.begin();
-    let id = running.id().header();
+    let mut running = client.begin();
     let (parts, body) = request.into_parts();
     running.watch().set_unread(!http_body::Body::is_end_stream(&body));
     let noted = client.worker.noted(client.peer, &parts.method);
     let live = Arc::clone(&client.worker.live.load());
+    if let Some(kept) = RequestId::of_peer(&parts.headers)
+        && trusted_proxies(&live).peer_is_trusted(client.peer)
+    {
+        running.keep_id(kept);
+    }
+    let id = running.id().header();
     let upgrade = parts.headers.get(UPGRADE).is_some_and(is_websocket);
     let grpc = grpc::is_call(&parts.headers);
     let since = *running.since();
@@ -201,10 +209,11 @@ impl Came {
 
     /// Reads what is wanted of the body, asks, and goes on.
     async fn hold_and_ask(mut self, wanted: BodyWanted, body: Incoming) -> Response<ResponseBody> {
-        let (rest, operations) = match hold(body, wanted, self.to_answer.running.watch()).await {
-            Ok(held) => held,
-            Err(stopped) => return self.to_answer.stopped(stopped),
-        };
+        let (rest, operations) =
+            match hold(body, wanted, self.to_answer.pace(), self.to_answer.running.watch()).await {
+                Ok(held) => held,
+                Err(stopped) => return self.to_answer.stopped(stopped),
+            };
         // How long the client took for it is not the decision's time.
         self.since = Stopwatch::start();
         let asked = if self.live.waits { self.ask_and_wait(operations).await } else { self.ask(operations) };
@@ -219,7 +228,8 @@ impl Came {
         let Self { parts, live, mut to_answer, .. } = self;
         to_answer.running.passed_on();
         let bytes_max = to_answer.running.client().worker.settings.bounds.body_bytes;
-        let body = RequestBody::of_client(rest, to_answer.running.watch(), &live, bytes_max);
+        let bounds = (bytes_max, to_answer.pace());
+        let body = RequestBody::of_client(rest, to_answer.running.watch(), &live, bounds);
         let trusted = &live.guard.gate().policy().settings().trusted_proxies;
         let behind =
             trusted.header().map(|_| trusted.client(to_answer.running.client().peer, &parts.headers).address);
@@ -239,6 +249,13 @@ async fn answer_of(exchange: Exchange) -> Response<ResponseBody> {
 }
 
 impl ToAnswer {
+    /// How fast the body has to come. A call of gRPC may be a stream of messages that are far apart.
+    fn pace(&self) -> Option<Pace> {
+        let settings = &self.running.client().worker.settings;
+        let rate = settings.bounds.body_rate.filter(|_| !self.grpc)?;
+        Some(Pace::new(rate, settings.timeouts.body, self.running.watch().patience(Due::Pace)))
+    }
+
     /// Writes a request anew, and chooses its way to the upstream.
     fn sent_on(
         &self,
@@ -335,6 +352,10 @@ fn prepare(parts: &mut request::Parts, client: &Client, live: &InForce) -> Resul
         strip::join_cookies(&mut parts.headers);
     }
     Ok(())
+}
+
+fn trusted_proxies(live: &InForce) -> &TrustedProxies {
+    &live.guard.gate().policy().settings().trusted_proxies
 }
 
 fn asked<'a>(parts: &'a request::Parts, client: &Client, body_operations: Option<u64>) -> Head<'a> {

@@ -9,11 +9,10 @@ use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, Version, request};
 
 use super::client::Client;
+use super::logs::X_REQUEST_ID;
 use super::strip;
 use crate::settings::{Forwarding, Upstream};
 
-/// By which the lines of a request are found, here and at the upstream. What a client sends under this name goes nowhere.
-pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// For the client.
 pub(crate) const NO_HOST: &str = "the request names no host: send one Host header";
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -216,7 +215,14 @@ fn uri(
     }
     const CANNOT: &str = "the target cannot be forwarded";
     let target = match out.path {
-        None => parts.uri.path_and_query().cloned().ok_or(CANNOT)?,
+        // Of `http://host?query` the path is empty, and a target in origin form begins with a slash (RFC 9112 3.2.1). The slash is
+        // written when the target is displayed.
+        None => match parts.uri.path_and_query() {
+            Some(target) if target.as_str().starts_with('?') => {
+                PathAndQuery::try_from(target.to_string()).map_err(|_| CANNOT)?
+            }
+            target => target.cloned().ok_or(CANNOT)?,
+        },
         Some(path) => {
             let mut target = String::with_capacity(path.len().saturating_add(16));
             target.push_str(path);

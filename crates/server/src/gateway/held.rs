@@ -11,6 +11,7 @@ use hyper::body::Incoming;
 use tollgate_tower::{BodyWanted, operations};
 
 use super::body::Rest;
+use super::pace::Pace;
 use super::stopped::Stopped;
 use super::upstream::UpstreamError;
 use super::watch::{Due, Watch};
@@ -23,15 +24,25 @@ use super::watch::{Due, Watch};
 pub(crate) async fn hold(
     mut body: Incoming,
     wanted: BodyWanted,
+    mut pace: Option<Pace>,
     watch: &Arc<Watch>,
 ) -> Result<(Rest, Option<u64>), Stopped> {
     let most = usize::try_from(wanted.max_body).unwrap_or(usize::MAX);
     let (mut bytes, mut trailers) = (BytesMut::new(), None);
-    watch.wait_for(Due::Body);
     loop {
+        match pace.as_mut().and_then(|pace| pace.wait(watch.now())) {
+            Some(until) => watch.wait_until_before_answer(Due::Pace, until),
+            None => watch.wait_for(Due::Body),
+        }
         let frame = poll_fn(|cx| match Pin::new(&mut body).poll_frame(cx) {
             Poll::Ready(frame) => Poll::Ready(Ok(frame)),
-            Poll::Pending => watch.poll_late(cx).map(|_| Err(Stopped::Late(Due::Body))),
+            Poll::Pending if watch.is_half_closed() => {
+                Poll::Ready(Err(Stopped::Upstream(UpstreamError::Client)))
+            }
+            Poll::Pending => watch.poll_late(cx).map(|due| match due {
+                Due::Pace => Err(Stopped::Late(due)),
+                _ => Err(Stopped::Late(Due::Body)),
+            }),
         });
         let frame = match frame.await? {
             None => {
@@ -42,11 +53,16 @@ pub(crate) async fn hold(
             Some(Ok(frame)) => frame,
         };
         match frame.into_data() {
-            Ok(data) => bytes.extend_from_slice(&data),
+            Ok(data) => {
+                if let Some(pace) = &mut pace {
+                    pace.came(watch.now(), u64::try_from(data.len()).unwrap_or(u64::MAX));
+                }
+                bytes.extend_from_slice(&data);
+            }
             Err(other) => trailers = other.into_trailers().ok().map(Box::new),
         }
-        watch.wait_for(Due::Body);
         if bytes.len() > most {
+            watch.wait_for(Due::Body);
             let rest = Rest { held: Some(bytes.freeze()), body: Some(body), trailers: None };
             return Ok((rest, None));
         }

@@ -23,6 +23,7 @@ use super::metrics::{Lines, Metrics};
 use crate::settings::Log;
 use queue::Queue;
 pub use queue::{FLUSH_MAX, QUEUE_BYTES_MAX};
+pub(crate) use request_id::X_REQUEST_ID;
 pub use request_id::{RequestId, RequestIds};
 use throttle::Throttle;
 
@@ -57,7 +58,7 @@ struct Refusals {
 #[derive(Clone, Copy, Debug)]
 pub struct Refusal<'a> {
     /// The request.
-    pub request: RequestId,
+    pub request: &'a RequestId,
     /// Who asked, over trusted hops.
     pub client: IpAddr,
     /// The limit that refused it.
@@ -74,7 +75,7 @@ pub struct Refusal<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Served<'a> {
     /// The request.
-    pub request: RequestId,
+    pub request: &'a RequestId,
     /// Who asked, over trusted hops.
     pub client: IpAddr,
     /// The method, as the client said it.
@@ -158,7 +159,7 @@ impl Logs {
     }
 
     /// Writes down why the upstream failed, unless that was done in this second.
-    pub fn upstream_failed(&self, request: RequestId, why: &str) {
+    pub fn upstream_failed(&self, request: &RequestId, why: &str) {
         if self.failures.pass(self.clock.now()) {
             self.within(|| tracing::warn!(request = %request, why, "the upstream failed"));
         }

@@ -34,15 +34,35 @@ impl Stopped {
                 "Bad gateway",
                 "no trusted connection to the upstream can be made: try again later",
             ),
-            Self::Upstream(UpstreamError::Broken(_) | UpstreamError::Garbled(_) | UpstreamError::Ended) => (
+            Self::Upstream(UpstreamError::Broken(_) | UpstreamError::Ended) => (
                 StatusCode::BAD_GATEWAY,
                 "Bad gateway",
                 "the upstream broke off before it answered: the request may or may not have had an effect",
+            ),
+            Self::Upstream(UpstreamError::Garbled(_)) => (
+                StatusCode::BAD_GATEWAY,
+                "Bad gateway",
+                "the upstream's response is not valid HTTP: the request may or may not have had an effect",
             ),
             Self::Upstream(UpstreamError::Ambiguous(_)) => (
                 StatusCode::BAD_GATEWAY,
                 "Bad gateway",
                 "the upstream's response could be read in two ways, and is not passed on",
+            ),
+            Self::Upstream(UpstreamError::TooLarge(_)) => (
+                StatusCode::BAD_GATEWAY,
+                "Bad gateway",
+                "the head of the upstream's response is larger than this gateway takes, and is not passed on",
+            ),
+            Self::Upstream(UpstreamError::Switched) => (
+                StatusCode::BAD_GATEWAY,
+                "Bad gateway",
+                "the upstream switched to another protocol, which was not asked for",
+            ),
+            Self::Upstream(UpstreamError::Interim) => (
+                StatusCode::BAD_GATEWAY,
+                "Bad gateway",
+                "the upstream sent too many interim responses, and none that was final",
             ),
             Self::Upstream(UpstreamError::Client) => {
                 (StatusCode::BAD_REQUEST, "Bad request", "the body of the request broke off: send it whole")
@@ -54,6 +74,11 @@ impl Stopped {
                 StatusCode::REQUEST_TIMEOUT,
                 "Request timeout",
                 "the body of the request came to a standstill",
+            ),
+            Self::Late(Due::Pace) => (
+                StatusCode::REQUEST_TIMEOUT,
+                "Request timeout",
+                "the body of the request came too slowly: send it faster, or in smaller requests",
             ),
             Self::Late(Due::Response | Due::ResponseBody | Due::Total) => {
                 (StatusCode::GATEWAY_TIMEOUT, "Gateway timeout", "the upstream has not answered in time")

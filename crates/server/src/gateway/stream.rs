@@ -35,11 +35,41 @@ pub(crate) struct Stream {
     back: Bytes,
     /// Whether bytes on an idle connection are a request's: over HTTP/2 they may be anything.
     bytes_are_requests: bool,
+    /// How many exchanges had begun when everything that was written had last been flushed, with no exchange running.
+    settled: u32,
+    /// A response that hyper made by itself. It is not sent: see [`take_withheld`](Self::take_withheld).
+    #[expect(clippy::box_collection, reason = "few connections ever have one, and all have room for it")]
+    withheld: Option<Box<Vec<u8>>>,
 }
 
 impl Stream {
     pub(crate) const fn new(wire: Wire) -> Self {
-        Self { wire, ahead: [0; PREFACE.len()], from: 0, to: 0, back: Bytes::new(), bytes_are_requests: true }
+        Self {
+            wire,
+            ahead: [0; PREFACE.len()],
+            from: 0,
+            to: 0,
+            back: Bytes::new(),
+            bytes_are_requests: true,
+            settled: 0,
+            withheld: None,
+        }
+    }
+
+    /// Whether every response so far was sent in full, and none is being made. What hyper writes then it has made by itself, for
+    /// bytes that are no request.
+    pub(crate) fn is_settled(&self) -> bool {
+        let watch = self.watch();
+        self.bytes_are_requests && watch.begun() == self.settled && watch.is_between_requests()
+    }
+
+    /// The response that hyper made by itself, for bytes that are no request. The client has not got it.
+    pub(crate) fn take_withheld(&mut self) -> Option<Vec<u8>> {
+        self.withheld.take().map(|withheld| *withheld)
+    }
+
+    fn withhold(&mut self, bytes: &[u8]) {
+        self.withheld.get_or_insert_default().extend_from_slice(bytes);
     }
 
     /// Whether the client speaks HTTP/2 from its first byte on: by what it negotiated, else by what it sends.
@@ -144,6 +174,16 @@ impl AsyncRead for Stream {
                 Wire::Tls(tls) => Pin::new(tls).poll_read(cx, buf),
             };
             match read {
+                // The client waits for its response, which hyper would drop. It learns of the end when the response is sent.
+                Poll::Ready(Ok(()))
+                    if this.bytes_are_requests
+                        && buf.filled().len() == before
+                        && buf.remaining() > 0
+                        && !this.is_settled() =>
+                {
+                    this.watch().set_half_closed();
+                    return Poll::Pending;
+                }
                 Poll::Ready(Ok(())) => {}
                 other @ (Poll::Ready(Err(_)) | Poll::Pending) => return other,
             }
@@ -158,7 +198,12 @@ impl AsyncRead for Stream {
 
 impl AsyncWrite for Stream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        match &mut self.get_mut().wire {
+        let this = self.get_mut();
+        if this.is_settled() {
+            this.withhold(buf);
+            return Poll::Ready(Ok(buf.len()));
+        }
+        match &mut this.wire {
             Wire::Plain(plain) => Pin::new(plain).poll_write(cx, buf),
             Wire::Tls(tls) => Pin::new(tls).poll_write(cx, buf),
         }
@@ -169,7 +214,12 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        match &mut self.get_mut().wire {
+        let this = self.get_mut();
+        if this.is_settled() {
+            bufs.iter().for_each(|buf| this.withhold(buf));
+            return Poll::Ready(Ok(bufs.iter().map(|buf| buf.len()).sum()));
+        }
+        match &mut this.wire {
             Wire::Plain(plain) => Pin::new(plain).poll_write_vectored(cx, bufs),
             Wire::Tls(tls) => Pin::new(tls).poll_write_vectored(cx, bufs),
         }
@@ -183,14 +233,30 @@ impl AsyncWrite for Stream {
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.get_mut().wire {
+        let this = self.get_mut();
+        let flushed = match &mut this.wire {
             Wire::Plain(plain) => Pin::new(plain).poll_flush(cx),
             Wire::Tls(tls) => Pin::new(tls).poll_flush(cx),
+        };
+        // hyper flushes when it has written all that it has.
+        if matches!(flushed, Poll::Ready(Ok(()))) && this.watch().is_between_requests() {
+            let begun = this.watch().begun();
+            if this.settled != begun && this.watch().is_half_closed() {
+                // Now it is time to read that end.
+                cx.waker().wake_by_ref();
+            }
+            this.settled = begun;
         }
+        flushed
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.get_mut().wire {
+        let this = self.get_mut();
+        if this.withheld.is_some() {
+            // There is still something to be sent in its place.
+            return Poll::Ready(Ok(()));
+        }
+        match &mut this.wire {
             Wire::Plain(plain) => Pin::new(plain).poll_shutdown(cx),
             Wire::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
         }

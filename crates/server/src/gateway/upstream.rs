@@ -262,7 +262,7 @@ impl Upstream {
 /// Whether a response can be read in one way only, and was asked for.
 fn sound(response: &mut Response<Incoming>) -> Result<(), UpstreamError> {
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-        return Err(UpstreamError::Ambiguous("it switches to another protocol, which was not asked for"));
+        return Err(UpstreamError::Switched);
     }
     framing::of_response(response.headers_mut()).map_err(UpstreamError::Ambiguous)
 }

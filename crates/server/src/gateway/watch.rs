@@ -3,7 +3,7 @@
 //! A request that goes well sets a deadline several times, and none of them is ever reached. So setting one is a store to
 //! memory, and a sweep looks at all of them a few times a second.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -30,6 +30,8 @@ pub(crate) enum Due {
     Idle,
     /// The next piece of a request's body.
     Body,
+    /// Enough of a request's body, which comes too slowly.
+    Pace,
     /// A client to take a piece of a response.
     Write,
     /// A connection to the upstream.
@@ -42,11 +44,12 @@ pub(crate) enum Due {
     Total,
 }
 
-const DUES: [Due; 9] = [
+const DUES: [Due; 10] = [
     Due::Header,
     Due::Head,
     Due::Idle,
     Due::Body,
+    Due::Pace,
     Due::Write,
     Due::Connect,
     Due::Response,
@@ -110,7 +113,7 @@ const fn duration(timeouts: &Timeouts, due: Due) -> Option<Duration> {
     match due {
         Due::Header | Due::Head => Some(timeouts.header),
         Due::Idle => Some(timeouts.idle),
-        Due::Body => Some(timeouts.body),
+        Due::Body | Due::Pace => Some(timeouts.body),
         Due::Write => Some(timeouts.write),
         Due::Connect => Some(timeouts.connect),
         Due::Response => Some(timeouts.response),
@@ -133,6 +136,10 @@ pub(crate) struct Watch {
     unread: AtomicBool,
     /// What is wrong with it; 0 is nothing.
     fault: AtomicU8,
+    /// How many exchanges have begun.
+    begun: AtomicU32,
+    /// Whether the client has ended its side of the connection, and waits for a response.
+    half_closed: AtomicBool,
     waker: Mutex<Option<Waker>>,
 }
 
@@ -148,6 +155,8 @@ impl Watch {
             answered: AtomicBool::new(false),
             unread: AtomicBool::new(false),
             fault: AtomicU8::new(0),
+            begun: AtomicU32::new(0),
+            half_closed: AtomicBool::new(false),
             waker: Mutex::new(None),
         }
     }
@@ -156,6 +165,16 @@ impl Watch {
     pub(crate) fn wait_for(&self, due: Due) {
         self.due.store(due as u8, Ordering::Relaxed);
         self.at.store(self.ticks.deadline(due), Ordering::Relaxed);
+    }
+
+    /// The present tick.
+    pub(crate) fn now(&self) -> u64 {
+        self.ticks.now()
+    }
+
+    /// How many ticks this may take.
+    pub(crate) fn patience(&self, due: Due) -> u64 {
+        self.ticks.patience.get(due as usize).copied().unwrap_or(NEVER)
     }
 
     /// Whether this is waited for. A request never is during an exchange.
@@ -173,8 +192,7 @@ impl Watch {
 
     /// For how many ticks a request has been waited for, if one is.
     fn idle_for(&self) -> u64 {
-        let patience = self.ticks.patience.get(Due::Idle as usize).copied().unwrap_or(NEVER);
-        let since = self.at.load(Ordering::Relaxed).saturating_sub(patience);
+        let since = self.at.load(Ordering::Relaxed).saturating_sub(self.patience(Due::Idle));
         self.ticks.now().saturating_sub(since)
     }
 
@@ -206,8 +224,29 @@ impl Watch {
     pub(crate) fn begin(&self) {
         self.answered.store(false, Ordering::Relaxed);
         self.fault.store(0, Ordering::Relaxed);
+        self.begun.fetch_add(1, Ordering::Relaxed);
         self.total.store(self.ticks.deadline(Due::Total), Ordering::Relaxed);
         self.rest();
+    }
+
+    /// How many exchanges have begun. The number wraps around.
+    pub(crate) fn begun(&self) -> u32 {
+        self.begun.load(Ordering::Relaxed)
+    }
+
+    /// The client has ended its side of the connection: all that it sent was read.
+    pub(crate) fn set_half_closed(&self) {
+        self.half_closed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it has.
+    pub(crate) fn is_half_closed(&self) -> bool {
+        self.half_closed.load(Ordering::Relaxed)
+    }
+
+    /// Whether no exchange is running: the connection waits for a request.
+    pub(crate) fn is_between_requests(&self) -> bool {
+        [Due::Header, Due::Head, Due::Idle].into_iter().any(|due| self.waits_for(due))
     }
 
     /// Whether there is, as far as is known, more of the request's body than was read.
@@ -244,6 +283,14 @@ impl Watch {
         }
     }
 
+    /// As [`wait_for_before_answer`](Self::wait_for_before_answer), until this tick.
+    pub(crate) fn wait_until_before_answer(&self, due: Due, until: u64) {
+        if !self.answered.load(Ordering::Relaxed) {
+            self.due.store(due as u8, Ordering::Relaxed);
+            self.at.store(until, Ordering::Relaxed);
+        }
+    }
+
     /// An exchange has ended.
     pub(crate) fn end(&self) {
         self.total.store(NEVER, Ordering::Relaxed);
@@ -276,6 +323,7 @@ impl Watch {
                 | Due::Head
                 | Due::Idle
                 | Due::Body
+                | Due::Pace
                 | Due::Connect
                 | Due::Response
                 | Due::ResponseBody,

@@ -53,6 +53,7 @@ pub(super) const TABLE: &[Row] = &[
     ("bounds.streams", |d| Slot::ShortCount(&mut d.settings.bounds.streams)),
     ("bounds.resets", |d| Slot::Count(&mut d.settings.bounds.resets)),
     ("bounds.body_bytes", |d| Slot::MaybeBytes(&mut d.settings.bounds.body_bytes)),
+    ("bounds.body_rate", |d| Slot::MaybeBytes(&mut d.settings.bounds.body_rate)),
     ("forwarding.keep_host", |d| Slot::Flag(&mut d.settings.forwarding.keep_host)),
     ("forwarding.method_override", |d| Slot::Flag(&mut d.settings.forwarding.method_override)),
     ("forwarding.via", |d| Slot::Text(&mut d.settings.forwarding.via)),

@@ -8,7 +8,7 @@ use tollgate_server::settings::Protocol;
 use crate::peers::patient;
 use crate::process::{Process, read_one};
 use crate::scripted::{Reply, Scripted};
-use crate::support::{PATIENCE, POLICY, Rig, small, status};
+use crate::support::{PATIENCE, POLICY, Rig, reset, small, status};
 
 /// It answers what it is asked for: properly, with nonsense, not at all, or half.
 fn upstream() -> Scripted {
@@ -88,7 +88,7 @@ fn what_is_open_is_counted_until_it_is_not() {
         stream.write_all(b"GET /free/silent HTTP/1.1\r\nHost: a\r\n\r\n").expect("it takes bytes");
     }
     open(3, 3);
-    drop(silent);
+    silent.into_iter().for_each(reset);
     // Nobody waits for these any more, so that nothing can be told of what they would still send.
     open(0, 0);
 }
@@ -106,7 +106,7 @@ fn a_client_that_leaves_before_its_response_or_within_it_is_gone() {
     };
     let silent = asked("GET", "/free/silent");
     process.wait("tollgate_requests_open", |open| open == 1);
-    drop(silent);
+    reset(silent);
     gone(1);
     let mut begun = asked("GET", "/free/begun");
     begun.read_exact(&mut [0; 12]).expect("it is answered");

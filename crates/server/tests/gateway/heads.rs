@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
+use crate::lines::Lines;
 use crate::scripted::{Scripted, statuses};
 use crate::support::{POLICY, Rig, field, read_to_end, status};
 
@@ -140,7 +141,7 @@ fn the_host_is_the_clients_or_the_upstreams_as_the_settings_say() {
 }
 
 #[test]
-fn every_request_has_a_name_that_no_client_chooses() {
+fn every_request_has_an_id_that_no_stranger_chooses() {
     let upstream =
         Scripted::always(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Request-Id: theirs\r\n\r\nok");
     let rig = Rig::new(POLICY, upstream.address, |_| {});
@@ -156,6 +157,40 @@ fn every_request_has_a_name_that_no_client_chooses() {
     assert_eq!(statuses, [200, 200, 200, 429, 429, 404, 400]);
     let names: std::collections::HashSet<_> = names.iter().map(|got| field(got, "x-request-id")).collect();
     assert!(names.len() == 7 && !names.contains(&None), "{names:?}");
+}
+
+#[test]
+fn a_trusted_peers_request_id_is_kept() {
+    let ids = |policy: &str, fields: &str| {
+        let (upstream, lines) = (Scripted::always(OK), Lines::default());
+        let rig =
+            Rig::logged(policy, upstream.address, |settings| settings.log.requests = true, lines.clone());
+        let got = rig.get("/free", fields);
+        rig.stop();
+        rig.ended().expect("it ends well");
+        let seen = upstream.seen().concat();
+        let (told, sent) = (all(&got, "x-request-id"), all(&seen, "x-request-id"));
+        assert_eq!((told.len(), &told), (1, &sent), "{got}{seen}");
+        let line = format!("\"request\":\"{}\"", told[0]);
+        assert!(lines.with("served").len() == 1 && lines.all().contains(&line), "{line}: {}", lines.all());
+        told[0].to_owned()
+    };
+    let made = |id: &str| id.len() == 32 && id.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let (trusted, id) = (behind_proxies("X-Forwarded-For"), "0af7651916cd43dd-8448:eb211c80319c");
+    assert_eq!(ids(&trusted, &format!("X-Request-Id: {id}\r\n")), id);
+    // It may stand in lines and headers as it is, or it is not kept.
+    for bad in
+        ["X-Request-Id: a b\r\n", "X-Request-Id: a\"b\r\n", "X-Request-Id: a\r\nX-Request-Id: a\r\n", ""]
+    {
+        let id = ids(&trusted, bad);
+        assert!(made(&id), "{bad}: {id}");
+    }
+    let long = ids(&trusted, &format!("X-Request-Id: {}\r\n", "x".repeat(129)));
+    assert!(made(&long), "{long}");
+    for policy in [POLICY.to_owned(), trusted.replace("127.0.0.0/8", "10.0.0.0/8")] {
+        let strange = ids(&policy, &format!("X-Request-Id: {id}\r\n"));
+        assert!(made(&strange), "{strange}");
+    }
 }
 
 #[test]

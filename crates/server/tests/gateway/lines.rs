@@ -114,7 +114,7 @@ fn no_key_and_no_byte_of_a_client_is_in_a_line() {
                 (
                     "GET",
                     "/things/evil-path",
-                    "X-Key: evil-key\r\nX-Forwarded-For: evil-hop\r\nX-Request-Id: evil\r\n",
+                    "X-Key: evil-key\r\nX-Forwarded-For: evil-hop\r\nX-Request-Id: evil id\r\n",
                 ),
                 ("GET", "/things/evil%0aevil", "X-Key: evil\u{1b}[31m\r\n"),
                 ("GET", "//evil", "Cookie: evil=evil\r\n"),

@@ -220,3 +220,19 @@ fn a_key_that_the_upstream_does_not_see_is_no_key() {
     assert!(upstream.settled().iter().all(|request| field(request, "x-key").is_none()));
     assert_eq!(status(&rig.get("/keyed", "X-Key: 0\r\n")), 200, "a key has its own");
 }
+
+/// In absolute form a path may be left out, and in origin form it may not (RFC 9112 3.2.1).
+#[test]
+fn a_target_without_a_path_goes_to_the_root() {
+    let policy = POLICY.replace("paths:\n", "paths:\n  /: { get: {} }\n");
+    check(
+        &policy,
+        &[
+            ("GET http://a?x=1", To("/?x=1", "root")),
+            ("GET http://a/?x=1", To("/?x=1", "root")),
+            ("GET http://a?", To("/?", "root")),
+            ("GET http://a", To("/", "root")),
+        ],
+    );
+    check(&forwarding_the_rest(), &[("GET http://a?x=1", To("/?x=1", "root"))]);
+}

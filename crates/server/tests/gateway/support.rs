@@ -240,3 +240,12 @@ fn record(mut stream: TcpStream, seen: &Mutex<Vec<u8>>, answering: Answering) {
         }
     }
 }
+
+/// Closes a connection with a reset: nobody waits for a response any more. A plain close may be that of one side only.
+pub(crate) fn reset(stream: TcpStream) {
+    stream.set_nonblocking(true).expect("a socket can be told not to wait");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
+    let _within = runtime.as_ref().expect("the system gives a runtime").enter();
+    let stream = tokio::net::TcpStream::from_std(stream).expect("the runtime takes it");
+    stream.set_zero_linger().expect("a socket can be told to reset");
+}

@@ -111,7 +111,7 @@ fn the_settings_of_serve() {
         "{ answers: { fields: none, reset: delta, retry_jitter: 5s, partition_key: true } }",
         "{ answers: { fields: [draft, triple], retry_jitter: none, partition_key: 'false', degraded: true } }",
         "{ answers: { fields: draft }, timeouts: { header: 500ms, total: none, drain: 1 min } }",
-        "{ bounds: { connections: 1, connections_per_address: none, head_bytes: 16 KiB, body_bytes: 0 } }",
+        "{ bounds: { connections: 1, connections_per_address: none, head_bytes: 16 KiB, body_bytes: 0, body_rate: 1 KiB } }",
         "{ forwarding: { keep_host: false, via: gateway-1 }, log: { format: text, requests: true } }",
         "{ forwarding: { via: 5 }, reload: { poll: none } }",
         "{ store: { url: 'valkey://host:6379/2' } }",

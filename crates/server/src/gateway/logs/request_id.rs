@@ -1,34 +1,66 @@
-//! A name for each request, by which its lines are found. It says nothing about the client, and nothing a client says is in it.
+//! The ID of each request, by which its log lines are found. It is made here, or is that of a trusted peer; never a stranger's.
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use http::HeaderValue;
+use http::{HeaderMap, HeaderName, HeaderValue};
 
-/// A request's name: 128 bits, written as 32 hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct RequestId(u64, u64);
+/// The field that carries it, from and to peers.
+pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// A longer ID of a peer is not kept.
+const KEPT_CHARS_MAX: usize = 128;
+
+/// The ID of a request.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum RequestId {
+    /// Made here: 128 bits, written as 32 hexadecimal digits.
+    Made(u64, u64),
+    /// Given by a trusted peer.
+    Kept(Arc<str>),
+}
 
 impl RequestId {
+    /// The ID that a peer gives, if it gives one that can be written anywhere: up to 128 letters, digits and `-._~:=+/@`. Whether
+    /// the peer is trusted is for the caller to know.
+    #[must_use]
+    pub fn of_peer(headers: &HeaderMap) -> Option<Self> {
+        let mut lines = headers.get_all(X_REQUEST_ID).iter();
+        let (Some(id), None) = (lines.next(), lines.next()) else { return None };
+        let id = id.to_str().ok().filter(|id| !id.is_empty() && id.len() <= KEPT_CHARS_MAX)?;
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:=+/@".contains(&byte);
+        id.bytes().all(plain).then(|| Self::Kept(id.into()))
+    }
+
     /// As a header's value.
     #[must_use]
-    pub fn header(self) -> HeaderValue {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let mut text = [b'0'; 32];
-        let bytes = self.0.to_be_bytes().into_iter().chain(self.1.to_be_bytes());
-        for (place, byte) in text.chunks_exact_mut(2).zip(bytes) {
-            for (digit, half) in place.iter_mut().zip([byte >> 4, byte & 15]) {
-                *digit = DIGITS.get(usize::from(half)).copied().unwrap_or(b'0');
-            }
+    pub fn header(&self) -> HeaderValue {
+        match self {
+            Self::Made(high, low) => made(*high, *low),
+            Self::Kept(id) => HeaderValue::from_str(id).expect("it came in a header"),
         }
-        HeaderValue::from_bytes(&text).expect("hexadecimal digits can stand in a header")
     }
+}
+
+fn made(high: u64, low: u64) -> HeaderValue {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = [b'0'; 32];
+    let bytes = high.to_be_bytes().into_iter().chain(low.to_be_bytes());
+    for (place, byte) in text.chunks_exact_mut(2).zip(bytes) {
+        for (digit, half) in place.iter_mut().zip([byte >> 4, byte & 15]) {
+            *digit = DIGITS.get(usize::from(half)).copied().unwrap_or(b'0');
+        }
+    }
+    HeaderValue::from_bytes(&text).expect("hexadecimal digits can stand in a header")
 }
 
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}{:016x}", self.0, self.1)
+        match self {
+            Self::Made(high, low) => write!(f, "{high:016x}{low:016x}"),
+            Self::Kept(id) => f.write_str(id),
+        }
     }
 }
 
@@ -57,7 +89,7 @@ impl RequestIds {
     #[inline]
     pub fn next(&self) -> RequestId {
         let low = self.next.fetch_add(STEP, Ordering::Relaxed);
-        RequestId(self.own, low)
+        RequestId::Made(self.own, low)
     }
 }
 
@@ -78,13 +110,29 @@ mod tests {
         let sources = [RequestIds::new(), RequestIds::new()];
         let names: HashSet<_> = sources.iter().flat_map(|ids| (0..1_000).map(|_| ids.next())).collect();
         assert_eq!(names.len(), 2_000);
-        let halves: HashSet<_> = names.iter().map(|id| id.0).collect();
+        let halves: HashSet<_> = names.iter().map(|id| id.to_string()[..16].to_owned()).collect();
         assert_eq!(halves.len(), 2);
     }
 
     #[test]
     fn a_name_is_32_digits_whatever_it_is() {
-        assert_eq!(RequestId(0, 0xab).to_string(), "000000000000000000000000000000ab");
-        assert_eq!(RequestId(u64::MAX, u64::MAX).header(), "f".repeat(32));
+        assert_eq!(RequestId::Made(0, 0xab).to_string(), "000000000000000000000000000000ab");
+        assert_eq!(RequestId::Made(u64::MAX, u64::MAX).header(), "f".repeat(32));
+    }
+    #[test]
+    fn a_peers_id_is_kept_if_it_is_one_plain_word() {
+        let kept = |values: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(X_REQUEST_ID, HeaderValue::from_str(value).unwrap());
+            }
+            RequestId::of_peer(&headers).map(|id| (id.to_string(), id.header()))
+        };
+        for id in ["7d0f4a52-1a2b-4c3d-8e9f-001122334455", "Root=1-67891233-abcdef", "a", &"x".repeat(128)] {
+            assert_eq!(kept(&[id]), Some((id.to_owned(), HeaderValue::from_str(id).unwrap())));
+        }
+        for not in [&["a b"][..], &[""], &["a\"b"], &["a\u{e4}"], &[&"x".repeat(129)], &["a", "a"], &[]] {
+            assert_eq!(kept(not), None, "{not:?}");
+        }
     }
 }

@@ -33,9 +33,9 @@ fn started(log: Log, clock: Clock) -> (Logs, Receiver<String>, Arc<Metrics>) {
     (logs, lines, metrics)
 }
 
-fn refusal(ids: &RequestIds) -> Refusal<'static> {
+fn refusal(request: &RequestId) -> Refusal<'_> {
     Refusal {
-        request: ids.next(),
+        request,
         client: "203.0.113.9".parse().unwrap(),
         limit: "reports",
         retry: Retry::After(Micros::new(1_500_000)),
@@ -51,7 +51,8 @@ fn json(line: &str) -> Value {
 #[test]
 fn a_refusal_says_who_was_refused_by_what_and_for_how_long() {
     let (logs, lines, _) = started(Log::default(), Clock::manual(Micros::ZERO).clock());
-    let refusal = refusal(&RequestIds::new());
+    let id = RequestIds::new().next();
+    let refusal = refusal(&id);
     logs.refused(&refusal);
     logs.refused(&Refusal { retry: Retry::Never, ..refusal });
     let line = json(&lines.recv_timeout(PATIENCE).unwrap());
@@ -79,7 +80,12 @@ fn what_a_client_wrote_cannot_forge_a_line_in_either_format() {
         let log = Log { json, ..Log::default() };
         let (logs, lines, _) = started(log, Clock::manual(Micros::ZERO).clock());
         let nasty = "GET\n{\"level\":\"ERROR\"}\r\u{1b}[2J\u{202e}\"";
-        logs.refused(&Refusal { method: nasty, route: nasty, limit: nasty, ..refusal(&RequestIds::new()) });
+        logs.refused(&Refusal {
+            method: nasty,
+            route: nasty,
+            limit: nasty,
+            ..refusal(&RequestIds::new().next())
+        });
         logs.finish();
         let all: String = lines.try_iter().collect();
         assert_eq!(all.lines().count(), 1, "{all}");
@@ -92,9 +98,9 @@ fn refusals_beyond_the_most_are_left_out_and_their_number_is_told() {
     let clock = Clock::manual(Micros::ZERO);
     let (logs, lines, metrics) = started(Log { refusals_per_second: 2, ..Log::default() }, clock.clock());
     let ids = RequestIds::new();
-    (0..5).for_each(|_| logs.refused(&refusal(&ids)));
+    (0..5).for_each(|_| logs.refused(&refusal(&ids.next())));
     clock.advance(Duration::from_secs(1));
-    logs.refused(&refusal(&ids));
+    logs.refused(&refusal(&ids.next()));
     logs.finish();
     let said: Vec<_> = lines.try_iter().map(|line| json(&line)).collect();
     let messages: Vec<_> = said.iter().map(|line| line["message"].as_str().unwrap()).collect();
@@ -106,15 +112,16 @@ fn refusals_beyond_the_most_are_left_out_and_their_number_is_told() {
 #[test]
 fn what_was_left_out_is_told_also_if_nothing_comes_after_it() {
     let (logs, lines, _) = started(Log { refusals_per_second: 0, ..Log::default() }, Clock::monotonic());
-    logs.refused(&refusal(&RequestIds::new()));
+    logs.refused(&refusal(&RequestIds::new().next()));
     let line = json(&lines.recv_timeout(PATIENCE).unwrap());
     assert_eq!((&line["message"], &line["left_out"]), (&"more refusals than have a line".into(), &1.into()));
 }
 
 #[test]
 fn requests_have_a_line_only_if_it_is_asked_for() {
+    let id = RequestIds::new().next();
     let served = Served {
-        request: RequestIds::new().next(),
+        request: &id,
         client: "::1".parse().unwrap(),
         method: "GET",
         route: "/reports",

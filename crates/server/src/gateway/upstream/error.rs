@@ -14,8 +14,14 @@ pub(crate) enum UpstreamError {
     Broken(String),
     /// What came is not HTTP.
     Garbled(String),
-    /// What came could be read in two ways, or was not asked for.
+    /// What came could be read in two ways.
     Ambiguous(&'static str),
+    /// The head of the response is larger than this gateway takes.
+    TooLarge(&'static str),
+    /// It switched to another protocol, which was not asked for.
+    Switched,
+    /// It sent interim responses without end.
+    Interim,
     /// The client's own body failed.
     Client,
     /// It ended.
@@ -61,7 +67,12 @@ impl fmt::Display for UpstreamError {
             Self::Tls(error) => write!(f, "no TLS with the upstream: {error}"),
             Self::Broken(why) => write!(f, "the upstream broke off: {why}"),
             Self::Garbled(why) => write!(f, "the upstream's response is not HTTP: {why}"),
-            Self::Ambiguous(why) => write!(f, "the upstream's response cannot be passed on: {why}"),
+            Self::Ambiguous(why) => write!(f, "the upstream's response could be read in two ways: {why}"),
+            Self::TooLarge(why) => write!(f, "the upstream's response is not passed on: {why}"),
+            Self::Switched => {
+                f.write_str("the upstream switched to another protocol, which was not asked for")
+            }
+            Self::Interim => f.write_str("the upstream sent too many interim responses (1xx)"),
             Self::Client => f.write_str("the client's body failed"),
             Self::Ended => f.write_str("the upstream closed the connection"),
         }

@@ -27,7 +27,7 @@ pub(super) struct Read {
 /// Reads a head, if all of it is there. It is taken out of the buffer.
 ///
 /// # Errors
-/// When it is not HTTP, or could be read in two ways.
+/// When it is not HTTP, is too large, or could be read in two ways.
 pub(super) fn read(buffer: &mut BytesMut, of_head: bool) -> Result<Option<Read>, UpstreamError> {
     let mut fields = [const { MaybeUninit::uninit() }; FIELDS_MAX];
     let mut response = httparse::Response::new(&mut []);
@@ -35,13 +35,16 @@ pub(super) fn read(buffer: &mut BytesMut, of_head: bool) -> Result<Option<Read>,
     let length = match parser.parse_response_with_uninit_headers(&mut response, buffer, &mut fields) {
         Ok(httparse::Status::Complete(length)) => length,
         Ok(httparse::Status::Partial) if buffer.len() > HEAD_MAX => {
-            return Err(UpstreamError::Ambiguous("its head is too long"));
+            return Err(UpstreamError::TooLarge("its head has more than 64 KiB"));
         }
         Ok(httparse::Status::Partial) => return Ok(None),
+        Err(httparse::Error::TooManyHeaders) => {
+            return Err(UpstreamError::TooLarge("it has more than 128 header fields"));
+        }
         Err(error) => return Err(UpstreamError::Garbled(error.to_string())),
     };
     let status = response.code.and_then(|code| StatusCode::from_u16(code).ok());
-    let status = status.ok_or(UpstreamError::Ambiguous("its status is none"))?;
+    let status = status.ok_or_else(|| UpstreamError::Garbled("it has no valid status".into()))?;
     let version = if response.version == Some(0) { Version::HTTP_10 } else { Version::HTTP_11 };
     let start = buffer.as_ptr().addr();
     // The places of names and values, so that they can be cut out of the buffer without a copy.
@@ -57,9 +60,9 @@ pub(super) fn read(buffer: &mut BytesMut, of_head: bool) -> Result<Option<Read>,
     parts.version = version;
     parts.headers.reserve(places.len().saturating_add(8));
     for (name, value) in &places {
-        let unfit = |_| UpstreamError::Ambiguous("a field of it has bytes that none may have");
+        let unfit = |_| UpstreamError::Garbled("a field of it has a byte that no field may have".into());
         let name = HeaderName::from_bytes(head.get(name.clone()).unwrap_or_default());
-        let name = name.map_err(|_| UpstreamError::Ambiguous("a field of it has no name"))?;
+        let name = name.map_err(|_| UpstreamError::Garbled("a field of it has no valid name".into()))?;
         let value = HeaderValue::from_maybe_shared(head.slice(value.clone())).map_err(unfit)?;
         parts.headers.append(name, value);
     }

@@ -104,10 +104,12 @@ impl Receiving {
                     (self.left, self.keeps) = (read.left, read.keeps);
                     return Poll::Ready(Ok(read.parts));
                 }
+                if read.parts.status == StatusCode::SWITCHING_PROTOCOLS {
+                    return Poll::Ready(Err(UpstreamError::Switched));
+                }
                 self.interim = self.interim.saturating_add(1);
-                if read.parts.status == StatusCode::SWITCHING_PROTOCOLS || self.interim > INTERIM_MAX {
-                    let why = "it switches to another protocol, or says again and again that it will answer";
-                    return Poll::Ready(Err(UpstreamError::Ambiguous(why)));
+                if self.interim > INTERIM_MAX {
+                    return Poll::Ready(Err(UpstreamError::Interim));
                 }
                 continue;
             }
