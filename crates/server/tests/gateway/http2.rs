@@ -237,20 +237,23 @@ paths:
       x-rate-limit: { algorithm: token_bucket, capacity: 2, refill_rate: 0.001, consumer_key: ip }
 ";
 
+/// The Python that has grpcio: `cargo xtask test install` makes a virtual environment for it.
+const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools/python/bin/python");
+
 /// A real gRPC client and server, in another language.
 #[test]
 fn grpc_passes_through() {
     let script = "tests/gateway/grpc_echo.py";
-    let mut server = Command::new("python3");
+    let mut server = Command::new(PYTHON);
     server.args([script, "serve"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut server = server.spawn().expect("python3 is there");
+    let mut server = server.spawn().expect("`cargo xtask test install` puts Python there");
     let mut port = String::new();
     let out = server.stdout.take().expect("it has an output");
     BufReader::new(out).read_line(&mut port).expect("it says where it listens");
     let port: u16 = port.trim().parse().expect("PyPI's grpcio is installed");
     let rig = Rig::new(GRPC, ([127, 0, 0, 1], port).into(), |_| {});
-    let asked = Command::new("python3").args([script, "ask", &rig.address.to_string()]).output();
-    let asked = asked.expect("python3 is there");
+    let asked = Command::new(PYTHON).args([script, "ask", &rig.address.to_string()]).output();
+    let asked = asked.expect("`cargo xtask test install` puts Python there");
     // It ends when its input does.
     drop(server.stdin.take());
     let _ = server.wait();
