@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use tollgate_testing::snapshot;
+
 use crate::deadline::Deadline;
 use crate::run::{command, root};
 
@@ -32,15 +34,10 @@ pub(crate) fn run(deadline: &Deadline) -> Result<u64, String> {
 fn compare(built: &Path, source: &Path, deadline: &Deadline) -> Result<(), String> {
     let name = source.file_stem().and_then(|stem| stem.to_str()).ok_or("an example without a name")?;
     let expected_at = source.with_extension("txt");
-    let expected = fs::read_to_string(&expected_at)
-        .map_err(|error| format!("{}: {error}; put there what the example prints", expected_at.display()))?;
     let mut example = Command::new(built.join(name));
     example.current_dir(root());
     let printed = deadline.result_of(example)?;
-    if printed == expected {
-        return Ok(());
-    }
-    Err(format!("{} is not what {name} prints:\n{printed}", expected_at.display()))
+    snapshot::check(&expected_at, &printed)
 }
 
 /// Where examples are when they are built.

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use tollgate_testing::snapshot;
+
 use crate::deadline::Deadline;
 use crate::run::{command, root};
 
@@ -23,16 +25,19 @@ pub(crate) fn run(deadline: &Deadline) -> Result<u64, String> {
     for shown in commands(&readme).into_iter().filter(|shown| shown.command != "cargo xtask test") {
         let printed = deadline.result_of(command(&shown.command))?;
         let printed: Vec<_> = printed.lines().map(str::to_string).collect();
-        if with_any_port(&printed) != with_any_port(&shown.printed) {
-            return Err(format!(
-                "README.md shows something else than `{}` prints:\n{}",
-                shown.command,
-                printed.join("\n")
-            ));
-        }
+        compare(&readme, &shown, &printed)?;
         count += 1;
     }
     if count == 0 { Err("README.md shows no command".into()) } else { Ok(count) }
+}
+
+/// Compares what a command printed with what the README shows, or updates the README: see [`snapshot`].
+fn compare(readme: &str, shown: &Shown, printed: &[String]) -> Result<(), String> {
+    if with_any_port(printed) == with_any_port(&shown.printed) {
+        return Ok(());
+    }
+    let block = |lines: &[String]| format!("\n$ {}\n{}\n```", shown.command, lines.join("\n"));
+    snapshot::check(&root().join("README.md"), &readme.replace(&block(&shown.printed), &block(printed)))
 }
 
 /// The text, with `PORT` for the port that a program says it listens on: it takes another one if its usual port is taken.

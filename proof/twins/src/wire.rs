@@ -7,7 +7,7 @@ use redis::{Cmd, Value};
 use tollgate_redis::{Call, Script};
 
 use crate::mutants::Mutant;
-use crate::server::Server;
+use crate::server::{Server, connect};
 
 /// A connection on which scripts are called by their digests.
 #[allow(missing_debug_implementations, reason = "the connection has none")]
@@ -36,7 +36,7 @@ impl Wire {
     /// # Errors
     /// When there is none to be had.
     pub fn open(server: &Server, mutant: Option<Mutant>) -> Result<Self, String> {
-        let connection = server.connect()?;
+        let connection = connect(server)?;
         connection.set_read_timeout(Some(PATIENCE)).map_err(|error| error.to_string())?;
         Ok(Self {
             connection,
