@@ -58,7 +58,26 @@ pub(crate) const STEPS: &[Step] = &[
     },
 ];
 
-/// Runs the named steps, or all if none is named, and stops at the first that fails.
+/// The inner loop: what finds most mistakes, in little time. It needs no server, and nothing that `install` installs.
+pub(crate) const FAST: &[Step] = &[
+    Step { name: "format", what: "cargo fmt --check", minutes: 2, run: format_workspace },
+    Step { name: "lint", what: "cargo clippy, no warnings", minutes: 20, run: lint_workspace },
+    Step {
+        name: "test",
+        what: "unit, behaviour and tidy tests without servers",
+        minutes: 20,
+        run: test_fast,
+    },
+];
+
+/// Packages whose tests play millions of decisions or start servers: they are left to the whole run.
+const SLOW: [&str; 5] =
+    ["tollgate-explore", "tollgate-faults", "tollgate-mutants", "tollgate-proof", "tollgate-twins"];
+
+/// Tests that start servers although their neighbours do not: parts of their names.
+const WITH_SERVERS: [&str; 4] = ["prometheus", "promtool", "make::tests::each_make", "server::tests::"];
+
+/// Runs the named steps, or all if none is named, and stops at the first that fails. `--fast` names the inner loop.
 ///
 /// # Errors
 /// When a step fails or does not finish before its deadline, or when there is no step of a name.
@@ -83,6 +102,9 @@ pub(crate) fn run(names: &[&str]) -> Result<(), String> {
 
 /// The steps of these names in their order, or all.
 fn chosen(names: &[&str]) -> Result<Vec<&'static Step>, String> {
+    if names == ["--fast"] {
+        return Ok(FAST.iter().collect());
+    }
     if let Some(unknown) = names.iter().find(|name| !STEPS.iter().any(|step| step.name == **name)) {
         let known: Vec<_> = STEPS.iter().map(|step| step.name).collect();
         return Err(format!("there is no step `{unknown}`; the steps are {}", known.join(", ")));
@@ -99,19 +121,33 @@ fn install(deadline: &Deadline) -> Result<u64, String> {
 }
 
 fn format(deadline: &Deadline) -> Result<u64, String> {
-    deadline.captured(command("cargo fmt --all --check"))?;
+    format_workspace(deadline)?;
     deadline.captured(command("cargo fmt --all --check --manifest-path bench/Cargo.toml"))?;
     Ok(0)
 }
 
+fn format_workspace(deadline: &Deadline) -> Result<u64, String> {
+    deadline.captured(command("cargo fmt --all --check")).map(|_| 0)
+}
+
 fn lint(deadline: &Deadline) -> Result<u64, String> {
-    deadline.captured(command(
-        "cargo clippy --quiet --workspace --all-targets --all-features --locked -- -D warnings",
-    ))?;
+    lint_workspace(deadline)?;
     deadline.captured(command(
         "cargo clippy --quiet --manifest-path bench/Cargo.toml --all-targets --locked -- -D warnings",
     ))?;
     Ok(0)
+}
+
+fn lint_workspace(deadline: &Deadline) -> Result<u64, String> {
+    let clippy = "cargo clippy --quiet --workspace --all-targets --all-features --locked -- -D warnings";
+    deadline.captured(command(clippy)).map(|_| 0)
+}
+
+fn test_fast(deadline: &Deadline) -> Result<u64, String> {
+    let excluded: String = SLOW.map(|package| format!(" --exclude {package}")).concat();
+    let skipped: String = WITH_SERVERS.map(|part| format!(" --skip {part}")).concat();
+    let tests = "--all-features --locked --lib --bins --test it --test allocations";
+    counted(command(&format!("cargo test --workspace{excluded} {tests} --{skipped}")), deadline)
 }
 
 fn test(deadline: &Deadline) -> Result<u64, String> {
@@ -157,6 +193,7 @@ fn steps_are_chosen_by_their_names_and_run_in_their_order() {
         chosen(wanted).map(|steps| steps.into_iter().map(|step| step.name).collect::<Vec<_>>())
     };
     assert_eq!(names(&[]).unwrap().len(), STEPS.len());
+    assert_eq!(names(&["--fast"]), Ok(vec!["format", "lint", "test"]));
     assert_eq!(names(&["docs", "format"]), Ok(vec!["format", "docs"]));
     assert!(
         names(&["docs", "fromat"])
