@@ -122,7 +122,9 @@ impl Rig {
 impl Drop for Rig {
     fn drop(&mut self) {
         self.stopper.stop();
-        if let Some(thread) = self.thread.take() {
+        // A test that has failed already need not wait for it.
+        if let Some(thread) = self.thread.take().filter(|_| !std::thread::panicking()) {
+            until("the gateway ends", || thread.is_finished());
             let _ = thread.join();
         }
         if let Some(folder) = self.policy.parent() {
