@@ -101,8 +101,10 @@ impl Server {
             }
         };
         let log = File::create(self.log()).map_err(|error| format!("{}: {error}", self.log().display()))?;
+        // Settings that it refuses are told there.
+        let errors = log.try_clone().map_err(|error| error.to_string())?;
         command.args(&self.settings).envs(self.variables.iter().map(|(name, value)| (name, value)));
-        command.current_dir(self.folder.at()).stdin(Stdio::null()).stdout(log).stderr(Stdio::null());
+        command.current_dir(self.folder.at()).stdin(Stdio::null()).stdout(log).stderr(errors);
         change(&mut command);
         let child = command.spawn().map_err(|error| {
             let program = program.display();
