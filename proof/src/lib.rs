@@ -6,6 +6,6 @@ pub mod drift;
 pub mod engine;
 pub mod laws;
 pub mod model;
-pub mod random;
+pub use tollgate_testing::random;
 pub mod spec;
 pub mod trace;

@@ -7,6 +7,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::process::{Command, Stdio};
 
+use crate::deadline::Deadline;
+use crate::install::{INSTALL_MAX, packages};
 use crate::marked;
 use crate::run::{captured, command, result_of, root};
 
@@ -57,7 +59,8 @@ fn cases() -> Vec<Case> {
 /// # Errors
 /// When something cannot be run, or a count is more than 10 % above the one on record.
 pub(crate) fn run(record: bool) -> Result<(), String> {
-    install()?;
+    // Callgrind is part of it.
+    packages(&[("valgrind --version", "valgrind")], &Deadline::after(INSTALL_MAX))?;
     captured(command(
         "cargo build --release --locked --manifest-path bench/Cargo.toml --target-dir bench/target -p counts",
     ))?;
@@ -123,17 +126,6 @@ fn instructions(case: &Case, decisions: u64) -> Result<u64, String> {
     let collected = printed.lines().find_map(|line| line.split_once("Collected : "));
     let count = collected.and_then(|(_, count)| count.trim().parse().ok());
     count.ok_or_else(|| format!("callgrind said no count:\n{printed}"))
-}
-
-/// Callgrind is part of valgrind.
-fn install() -> Result<(), String> {
-    if Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success()) {
-        return Ok(());
-    }
-    println!("installing valgrind");
-    captured(command("apt-get update"))
-        .and_then(|_| captured(command("apt-get install --yes valgrind")))
-        .map(|_| ())
 }
 
 /// Builds a program that measures, runs it, and gives what it printed. What it says meanwhile is shown.

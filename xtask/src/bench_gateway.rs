@@ -4,8 +4,11 @@
 use std::process::{Command, Stdio};
 
 use crate::bench::machine;
+use crate::deadline::Deadline;
+use crate::install::{INSTALL_MAX, packages};
 use crate::marked;
 use crate::run::{captured, command, result_of, root};
+use crate::targets;
 
 /// What is run against nginx, and for how long.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -25,15 +28,15 @@ const PROGRAM: &str = "bench/target/release/gateway";
 /// Measures and shows, and writes if it is in full.
 ///
 /// # Errors
-/// When something cannot be built, started or measured, with what it said.
+/// When something cannot be built, started or measured, with what it said; or when a target is missed.
 pub(crate) fn run(kind: Kind) -> Result<(), String> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     if cores < 2 {
         return Err("the gateway is measured on one core and loaded from another: this takes two".into());
     }
-    install("nginx -v", "nginx-light")?;
-    // wrk says its version and ends as if it had failed, so that `which` has to do.
-    install("which wrk", "wrk")?;
+    // `wrk -v` prints its version and fails, so `which` has to do.
+    let needed = [("nginx -v", "nginx-light"), ("which wrk", "wrk")];
+    packages(&needed, &Deadline::after(INSTALL_MAX))?;
     captured(command(
         "cargo build --release --locked --manifest-path bench/Cargo.toml --target-dir bench/target -p gateway",
     ))?;
@@ -58,20 +61,8 @@ pub(crate) fn run(kind: Kind) -> Result<(), String> {
     }
     let versions = [nginx_version()?, wrk_version()?].join(", ");
     let head = format!("`cargo xtask bench gateway` on {}, with {versions}.", machine()?);
-    marked::write("docs/BENCHMARKS.md", "gateway", &format!("{head}\n\n{tables}"))
-}
-
-/// Installs a package of Debian's if its program does not answer.
-///
-/// # Errors
-/// When it cannot be installed.
-fn install(question: &str, package: &str) -> Result<(), String> {
-    if captured(command(question)).is_ok() {
-        return Ok(());
-    }
-    println!("installing {package}");
-    captured(command("apt-get update"))?;
-    captured(command(&format!("apt-get install --yes {package}"))).map(|_| ())
+    marked::write("docs/BENCHMARKS.md", "gateway", &format!("{head}\n\n{tables}"))?;
+    targets::judge("gateway", &tables)
 }
 
 fn nginx_version() -> Result<String, String> {

@@ -10,6 +10,7 @@ use std::fs;
 use crate::bench::{machine, measured};
 use crate::marked;
 use crate::run::root;
+use crate::targets;
 use rows::Report;
 
 const DOCUMENT: &str = "docs/BENCHMARKS.md";
@@ -30,7 +31,7 @@ const PEERS: [&str; 8] = [
 /// record.
 ///
 /// # Errors
-/// When something cannot be run, or what was to be measured did not happen.
+/// When something cannot be run, what was to be measured did not happen, or a target is missed.
 pub(crate) fn run(quick: bool) -> Result<(), String> {
     let report = Report::parse(&measured("memory", quick)?)?;
     let tables = tables::all(&report);
@@ -42,7 +43,8 @@ pub(crate) fn run(quick: bool) -> Result<(), String> {
     let lock = fs::read_to_string(root().join("bench/Cargo.lock")).unwrap_or_default();
     let versions: Vec<_> = PEERS.into_iter().filter_map(|name| version(&lock, name)).collect();
     let head = format!("`cargo xtask bench memory` on {}, with {}.", machine()?, versions.join(", "));
-    marked::write(DOCUMENT, "memory", &format!("{head}\n\n{tables}"))
+    marked::write(DOCUMENT, "memory", &format!("{head}\n\n{tables}"))?;
+    targets::judge("memory", &tables)
 }
 
 /// A package's name and version, as a lock file has them.

@@ -8,9 +8,11 @@ use std::fs;
 
 use crate::bench::{machine, measured};
 use crate::chart::{self, Chart};
+use crate::deadline::Deadline;
+use crate::install::{INSTALL_MAX, servers};
 use crate::marked;
 use crate::run::{command, result_of, root};
-use crate::test::servers;
+use crate::targets;
 use rows::Report;
 
 const DOCUMENT: &str = "docs/BENCHMARKS.md";
@@ -19,13 +21,13 @@ const CHART: &str = "docs/in-flight.svg";
 /// Measures and shows. In full it also writes the document and the curve; quick figures are not for the record.
 ///
 /// # Errors
-/// When something cannot be run, or what was to be measured did not happen.
+/// When something cannot be run, what was to be measured did not happen, or a target is missed.
 pub(crate) fn run(quick: bool) -> Result<(), String> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     if cores < 2 {
         return Err("Redis is measured on one core and loaded from another: this takes two".into());
     }
-    servers()?;
+    servers(&Deadline::after(INSTALL_MAX))?;
     let report = Report::parse(&measured("redis-bench", quick)?)?;
     let tables = tables::all(&report);
     println!("{tables}");
@@ -35,7 +37,8 @@ pub(crate) fn run(quick: bool) -> Result<(), String> {
     fs::write(root().join(CHART), curve(&report)?).map_err(|error| format!("{CHART}: {error}"))?;
     let version = version(&result_of(command("redis-server --version"))?)?;
     let head = format!("`cargo xtask bench redis` on {}, with {version}.", machine()?);
-    marked::write(DOCUMENT, "redis", &format!("{head}\n\n{tables}"))
+    marked::write(DOCUMENT, "redis", &format!("{head}\n\n{tables}"))?;
+    targets::judge("redis", &tables)
 }
 
 /// The curve of decisions a second over how many are in flight.

@@ -4,21 +4,24 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::run::{command, result_of, root};
+use tollgate_testing::snapshot;
+
+use crate::deadline::Deadline;
+use crate::run::{command, root};
 
 /// Runs every example of every crate; returns how many.
 ///
 /// # Errors
 /// With the first difference, or an example of a kind that is not looked for.
-pub(crate) fn run() -> Result<u64, String> {
+pub(crate) fn run(deadline: &Deadline) -> Result<u64, String> {
     // Once, with the features that the tests were built with: one by one, each package would be built anew.
-    result_of(command("cargo build --quiet --locked --workspace --all-features --examples"))?;
-    let built = built()?;
+    deadline.result_of(command("cargo build --quiet --locked --workspace --all-features --examples"))?;
+    let built = built(deadline)?;
     let mut count = 0;
     for member in entries(&root().join("crates"))? {
         for source in entries(&member.join("examples")).unwrap_or_default() {
             if source.extension().is_some_and(|extension| extension == "rs") {
-                compare(&built, &source)?;
+                compare(&built, &source, deadline)?;
                 count += 1;
             } else if source.is_dir() {
                 return Err(format!("{}: examples are single files here", source.display()));
@@ -28,23 +31,18 @@ pub(crate) fn run() -> Result<u64, String> {
     if count == 0 { Err("no example was found".into()) } else { Ok(count) }
 }
 
-fn compare(built: &Path, source: &Path) -> Result<(), String> {
+fn compare(built: &Path, source: &Path, deadline: &Deadline) -> Result<(), String> {
     let name = source.file_stem().and_then(|stem| stem.to_str()).ok_or("an example without a name")?;
     let expected_at = source.with_extension("txt");
-    let expected = fs::read_to_string(&expected_at)
-        .map_err(|error| format!("{}: {error}; put there what the example prints", expected_at.display()))?;
     let mut example = Command::new(built.join(name));
     example.current_dir(root());
-    let printed = result_of(example)?;
-    if printed == expected {
-        return Ok(());
-    }
-    Err(format!("{} is not what {name} prints:\n{printed}", expected_at.display()))
+    let printed = deadline.result_of(example)?;
+    snapshot::check(&expected_at, &printed)
 }
 
 /// Where examples are when they are built.
-fn built() -> Result<PathBuf, String> {
-    let metadata = result_of(command("cargo metadata --no-deps --format-version 1 --locked"))?;
+fn built(deadline: &Deadline) -> Result<PathBuf, String> {
+    let metadata = deadline.result_of(command("cargo metadata --no-deps --format-version 1 --locked"))?;
     let target = metadata.split_once("\"target_directory\":\"").and_then(|(_, rest)| rest.split_once('"'));
     let (target, _) = target.ok_or("cargo does not say where it builds")?;
     Ok(Path::new(target).join("debug/examples"))

@@ -7,13 +7,18 @@ mod bench_memory;
 mod bench_policy;
 mod bench_redis;
 mod chart;
+mod deadline;
 mod examples;
 mod fuzz;
+mod install;
+mod library;
 mod markdown;
 mod marked;
+mod processes;
 mod proof;
 mod readme;
 mod run;
+mod targets;
 mod test;
 #[cfg(test)]
 mod tidy;
@@ -26,7 +31,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
-        ["test"] => test::run(),
+        ["test", steps @ ..] => test::run(steps),
         ["proof", "store", numbers @ ..] => proof::store(numbers),
         ["proof", "explore", numbers @ ..] => proof::explore(numbers),
         ["proof", "redis", numbers @ ..] => proof::redis(numbers),

@@ -2,7 +2,10 @@
 
 use std::fs;
 
-use crate::run::{command, result_of, root};
+use tollgate_testing::snapshot;
+
+use crate::deadline::Deadline;
+use crate::run::{command, root};
 
 /// A command in a `console` block, and the lines shown under it.
 #[derive(PartialEq, Eq, Debug)]
@@ -15,23 +18,35 @@ pub(crate) struct Shown {
 ///
 /// # Errors
 /// With the first command that prints something else than the README says.
-pub(crate) fn run() -> Result<u64, String> {
+pub(crate) fn run(deadline: &Deadline) -> Result<u64, String> {
     let readme =
         fs::read_to_string(root().join("README.md")).map_err(|error| format!("README.md: {error}"))?;
     let mut count = 0;
     for shown in commands(&readme).into_iter().filter(|shown| shown.command != "cargo xtask test") {
-        let printed = result_of(command(&shown.command))?;
+        let printed = deadline.result_of(command(&shown.command))?;
         let printed: Vec<_> = printed.lines().map(str::to_string).collect();
-        if printed != shown.printed {
-            return Err(format!(
-                "README.md shows something else than `{}` prints:\n{}",
-                shown.command,
-                printed.join("\n")
-            ));
-        }
+        compare(&readme, &shown, &printed)?;
         count += 1;
     }
     if count == 0 { Err("README.md shows no command".into()) } else { Ok(count) }
+}
+
+/// Compares what a command printed with what the README shows, or updates the README: see [`snapshot`].
+fn compare(readme: &str, shown: &Shown, printed: &[String]) -> Result<(), String> {
+    if with_any_port(printed) == with_any_port(&shown.printed) {
+        return Ok(());
+    }
+    let block = |lines: &[String]| format!("\n$ {}\n{}\n```", shown.command, lines.join("\n"));
+    snapshot::check(&root().join("README.md"), &readme.replace(&block(&shown.printed), &block(printed)))
+}
+
+/// The text, with `PORT` for the port that a program says it listens on: it takes another one if its usual port is taken.
+fn with_any_port(lines: &[String]) -> String {
+    let text = lines.join("\n");
+    let start = "listens on http://127.0.0.1:";
+    let Some((_, rest)) = text.split_once(start) else { return text };
+    let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    text.replace(&format!("127.0.0.1:{port}"), "127.0.0.1:PORT")
 }
 
 /// The commands of all `console` blocks.
@@ -55,7 +70,7 @@ pub(crate) fn commands(markdown: &str) -> Vec<Shown> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Shown, commands, root};
+    use super::{Shown, commands, root, with_any_port};
     use crate::test::STEPS;
 
     #[test]
@@ -66,6 +81,19 @@ mod tests {
             printed: printed.iter().map(|line| (*line).into()).collect(),
         };
         assert_eq!(commands(markdown), [shown("one", &["a", "b"]), shown("two", &[])]);
+    }
+
+    #[test]
+    fn a_program_may_listen_on_another_port_and_must_name_it_everywhere() {
+        let lines = |first: u16, second: u16| {
+            [
+                format!("It listens on http://127.0.0.1:{first}. Ask it:"),
+                format!("curl http://127.0.0.1:{second}/hello"),
+            ]
+        };
+        let shown = with_any_port(&lines(8080, 8080));
+        assert_eq!(with_any_port(&lines(40_123, 40_123)), shown);
+        assert_ne!(with_any_port(&lines(40_123, 8080)), shown);
     }
 
     /// The two commands that do everything. What the second prints is shown but for its times.

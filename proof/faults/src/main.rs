@@ -18,9 +18,6 @@ mod figures;
 mod hot;
 #[path = "../../../crates/redis/tests/faults/load.rs"]
 mod load;
-#[path = "../../twins/src/make.rs"]
-#[expect(unreachable_pub, reason = "where it lives, it is exported")]
-mod make;
 #[path = "../../../crates/redis/tests/faults/partition.rs"]
 mod partition;
 #[path = "../../../crates/redis/tests/faults/proxy.rs"]
@@ -35,6 +32,8 @@ mod support;
 mod table;
 #[path = "../../../crates/redis/tests/faults/wires.rs"]
 mod wires;
+
+use tollgate_testing::make;
 
 fn main() {
     match std::env::args().nth(1).as_deref() {

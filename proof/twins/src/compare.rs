@@ -1,5 +1,7 @@
 //! The scripts against the core, scene by scene: the same decisions, the same states, kept for the right time.
 
+use std::fmt;
+
 use redis::Value;
 use tollgate_core::{Algorithm, State};
 use tollgate_proof::random::Random;
@@ -31,18 +33,49 @@ pub struct Tally {
     pub states: u64,
 }
 
+/// Why a comparison ended before its last decision.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Stopped {
+    /// A response or a state differs: the seed, the scene, and everything up to it.
+    Difference(String),
+    /// Nothing can be said about responses and states: the server, the connection or the comparison itself failed.
+    Failure(String),
+}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Difference(what) => write!(formatter, "a difference: {what}"),
+            Self::Failure(why) => write!(formatter, "not compared: {why}"),
+        }
+    }
+}
+
 /// How many milliseconds a key outlives its state where tests give the time: see `clock_given.lua`.
 const SLACK: u64 = 3_600_000;
 
 /// How many scenes are sent at once.
 const AT_ONCE: u64 = 100;
 
-/// Compares until there were so many decisions.
+/// Compares until there were so many decisions, on a server that is emptied before.
 ///
 /// # Errors
-/// With the first difference: the seed, the scene, and everything up to it.
-pub fn run(server: &Server, (seed, decisions): (u64, u64), mutant: Option<Mutant>) -> Result<Tally, String> {
-    let mut wire = Wire::open(server, mutant)?;
+/// With the first difference, or with the reason why nothing can be compared.
+pub fn run(server: &Server, (seed, decisions): (u64, u64), mutant: Option<Mutant>) -> Result<Tally, Stopped> {
+    let mut wire = Wire::open(server, mutant).map_err(Stopped::Failure)?;
+    let compared = compare(&mut wire, seed, decisions);
+    match wire.failure.take() {
+        Some(why) => Err(Stopped::Failure(why)),
+        None if mutant.is_some() && !wire.is_broken => {
+            Err(Stopped::Failure("the broken place stands in no script that was called".into()))
+        }
+        None => compared.map_err(Stopped::Difference),
+    }
+}
+
+fn compare(wire: &mut Wire, seed: u64, decisions: u64) -> Result<Tally, String> {
+    // What an earlier comparison left behind is no answer of these scripts.
+    wire.ask(&redis::cmd("FLUSHALL"))?;
     let mut tally = Tally::default();
     let mut number = 0;
     while tally.decisions < decisions {
@@ -50,7 +83,7 @@ pub fn run(server: &Server, (seed, decisions): (u64, u64), mutant: Option<Mutant
             (number..number + AT_ONCE).map(|number| scene(number, &mut Random::case(seed, number))).collect();
         let groups: Vec<Vec<_>> = scenes.iter().map(|scene| groups(scene)).collect();
         for group in groups.iter().flatten() {
-            send(&mut wire, group)?;
+            send(wire, group)?;
         }
         wire.add(redis::cmd("FLUSHALL").arg("ASYNC"));
         let mut answers = wire.answers()?.into_iter();
@@ -69,9 +102,6 @@ pub fn run(server: &Server, (seed, decisions): (u64, u64), mutant: Option<Mutant
         }
         answers.next();
         number += AT_ONCE;
-    }
-    if mutant.is_some() && !wire.is_broken {
-        return Err("the broken place stands in no script that was called".into());
     }
     Ok(tally)
 }

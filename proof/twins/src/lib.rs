@@ -2,7 +2,6 @@
 
 pub mod asked;
 pub mod compare;
-pub mod make;
 pub mod mutants;
 pub mod scene;
 pub mod server;

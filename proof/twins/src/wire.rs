@@ -1,12 +1,13 @@
 //! Script calls to a real server, many at once, with the scripts as they are or with one of them broken.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use redis::{Cmd, Value};
 use tollgate_redis::{Call, Script};
 
 use crate::mutants::Mutant;
-use crate::server::Server;
+use crate::server::{Server, connect};
 
 /// A connection on which scripts are called by their digests.
 #[allow(missing_debug_implementations, reason = "the connection has none")]
@@ -17,9 +18,14 @@ pub struct Wire {
     mutant: Option<Mutant>,
     /// Whether the broken place stands in some script that was called.
     pub is_broken: bool,
+    /// Why nothing can be compared any more: the connection is lost, or a script does not compile. No answer of the server's.
+    pub failure: Option<String>,
     waiting: Vec<u8>,
     count: usize,
 }
+
+/// How long a server may take for an answer. A script that takes longer does not end.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What came back: a value, or the server's error as text.
 pub type Answered = Result<Value, String>;
@@ -30,11 +36,14 @@ impl Wire {
     /// # Errors
     /// When there is none to be had.
     pub fn open(server: &Server, mutant: Option<Mutant>) -> Result<Self, String> {
+        let connection = connect(server)?;
+        connection.set_read_timeout(Some(PATIENCE)).map_err(|error| error.to_string())?;
         Ok(Self {
-            connection: server.connect()?,
+            connection,
             digests: HashMap::new(),
             mutant,
             is_broken: false,
+            failure: None,
             waiting: Vec::new(),
             count: 0,
         })
@@ -69,14 +78,17 @@ impl Wire {
     /// # Errors
     /// When the connection is lost.
     pub fn answers(&mut self) -> Result<Vec<Answered>, String> {
-        self.connection.send_packed_command(&self.waiting).map_err(|error| error.to_string())?;
+        let sent = self.connection.send_packed_command(&self.waiting);
+        sent.map_err(|error| self.failed(format!("the server takes nothing: {error}")))?;
         self.waiting.clear();
         let count = std::mem::take(&mut self.count);
         let mut answers = Vec::with_capacity(count);
         for _ in 0..count {
             match self.connection.recv_response() {
                 Ok(value) => answers.push(Ok(value)),
-                Err(error) if error.is_io_error() => return Err(format!("the server is gone: {error}")),
+                Err(error) if error.is_io_error() => {
+                    return Err(self.failed(format!("the server is gone: {error}")));
+                }
                 Err(error) => answers.push(Err(error.to_string())),
             }
         }
@@ -88,7 +100,16 @@ impl Wire {
     /// # Errors
     /// When the server says so.
     pub fn ask(&mut self, command: &Cmd) -> Answered {
-        command.query(&mut self.connection).map_err(|error| error.to_string())
+        command.query(&mut self.connection).map_err(|error| {
+            let is_lost = error.is_io_error();
+            let why = error.to_string();
+            if is_lost { self.failed(why) } else { why }
+        })
+    }
+
+    /// Remembers that nothing can be compared any more.
+    fn failed(&mut self, why: String) -> String {
+        self.failure.get_or_insert(why).clone()
     }
 
     /// Sends one call by itself.
@@ -114,7 +135,8 @@ impl Wire {
         let mut load = redis::cmd("SCRIPT");
         load.arg("LOAD").arg(&text);
         // What waits is sent later: a script is loaded by itself.
-        let loaded: String = load.query(&mut self.connection).map_err(|error| format!("{error}\n{text}"))?;
+        let loaded: Result<String, _> = load.query(&mut self.connection);
+        let loaded = loaded.map_err(|error| self.failed(format!("cannot load a script: {error}\n{text}")))?;
         self.digests.insert(script.digest.clone(), loaded.clone());
         Ok(loaded)
     }

@@ -215,6 +215,10 @@ fn broken_ways_to_answer_with_an_error_are_noticed() {
             let same = are_same(&mut wire, &limits()[0]);
             let own = have_their_own(&mut wire, &limits()[0], FAULTS[0]);
             assert!(wire.is_broken, "{shipped} stands in no script");
+            assert_eq!(wire.failure, None, "{broken} breaks the harness, which shows nothing");
+            // The server is alive, and the scripts that ship pass on it: what differed is the mutant's.
+            let mut shipped = Wire::open(server, None).unwrap();
+            are_same(&mut shipped, &limits()[0]).unwrap();
             same.is_err() || own.is_err()
         };
         assert!(servers.iter().any(notices), "nothing notices {broken}");

@@ -4,24 +4,33 @@ use super::{assert_none, files, read};
 
 /// Every crate, what it may depend on, and what its tests may use besides.
 const ARROWS: &[(&str, &[&str], &[&str])] = &[
-    ("tollgate-core", &[], &[]),
+    ("tollgate-core", &[], &["tollgate-testing"]),
     ("tollgate-mutants", &[], &[]),
-    ("tollgate-proof", &["tollgate-core"], &["tollgate-mutants"]),
-    ("xtask", &[], &[]),
+    ("tollgate-testing", &[], &[]),
+    ("tollgate-proof", &["tollgate-core", "tollgate-testing"], &["tollgate-mutants"]),
+    ("xtask", &["tollgate-testing"], &[]),
     ("counts", &["governor", "tollgate-core"], &[]),
     ("gateway", GATEWAY, &[]),
     ("memory", MEMORY, &[]),
     ("policy", &["http", "matchit", "tollgate-policy"], &[]),
-    ("redis-bench", &["rustix", "tokio", "tollgate-core", "tollgate-redis"], &[]),
+    ("redis-bench", &["rustix", "tokio", "tollgate-core", "tollgate-redis", "tollgate-testing"], &[]),
     ("tollgate-fuzz", &["http", "libfuzzer-sys", "tollgate-policy"], &[]),
     ("tollgate-explore", &["loom", "smallvec", "tollgate-core"], &[]),
     ("tollgate-storm", &["tollgate"], &[]),
-    ("tollgate-faults", &["redis", "smallvec", "tokio", "tollgate-core", "tollgate-redis"], &[]),
-    ("tollgate-twins", &["redis", "tollgate-core", "tollgate-proof", "tollgate-redis"], &[]),
+    (
+        "tollgate-faults",
+        &["redis", "smallvec", "tokio", "tollgate-core", "tollgate-redis", "tollgate-testing"],
+        &[],
+    ),
+    (
+        "tollgate-twins",
+        &["redis", "tollgate-core", "tollgate-proof", "tollgate-redis", "tollgate-testing"],
+        &[],
+    ),
     ("tollgate", LIMITER, LIMITER_TESTS),
-    ("tollgate-policy", POLICY, &["jsonschema"]),
-    ("tollgate-redis", REDIS, &["rcgen"]),
-    ("tollgate-server", SERVER, &["http-body-util", "rcgen", "tollgate-twins"]),
+    ("tollgate-policy", POLICY, &["jsonschema", "tollgate-testing"]),
+    ("tollgate-redis", REDIS, &["rcgen", "tollgate-testing"]),
+    ("tollgate-server", SERVER, &["http-body-util", "rcgen", "tollgate-testing", "tollgate-twins"]),
     (
         "tollgate-tower",
         TOWER,
@@ -30,6 +39,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
             "sfv",
             "tokio",
             "tollgate-redis",
+            "tollgate-testing",
             "tollgate-twins",
             "tonic",
             "tonic-health",
@@ -69,6 +79,7 @@ const LIMITER_TESTS: &[&str] = &[
     "tokio",
     "tollgate-proof",
     "tollgate-redis",
+    "tollgate-testing",
     "tollgate-twins",
 ];
 

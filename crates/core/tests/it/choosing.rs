@@ -1,11 +1,13 @@
 //! The table on the front page, recomputed: every entry is measured here, or comes from the counts on record.
 
+use std::path::Path;
+
 use tollgate_core::algorithm::list::Entry;
 use tollgate_core::{Algorithm, Count, Debt, State, TwoCounts};
+use tollgate_testing::snapshot;
 
 use crate::key::{Key, SECOND, of, wait};
 
-const FRONT_PAGE: &str = include_str!("../../src/docs/choosing.md");
 const COUNTS: &str = include_str!("../../../../bench/core.txt");
 
 /// What must be kept for one key.
@@ -125,6 +127,6 @@ fn table() -> String {
 
 #[test]
 fn every_entry_of_the_table_is_true() {
-    let table = table();
-    assert!(FRONT_PAGE.contains(&table), "crates/core/src/docs/choosing.md must have this table:\n{table}");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/docs/choosing.md");
+    snapshot::check_table(&page, &table()).unwrap_or_else(|why| panic!("{why}"));
 }

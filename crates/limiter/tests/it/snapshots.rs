@@ -5,13 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tollgate::{Clock, Limit, Limiter, Micros, NamedLimit, UtcOffset, Window};
+use tollgate_testing::folder::Folder;
 
 /// A folder of its own for each test.
 fn folder(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("tollgate-{name}-{}", std::process::id()));
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    folder
+    Folder::new(name).keep()
 }
 
 fn limits(limiter: &Limiter) -> Vec<NamedLimit> {

@@ -6,7 +6,7 @@ use crate::support::{World, many};
 
 /// Asks the server's clock until it has gone on by so much.
 fn let_pass(world: &World, time: Micros) {
-    let mut connection = world.server.connect().expect("a connection");
+    let mut connection = world.connect();
     let mut now = || {
         let [seconds, micros]: [u64; 2] = redis::cmd("TIME").query(&mut connection).expect("the time");
         seconds * 1_000_000 + micros
@@ -129,7 +129,7 @@ fn a_receipt_of_what_the_server_has_lost_gives_nothing_back() {
         let (_, receipt) = limiter.charge_for_receipt(&[limit.hit("k").cost(5)]).unwrap();
         // A state says since when it is there in steps of four milliseconds.
         let_pass(&world, Micros::from_millis(5));
-        redis::cmd("FLUSHALL").exec(&mut world.server.connect().unwrap()).unwrap();
+        redis::cmd("FLUSHALL").exec(&mut world.connect()).unwrap();
         assert!(limiter.charge(&[limit.hit("k").cost(7)]).unwrap().granted());
         limiter.refund(receipt.expect("a receipt")).unwrap();
         assert_eq!(left(&limiter, &limit, "k"), 3, "{limit:?}: somebody else's charge was given back");
@@ -171,7 +171,7 @@ fn a_server_without_memory_grants_nothing_to_a_key_that_is_met_under_other_numbe
         let name = new.to_string();
         let limit = |numbers| limiter.shared_limit(&name, numbers, StoreFails::Deny);
         assert!(limiter.charge(&[limit(old).hit("k")]).unwrap().granted(), "{name}");
-        let mut connection = world.server.connect().unwrap();
+        let mut connection = world.connect();
         redis::cmd("CONFIG").arg(&["SET", "maxmemory", "1"]).exec(&mut connection).unwrap();
         let verdict = limiter.charge(&[limit(new).hit("k")]).unwrap();
         assert!(matches!(verdict.kind(), Kind::Unavailable(_)), "{name}: {verdict:?}");

@@ -11,7 +11,7 @@ fn the_rights_in_the_documentation_are_enough_and_not_more() {
     let world = World::new();
     let text = include_str!("../../../../docs/REDIS.md");
     let rule = text.split('`').find(|part| part.starts_with("ACL SETUSER ")).expect("the rule is documented");
-    let mut operator = world.server.connect().expect("a connection");
+    let mut operator = world.connect();
     let command = redis_command(rule);
     command.exec(&mut operator).expect("the rule is one");
     let limiter = world.limiter_as("?user=tollgate&pass=password", Duration::from_secs(10));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tollgate::{Limit, Limiter, Micros};
 use tollgate_redis::{Naming, Settings, Store};
-use tollgate_twins::server::{Make, Server};
+use tollgate_twins::server::{Make, Server, connect};
 
 /// A server that runs, and the runtime in which connections to it live.
 pub(crate) struct World {
@@ -18,6 +18,11 @@ impl World {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
         let server = Server::start(Make::Redis7, &[]).expect("redis-server runs");
         Self { server, runtime }
+    }
+
+    /// A connection as of an operator.
+    pub(crate) fn connect(&self) -> redis::Connection {
+        connect(&self.server).expect("a connection")
     }
 
     /// A limiter as of another process. Its budget is long: on a busy machine a quick server can be late.

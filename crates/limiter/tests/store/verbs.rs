@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use tollgate::{Ended, Limit, Micros, ReservationError, Retry, Source, Window};
+use tollgate_testing::patience::until;
 
 use crate::support::{World, many};
 
@@ -83,7 +84,7 @@ fn a_refund_gives_nothing_that_another_process_has_granted_by_other_numbers() {
     let slow = old.limit("tokens", many(10));
     let fast = new.limit("tokens", Limit::token_bucket(10, 10, Micros::from_millis(1)).unwrap());
     let (_, receipt) = old.charge_for_receipt(&[slow.hit("k").cost(5)]).unwrap();
-    while !new.charge(&[fast.hit("k").cost(10)]).unwrap().granted() {}
+    until("ten are there", || new.charge(&[fast.hit("k").cost(10)]).unwrap().granted());
     let left = || old.inspect(&slow, "k").unwrap().decision.remaining;
     assert_eq!(left(), 0);
     old.refund(receipt.unwrap()).unwrap();

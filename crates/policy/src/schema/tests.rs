@@ -4,8 +4,11 @@ mod agree;
 mod native;
 mod random;
 
+use std::path::Path;
+
 use jsonschema::Validator;
 use serde_json::Value;
+use tollgate_testing::snapshot;
 
 use super::{limit_schema, native_schema};
 use crate::document::diagnostic::Findings;
@@ -43,30 +46,12 @@ fn value(node: tree::Value<'_>) -> Value {
     scalar.unwrap_or_else(|| text.into())
 }
 
-/// The first line in which two texts differ.
-fn difference(one: &str, other: &str) -> String {
-    let lines = one.lines().zip(other.lines().chain(std::iter::repeat("")));
-    let first = (1..).zip(lines).find(|(_, (one, other))| one != other);
-    first.map_or_else(
-        || "their lengths".into(),
-        |(line, (one, other))| format!("line {line}:\n- {one}\n+ {other}"),
-    )
-}
-
 #[test]
 fn the_committed_schemas_are_fresh() {
-    let limit = include_str!("../../../../schemas/x-rate-limit.schema.json");
-    let native = include_str!("../../../../schemas/tollgate.schema.json");
-    let both = [
-        ("x-rate-limit.schema.json", limit, limit_schema()),
-        ("tollgate.schema.json", native, native_schema()),
-    ];
-    for (name, committed, fresh) in both {
-        let difference = difference(committed, &fresh);
-        assert!(
-            committed == fresh,
-            "schemas/{name} is stale: run `tollgate schema --write schemas`. They differ in {difference}"
-        );
+    let schemas = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
+    let both = [("x-rate-limit.schema.json", limit_schema()), ("tollgate.schema.json", native_schema())];
+    for (name, fresh) in both {
+        snapshot::check(&schemas.join(name), &fresh).unwrap_or_else(|why| panic!("{why}"));
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tollgate_policy::scenario::Scenarios;
 use tollgate_policy::{Findings, Policy, Sources};
+use tollgate_testing::snapshot;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/messages")
@@ -61,21 +62,11 @@ fn listed(sources: &Sources, findings: &Findings) -> String {
     out
 }
 
-/// To renew a message, delete its `.txt`: the test writes it anew, and fails once.
 #[test]
 fn every_document_is_told_what_is_wrong_with_it() {
-    let mut wrong = Vec::new();
-    for path in documents() {
-        let (expected, got) = (path.with_extension("txt"), said(&path));
-        match fs::read_to_string(&expected) {
-            Ok(text) if text == got => {}
-            Ok(text) => wrong.push(format!("{}\n--- expected\n{text}--- got\n{got}", path.display())),
-            Err(_) => {
-                fs::write(&expected, &got).expect("it can be written");
-                wrong.push(format!("{}: written anew; look at it\n{got}", expected.display()));
-            }
-        }
-    }
+    let compared =
+        documents().into_iter().map(|path| snapshot::check(&path.with_extension("txt"), &said(&path)));
+    let wrong: Vec<_> = compared.filter_map(Result::err).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

@@ -13,9 +13,6 @@ mod figures; // a stage for faults, and what they did in numbers
 mod hot; // callers that charge one real budget
 mod lanes; // several connections
 mod load; // callers
-#[path = "../../../../proof/twins/src/make.rs"]
-#[expect(unreachable_pub, reason = "where it lives, it is exported")]
-mod make; // which servers there are
 mod makes; // the same faults on other servers
 mod outages; // servers that are gone, frozen or far away
 mod partition; // packets that get lost
@@ -31,3 +28,5 @@ mod tls; // certificates, and such that change
 mod together; // charges that go together
 mod undecided; // no decision, although the server does well
 mod wires; // faults of what is between
+
+use tollgate_testing::make;

@@ -1,30 +1,15 @@
-//! A real server in a temporary directory, started and stopped by its test. It knows nothing of links.
+//! A real server and its operator, for the faults of a link. It is started by `testing`, and knows nothing of links.
 
-use std::fs;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tollgate_redis::Address;
+pub(crate) use tollgate_testing::server::free_port;
 
 use crate::make::Make;
-use crate::support::until;
 
 /// A server. Dropped, it is killed and its directory removed.
-pub(crate) struct Server {
-    make: Make,
-    directory: PathBuf,
-    arguments: Vec<String>,
-    /// A command that runs it, with what that needs before the program's name.
-    within: Vec<String>,
-    /// What its environment has besides.
-    variables: Vec<(&'static str, String)>,
-    child: Option<Child>,
-}
-
-static SERVERS: AtomicU32 = AtomicU32::new(0);
+pub(crate) struct Server(tollgate_testing::server::Server);
 
 impl Server {
     /// A server that is not running yet. It keeps what it has acknowledged over a kill, but nothing is fsynced.
@@ -34,26 +19,32 @@ impl Server {
 
     /// The same, of this make.
     pub(crate) fn of(make: Make, arguments: &[&str]) -> Self {
-        let number = SERVERS.fetch_add(1, Ordering::Relaxed);
-        let directory = std::env::temp_dir().join(format!("tollgate-{}-{number}", std::process::id()));
-        fs::create_dir_all(directory.join("data")).expect("a temporary directory");
-        let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
-        Self { make, directory, arguments, within: Vec::new(), variables: Vec::new(), child: None }
+        let mut server = tollgate_testing::server::Server::new(make, &["--appendonly", "yes"]);
+        let data = server.folder().join("data");
+        std::fs::create_dir_all(&data).expect("a temporary directory");
+        let data = data.display().to_string();
+        server.add(["--appendfsync", "no", "--dir", &data].map(ToOwned::to_owned));
+        if make.major() >= 7 {
+            // Older ones have no such permission.
+            server.add(["--enable-debug-command", "yes"].map(ToOwned::to_owned));
+        }
+        server.add(arguments.iter().map(|argument| (*argument).to_owned()));
+        Self(server)
     }
 
     /// Runs it by another command, from the next start on.
     pub(crate) fn run_within(&mut self, command: impl IntoIterator<Item = String>) {
-        self.within.extend(command);
+        self.0.run_within(command);
     }
 
     /// A variable of its environment, from the next start on.
     pub(crate) fn variable(&mut self, name: &'static str, value: String) {
-        self.variables.push((name, value));
+        self.0.variable(name, value);
     }
 
     /// Further arguments, for the next start.
     pub(crate) fn add(&mut self, arguments: impl IntoIterator<Item = String>) {
-        self.arguments.extend(arguments);
+        self.0.add(arguments);
     }
 
     /// A server that runs, on a unix socket.
@@ -68,95 +59,50 @@ impl Server {
         server
     }
 
-    /// Starts it and waits until it answers.
+    /// Starts it and waits until it answers. Others in the same runtime go on meanwhile.
     pub(crate) async fn start(&mut self) {
         self.spawn();
-        let client = self.client();
-        until("the server answers", || {
-            client.get_connection().is_ok_and(|mut connection| {
-                let said: Result<String, _> = redis::cmd("PING").query(&mut connection);
-                said.is_ok() || said.is_err_and(|error| error.code() == Some("NOAUTH"))
-            })
-        })
-        .await;
+        while !self.0.is_ready().unwrap_or_else(|why| panic!("{why}")) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
     }
 
     /// Starts it and does not wait.
     pub(crate) fn spawn(&mut self) {
-        let program = self.make.program();
-        let mut command = match self.within.split_first() {
-            None => Command::new(&program),
-            Some((first, rest)) => {
-                let mut command = Command::new(first);
-                command.args(rest).arg(&program);
-                command
-            }
-        };
-        if self.make != Make::Redis6 {
-            // There it needs no permission.
-            command.args(["--enable-debug-command", "yes"]);
-        }
-        let child = command
-            .envs(self.variables.iter().map(|(name, value)| (name, value)))
-            .args(["--port", "0", "--save", "", "--daemonize", "no"])
-            .args(["--appendonly", "yes", "--appendfsync", "no"])
-            .arg("--dir")
-            .arg(self.data())
-            .arg("--unixsocket")
-            .arg(self.socket())
-            .arg("--logfile")
-            .arg(self.directory.join("log"))
-            .args(&self.arguments)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
-        self.child = Some(child.unwrap_or_else(|error| {
-            let (name, program) = (self.make.name(), program.display());
-            panic!(
-                "{name} is not there ({program}: {error}). `cargo xtask test` installs it in its first step"
-            )
-        }));
+        self.0.spawn().unwrap_or_else(|why| panic!("{why}"));
     }
 
     /// `kill -9`.
     pub(crate) fn kill(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            child.kill().expect("it can be killed");
-            child.wait().expect("it ends");
-        }
+        self.0.kill();
     }
 
     /// `SIGSTOP`: it keeps its connections and does nothing.
     pub(crate) fn freeze(&self) {
-        self.signal("-STOP");
+        self.0.signal("STOP").expect("it runs");
     }
 
     /// `SIGCONT`.
     pub(crate) fn thaw(&self) {
-        self.signal("-CONT");
-    }
-
-    fn signal(&self, signal: &str) {
-        let status = Command::new("kill").args([signal, &self.pid()]).status();
-        assert!(status.expect("`kill` runs").success());
+        self.0.signal("CONT").expect("it runs");
     }
 
     /// The number of its process.
     pub(crate) fn pid(&self) -> String {
-        self.child.as_ref().expect("it runs").id().to_string()
+        self.0.pid().expect("it runs").to_string()
     }
 
     pub(crate) fn directory(&self) -> &Path {
-        &self.directory
+        self.0.folder()
     }
 
     /// Where it saves.
     pub(crate) fn data(&self) -> PathBuf {
-        self.directory.join("data")
+        self.0.folder().join("data")
     }
 
     pub(crate) fn socket(&self) -> PathBuf {
-        self.directory.join("socket")
+        self.0.socket()
     }
 
     pub(crate) fn address(&self) -> Address {
@@ -201,17 +147,4 @@ impl Server {
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
         line.unwrap_or_else(|| panic!("no {name} in INFO")).to_owned()
     }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.kill();
-        // What is left behind in a temporary directory harms nobody.
-        drop(fs::remove_dir_all(&self.directory));
-    }
-}
-
-/// A port that was free a moment ago.
-pub(crate) fn free_port(host: &str) -> u16 {
-    TcpListener::bind((host, 0)).and_then(|listener| listener.local_addr()).expect("a free port").port()
 }

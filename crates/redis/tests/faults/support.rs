@@ -10,9 +10,14 @@ use tokio::time::Instant;
 /// How long anything is waited for before it has failed.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// How long a whole test, or a whole fault, may take. What takes longer hangs.
+const LONGEST: Duration = Duration::from_secs(600);
+
 /// Runs something in a runtime of its own.
 pub(crate) fn run<R>(what: impl Future<Output = R>) -> R {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(what)
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let ended = runtime.block_on(async { tokio::time::timeout(LONGEST, what).await });
+    ended.expect("nothing takes so long: something waits for what never comes")
 }
 
 /// Waits until something is so, and fails if it never is.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use tollgate_twins::server::Make;
 
-use crate::support::{Own, examine, free_port};
+use crate::support::{examine, free_port, own};
 
 /// Where Debian's package `faketime` puts it, whatever the machine.
 fn library() -> PathBuf {
@@ -19,7 +19,7 @@ fn library() -> PathBuf {
 fn a_clock_that_is_off_is_told_with_how_far_and_which_way() {
     for (offset, words) in [("+90s", "ahead of ours"), ("-90s", "behind ours")] {
         let port = free_port();
-        let mut server = Own::start(Make::Redis6, |command| {
+        let _server = own(Make::Redis6, port, |command| {
             command
                 .env("LD_PRELOAD", library())
                 .env("FAKETIME", offset)
@@ -35,7 +35,6 @@ fn a_clock_that_is_off_is_told_with_how_far_and_which_way() {
                 "no",
             ]);
         });
-        server.answers(port);
         let report = examine(&format!("redis://127.0.0.1:{port}"));
         report.assert("clock", "warning", &[words, "NTP"]);
         let told = report.told("clock");

@@ -3,8 +3,8 @@
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+
+use tollgate_testing::folder::Folder;
 
 use crate::support::{examine, free_port, redis, run, url};
 
@@ -52,34 +52,23 @@ fn every_scheme_of_an_address_is_read() {
 }
 
 /// A certificate and its key for `localhost`, in a folder of their own.
-struct Certificate(PathBuf);
+struct Certificate(Folder);
 
 impl Certificate {
     fn new() -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let folder =
-            std::env::temp_dir().join(format!("tollgate-doctor-tls-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a temporary folder can be made");
+        let folder = Folder::new("doctor-tls");
         let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
-        std::fs::write(folder.join("cert.pem"), made.cert.pem()).expect("it is written");
-        std::fs::write(folder.join("key.pem"), made.signing_key.serialize_pem()).expect("it is written");
+        folder.put("cert.pem", made.cert.pem().as_bytes());
+        folder.put("key.pem", made.signing_key.serialize_pem().as_bytes());
         Self(folder)
     }
 
     fn file(&self) -> String {
-        self.0.join("cert.pem").display().to_string()
+        self.0.path("cert.pem")
     }
 
     fn key(&self) -> String {
-        self.0.join("key.pem").display().to_string()
-    }
-}
-
-impl Drop for Certificate {
-    fn drop(&mut self) {
-        // A folder that is left behind fails no test.
-        let _ = std::fs::remove_dir_all(&self.0);
+        self.0.path("key.pem")
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tollgate_twins::server::{Make, Server};
 
-use crate::support::{Own, examine, free_port, redis, run, tell, until, url};
+use crate::support::{examine, free_port, own, redis, run, tell, until, url};
 
 #[test]
 fn a_server_that_evicts_any_key_is_a_fault() {
@@ -55,13 +55,12 @@ fn a_node_of_a_cluster_that_serves_half_of_the_slots_is_found_by_what_it_says_of
 #[test]
 fn a_sentinel_is_told_to_be_not_supported_yet_and_nothing_else_is_said_of_it() {
     let port = free_port();
-    let mut sentinel = Own::start(Make::Redis7, |command| {
+    let _sentinel = own(Make::Redis7, port, |command| {
         let folder = command.get_current_dir().expect("it has a folder").to_owned();
         std::fs::write(folder.join("sentinel.conf"), format!("port {port}\nbind 127.0.0.1\n"))
             .expect("it is written");
         command.args(["sentinel.conf", "--sentinel"]);
     });
-    sentinel.answers(port);
     let report = examine(&format!("redis://127.0.0.1:{port}"));
     report.assert_fault("role", &["Sentinel is not supported yet", "name the primary"]);
     assert_eq!((report.of("fault").len(), report.of("good").len()), (1, 2), "{report:?}");

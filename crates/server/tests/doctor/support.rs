@@ -2,11 +2,8 @@
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
-use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::process::Command;
 use std::time::Duration;
 
 use clap::Parser;
@@ -133,52 +130,12 @@ pub(crate) fn until(server: &Server, line: &str, words: &str) {
 
 /// A port that was free a moment ago.
 pub(crate) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port").port()
+    tollgate_testing::server::free_port("127.0.0.1")
 }
 
-/// A server that is started in a way of its own, in a folder of its own. Dropped, both are gone.
-pub(crate) struct Own {
-    child: Child,
-    folder: PathBuf,
-}
-
-impl Own {
-    /// `start` gets the command, with the folder as its current one.
-    pub(crate) fn start(make: Make, start: impl FnOnce(&mut Command)) -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("tollgate-doctor-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a temporary folder can be made");
-        let mut command = Command::new(make.program());
-        command.current_dir(&folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        start(&mut command);
-        Self { child: command.spawn().expect("the server's program is there"), folder }
-    }
-
-    /// Waits until somebody answers on its port, or says that it has ended.
-    pub(crate) fn answers(&mut self, port: u16) {
-        let begun = Instant::now();
-        loop {
-            let ended = self.child.try_wait().expect("it can be asked");
-            assert!(ended.is_none() && begun.elapsed() < PATIENCE, "it never came up: {ended:?}");
-            let connected = std::net::TcpStream::connect(("127.0.0.1", port));
-            let answered = connected.and_then(|mut stream| {
-                stream.set_read_timeout(Some(PATIENCE))?;
-                stream.write_all(b"PING\r\n")?;
-                stream.read(&mut [0; 16])
-            });
-            if answered.is_ok_and(|count| count > 0) {
-                return;
-            }
-        }
-    }
-}
-
-impl Drop for Own {
-    fn drop(&mut self) {
-        // It may be gone already; then there is nothing to do.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
+/// A server that is started in a way of its own, and answers on this port.
+pub(crate) fn own(make: Make, port: u16, start: impl FnOnce(&mut Command)) -> Server {
+    let mut server = Server::custom(make, start).unwrap_or_else(|why| panic!("{why}"));
+    server.ready_on(port).unwrap_or_else(|why| panic!("{why}"));
+    server
 }

@@ -4,6 +4,8 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use tollgate_testing::patience::until;
+
 use crate::process::{Process, read_one};
 use crate::support::{PATIENCE, POLICY, Recorder, Rig, read_to_end, small, status};
 
@@ -57,7 +59,7 @@ fn an_address_has_so_many_connections_and_no_more() {
     assert_eq!(ask(&mut socket), 200);
     held.pop();
     // As soon as the gateway has heard of it, there is a place.
-    while !rig.get("/free", "").starts_with("HTTP/1.1 200") {}
+    until("there is a place", || rig.get("/free", "").starts_with("HTTP/1.1 200"));
 }
 
 #[test]

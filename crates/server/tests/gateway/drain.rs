@@ -12,6 +12,7 @@ use http_body::Frame;
 use http_body_util::BodyExt;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::sync::mpsc::Sender;
+use tollgate_testing::patience::{ended, until};
 
 use crate::peers::{Handler, Service, block_on, client_http1, client_http2, data, nothing, pieces, request};
 use crate::process::{Process, read_one};
@@ -29,7 +30,7 @@ fn answering(count: usize) -> (Service, Vec<Sender<Frame<Bytes>>>) {
 
 /// It has heard that it has to stop.
 fn is_draining(process: &Process) {
-    while !process.operator("/readyz").starts_with("HTTP/1.1 503") {}
+    until("it says that it is draining", || process.operator("/readyz").starts_with("HTTP/1.1 503"));
 }
 
 #[test]
@@ -52,7 +53,7 @@ fn requests_in_flight_are_answered_whole() {
         assert_eq!(read_to_end(&mut idle), "", "it has nothing to wait for");
         is_draining(&process);
         // As soon as every worker has heard of it.
-        while TcpStream::connect(process.address).is_ok() {}
+        until("it takes no connections", || TcpStream::connect(process.address).is_err());
         for sender in senders {
             sender.send(data("finished")).await.expect("it is wanted");
         }
@@ -121,7 +122,7 @@ fn a_request_whose_head_has_half_come_is_answered() {
     assert_eq!(status(&process.get("/free")), 200);
     process.signal(Signal::TERM);
     is_draining(&process);
-    while TcpStream::connect(process.address).is_ok() {}
+    until("it takes no connections", || TcpStream::connect(process.address).is_err());
     stream.write_all(rest).expect("it takes bytes");
     assert_eq!(status(&read_to_end(&mut stream)), 200);
     assert_eq!(process.ended().code(), Some(0));
@@ -148,11 +149,12 @@ fn a_signal_that_comes_while_it_starts_is_not_its_death() {
         command.arg("--policy").arg(&policy).env_clear().env("TOLLGATE_OPERATIONS_LISTEN", "127.0.0.1:0");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().expect("it runs");
-        while TcpStream::connect(&address).is_err() {
+        until("it takes connections", || {
             assert_eq!(child.try_wait().expect("it is a child"), None, "it did not start");
-        }
+            TcpStream::connect(&address).is_ok()
+        });
         kill_process(Pid::from_child(&child), Signal::TERM).expect("it runs");
-        assert_eq!(child.wait().expect("it is a child").code(), Some(0));
+        assert_eq!(ended(&mut child).code(), Some(0));
     }
     let _ = std::fs::remove_dir_all(policy.parent().expect("it is in a folder"));
 }

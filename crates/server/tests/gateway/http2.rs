@@ -8,6 +8,8 @@ use std::time::Duration;
 use http::{Method, StatusCode};
 use tokio::task::JoinSet;
 use tollgate_server::settings::Protocol;
+use tollgate_testing::PYTHON;
+use tollgate_testing::patience::{ended, until, within};
 
 use crate::peers::{
     Service, Told, block_on, client_http1, client_http2, data, echo, nothing, pieces, read, request,
@@ -118,7 +120,7 @@ fn an_upstream_that_allows_few_streams_has_more_connections() {
             assert_eq!(read(response).await.0, "");
         }
         // They go when they are not needed any more, but for one.
-        while open() != Some(1) {}
+        until("only one is left", || open() == Some(1));
     });
     assert_eq!(upstream.connections(), 5);
 }
@@ -241,19 +243,24 @@ paths:
 #[test]
 fn grpc_passes_through() {
     let script = "tests/gateway/grpc_echo.py";
-    let mut server = Command::new("python3");
+    let mut server = Command::new(PYTHON);
     server.args([script, "serve"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut server = server.spawn().expect("python3 is there");
-    let mut port = String::new();
+    let mut server = server.spawn().expect("`cargo xtask test install` puts Python there");
     let out = server.stdout.take().expect("it has an output");
-    BufReader::new(out).read_line(&mut port).expect("it says where it listens");
+    let port = within("it says where it listens", || {
+        let mut port = String::new();
+        BufReader::new(out).read_line(&mut port).map(|_| port)
+    });
+    let port = port.expect("its output can be read");
     let port: u16 = port.trim().parse().expect("PyPI's grpcio is installed");
     let rig = Rig::new(GRPC, ([127, 0, 0, 1], port).into(), |_| {});
-    let asked = Command::new("python3").args([script, "ask", &rig.address.to_string()]).output();
-    let asked = asked.expect("python3 is there");
+    let address = rig.address.to_string();
+    let asked =
+        within("the client ends", move || Command::new(PYTHON).args([script, "ask", &address]).output());
+    let asked = asked.expect("`cargo xtask test install` puts Python there");
     // It ends when its input does.
     drop(server.stdin.take());
-    let _ = server.wait();
+    ended(&mut server);
     let said = String::from_utf8_lossy(&asked.stdout).into_owned();
     assert!(asked.status.success(), "{said}{}", String::from_utf8_lossy(&asked.stderr));
     assert_eq!(said.lines().count(), 5, "{said}");

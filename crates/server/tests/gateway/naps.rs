@@ -5,6 +5,8 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tollgate_testing::patience::until;
+
 use crate::peers::Certificate;
 use crate::process::read_one;
 use crate::scripted::statuses;
@@ -129,7 +131,7 @@ fn the_end_of_a_response_over_tls_waits_for_its_client() {
         } else {
             too_long = middle;
             drop(stream);
-            while open() > 0 {}
+            until("the gateway has noticed that the client is gone", || open() == 0);
         }
     }
     assert!(!unread.is_empty());

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::sync::mpsc;
 
 use crate::scripted::{Reply, Scripted, statuses};
-use crate::support::{POLICY, Rig, field, small, status};
+use crate::support::{PATIENCE, POLICY, Rig, field, small, status};
 
 /// An upstream that answers this on its first connection, and properly on every other.
 fn once(bytes: &'static [u8], close: bool) -> Scripted {
@@ -96,7 +96,7 @@ fn what_comes_between_two_requests_is_not_taken_for_a_response() {
         let (mut one, _) = listener.accept().expect("the gateway connects");
         assert!(one.read(&mut [0; 4096]).expect("a request comes") > 0);
         one.write_all(answer("good").as_bytes()).expect("it is taken");
-        wait.recv().expect("the test goes on");
+        wait.recv_timeout(PATIENCE).expect("the test goes on");
         one.write_all(answer("evil").as_bytes()).expect("the connection is kept");
         done.send(()).expect("the test waits");
         let (mut two, _) = listener.accept().expect("the gateway connects once more");
@@ -105,7 +105,7 @@ fn what_comes_between_two_requests_is_not_taken_for_a_response() {
     });
     assert!(rig.get("/free", "").ends_with("good"));
     go.send(()).expect("the upstream waits");
-    written.recv().expect("the upstream writes");
+    written.recv_timeout(PATIENCE).expect("the upstream writes");
     assert!(rig.get("/free", "").ends_with("fine"));
     serving.join().expect("the upstream does not panic");
 }

@@ -3,13 +3,14 @@
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tollgate_server::serve::{Stopper, start};
 use tollgate_server::settings::{Protocol, Settings, Upstream};
+use tollgate_testing::folder::Folder;
+use tollgate_testing::patience::until;
 
 /// Nothing here takes long; what does is broken.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
@@ -79,7 +80,9 @@ impl Rig {
 
     /// Waits for its end.
     pub(crate) fn ended(mut self) -> Result<(), String> {
-        self.thread.take().expect("it is waited for once").join().expect("it does not panic")
+        let thread = self.thread.take().expect("it is waited for once");
+        until("the gateway ends", || thread.is_finished());
+        thread.join().expect("it does not panic")
     }
 
     /// A number of its metrics, where it has an operations listener.
@@ -120,7 +123,9 @@ impl Rig {
 impl Drop for Rig {
     fn drop(&mut self) {
         self.stopper.stop();
-        if let Some(thread) = self.thread.take() {
+        // A test that has failed already need not wait for it.
+        if let Some(thread) = self.thread.take().filter(|_| !std::thread::panicking()) {
+            until("the gateway ends", || thread.is_finished());
             let _ = thread.join();
         }
         if let Some(folder) = self.policy.parent() {
@@ -162,11 +167,7 @@ pub(crate) fn field<'a>(message: &'a str, name: &str) -> Option<&'a str> {
 
 /// A folder of its own for a test.
 pub(crate) fn folder() -> PathBuf {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let folder = std::env::temp_dir().join(format!("tollgate-gateway-{}-{number}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a temporary folder can be made");
-    folder
+    Folder::new("gateway").keep()
 }
 
 /// An upstream that writes down every byte it gets, connection by connection, and answers as it is told.

@@ -4,16 +4,15 @@ use std::fs;
 
 use crate::support::{Folder, Ran, run};
 use tollgate_server::Exit;
+use tollgate_testing::random::Random;
 
-/// A small generator, so that a seed is a run.
-struct Dice(u64);
+/// A seed is a run.
+struct Dice(Random);
 
 impl Dice {
     fn roll(&mut self, sides: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % u64::try_from(sides.max(1)).expect("it is small")).expect("it is smaller")
+        let sides = u64::try_from(sides.max(1)).expect("it is small");
+        usize::try_from(self.0.below(sides)).expect("it is smaller")
     }
 }
 
@@ -80,7 +79,7 @@ fn no_document_makes_lint_panic_or_moves_the_cursor() {
     }
     let mut ends = [0; 3];
     for seed in 1..=700_u64 {
-        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut dice = Dice(Random::case(0, seed));
         let original = &originals[dice.roll(originals.len())];
         let text = changed(original, &mut dice);
         let Ran { exit, out, err } = run(&["lint", &folder.put("any.yaml", text.as_bytes())]);
@@ -96,7 +95,7 @@ fn no_document_makes_lint_panic_or_moves_the_cursor() {
 #[test]
 fn no_request_makes_explain_panic() {
     for seed in 1..=700_u64 {
-        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut dice = Dice(Random::case(0, seed));
         let document = ["tests/documents/good.yaml", "tests/documents/gateway.yaml"][dice.roll(2)];
         let original =
             ["POST /v1/reports/generate?a=b", "GET /v1/reports/7", "GET /files/a/b", "POST /reports"];

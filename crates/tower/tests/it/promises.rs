@@ -3,19 +3,17 @@
 use std::time::Duration;
 
 use tollgate::{Limit, Micros, Window};
+use tollgate_testing::random::Random;
 use tollgate_tower::{Answers, By, Rule, Rules, TollgateLayer};
 
 use crate::support::{PEER, Told, limiter, request, send};
 
-/// Numbers from a seed: xorshift.
-struct Dice(u64);
+/// Limits and costs from a seed.
+struct Dice(Random);
 
 impl Dice {
     fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % end
+        self.0.below(end)
     }
 
     fn limit(&mut self) -> Limit {
@@ -67,7 +65,7 @@ fn check(told: &Told, costs: &[(String, u64)], case: &str) {
 #[test]
 fn whatever_the_limits_answers_keep_their_promises() {
     for seed in 1..=150_u64 {
-        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut dice = Dice(Random::case(0, seed));
         let (limiter, clock) = limiter();
         let limits: Vec<_> = (0..1 + dice.below(3))
             .map(|number| (format!("limit {number}"), dice.limit(), 1 + dice.below(3)))

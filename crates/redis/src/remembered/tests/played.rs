@@ -9,25 +9,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tollgate_core::algorithm::list::{Entry, List};
 use tollgate_core::{Change, Limit, Micros, State, Window, decide, peek};
+use tollgate_testing::random::Random;
 
 use super::{EPOCH, PATIENCE, hit, name};
 use crate::Name;
 use crate::calling::is_list;
 use crate::remembered::{Learned, Next, Remembered, Turn, When};
 use crate::reply::stands::Stands;
-
-/// Numbers that look random and are the same for the same seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (mixed ^ (mixed >> 31)) % end
-    }
-}
 
 /// A call that is on its way. Instants are microseconds since the start.
 struct Call<'a> {
@@ -234,7 +222,7 @@ fn who_is_refused_from_memory_is_refused_by_the_server_whoever_else_is_charged()
             let (name, remembered, start) = (name("hot"), Remembered::new(PATIENCE), Instant::now());
             remembered.begin();
             let mut play = Play {
-                random: Random(seed),
+                random: Random::new(seed),
                 limits: &limits,
                 name: &name,
                 remembered: &remembered,

@@ -1,11 +1,10 @@
 //! A real Prometheus scrapes the page and is asked what it read. It is started here, on a free port and in a folder of its own.
 
-use std::fs;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 use tokio::time::sleep;
+use tollgate_testing::folder::Folder;
 use tollgate_tower::Answers;
 
 use super::*;
@@ -20,27 +19,27 @@ routes:
 /// A Prometheus that ends, with its folder, when it is dropped.
 struct Prometheus {
     process: Child,
-    folder: PathBuf,
+    // Held: it goes after the process.
+    _folder: Folder,
     address: SocketAddr,
 }
 
 impl Prometheus {
     async fn scraping(target: SocketAddr) -> Self {
-        let folder = std::env::temp_dir().join(format!("tollgate-prometheus-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
+        let folder = Folder::new("prometheus");
         let config = format!(
             "scrape_configs:\n- job_name: tollgate\n  scrape_interval: 200ms\n  scrape_timeout: 200ms\n  \
              static_configs: [{{ targets: ['{target}'] }}]\n"
         );
-        fs::write(folder.join("prometheus.yml"), config).unwrap();
+        folder.put("prometheus.yml", config.as_bytes());
         // It cannot be given a socket; the port is free now, and taken in a moment.
         let address = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
         let mut command = Command::new("prometheus");
-        command.current_dir(&folder).args(["--config.file=prometheus.yml", "--storage.tsdb.path=data"]);
+        command.current_dir(folder.at()).args(["--config.file=prometheus.yml", "--storage.tsdb.path=data"]);
         command.arg(format!("--web.listen-address={address}")).arg("--log.level=error");
         let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
         let process = quiet.spawn().expect("install the package `prometheus`");
-        Self { process, folder, address }
+        Self { process, _folder: folder, address }
     }
 
     /// The value of a query with one result, if there is one by now.
@@ -70,10 +69,9 @@ impl Prometheus {
 
 impl Drop for Prometheus {
     fn drop(&mut self) {
-        // It may have ended by itself; and what is left in a temporary folder harms nobody.
+        // It may have ended by itself.
         let _ = self.process.kill();
         let _ = self.process.wait();
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 

@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -12,6 +11,7 @@ use tokio::task::JoinHandle;
 use tollgate::{Clock, Limiter};
 use tollgate_core::Micros;
 use tollgate_policy::{Hits, Request, Scratch};
+use tollgate_testing::folder;
 
 use super::super::*;
 use crate::gateway::upstream::Addresses;
@@ -31,18 +31,11 @@ pub(super) fn policy(limit: u64, other: &str) -> String {
     format!("tollgate: 1\nroutes:\n{}{more}", route("reports", limit))
 }
 
-pub(super) struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What is left in a temporary folder harms nobody.
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+pub(super) struct Folder(folder::Folder);
 
 impl Folder {
     pub(super) fn at(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+        self.0.at().join(name)
     }
 
     /// Puts a file in place, whole: a test that is held up in the middle would see half of one.
@@ -114,11 +107,7 @@ pub(super) struct Running {
 impl World<()> {
     /// A folder with nothing in it.
     pub(super) fn empty() -> Folder {
-        static NEXT: AtomicUsize = AtomicUsize::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("tollgate-reload-{}-{number}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        Folder(folder)
+        Folder(folder::Folder::new("reload"))
     }
 
     pub(super) async fn with(policy: &str) -> World<Reloader> {
