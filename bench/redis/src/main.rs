@@ -25,8 +25,8 @@ mod together;
 mod wire;
 
 use measure::{measure, some};
-use tollgate_testing::make;
 use rounds::Scale;
+use tollgate_testing::make;
 
 const USAGE: &str = "\
 usage: redis-bench [quick]                      measure, and print a line for each figure

@@ -6,6 +6,7 @@ mod clock;
 mod hash;
 #[allow(warnings, clippy::all, reason = "a generated copy: the original is checked where it stands")]
 mod limit;
+mod limiter;
 pub mod scenarios;
 #[allow(warnings, clippy::all, reason = "a generated copy: the original is checked where it stands")]
 mod store;

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use tollgate_redis::{Address, Cause, Link, LinkError, OpenError, Settings};
+use tollgate_testing::server::free_port;
 
 use crate::load::{count, counted};
-use crate::server::{Server, free_port};
+use crate::server::Server;
 use crate::support::{run, until};
 
 /// A budget that no busy machine exceeds: these tests are not about time.

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use tollgate_core::{Limit, Micros, Mode};
 use tollgate_redis::{Ask, Cause, Hit, Link, Naming, Settings, Store};
+use tollgate_testing::server::free_port;
 
 use crate::addresses::{open, patient};
 use crate::load::count;
-use crate::server::{Server, free_port};
+use crate::server::Server;
 use crate::support::{run, until};
 
 #[test]

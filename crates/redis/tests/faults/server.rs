@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tollgate_redis::Address;
-pub(crate) use tollgate_testing::server::free_port;
 
 use crate::make::Make;
 
@@ -88,6 +87,7 @@ impl Server {
     }
 
     /// The number of its process.
+    #[allow(dead_code, reason = "the long run needs it, the tests do not")]
     pub(crate) fn pid(&self) -> String {
         self.0.pid().expect("it runs").to_string()
     }

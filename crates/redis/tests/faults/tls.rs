@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use tollgate_redis::{Cause, Identity, Link, OpenError, Roots, Settings};
+use tollgate_testing::server::free_port;
 
 use crate::addresses::{number, open, patient};
 use crate::load::count;
-use crate::server::{Server, free_port};
+use crate::server::Server;
 use crate::support::{run, until};
 
 /// Who signs certificates.

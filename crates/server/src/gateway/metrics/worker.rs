@@ -113,7 +113,7 @@ pub struct Answered {
 }
 
 impl Answered {
-    const fn all(&self) -> [(&'static str, &Count); 13] {
+    const fn all(&self) -> [(&'static str, &Count); 14] {
         [
             ("refused", &self.refused),
             ("never_fits", &self.never_fits),
