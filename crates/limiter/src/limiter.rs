@@ -371,7 +371,7 @@ pub struct Stats {
     pub bytes: usize,
     /// What it may take.
     pub bytes_max: usize,
-    /// How many keys have a slot, live ones and ones that are as good as none.
+    /// How many slots are in use: by keys that owe something, and by keys that owe nothing any more and have not been replaced yet.
     pub slots_used: u64,
     /// How many hits found no room for their key, and were decided by a cell that new keys have in common.
     pub overflowed: u64,

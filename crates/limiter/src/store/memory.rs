@@ -17,6 +17,8 @@ pub(crate) mod moving;
 pub(crate) mod peeking;
 pub(crate) mod rates;
 pub(crate) mod region;
+mod returns;
+mod rooms;
 pub(crate) mod shared;
 pub(crate) mod slot;
 pub(crate) mod snapshot;
@@ -34,9 +36,10 @@ use map::Spot;
 use moving::{MOVED_LINES_PER_CHARGE, MOVED_LINES_PER_NEW_KEY};
 use rates::{FRESH, IN_A_CELL, Rates, Raw};
 use region::PIECE_BYTES;
+use returns::Returns;
 use shared::Shared;
 use slot::{Line, Tag};
-use table::{Keeper, Table};
+use table::{Keeper, Table, Worth};
 use tollgate_core::{Limit, Micros};
 
 use crate::clock::{Calendar, Clock};
@@ -67,6 +70,8 @@ pub(crate) struct Memory {
     looked: AtomicU64,
     /// The line from which on keys are dropped next whose cells are wanted.
     swept: AtomicU64,
+    /// Whether keys that were dropped come back.
+    returns: Returns,
 }
 
 /// A key of a limit.
@@ -80,31 +85,45 @@ pub(crate) struct Whose<'a> {
 struct At<'a> {
     store: &'a Memory,
     now: Micros,
+    /// A key that owed nothing by then, in microseconds since the store began, is stale.
+    stale: u64,
     /// Keys that are not to be dropped just now, even if they are as good as none: a batch needs them all at once.
     spared: &'a [u64],
 }
 
 impl<'a> At<'a> {
-    const fn new(store: &'a Memory, now: Micros) -> Self {
-        Self { store, now, spared: &[] }
+    fn new(store: &'a Memory, now: Micros) -> Self {
+        let since_start = store.since_start(now);
+        let keeps_idle = store.table.is_small() || store.returns.are_frequent(now);
+        let stale = if keeps_idle { since_start.saturating_sub(IDLE_KEPT) } else { since_start };
+        Self { store, now, stale, spared: &[] }
     }
 }
 
 impl Keeper for At<'_> {
     #[inline]
-    fn is_as_good_as_none(&self, tag: Tag, value: u64) -> bool {
+    fn worth(&self, tag: Tag, value: u64) -> Worth {
         if self.spared.iter().any(|id| tag.is_of(*id)) {
-            return false;
+            return Worth::Live;
         }
         match tag.kind() {
-            0 | FRESH => true,
-            IN_A_CELL => self.store.cells.get(value).is_none_or(|cell| cell.is_over(self.now)),
-            kind => self.store.rates.has_drained(kind, value, self.store.since_start(self.now)),
+            0 | FRESH => Worth::Stale,
+            // A cell takes four times the room of a slot, and the next key needs it.
+            IN_A_CELL if self.store.cells.get(value).is_none_or(|cell| cell.is_over(self.now)) => {
+                Worth::Stale
+            }
+            IN_A_CELL => Worth::Live,
+            kind if !self.store.rates.has_drained(kind, value, self.store.since_start(self.now)) => {
+                Worth::Live
+            }
+            kind if self.store.rates.has_drained(kind, value, self.stale) => Worth::Stale,
+            _ => Worth::Idle,
         }
     }
 
     fn dropped(&self, tag: Tag, value: u64) {
         self.store.note_drop(self.now);
+        self.store.returns.note_drop(tag.rest());
         if tag.kind() == IN_A_CELL {
             self.store.cells.give_back(value);
         }
@@ -137,6 +156,7 @@ impl Memory {
             calendar: Calendar::default(),
             looked: AtomicU64::new(0),
             swept: AtomicU64::new(0),
+            returns: Returns::new(),
         })
     }
 
@@ -160,6 +180,12 @@ impl Memory {
     /// The latest instant at which a key was dropped.
     fn latest_drop(&self) -> Micros {
         Micros::new(self.dropped.load(Ordering::Acquire))
+    }
+
+    /// Notes that a key was put in.
+    #[inline]
+    fn note_new(&self, id: u64, now: Micros) {
+        self.returns.note_new(id, now.saturating_add(Micros::new(IDLE_KEPT)));
     }
 
     fn note_overflow(&self) {
@@ -311,6 +337,9 @@ impl Memory {
                         None => (true, MOVED_LINES_PER_NEW_KEY),
                         Some(_) => (false, MOVED_LINES_PER_CHARGE),
                     };
+                    if is_new {
+                        self.note_new(id, now);
+                    }
                     let given = self.act_on(locked, Whose { limit, id }, &dated, (ask, now));
                     if self.table.is_moving() {
                         self.table.help(lines, &at);
@@ -372,5 +401,8 @@ const TRIES: u32 = 32;
 const FIXED_BYTES: usize = 128 << 10;
 /// A key for which there is no cell looks through so many lines for some that are not needed any more.
 const SWEPT_LINES: usize = 16;
+/// A key that owes nothing any more keeps its slot for so many microseconds, if keys come back and the table can grow. Its next
+/// hit then finds it, which takes a fraction of the time that it takes to put it in again.
+const IDLE_KEPT: u64 = 10_000_000;
 /// How often, in microseconds, a full table is looked at for keys that are as good as none.
 const LOOKED_EVERY: u64 = 1_000;

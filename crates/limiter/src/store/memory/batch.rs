@@ -119,6 +119,7 @@ impl Memory {
                     if member.shared {
                         locked.leave();
                     } else {
+                        self.note_new(member.id, at.now);
                         locked.write(Tag::new(member.id, FRESH), 0);
                     }
                     return true;

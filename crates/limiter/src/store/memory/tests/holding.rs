@@ -2,14 +2,14 @@
 
 use super::super::locked::Place;
 use super::super::slot::Tag;
-use super::super::table::{Busy, Keeper, Table};
+use super::super::table::{Busy, Keeper, Table, Worth};
 
 /// Every key is worth keeping, and the table is as large as it may be.
 struct Keeps;
 
 impl Keeper for Keeps {
-    fn is_as_good_as_none(&self, _tag: Tag, _value: u64) -> bool {
-        false
+    fn worth(&self, _tag: Tag, _value: u64) -> Worth {
+        Worth::Live
     }
 
     fn dropped(&self, _tag: Tag, _value: u64) {}
