@@ -34,7 +34,7 @@ use deciding::asked;
 use locked::Place;
 use map::Spot;
 use moving::{MOVED_LINES_PER_CHARGE, MOVED_LINES_PER_NEW_KEY};
-use rates::{FRESH, IN_A_CELL, Rates, Raw};
+use rates::{FRESH, IN_A_CELL, Narrow, Rate, Rates, Raw};
 use region::PIECE_BYTES;
 use returns::Returns;
 use shared::Shared;
@@ -46,8 +46,8 @@ use crate::clock::{Calendar, Clock};
 use crate::limit::Registered;
 use crate::sync::{AtomicU64, Ordering, pause};
 
-/// A table begins with so many lines: 16 KiB. The identity of a key has 58 bits: 54 in its tag, 4 from where it stands.
-const HOMES_MIN: usize = 256;
+/// A table begins with so many lines: 64 KiB. The identity of a key has 54 bits: 48 in its tag, 6 from where it stands.
+const HOMES_MIN: usize = 1_024;
 /// A smaller budget is raised to this.
 pub(crate) const BUDGET_MIN: usize = 4 << 20;
 
@@ -195,11 +195,11 @@ impl Memory {
     /// To how many lines the table may grow while the cells take what they take. While it grows, a little of both its
     /// regions is in memory; of a small one, all.
     fn homes_max(&self) -> usize {
-        let others = self.cells.bytes() + self.shared.bytes_max() + FIXED_BYTES;
+        let others = self.cells.bytes() + self.shared.bytes_max() + self.rates_reserved() + FIXED_BYTES;
         let room = self.budget.saturating_sub(others);
         let spare = if cfg!(target_os = "linux") { (room / 2).min(3 * PIECE_BYTES) } else { room / 2 };
-        // A line more for every 16 at the most: that is how far a key may stand from its home.
-        room.saturating_sub(spare) / size_of::<Line>() / 17 * 16
+        // A line more for every 64 at the most: that is how far a key may stand from its home.
+        room.saturating_sub(spare) / size_of::<Line>() / 65 * 64
     }
 
     /// What the store takes, in bytes.
@@ -207,13 +207,39 @@ impl Memory {
         self.bytes_of_known() + self.shared.bytes()
     }
 
-    /// The same, with all that keys without room may come to take.
+    /// The same, with all that keys without room and further rates may come to take.
     fn bytes_spoken_for(&self) -> usize {
-        self.bytes_of_known() + self.shared.bytes_max()
+        self.table.bytes()
+            + self.cells.bytes()
+            + self.rates_reserved()
+            + FIXED_BYTES
+            + self.shared.bytes_max()
     }
 
     fn bytes_of_known(&self) -> usize {
-        self.table.bytes() + self.cells.bytes() + FIXED_BYTES
+        self.table.bytes() + self.cells.bytes() + self.rates.bytes() + FIXED_BYTES
+    }
+
+    /// What rates take, or what is set aside for them if that is more.
+    fn rates_reserved(&self) -> usize {
+        self.rates.bytes().max((self.budget / RATES_PART_OF_BUDGET).min(Rates::BYTES_MAX))
+    }
+
+    /// Whether there is room for rates to take so many bytes in all.
+    fn has_room_for_rates(&self, bytes: usize) -> bool {
+        let reserved = self.rates_reserved();
+        bytes <= reserved
+            || self.bytes_spoken_for().saturating_sub(reserved).saturating_add(bytes) <= self.budget
+    }
+
+    /// The limit as a debt in one word, if its numbers allow and there is room to write them down.
+    pub(crate) fn narrow(&self, limit: &Limit) -> Option<Narrow> {
+        self.rates.narrow(limit, |bytes| self.has_room_for_rates(bytes))
+    }
+
+    /// The number of a rate, if a word can have it and there is room to write it down.
+    fn number_of(&self, rate: Rate) -> Option<u16> {
+        self.rates.number(rate, |bytes| self.has_room_for_rates(bytes))
     }
 
     /// How many slots are in use, by keys or by what is left of them.
@@ -252,7 +278,11 @@ impl Memory {
     #[inline(always)]
     pub(crate) fn charge_found(&self, found: Found<'_>, weight: Weight<'_>, now: Micros) -> Option<Raw> {
         let (slot, tag, value) = found;
-        let (zero, raw) = weight.narrow.weigh(value, self.since_start(now), weight.cost);
+        let since_start = self.since_start(now);
+        if since_start > weight.narrow.until {
+            return None;
+        }
+        let (zero, raw) = weight.narrow.weigh(value, since_start, weight.cost);
         match zero {
             Some(zero) => {
                 Table::lock_as_read(slot, tag, value)?.write(tag, zero);
@@ -286,7 +316,7 @@ impl Memory {
         cost: u64,
         (clock, now): (&Clock, Micros),
     ) -> Result<Charged<'a>, NoRoom> {
-        if let Some(narrow) = &limit.narrow {
+        if let Some(narrow) = limit.narrow.as_ref().filter(|narrow| self.since_start(now) <= narrow.until) {
             // Whoever is at the key is done in a moment, mostly.
             for times in 0..TRIES {
                 match self.table.try_read(id) {
@@ -404,5 +434,7 @@ const SWEPT_LINES: usize = 16;
 /// A key that owes nothing any more keeps its slot for so many microseconds, if keys come back and the table can grow. Its next
 /// hit then finds it, which takes a fraction of the time that it takes to put it in again.
 const IDLE_KEPT: u64 = 10_000_000;
+/// The part of a budget that is set aside for rates, but for more than they can take: one in so many bytes.
+const RATES_PART_OF_BUDGET: usize = 64;
 /// How often, in microseconds, a full table is looked at for keys that are as good as none.
 const LOOKED_EVERY: u64 = 1_000;

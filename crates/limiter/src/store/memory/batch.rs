@@ -48,6 +48,8 @@ pub(super) struct Member<'a> {
     pub(super) shared: bool,
     /// What stood in its slot when that was found out; `None` if it had none.
     pub(super) seen: Option<Tag>,
+    /// Whether its state fits in a word, whatever it will be.
+    fits: bool,
     /// A cell that is set aside for it, if it may come to need one.
     cell: Option<u64>,
 }
@@ -60,7 +62,7 @@ impl<'a> Member<'a> {
 
     /// Whether there is a place for its state, whatever that will be, if this stands in its slot.
     pub(super) fn has_place(&self, tag: Tag) -> bool {
-        self.limit.narrow.is_some() || self.cell.is_some() || tag.kind() == IN_A_CELL
+        self.fits || self.cell.is_some() || tag.kind() == IN_A_CELL
     }
 }
 
@@ -221,6 +223,7 @@ impl Memory {
                         id: charge.id,
                         shared: false,
                         seen: None,
+                        fits: charge.limit.narrow.is_some_and(|narrow| self.since_start(now) <= narrow.until),
                         cell: None,
                     },
                 );

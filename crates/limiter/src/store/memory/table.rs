@@ -96,9 +96,10 @@ pub(super) struct Home {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Busy;
 
-/// In how many lines, from its home on, a key may stand: in a sixteenth of them all.
+/// In how many lines, from its home on, a key may stand: one in so many of them all. The fewer, the more of an identity follows from
+/// where a key stands.
 pub(super) const fn reach(homes: usize) -> usize {
-    let reach = homes / 16;
+    let reach = homes / 64;
     if reach > REACH_LINES_MAX {
         REACH_LINES_MAX
     } else if reach == 0 {

@@ -7,6 +7,7 @@ mod holding;
 mod idle;
 mod laws;
 mod moving;
+mod numbers;
 mod over;
 mod reference;
 mod returning;

@@ -26,7 +26,7 @@ impl Keeper for Keeps {
 #[test]
 fn a_home_is_held_only_if_the_key_stands_as_it_was_seen() {
     let table = Table::new(256).unwrap();
-    let id = 0x0123_4567_89ab_cdef >> 6;
+    let id = 0x0123_4567_89ab_cdef >> 10;
     let hold = |seen| match table.try_hold((id, seen), &[], &[]) {
         Ok(held) => {
             held.0.into_iter().for_each(super::super::locked::Held::leave);
