@@ -4,12 +4,14 @@
 pub(crate) mod arriving;
 pub(crate) mod asking;
 pub(crate) mod batch;
+mod budget;
 pub(crate) mod cells;
 pub(crate) mod deciding;
 pub(crate) mod dropping;
 #[cfg(test)]
 mod engine;
 pub(crate) mod grip;
+pub(crate) mod keeper;
 pub(crate) mod locked;
 pub(crate) mod look;
 pub(crate) mod map;
@@ -34,11 +36,10 @@ use deciding::asked;
 use locked::Place;
 use map::Spot;
 use moving::{MOVED_LINES_PER_CHARGE, MOVED_LINES_PER_NEW_KEY};
-use rates::{FRESH, IN_A_CELL, Narrow, Rate, Rates, Raw};
-use region::PIECE_BYTES;
+use rates::{FRESH, IN_A_CELL, Rates, Raw};
 use returns::Returns;
 use shared::Shared;
-use slot::{Line, Tag};
+use slot::Tag;
 use table::{Keeper, Table, Worth};
 use tollgate_core::{Limit, Micros};
 
@@ -192,66 +193,6 @@ impl Memory {
         self.overflowed.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// To how many lines the table may grow while the cells take what they take. While it grows, a little of both its
-    /// regions is in memory; of a small one, all.
-    fn homes_max(&self) -> usize {
-        let others = self.cells.bytes() + self.shared.bytes_max() + self.rates_reserved() + FIXED_BYTES;
-        let room = self.budget.saturating_sub(others);
-        let spare = if cfg!(target_os = "linux") { (room / 2).min(3 * PIECE_BYTES) } else { room / 2 };
-        // A line more for every 64 at the most: that is how far a key may stand from its home.
-        room.saturating_sub(spare) / size_of::<Line>() / 65 * 64
-    }
-
-    /// What the store takes, in bytes.
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes_of_known() + self.shared.bytes()
-    }
-
-    /// The same, with all that keys without room and further rates may come to take.
-    fn bytes_spoken_for(&self) -> usize {
-        self.table.bytes()
-            + self.cells.bytes()
-            + self.rates_reserved()
-            + FIXED_BYTES
-            + self.shared.bytes_max()
-    }
-
-    fn bytes_of_known(&self) -> usize {
-        self.table.bytes() + self.cells.bytes() + self.rates.bytes() + FIXED_BYTES
-    }
-
-    /// What rates take, or what is set aside for them if that is more.
-    fn rates_reserved(&self) -> usize {
-        self.rates.bytes().max((self.budget / RATES_PART_OF_BUDGET).min(Rates::BYTES_MAX))
-    }
-
-    /// Whether there is room for rates to take so many bytes in all.
-    fn has_room_for_rates(&self, bytes: usize) -> bool {
-        let reserved = self.rates_reserved();
-        bytes <= reserved
-            || self.bytes_spoken_for().saturating_sub(reserved).saturating_add(bytes) <= self.budget
-    }
-
-    /// The limit as a debt in one word, if its numbers allow and there is room to write them down.
-    pub(crate) fn narrow(&self, limit: &Limit) -> Option<Narrow> {
-        self.rates.narrow(limit, |bytes| self.has_room_for_rates(bytes))
-    }
-
-    /// The number of a rate, if a word can have it and there is room to write it down.
-    fn number_of(&self, rate: Rate) -> Option<u16> {
-        self.rates.number(rate, |bytes| self.has_room_for_rates(bytes))
-    }
-
-    /// How many slots are in use, by keys or by what is left of them.
-    pub(crate) fn slots_used(&self) -> u64 {
-        self.table.used()
-    }
-
-    /// How many hits were decided by a cell that keys have in common.
-    pub(crate) fn overflowed(&self) -> u64 {
-        self.overflowed.load(Ordering::Relaxed)
-    }
-
     /// The limit as it stands in the calendar.
     #[inline]
     fn dated(&self, limit: &Limit, clock: &Clock, now: Micros) -> Limit {
@@ -316,7 +257,7 @@ impl Memory {
         cost: u64,
         (clock, now): (&Clock, Micros),
     ) -> Result<Charged<'a>, NoRoom> {
-        if let Some(narrow) = limit.narrow.as_ref().filter(|narrow| self.since_start(now) <= narrow.until) {
+        if let Some(narrow) = limit.narrow.as_ref().filter(|_| self.fits_in_a_word(limit, now)) {
             // Whoever is at the key is done in a moment, mostly.
             for times in 0..TRIES {
                 match self.table.try_read(id) {
@@ -427,14 +368,10 @@ impl Memory {
 
 /// How often a key whose debt is a word is tried before it is locked like any other.
 const TRIES: u32 = 32;
-/// What the store takes besides slots and cells: rates, counters, and the cells that keys have in common.
-const FIXED_BYTES: usize = 128 << 10;
 /// A key for which there is no cell looks through so many lines for some that are not needed any more.
 const SWEPT_LINES: usize = 16;
 /// A key that owes nothing any more keeps its slot for so many microseconds, if keys come back and the table can grow. Its next
 /// hit then finds it, which takes a fraction of the time that it takes to put it in again.
 const IDLE_KEPT: u64 = 10_000_000;
-/// The part of a budget that is set aside for rates, but for more than they can take: one in so many bytes.
-const RATES_PART_OF_BUDGET: usize = 64;
 /// How often, in microseconds, a full table is looked at for keys that are as good as none.
 const LOOKED_EVERY: u64 = 1_000;

@@ -1,5 +1,4 @@
-//! Several hits at one instant on the memory store: all enforced ones are charged, or none. What fits is decided by the
-//! core, or by the same arithmetic on words.
+//! Several hits at one instant on the memory store: all enforced ones are charged, or none. What fits, the core decides.
 //!
 //! First every key gets a slot; then all slots are locked, in the order of identities, and whoever cannot have one lets go
 //! of all and starts over; then it is decided, and written, and the locks are let go. Nobody ever sees half of it.
@@ -39,7 +38,6 @@ pub(crate) struct Answered<const N: usize> {
     pub(crate) given: SmallVec<[Given; N]>,
 }
 
-/// A key of a batch.
 pub(super) struct Member<'a> {
     pub(super) limit: &'a Registered,
     pub(super) dated: Limit,
@@ -55,7 +53,6 @@ pub(super) struct Member<'a> {
 }
 
 impl<'a> Member<'a> {
-    /// Whose key it is.
     pub(super) const fn whose(&self) -> Whose<'a> {
         Whose { limit: self.limit, id: self.id }
     }
@@ -223,7 +220,7 @@ impl Memory {
                         id: charge.id,
                         shared: false,
                         seen: None,
-                        fits: charge.limit.narrow.is_some_and(|narrow| self.since_start(now) <= narrow.until),
+                        fits: self.fits_in_a_word(charge.limit, now),
                         cell: None,
                     },
                 );
