@@ -15,7 +15,8 @@ fn of_tenant(tenant: u64) -> Limit {
 }
 
 fn rate(number: u64) -> Rate {
-    let algorithm = [Algorithm::TokenBucket, Algorithm::LeakyBucket, Algorithm::Gcra][(number % 3) as usize];
+    let algorithm = [Algorithm::TokenBucket, Algorithm::LeakyBucket, Algorithm::Gcra]
+        [usize::try_from(number % 3).unwrap()];
     Rate { algorithm, count: 1 + number % 65_535, period: 1 + number / 7 }
 }
 
