@@ -12,9 +12,9 @@ mod catalogue;
 use catalogue::MUTANTS;
 
 /// The files of the store that are copied, without `.rs`: all but its snapshot, and what the system has a part in.
-const FILES: [&str; 17] = [
-    "arriving", "asking", "batch", "cells", "deciding", "dropping", "grip", "locked", "map", "moving",
-    "peeking", "rates", "shared", "slot", "table", "waiting", "words",
+const FILES: [&str; 21] = [
+    "arriving", "asking", "batch", "budget", "cells", "deciding", "dropping", "grip", "keeper", "locked",
+    "map", "moving", "peeking", "rates", "returns", "rooms", "shared", "slot", "table", "waiting", "words",
 ];
 
 /// What is smaller here than where it ships: a file, what stands before it, and what stands here instead, up to a semicolon or the end of
@@ -27,8 +27,11 @@ const SMALLER: &[(&str, &str, &str)] = &[
     ("table", "let reach = ", "homes"),
     ("cells", "const CHUNK_CELLS: usize = ", "2"),
     ("shared", "const SHARES: usize = ", "1"),
+    ("moving", "const HOMES_KEPT: usize = ", "1"),
+    ("returns", "const SAMPLED: u64 = ", "u64::MAX"),
+    ("returns", "const DROPPED_MAX: usize = ", "1"),
     ("memory", "const TRIES: u32 = ", "2"),
-    ("memory", "room.saturating_sub(spare) / ", "1; homes_max_here()"),
+    ("budget", "room.saturating_sub(spare) / ", "1; super::homes_max_here()"),
 ];
 
 /// What is private where it ships: memory is made of atomics one by one here.

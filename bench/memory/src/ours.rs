@@ -151,21 +151,22 @@ fn of_three(limit: Limit) -> Result<Three, String> {
 /// What of ours is measured.
 pub(crate) fn candidates() -> Vec<Candidate> {
     use Workload::{
-        Batches, Curve, Granted, Idle, Latency, Refused, Rss, Scattered, Ticked, Together, Uniform, Zipf,
+        Batches, Curve, Drained, Granted, Idle, Latency, Refused, Rss, Scattered, Ticked, Together, Uniform,
+        Zipf,
     };
     let candidate = |name, note, takes, prepare| Candidate { name, note, takes, keys_max: u32::MAX, prepare };
     vec![
         candidate(
             "tollgate",
             "GCRA, keyed hash, time stamp counter",
-            &[Refused, Granted, Uniform, Zipf, Scattered, Together, Idle, Curve, Rss, Latency],
+            &[Refused, Granted, Uniform, Zipf, Scattered, Together, Idle, Drained, Curve, Rss, Latency],
             precise,
         ),
         candidate("tollgate, vouched keys", "a fast hash", &[Refused, Granted, Uniform, Zipf], vouched),
         candidate(
             "tollgate, monotonic clock",
             "the system's monotonic clock",
-            &[Refused, Granted, Uniform],
+            &[Refused, Granted, Uniform, Drained],
             monotonic,
         ),
         candidate("tollgate, ticked clock", "ticks every 0.5 ms", &[Scattered, Ticked, Curve], ticked),

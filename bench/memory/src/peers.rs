@@ -16,7 +16,8 @@ mod tokio;
 
 use crate::subject::{Candidate, Prepare};
 use crate::workload::Workload::{
-    self, Batches, Curve, Granted, Idle, Latency, Refused, Rss, Scattered, Ticked, Together, Uniform, Zipf,
+    self, Batches, Curve, Drained, Granted, Idle, Latency, Refused, Rss, Scattered, Ticked, Together,
+    Uniform, Zipf,
 };
 
 /// What every peer takes part in.
@@ -35,7 +36,10 @@ pub(crate) fn candidates() -> Vec<Candidate> {
             ..peer("governor String", "its default hasher and clock", governor::default_hasher)
         },
         Candidate {
-            takes: &[Refused, Granted, Uniform, Zipf, Scattered, Ticked, Batches, Together, Idle, Curve, Rss],
+            takes: &[
+                Refused, Granted, Uniform, Zipf, Scattered, Ticked, Batches, Together, Idle, Drained, Curve,
+                Rss,
+            ],
             ..peer("governor String, fast hasher", "foldhash instead of SipHash", governor::fast_hasher)
         },
         Candidate {

@@ -59,6 +59,8 @@ pub(crate) enum Limit {
     Refusing,
     /// So much that everything is granted: one in a nanosecond.
     Granting,
+    /// A thousand in a second: a hit takes a millisecond to drain.
+    Draining,
     /// A key once used stays in use: it takes 100 seconds to forget one decision.
     Lasting,
 }
@@ -69,6 +71,7 @@ impl Limit {
         match self {
             Self::Refusing => 2,
             Self::Granting => 1_000_000_000,
+            Self::Draining => 1_000,
             Self::Lasting => 1_000_000,
         }
     }
@@ -77,7 +80,7 @@ impl Limit {
     pub(crate) const fn seconds(self) -> u32 {
         match self {
             Self::Refusing => 2,
-            Self::Granting => 1,
+            Self::Granting | Self::Draining => 1,
             Self::Lasting => 100_000_000,
         }
     }

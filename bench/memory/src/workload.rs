@@ -27,6 +27,9 @@ pub(crate) enum Workload {
     Together,
     /// The same with keys that owe nothing any more when they are asked for: those of whoever has been idle for a while.
     Idle,
+    /// As `Uniform`, with a millisecond for a hit to drain: hardly any key owes something when it is asked for again. With a
+    /// tenth of the keys, and with all of them.
+    Drained,
     /// As `Uniform`, over numbers of keys.
     Curve,
     /// Resident memory per live key.
@@ -36,7 +39,7 @@ pub(crate) enum Workload {
 }
 
 impl Workload {
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::Refused,
         Self::Granted,
         Self::Uniform,
@@ -46,6 +49,7 @@ impl Workload {
         Self::Batches,
         Self::Together,
         Self::Idle,
+        Self::Drained,
         Self::Curve,
         Self::Rss,
         Self::Latency,
@@ -63,6 +67,7 @@ impl Workload {
             Self::Batches => "batches",
             Self::Together => "together",
             Self::Idle => "idle",
+            Self::Drained => "drained",
             Self::Curve => "curve",
             Self::Rss => "rss",
             Self::Latency => "latency",
@@ -111,7 +116,7 @@ pub(crate) fn plans(workload: Workload, scale: &Scale) -> Vec<Plan> {
     };
     let many = |order, granted| Plan {
         workload,
-        name,
+        name: name.clone(),
         // Keys stay in use between two decisions, as they do in everybody's table.
         limit: if workload == Workload::Idle { Limit::Granting } else { Limit::Lasting },
         keys: scale.keys,
@@ -130,7 +135,14 @@ pub(crate) fn plans(workload: Workload, scale: &Scale) -> Vec<Plan> {
         threads: &[1],
         granted: 99.0..=100.0,
     };
+    let drained = |name: &str, keys| Plan {
+        name: name.into(),
+        limit: Limit::Draining,
+        keys,
+        ..many(Order::Uniform, 99.0..=100.0)
+    };
     match workload {
+        Workload::Drained => vec![drained("drained-tenth", scale.keys / 10), drained("drained", scale.keys)],
         Workload::Refused => vec![hot(Limit::Refusing, 0.0..=1.0)],
         Workload::Granted => vec![hot(Limit::Granting, mostly)],
         Workload::Uniform

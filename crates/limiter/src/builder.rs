@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::clock::Clock;
@@ -141,7 +141,6 @@ impl Builder {
             hashing,
             listener: self.listener,
             names: Mutex::new(HashMap::new()),
-            limits: AtomicU32::new(0),
             book: Mutex::new(Book::new(self.reservations_max)),
             #[cfg(feature = "redis")]
             shared: self.store.map(|(store, naming)| crate::shared::Shared::new(store, naming)),

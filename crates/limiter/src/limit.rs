@@ -24,8 +24,8 @@ pub struct NamedLimit(pub(crate) Arc<Registered>, pub(crate) Limiter);
 pub(crate) struct Registered {
     /// Which limiter made it.
     pub(crate) limiter: u64,
-    /// Which of its limits it is.
-    pub(crate) number: u32,
+    /// Tells its numbers from others of the same name; not 0.
+    pub(crate) mark: u32,
     pub(crate) name: Arc<str>,
     pub(crate) limit: Limit,
     /// The number of its name, and how the name's keys are hashed.

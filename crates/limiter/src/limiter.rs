@@ -1,7 +1,8 @@
 //! The front door: the verbs, one verdict each. How a key is found and charged is the store's; what fits is the core's.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::hash::BuildHasher as _;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tollgate_core::{Decision, Limit, Micros};
@@ -70,7 +71,6 @@ pub(crate) struct Inner {
     pub(crate) hashing: Hashing,
     pub(crate) listener: Option<Listener>,
     pub(crate) names: Mutex<HashMap<Arc<str>, Name>>,
-    pub(crate) limits: AtomicU32,
     pub(crate) book: Mutex<Book>,
     #[cfg(feature = "redis")]
     pub(crate) shared: Option<crate::shared::Shared>,
@@ -85,12 +85,7 @@ pub(crate) struct Name {
     /// How often receipts of charges in the shared store became void.
     #[cfg(feature = "redis")]
     pub(crate) generation: Arc<AtomicU64>,
-    /// The same numbers are the same limit, so that receipts stay good when a policy is loaded again.
-    pub(crate) numbers: HashMap<Limit, u32>,
 }
-
-/// So many sets of numbers are remembered for a name; further ones are new each time.
-const NUMBERS_MAX: usize = 1_024;
 
 /// How one key stands, for a person who wants to know why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -111,21 +106,14 @@ impl Inner {
         let entry = names.entry(name.into());
         let shared_name = entry.key().clone();
         let known = entry.or_insert_with(|| Name { space, ..Name::default() });
-        // Number 0 is a cell's that has not been charged under any.
-        let next = || self.limits.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-        let number = match known.numbers.get(&limit) {
-            Some(number) => *number,
-            None if known.numbers.len() < NUMBERS_MAX => *known.numbers.entry(limit).or_insert_with(next),
-            None => next(),
-        };
         Registered {
             limiter: self.number,
-            number,
+            mark: mark_of(&limit),
             name: shared_name,
             limit,
             space: known.space,
             hash: self.hashing.of_name(known.space),
-            narrow: self.memory.rates.narrow(&limit),
+            narrow: self.memory.narrow(&limit),
             void: Arc::clone(&known.void),
             owing: Arc::clone(&known.owing),
             #[cfg(feature = "redis")]
@@ -134,6 +122,14 @@ impl Inner {
             far: None,
         }
     }
+}
+
+/// A number that tells the numbers of a limit from others: a hash, so that nothing need be remembered. Two limits of one name have the same
+/// one once in four thousand million times; then a receipt is not void though its key was charged under the other one since.
+fn mark_of(limit: &Limit) -> u32 {
+    let hash = foldhash::quality::FixedState::with_seed(0).hash_one(limit);
+    // 0 is a cell's that has not been charged under any.
+    u32::try_from(hash >> 32).unwrap_or(0).max(1)
 }
 
 impl Limiter {
@@ -378,7 +374,7 @@ pub struct Stats {
     /// How many bytes it can fill: the [budget](crate::Builder::budget), less what it keeps free for moving keys and for keys without
     /// room. A store without room for a new key takes at least nine tenths of it.
     pub bytes_max: usize,
-    /// How many keys have a slot, live ones and ones that are as good as none.
+    /// How many slots are in use: by keys that owe something, and by keys that owe nothing any more and have not been replaced yet.
     pub slots_used: u64,
     /// How many hits found no room for their key, and were decided by a cell that new keys have in common.
     pub overflowed: u64,

@@ -25,7 +25,7 @@ use paper::{Reader, Writer};
 /// The first bytes of every snapshot.
 const MAGIC: &[u8; 8] = b"TOLLGATE";
 /// The layout of what follows. Another one is refused.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 /// What a snapshot hashes to tell whether its hash is still the one that it was written with.
 const TRIAL: &[u8] = b"trial";
 
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(said("well", &numbers(VERSION, trial)), "read");
         let other = said("later", &numbers(VERSION + 1, trial));
         assert!(
-            other.ends_with("has layout 3, and this version reads layout 2: the store starts empty"),
+            other.ends_with("has layout 4, and this version reads layout 3: the store starts empty"),
             "{other}"
         );
         let hash = said("hash", &numbers(VERSION, trial ^ 1));

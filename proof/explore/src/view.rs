@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::store::memory::locked::{Locked, Place};
 use crate::store::memory::slot::Tag;
-use crate::store::memory::table::{Busy, Keeper, Table};
+use crate::store::memory::table::{Busy, Keeper, Table, Worth};
 use crate::sync::pause;
 
 /// A table, and what was dropped from it.
@@ -31,8 +31,8 @@ pub(crate) struct View {
 }
 
 impl Keeper for View {
-    fn is_as_good_as_none(&self, _tag: Tag, value: u64) -> bool {
-        self.none.contains(&value)
+    fn worth(&self, _tag: Tag, value: u64) -> Worth {
+        if self.none.contains(&value) { Worth::Stale } else { Worth::Live }
     }
 
     fn dropped(&self, _tag: Tag, _value: u64) {

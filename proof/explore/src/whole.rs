@@ -32,16 +32,16 @@ impl Whole {
         let store = Memory::small(homes, homes_max, chunks);
         let word = Limit::token_bucket(burst, 1, Micros::HOUR).expect("it fits");
         let cell =
-            Limit::token_bucket(burst, 2_047, Micros::new(2_047 * 3_600_000_000 + 1)).expect("it fits");
+            Limit::token_bucket(burst, 65_537, Micros::new(65_537 * 3_600_000_000 + 1)).expect("it fits");
         let limit = |number, limit: Limit| {
             Arc::new(Registered {
                 limiter: 0,
-                number,
+                mark: number,
                 name: "limit".into(),
                 limit,
                 space: 0,
                 hash: KeyHash,
-                narrow: store.rates.narrow(&limit),
+                narrow: store.narrow(&limit),
                 void: Arc::default(),
                 owing: Arc::default(),
             })

@@ -10,7 +10,7 @@ use crate::markdown::{grouped, section};
 const BY_DEFAULT: &str = "governor String";
 const FAST_HASHER: &str = "governor String, fast hasher";
 /// Workloads in nanoseconds per decision: name, title, whom the ratio is to.
-const TIMED: [(&str, &str, &str); 9] = [
+const TIMED: [(&str, &str, &str); 11] = [
     ("refused", "One hot key, refused", FAST_HASHER),
     ("granted", "One hot key, granted", FAST_HASHER),
     ("uniform", "Many keys, each as often as any other", BY_DEFAULT),
@@ -20,6 +20,8 @@ const TIMED: [(&str, &str, &str); 9] = [
     ("batches", "Many keys, batches of 32", BY_DEFAULT),
     ("together", "Many keys, three limits all or none against one", BY_DEFAULT),
     ("idle", "Many keys that owe nothing any more, three limits against one", BY_DEFAULT),
+    ("drained-tenth", "A tenth of the keys, each drained a millisecond after a hit", BY_DEFAULT),
+    ("drained", "Many keys, each drained a millisecond after a hit", BY_DEFAULT),
 ];
 
 /// All tables, with what is to be known of the subjects below them. A workload that was not measured has

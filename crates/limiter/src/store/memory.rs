@@ -4,12 +4,14 @@
 pub(crate) mod arriving;
 pub(crate) mod asking;
 pub(crate) mod batch;
+mod budget;
 pub(crate) mod cells;
 pub(crate) mod deciding;
 pub(crate) mod dropping;
 #[cfg(test)]
 mod engine;
 pub(crate) mod grip;
+pub(crate) mod keeper;
 pub(crate) mod locked;
 pub(crate) mod look;
 pub(crate) mod map;
@@ -17,6 +19,8 @@ pub(crate) mod moving;
 pub(crate) mod peeking;
 pub(crate) mod rates;
 pub(crate) mod region;
+mod returns;
+mod rooms;
 pub(crate) mod shared;
 pub(crate) mod slot;
 pub(crate) mod snapshot;
@@ -33,18 +37,18 @@ use locked::Place;
 use map::Spot;
 use moving::{MOVED_LINES_PER_CHARGE, MOVED_LINES_PER_NEW_KEY};
 use rates::{FRESH, IN_A_CELL, Rates, Raw};
-use region::PIECE_BYTES;
+use returns::Returns;
 use shared::Shared;
-use slot::{Line, Tag};
-use table::{Keeper, Table};
+use slot::Tag;
+use table::{Keeper, Table, Worth};
 use tollgate_core::{Limit, Micros};
 
 use crate::clock::{Calendar, Clock};
 use crate::limit::Registered;
 use crate::sync::{AtomicU64, Ordering, pause};
 
-/// A table begins with so many lines: 16 KiB. The identity of a key has 58 bits: 54 in its tag, 4 from where it stands.
-const HOMES_MIN: usize = 256;
+/// A table begins with so many lines: 64 KiB. The identity of a key has 54 bits: 48 in its tag, 6 from where it stands.
+const HOMES_MIN: usize = 1_024;
 
 /// Keys and where they stand.
 #[derive(Debug)]
@@ -65,6 +69,8 @@ pub(crate) struct Memory {
     looked: AtomicU64,
     /// The line from which on keys are dropped next whose cells are wanted.
     swept: AtomicU64,
+    /// Whether keys that were dropped come back.
+    returns: Returns,
 }
 
 /// A key of a limit.
@@ -78,31 +84,45 @@ pub(crate) struct Whose<'a> {
 struct At<'a> {
     store: &'a Memory,
     now: Micros,
+    /// A key that owed nothing by then, in microseconds since the store began, is stale.
+    stale: u64,
     /// Keys that are not to be dropped just now, even if they are as good as none: a batch needs them all at once.
     spared: &'a [u64],
 }
 
 impl<'a> At<'a> {
-    const fn new(store: &'a Memory, now: Micros) -> Self {
-        Self { store, now, spared: &[] }
+    fn new(store: &'a Memory, now: Micros) -> Self {
+        let since_start = store.since_start(now);
+        let keeps_idle = store.table.is_small() || store.returns.are_frequent(now);
+        let stale = if keeps_idle { since_start.saturating_sub(IDLE_KEPT) } else { since_start };
+        Self { store, now, stale, spared: &[] }
     }
 }
 
 impl Keeper for At<'_> {
     #[inline]
-    fn is_as_good_as_none(&self, tag: Tag, value: u64) -> bool {
+    fn worth(&self, tag: Tag, value: u64) -> Worth {
         if self.spared.iter().any(|id| tag.is_of(*id)) {
-            return false;
+            return Worth::Live;
         }
         match tag.kind() {
-            0 | FRESH => true,
-            IN_A_CELL => self.store.cells.get(value).is_none_or(|cell| cell.is_over(self.now)),
-            kind => self.store.rates.has_drained(kind, value, self.store.since_start(self.now)),
+            0 | FRESH => Worth::Stale,
+            // A cell takes four times the room of a slot, and the next key needs it.
+            IN_A_CELL if self.store.cells.get(value).is_none_or(|cell| cell.is_over(self.now)) => {
+                Worth::Stale
+            }
+            IN_A_CELL => Worth::Live,
+            kind if !self.store.rates.has_drained(kind, value, self.store.since_start(self.now)) => {
+                Worth::Live
+            }
+            kind if self.store.rates.has_drained(kind, value, self.stale) => Worth::Stale,
+            _ => Worth::Idle,
         }
     }
 
     fn dropped(&self, tag: Tag, value: u64) {
         self.store.note_drop(self.now);
+        self.store.returns.note_drop(tag.rest());
         if tag.kind() == IN_A_CELL {
             self.store.cells.give_back(value);
         }
@@ -134,6 +154,7 @@ impl Memory {
             calendar: Calendar::default(),
             looked: AtomicU64::new(0),
             swept: AtomicU64::new(0),
+            returns: Returns::new(),
         })
     }
 
@@ -159,49 +180,14 @@ impl Memory {
         Micros::new(self.dropped.load(Ordering::Acquire))
     }
 
+    /// Notes that a key was put in.
+    #[inline]
+    fn note_new(&self, id: u64, now: Micros) {
+        self.returns.note_new(id, now.saturating_add(Micros::new(IDLE_KEPT)));
+    }
+
     fn note_overflow(&self) {
         self.overflowed.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// To how many lines the table may grow while the cells take what they take. While it grows, a little of both its
-    /// regions is in memory; of a small one, all.
-    fn homes_max(&self) -> usize {
-        let others = self.cells.bytes() + self.shared.bytes_max() + FIXED_BYTES;
-        let room = self.budget.saturating_sub(others);
-        let spare = if cfg!(target_os = "linux") { (room / 2).min(3 * PIECE_BYTES) } else { room / 2 };
-        // A line more for every 16 at the most: that is how far a key may stand from its home.
-        room.saturating_sub(spare) / size_of::<Line>() / 17 * 16
-    }
-
-    /// How many bytes the store can fill: its budget without what it keeps free for a table that moves and for cells that new keys
-    /// have in common. So a store without room has filled nearly all of it.
-    pub(crate) fn bytes_max(&self) -> usize {
-        let table = self.homes_max().saturating_mul(17) / 16 * size_of::<Line>();
-        (table + self.cells.bytes() + FIXED_BYTES + self.shared.bytes()).max(self.bytes()).min(self.budget)
-    }
-
-    /// What the store takes, in bytes.
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes_of_known() + self.shared.bytes()
-    }
-
-    /// The same, with all that keys without room may come to take.
-    fn bytes_spoken_for(&self) -> usize {
-        self.bytes_of_known() + self.shared.bytes_max()
-    }
-
-    fn bytes_of_known(&self) -> usize {
-        self.table.bytes() + self.cells.bytes() + FIXED_BYTES
-    }
-
-    /// How many slots are in use, by keys or by what is left of them.
-    pub(crate) fn slots_used(&self) -> u64 {
-        self.table.used()
-    }
-
-    /// How many hits were decided by a cell that keys have in common.
-    pub(crate) fn overflowed(&self) -> u64 {
-        self.overflowed.load(Ordering::Relaxed)
     }
 
     /// The limit as it stands in the calendar.
@@ -230,7 +216,11 @@ impl Memory {
     #[inline(always)]
     pub(crate) fn charge_found(&self, found: Found<'_>, weight: Weight<'_>, now: Micros) -> Option<Raw> {
         let (slot, tag, value) = found;
-        let (zero, raw) = weight.narrow.weigh(value, self.since_start(now), weight.cost);
+        let since_start = self.since_start(now);
+        if since_start > weight.narrow.until {
+            return None;
+        }
+        let (zero, raw) = weight.narrow.weigh(value, since_start, weight.cost);
         match zero {
             Some(zero) => {
                 Table::lock_as_read(slot, tag, value)?.write(tag, zero);
@@ -264,7 +254,7 @@ impl Memory {
         cost: u64,
         (clock, now): (&Clock, Micros),
     ) -> Result<Charged<'a>, NoRoom> {
-        if let Some(narrow) = &limit.narrow {
+        if let Some(narrow) = limit.narrow.as_ref().filter(|_| self.fits_in_a_word(limit, now)) {
             // Whoever is at the key is done in a moment, mostly.
             for times in 0..TRIES {
                 match self.table.try_read(id) {
@@ -310,6 +300,9 @@ impl Memory {
                         None => (true, MOVED_LINES_PER_NEW_KEY),
                         Some(_) => (false, MOVED_LINES_PER_CHARGE),
                     };
+                    if is_new {
+                        self.note_new(id, now);
+                    }
                     let given = self.act_on(locked, Whose { limit, id }, &dated, (ask, now));
                     if self.table.is_moving() {
                         self.table.help(lines, &at);
@@ -367,9 +360,10 @@ impl Memory {
 
 /// How often a key whose debt is a word is tried before it is locked like any other.
 const TRIES: u32 = 32;
-/// What the store takes besides slots and cells: rates, counters, and the cells that keys have in common.
-const FIXED_BYTES: usize = 128 << 10;
 /// A key for which there is no cell looks through so many lines for some that are not needed any more.
 const SWEPT_LINES: usize = 16;
+/// A key that owes nothing any more keeps its slot for so many microseconds, if keys come back and the table can grow. Its next
+/// hit then finds it, which takes a fraction of the time that it takes to put it in again.
+const IDLE_KEPT: u64 = 10_000_000;
 /// How often, in microseconds, a full table is looked at for keys that are as good as none.
 const LOOKED_EVERY: u64 = 1_000;

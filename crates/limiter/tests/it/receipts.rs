@@ -66,6 +66,23 @@ fn a_receipt_is_void_after_a_reset_and_under_other_numbers() {
 }
 
 #[test]
+fn receipts_stay_good_however_many_tenants_have_numbers_of_their_own() {
+    let (limiter, _clock) = with_clock();
+    let of_tenant = |tenant: u64| Limit::fixed_window(10 + tenant, Window::Every(Micros::HOUR)).unwrap();
+    let tenants = 50_000;
+    for tenant in 0..tenants {
+        let _ = limiter.limit("tenants", of_tenant(tenant));
+    }
+    let limit = of_tenant(tenants - 1);
+    let first = limiter.limit("tenants", limit);
+    let (_, receipt) = limiter.charge_for_receipt(&[first.hit("ada").cost(5)]).unwrap();
+    let again = limiter.limit("tenants", limit);
+    let _ = limiter.charge(&[again.hit("ada")]).unwrap();
+    limiter.refund(receipt.unwrap()).unwrap();
+    assert_eq!(left(&limiter, &first), tenants + 8, "of one more than all tenants and eight, one is charged");
+}
+
+#[test]
 fn a_receipt_of_another_limiter_is_not_taken() {
     let (limiter, _clock) = with_clock();
     let (elsewhere, _its_clock) = with_clock();

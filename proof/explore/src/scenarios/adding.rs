@@ -33,7 +33,7 @@ pub(super) fn beside_a_charge() {
 
 /// Two new keys with two homes, and one free slot that both look at first: in the home of the one, in reach of the other.
 pub(super) fn one_free_slot() {
-    let high = u64::MAX >> 10;
+    let high = u64::MAX >> 16;
     let view = View::new(2, &[(F, 5), (K, 5), (high, 5)]);
     let (one, other) = both(&view, |view| view.charge(K + 1, 1), move |view| view.charge(high - 1, 1));
     let added = [(K + 1, one), (high - 1, other)].map(|(id, added)| added.is_ok().then_some((id, 1)));

@@ -10,7 +10,7 @@ const B: u64 = 2;
 const X: u64 = 3;
 const Y: u64 = 4;
 /// Of another line: it finds an empty slot there, and none that it could have in place of another key.
-const FAR: u64 = u64::MAX >> 10;
+const FAR: u64 = u64::MAX >> 16;
 
 /// A table of two slots that cannot grow and is full, without cells. Of each key three may be had; one of A and B is used.
 fn full() -> Whole {

@@ -66,7 +66,7 @@ pub(super) fn go_on_and_add() {
 /// The table has begun to move. A key that stands in the line after its home is as good as none to one thread, which gives
 /// its slot to another key, and alive to the one that moves it.
 pub(super) fn reuse_away_from_home() {
-    let high = u64::MAX >> 10;
+    let high = u64::MAX >> 16;
     let view = View::new(2, &[(A, 5), (B, 0), (C, 1), (high, 0)]);
     view.begin_to_sweep();
     let other = View { none: &[1], ..view.clone() };

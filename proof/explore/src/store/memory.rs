@@ -33,6 +33,7 @@ impl Memory {
             calendar: Calendar::default(),
             looked: AtomicU64::new(0),
             swept: AtomicU64::new(0),
+            returns: Returns::new(),
         }
     }
 

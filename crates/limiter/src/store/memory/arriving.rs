@@ -50,6 +50,7 @@ impl Memory {
             locked.leave();
             return None;
         }
+        self.note_new(hit.id, at.now);
         locked.write(Tag::new(hit.id, hit.weight.narrow.kind), self.owes_nothing(hit));
         Some(())
     }

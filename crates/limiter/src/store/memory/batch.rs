@@ -1,5 +1,4 @@
-//! Several hits at one instant on the memory store: all enforced ones are charged, or none. What fits is decided by the
-//! core, or by the same arithmetic on words.
+//! Several hits at one instant on the memory store: all enforced ones are charged, or none. What fits, the core decides.
 //!
 //! First every key gets a slot; then all slots are locked, in the order of identities, and whoever cannot have one lets go
 //! of all and starts over; then it is decided, and written, and the locks are let go. Nobody ever sees half of it.
@@ -39,7 +38,6 @@ pub(crate) struct Answered<const N: usize> {
     pub(crate) given: SmallVec<[Given; N]>,
 }
 
-/// A key of a batch.
 pub(super) struct Member<'a> {
     pub(super) limit: &'a Registered,
     pub(super) dated: Limit,
@@ -48,19 +46,20 @@ pub(super) struct Member<'a> {
     pub(super) shared: bool,
     /// What stood in its slot when that was found out; `None` if it had none.
     pub(super) seen: Option<Tag>,
+    /// Whether its state fits in a word, whatever it will be.
+    fits: bool,
     /// A cell that is set aside for it, if it may come to need one.
     cell: Option<u64>,
 }
 
 impl<'a> Member<'a> {
-    /// Whose key it is.
     pub(super) const fn whose(&self) -> Whose<'a> {
         Whose { limit: self.limit, id: self.id }
     }
 
     /// Whether there is a place for its state, whatever that will be, if this stands in its slot.
     pub(super) fn has_place(&self, tag: Tag) -> bool {
-        self.limit.narrow.is_some() || self.cell.is_some() || tag.kind() == IN_A_CELL
+        self.fits || self.cell.is_some() || tag.kind() == IN_A_CELL
     }
 }
 
@@ -119,6 +118,7 @@ impl Memory {
                     if member.shared {
                         locked.leave();
                     } else {
+                        self.note_new(member.id, at.now);
                         locked.write(Tag::new(member.id, FRESH), 0);
                     }
                     return true;
@@ -220,6 +220,7 @@ impl Memory {
                         id: charge.id,
                         shared: false,
                         seen: None,
+                        fits: self.fits_in_a_word(charge.limit, now),
                         cell: None,
                     },
                 );

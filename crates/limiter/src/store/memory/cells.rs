@@ -26,7 +26,7 @@ pub(crate) struct Cell {
 pub(crate) struct Kept {
     /// Where the key stands.
     pub(crate) state: Option<State>,
-    /// Under which limit it was last charged: see [`Registered::number`](crate::limit::Registered).
+    /// Under which numbers it was last charged: see [`Registered::mark`](crate::limit::Registered).
     pub(crate) limit: u32,
     /// When it was last charged.
     pub(crate) at: Micros,

@@ -129,7 +129,7 @@ impl Memory {
                     // charged nowhere else, so that what others have spent is not its own.
                     return Taken { cell: Some((value, bytes)), over: true, ..Taken::new(None) };
                 }
-                if kept.limit != limit.number && kept.limit != 0 {
+                if kept.limit != limit.mark && kept.limit != 0 {
                     // What was charged in a window that keeps its end from other numbers cannot be given back later.
                     let until = match &kept.state {
                         Some(State::FixedWindow(count)) => now.max(count.end),
@@ -138,7 +138,7 @@ impl Memory {
                     };
                     limit.void_receipts(until);
                 }
-                kept.limit = limit.number;
+                kept.limit = limit.mark;
                 Taken { cell: Some((value, bytes)), ..Taken::new(kept.state.take()) }
             }
             kind => {
@@ -150,7 +150,7 @@ impl Memory {
                 limit.void_receipts(now);
                 let same_algorithm =
                     self.rates.get(kind).is_some_and(|rate| limit.limit.algorithm() == Some(rate.algorithm));
-                let rate = limit.narrow.and_then(|narrow| Some((narrow, *self.rates.get(narrow.kind)?)));
+                let rate = limit.narrow.and_then(|narrow| Some((narrow, self.rates.get(narrow.kind)?)));
                 let converted = rate
                     .zip(state.as_ref())
                     .and_then(|((narrow, rate), state)| narrow.converted(state, &rate));
@@ -185,7 +185,7 @@ impl Memory {
             return Ok(());
         };
         let word = limit.narrow.and_then(|narrow| {
-            let word = narrow.word(&state, self.start, self.rates.get(narrow.kind)?)?;
+            let word = narrow.word(&state, self.start, &self.rates.get(narrow.kind)?)?;
             Some((narrow.kind, word))
         });
         if let Some((kind, word)) = word {
@@ -202,7 +202,7 @@ impl Memory {
             // A window of which nothing is used any more may still have to remember that it began late.
             let over = if let State::FixedWindow(count) = &state { over.max(count.end) } else { over };
             kept.state = Some(state);
-            (kept.limit, kept.at) = (limit.number, at);
+            (kept.limit, kept.at) = (limit.mark, at);
             self.cells.note_list(bytes, kept.list_bytes());
             cell.set_over(over);
         }

@@ -46,12 +46,12 @@ fn new() -> Memory {
 pub(super) fn registered(store: &Memory, limit: Limit, number: u32) -> Registered {
     Registered {
         limiter: 0,
-        number,
+        mark: number,
         name: "limit".into(),
         limit,
         space: 0,
         hash: Hashing::keyed(Secret(1, 2)).of_name(0),
-        narrow: store.rates.narrow(&limit),
+        narrow: store.narrow(&limit),
         void: Arc::default(),
         owing: Arc::default(),
         #[cfg(feature = "redis")]
@@ -84,7 +84,7 @@ impl Memory {
         let Ok(Place::Slot(locked)) = self.table.try_lock(id, true, &at) else { panic!("there is room") };
         match stood {
             Stood::Word(rate, zero) => {
-                locked.write(Tag::new(id, self.rates.number(*rate).expect("few rates")), *zero);
+                locked.write(Tag::new(id, self.number_of(*rate).expect("few rates")), *zero);
             }
             Stood::Cell(state, over, met, void) => {
                 limit.void.store(*void, Ordering::Relaxed);
@@ -111,7 +111,7 @@ impl Memory {
                 let void = limit.void.load(Ordering::Relaxed);
                 state.map(|state| Stood::Cell(state, cell.over(), limit.limit, void))
             }
-            kind => self.rates.get(kind).map(|rate| Stood::Word(*rate, value)),
+            kind => self.rates.get(kind).map(|rate| Stood::Word(rate, value)),
         };
         self.reset(&registered(self, Limit::Unlimited, 0), id, &Clock::manual(now).clock());
         stood
@@ -215,7 +215,7 @@ impl Engine for Stored {
             let limits: Vec<_> = limits.iter().map(|limit| registered(store, *limit, 1)).collect();
             // Each in a line of its own: a key that is as good as none must not lose its place to another one here, where
             // what stays is compared to the bit.
-            let id_of = |key: usize| (key as u64 + 1) << 52;
+            let id_of = |key: usize| (key as u64 + 1) << 48;
             for (key, stood) in keys.iter().enumerate() {
                 stood.iter().for_each(|stood| store.put(id_of(key), stood, &limits[key], now));
             }

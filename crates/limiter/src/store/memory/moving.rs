@@ -4,7 +4,7 @@
 use super::map::Map;
 use super::region::{PIECE_BYTES, Region};
 use super::slot::{LINE_SLOTS, Line, Slot, Tag};
-use super::table::{Busy, Keeper, REGIONS_MAX, Table, reach};
+use super::table::{Busy, Keeper, REGIONS_MAX, Table, Worth, reach};
 use super::waiting::{Alone, lock_if, wait_for};
 use crate::sync::{Ordering, pause};
 
@@ -28,6 +28,8 @@ const LOAD_FULL: u64 = 880;
 
 /// Below so many homes a table doubles.
 const HOMES_SMALL: usize = 8_192;
+/// A table that has so many homes, 256 KiB, does not shrink to fewer: a smaller one saves too little.
+const HOMES_KEPT: usize = 4_096;
 
 impl Table {
     /// Takes a region into use, with so many homes.
@@ -69,6 +71,17 @@ impl Table {
         load < LOAD_FULL
     }
 
+    /// Whether it takes so little memory that it need not be kept small.
+    pub(crate) fn is_small(&self) -> bool {
+        let map = Map::unpack(self.map.load(Ordering::Relaxed));
+        self.homes(map.newest) < HOMES_KEPT
+    }
+
+    /// Whether empty slots are so many that a new key takes one rather than the slot of a key that may come back.
+    pub(super) fn has_plenty(&self, region: usize) -> bool {
+        self.used_in(region).saturating_mul(1_000) < self.slots(region).saturating_mul(LOAD_MAX)
+    }
+
     /// Whether it is worth looking again for room, after [`make_room`](Self::make_room): the table is moving, or can.
     /// `roomy` is what [`has_room`](Self::has_room) said before: it may have moved since.
     pub(crate) fn could_grow(&self, roomy: bool, keeper: &impl Keeper) -> bool {
@@ -105,14 +118,16 @@ impl Table {
         if map.oldest.is_some() {
             return true;
         }
-        let (live, homes_now) = (self.live_estimate(map.newest, keeper), self.homes(map.newest));
-        let fitting = live.saturating_mul(1_000) / (LOAD_AFTER_MOVE * LINE_SLOTS as u64) + 1;
+        let (estimate, homes_now) = (self.estimate(map.newest, keeper), self.homes(map.newest));
+        let fitting = estimate.kept.saturating_mul(1_000) / (LOAD_AFTER_MOVE * LINE_SLOTS as u64) + 1;
         // A small table doubles: there are only so many regions.
         let doubled = if homes_now < HOMES_SMALL && fitting > homes_now as u64 { homes_now * 2 } else { 0 };
         let homes = usize::try_from(fitting).unwrap_or(usize::MAX).max(homes_wanted).max(doubled);
         // Not much smaller at once: new keys keep coming while it moves.
-        let homes = homes.max(homes_now / 4).min(keeper.homes_max()).max(self.homes_min);
-        let load_then = live.saturating_mul(1_000) / (homes * LINE_SLOTS) as u64;
+        let least = (homes_now / 4).max(homes_now.min(HOMES_KEPT));
+        let homes = homes.max(least).min(keeper.homes_max()).max(self.homes_min);
+        let staying = if Self::keeps_idle(homes, keeper) { estimate.kept } else { estimate.live };
+        let load_then = staying.saturating_mul(1_000) / (homes * LINE_SLOTS) as u64;
         // At its largest, a table moves only to get rid of keys that are as good as none, and only if that helps.
         let helps = homes > homes_now || load_then.saturating_mul(9) / 8 < self.load(map.newest);
         let region = if helps { self.free_region(&map, homes) } else { None };
@@ -137,20 +152,30 @@ impl Table {
         tightest.or_else(|| (0..REGIONS_MAX).find(fresh))
     }
 
-    /// How many keys are alive, from a sample.
-    fn live_estimate(&self, region: usize, keeper: &impl Keeper) -> u64 {
+    /// Whether a move to so many homes takes idle keys along. A table that cannot grow any more needs their slots.
+    fn keeps_idle(homes: usize, keeper: &impl Keeper) -> bool {
+        homes < keeper.homes_max()
+    }
+
+    /// How many keys are alive, and how many are worth keeping, from a sample.
+    fn estimate(&self, region: usize, keeper: &impl Keeper) -> Estimate {
         let (lines, homes) = (self.lines(region), self.homes(region));
-        let (mut taken, mut live) = (0_u64, 0_u64);
+        let (mut taken, mut live, mut kept) = (0_u64, 0_u64, 0_u64);
         for line in lines.iter().take(homes).step_by((homes / SAMPLED_LINES).max(1)) {
             for slot in &line.0 {
                 let tag = slot.tag();
                 taken += u64::from(tag != Tag::EMPTY);
+                if tag.vacant() {
+                    continue;
+                }
                 // One that is locked is in use.
-                let dead = |value| keeper.is_as_good_as_none(tag, value);
-                live += u64::from(!tag.vacant() && !slot.value_of(tag).is_some_and(dead));
+                let worth = slot.value_of(tag).map_or(Worth::Live, |value| keeper.worth(tag, value));
+                live += u64::from(worth == Worth::Live);
+                kept += u64::from(worth != Worth::Stale);
             }
         }
-        self.used_in(region).saturating_mul(live).checked_div(taken).unwrap_or(0)
+        let of_all = |sampled| self.used_in(region).saturating_mul(sampled).checked_div(taken).unwrap_or(0);
+        Estimate { live: of_all(live), kept: of_all(kept) }
     }
 
     /// Whether the table is between two regions.
@@ -184,6 +209,7 @@ impl Table {
     fn move_line(&self, map: Map, oldest: usize, keeper: &impl Keeper) -> Result<(), Busy> {
         let from = Leaving { line: map.frontier, homes: self.homes(oldest) };
         let (homes, region) = (self.homes(map.newest), map.newest);
+        let keeps_idle = Self::keeps_idle(homes, keeper);
         // A key of this line may be looked for, and another one put, from the frontier on.
         self.set_up(region, (from.line + 1).saturating_mul(homes).div_ceil(from.homes) + reach(homes) + 1);
         let path = self.path(oldest, from.line);
@@ -197,7 +223,12 @@ impl Table {
             let locked = if distance == 0 { Some(tag) } else { lock_if(slot, |tag| tag.is_of(id)) };
             // By now it may have another kind, or be gone.
             let Some(tag) = locked else { return };
-            if keeper.is_as_good_as_none(tag, slot.held()) {
+            let is_wanted = match keeper.worth(tag, slot.held()) {
+                Worth::Live => true,
+                Worth::Idle => keeps_idle,
+                Worth::Stale => false,
+            };
+            if !is_wanted {
                 keeper.dropped(tag, slot.held());
                 slot.rename(Tag::DEAD);
                 if distance > 0 {
@@ -268,7 +299,7 @@ impl Table {
         let first_value = wait_for(first);
         let mut times = 0;
         let room = loop {
-            match self.room(path, id, (first, first_value), keeper) {
+            match self.room((region, path), id, (first, first_value), keeper) {
                 Ok(room) => break room,
                 Err(Busy) => pause(times),
             }
@@ -341,6 +372,13 @@ impl Table {
         // What it is about to take is taken.
         now.max(lines(map.newest)).saturating_mul(size_of::<Line>())
     }
+}
+
+/// How many keys of a region are alive, and how many are worth keeping: those, and the idle ones.
+#[derive(Clone, Copy)]
+struct Estimate {
+    live: u64,
+    kept: u64,
 }
 
 /// A line that is being moved, and how many homes its region has.

@@ -26,7 +26,7 @@ pub(crate) struct Slot {
 const OPEN: u64 = 1 << 63;
 
 /// The bits of a tag that say what the value means: 0 is reserved for slots without a key.
-pub(crate) const KIND_BITS: u32 = 10;
+pub(crate) const KIND_BITS: u32 = 16;
 const KIND_MASK: u64 = (1 << KIND_BITS) - 1;
 
 /// How many bits of a key's identity are in its tag; the rest follows from where it is.
@@ -43,7 +43,7 @@ impl Tag {
     /// Used once, and free again. A search goes on past it.
     pub(crate) const DEAD: Self = Self(1 << KIND_BITS);
 
-    /// The tag of a key: `kind` is in 1..1024.
+    /// The tag of a key: `kind` is not 0.
     #[inline]
     pub(crate) const fn new(id: u64, kind: u16) -> Self {
         Self((id & REST_MASK) << KIND_BITS | kind as u64)

@@ -67,7 +67,7 @@ impl Memory {
                     }),
                     FRESH => None,
                     kind => self.rates.get(kind).map(|rate| {
-                        What::Debt(*rate, value.saturating_sub(since_start.saturating_mul(rate.count)))
+                        What::Debt(rate, value.saturating_sub(since_start.saturating_mul(rate.count)))
                     }),
                 };
                 line.extend(what.map(|what| Saved { id, what }));
@@ -87,7 +87,7 @@ impl Memory {
                 if left == 0 {
                     return true;
                 }
-                let Some(kind) = self.rates.number(*rate) else { return false };
+                let Some(kind) = self.number_of(*rate) else { return false };
                 (kind, self.since_start(now).saturating_mul(rate.count).saturating_add(left))
             }
             What::State(_, over) if *over <= now => return true,

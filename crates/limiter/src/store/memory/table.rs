@@ -15,9 +15,11 @@
 
 use std::sync::OnceLock;
 
+pub(crate) use super::keeper::{Keeper, Worth};
 use super::locked::{Held, Locked, Place};
 use super::map::Map;
 use super::region::Region;
+use super::rooms::Rooms;
 use super::slot::{LINE_SLOTS, Line, REST_BITS, REST_MASK, Slot, Tag};
 use super::waiting::Alone;
 use crate::sync::{AtomicU64, Ordering, pause};
@@ -54,19 +56,6 @@ pub(super) struct Area {
     pub(super) used: AtomicU64,
 }
 
-/// What the store knows about values and the table does not.
-pub(crate) trait Keeper {
-    /// Whether a key with this value is as good as never seen: its slot may be given to another one.
-    fn is_as_good_as_none(&self, tag: Tag, value: u64) -> bool;
-    /// Called, under the slot's lock, when such a key is dropped.
-    fn dropped(&self, tag: Tag, value: u64);
-    /// To how many lines the table may grow, as things stand.
-    fn homes_max(&self) -> usize;
-    /// Whether it is time to look once more whether a full table would be less full without the keys that are as good as
-    /// none. Asked whenever a new key comes to a full table.
-    fn is_time_to_look(&self) -> bool;
-}
-
 /// Where a key is looked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Home {
@@ -80,9 +69,10 @@ pub(super) struct Home {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Busy;
 
-/// In how many lines, from its home on, a key may stand: in a sixteenth of them all.
+/// In how many lines, from its home on, a key may stand: one in so many of them all. The fewer, the more of an identity follows from
+/// where a key stands.
 pub(super) const fn reach(homes: usize) -> usize {
-    let reach = homes / 16;
+    let reach = homes / 64;
     if reach > REACH_LINES_MAX {
         REACH_LINES_MAX
     } else if reach == 0 {
@@ -275,7 +265,7 @@ impl Table {
             first.unlock(value);
             return Err(Busy);
         }
-        match self.room(path, id, (first, value), keeper) {
+        match self.room((home.region, path), id, (first, value), keeper) {
             Ok(Some(locked)) if roomy || !locked.was_empty() => {
                 let used = self.areas.get(home.region).map(|area| &area.used).filter(|_| locked.was_empty());
                 Ok(Place::Slot(Locked { used, ..locked }))
@@ -298,34 +288,26 @@ impl Table {
     /// A slot on a path that a new key can have, locked. The lock of the first slot of the path is held.
     pub(super) fn room<'a>(
         &self,
-        path: &'a [Line],
+        (region, path): (usize, &'a [Line]),
         id: u64,
         first: (&'a Slot, u64),
         keeper: &impl Keeper,
     ) -> Result<Option<Locked<'a>>, Busy> {
-        let mut room: Option<(&Slot, Tag)> = None;
-        'search: for line in path {
-            let mut last = None;
+        let mut rooms = Rooms::default();
+        for line in path {
             for slot in &line.0 {
                 let tag = slot.tag();
                 if tag.is_of(id) {
                     return Err(Busy);
                 }
-                if tag == Tag::EMPTY {
-                    last = last.or(Some((slot, tag)));
-                } else if room.is_none() {
-                    let value = if std::ptr::eq(slot, first.0) { Some(first.1) } else { slot.value_of(tag) };
-                    let free =
-                        value.is_some_and(|value| tag.vacant() || keeper.is_as_good_as_none(tag, value));
-                    room = free.then_some((slot, tag));
-                }
+                let held = std::ptr::eq(slot, first.0).then_some(first.1);
+                rooms.note((slot, tag), held, keeper);
             }
-            if last.is_some() {
-                room = room.or(last);
-                break 'search;
+            if rooms.empty.is_some() {
+                break;
             }
         }
-        let Some((slot, tag)) = room else { return Ok(None) };
+        let Some((slot, tag)) = rooms.best(self.has_plenty(region)) else { return Ok(None) };
         if std::ptr::eq(slot, first.0) {
             return Ok(Some(Self::vacated(slot, tag, first.1, None, keeper)));
         }

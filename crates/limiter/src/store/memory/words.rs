@@ -45,6 +45,9 @@ impl Memory {
             }
         }
         let since_start = self.since_start(now);
+        if hits.iter().any(|hit| since_start > hit.weight.narrow.until) {
+            return None;
+        }
         let found = match self.found_all(hits) {
             Some(found) => found,
             None => {

@@ -25,7 +25,7 @@ fn in_a_word(burst: u64) -> Limit {
 }
 
 fn in_a_cell(burst: u64) -> Limit {
-    Limit::token_bucket(burst, 2_047, Micros::new(2_047 * 3_600_000_000 + 1)).unwrap()
+    Limit::token_bucket(burst, 65_537, Micros::new(65_537 * 3_600_000_000 + 1)).unwrap()
 }
 
 impl Full {

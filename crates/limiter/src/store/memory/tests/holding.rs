@@ -2,14 +2,14 @@
 
 use super::super::locked::Place;
 use super::super::slot::Tag;
-use super::super::table::{Busy, Keeper, Table};
+use super::super::table::{Busy, Keeper, Table, Worth};
 
 /// Every key is worth keeping, and the table is as large as it may be.
 struct Keeps;
 
 impl Keeper for Keeps {
-    fn is_as_good_as_none(&self, _tag: Tag, _value: u64) -> bool {
-        false
+    fn worth(&self, _tag: Tag, _value: u64) -> Worth {
+        Worth::Live
     }
 
     fn dropped(&self, _tag: Tag, _value: u64) {}
@@ -26,7 +26,7 @@ impl Keeper for Keeps {
 #[test]
 fn a_home_is_held_only_if_the_key_stands_as_it_was_seen() {
     let table = Table::new(256).unwrap();
-    let id = 0x0123_4567_89ab_cdef >> 6;
+    let id = 0x0123_4567_89ab_cdef >> 10;
     let hold = |seen| match table.try_hold((id, seen), &[], &[]) {
         Ok(held) => {
             held.0.into_iter().for_each(super::super::locked::Held::leave);

@@ -6,19 +6,19 @@ use std::collections::BTreeMap;
 use super::super::locked::Place;
 use super::super::map::Map;
 use super::super::slot::{LINE_SLOTS, Tag};
-use super::super::table::{Keeper, Table, reach};
+use super::super::table::{Keeper, Table, Worth, reach};
 use crate::sync::Ordering;
 
 /// The homes that the table has at first, and after the move. Four lines become one.
-const HOMES: usize = 256;
+const HOMES: usize = 16_384;
 const HOMES_AFTER: usize = HOMES / 4;
 
 /// Says which values are as good as none: those below a bound.
 struct Below(Cell<u64>);
 
 impl Keeper for Below {
-    fn is_as_good_as_none(&self, _tag: Tag, value: u64) -> bool {
-        value < self.0.get()
+    fn worth(&self, _tag: Tag, value: u64) -> Worth {
+        if value < self.0.get() { Worth::Stale } else { Worth::Live }
     }
 
     fn dropped(&self, _tag: Tag, _value: u64) {}
@@ -64,7 +64,7 @@ fn a_move_that_finds_no_room_is_undone_and_goes_on_later() {
     // The smallest that a table gets is what it begins with; from there it is moved to more homes, and then back.
     let table = Table::new(HOMES_AFTER).unwrap();
     let keeper = Below(Cell::new(0));
-    let id = |line: usize, number: u64| ((line as u64) << (table.id_bits() - 8)) + number;
+    let id = |line: usize, number: u64| ((line as u64) << (table.id_bits() - HOMES.ilog2())) + number;
     while table.homes(map(&table).newest) < HOMES {
         assert!(table.make_room(&keeper));
         while table.is_moving() {

@@ -12,7 +12,7 @@ use crate::clock::Clock;
 /// Three keys that have a cell in common. The last stands so far into the table that a few looks for a free cell do not come there.
 const J: u64 = 1 << 40;
 const K: u64 = (1 << 40) + 16;
-const FAR: u64 = 1 << 57;
+const FAR: u64 = 1 << 53;
 
 fn hourly(limit: u64) -> Limit {
     Limit::fixed_window(limit, Window::Every(Micros::HOUR)).unwrap()
@@ -79,7 +79,8 @@ fn days_in_common_follow_the_calendar() {
 fn a_late_cost_is_charged_in_the_keys_own_slot_if_nowhere_else() {
     let full = Full::new();
     let word = full.limit(Limit::token_bucket(10, 1, Micros::HOUR).unwrap(), 1);
-    let cell = full.limit(Limit::token_bucket(10, 2_047, Micros::new(2_047 * 3_600_000_000 + 1)).unwrap(), 2);
+    let cell =
+        full.limit(Limit::token_bucket(10, 65_537, Micros::new(65_537 * 3_600_000_000 + 1)).unwrap(), 2);
     assert!(full.charge(&word, FAR, 1));
     // Limits of other names take all that keys may have in common.
     let mut name = 0;

@@ -26,9 +26,14 @@ struct Stands {
 /// The quota of a limit whose debts fit in a word.
 fn narrow(limit: &Limit) -> Option<Quota> {
     if let Limit::TokenBucket(quota) | Limit::LeakyBucket(quota) | Limit::Gcra(quota) = limit {
-        return (quota.count() < 2_046).then_some(*quota);
+        return (quota.count() < 65_536).then_some(*quota);
     }
     None
+}
+
+/// Whether the instant at which nothing is owed, in units of 1/count µs since the epoch, takes no more than 63 bits.
+fn fits(debt: &Debt, quota: &Quota) -> bool {
+    u128::from(debt.at.get()) * u128::from(quota.count()) + u128::from(debt.debt) < 1 << 63
 }
 
 fn debt_of(state: &mut State) -> Option<&mut Debt> {
@@ -80,7 +85,7 @@ impl Stands {
         }
         self.word = narrow(limit).filter(|quota| match self.state.as_mut() {
             Some(state) if same_algorithm(limit, state) => {
-                debt_of(state).is_some_and(|debt| debt.period == quota.period())
+                debt_of(state).is_some_and(|debt| debt.period == quota.period() && fits(debt, quota))
             }
             _ => false,
         });

@@ -1,0 +1,45 @@
+//! Which slot on a path a new key gets: the best of those that it could have. How it is locked is `table.rs`.
+
+use super::slot::{Slot, Tag};
+use super::table::{Keeper, Worth};
+
+/// A slot and the tag that was read in it.
+type Read<'a> = (&'a Slot, Tag);
+
+/// The first slot of each sort that a new key could have.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Rooms<'a> {
+    /// One that has never been used.
+    pub(super) empty: Option<Read<'a>>,
+    /// One without a key, or whose key has been as good as none for long.
+    free: Option<Read<'a>>,
+    /// One whose key is as good as none, but may come back soon.
+    idle: Option<Read<'a>>,
+}
+
+impl<'a> Rooms<'a> {
+    /// Notes a slot. `held` is its value if the caller has locked it.
+    pub(super) fn note(&mut self, (slot, tag): Read<'a>, held: Option<u64>, keeper: &impl Keeper) {
+        if tag == Tag::EMPTY {
+            self.empty = self.empty.or(Some((slot, tag)));
+            return;
+        }
+        if self.free.is_some() {
+            return;
+        }
+        let Some(value) = held.or_else(|| slot.value_of(tag)) else { return };
+        let worth = if tag.vacant() { Worth::Stale } else { keeper.worth(tag, value) };
+        match worth {
+            Worth::Stale => self.free = Some((slot, tag)),
+            Worth::Idle => self.idle = self.idle.or(Some((slot, tag))),
+            Worth::Live => {}
+        }
+    }
+
+    /// The slot to take. While empty slots are plenty, an idle key keeps its slot: to find a key where it stands costs a
+    /// fraction of what it costs to put it in again.
+    pub(super) fn best(self, has_plenty: bool) -> Option<Read<'a>> {
+        let then = if has_plenty { self.empty.or(self.idle) } else { self.idle.or(self.empty) };
+        self.free.or(then)
+    }
+}
