@@ -6,8 +6,10 @@
 mod accept;
 mod account;
 mod body;
+mod check_head;
 mod client;
 mod connection;
+mod due;
 mod exchange;
 mod framing;
 mod head;

@@ -8,17 +8,15 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use http::header::{CONNECTION, HOST, TRANSFER_ENCODING, UPGRADE};
-use http::uri::Scheme;
-use http::{HeaderValue, Method, Request, Response, StatusCode, Version, request};
+use http::header::{CONNECTION, TRANSFER_ENCODING, UPGRADE};
+use http::{HeaderValue, Request, Response, StatusCode, Version, request};
 use hyper::body::Incoming;
-use tollgate_policy::trusted::TrustedProxies;
-use tollgate_tower::{Answer, Asked, BodyWanted, Head, Pass, Room, grpc, problem};
+use tollgate_tower::{Answer, Asked, BodyWanted, Head, Pass, Room, grpc};
 
 use super::account::Noted;
 use super::body::{RequestBody, ResponseBody, Rest, Source};
+use super::check_head::{bad, is_websocket, not_implemented, prepare, trusted_proxies};
 use super::client::{Client, Running};
-use super::framing;
 use super::head::{self, Outgoing};
 use super::held::hold;
 use super::live::InForce;
@@ -27,7 +25,6 @@ use super::max_forwards::{self, Reach};
 use super::pace::Pace;
 use super::stopped::Stopped;
 use super::stopwatch::Stopwatch;
-use super::strip;
 use super::upstream::{Answered, Departing, Effort, UpstreamError};
 use super::watch::{Due, Fault};
 
@@ -332,32 +329,6 @@ impl ToAnswer {
     }
 }
 
-/// Refuses what could be read in two ways, and takes out what does not go on: what is asked about is what is forwarded.
-fn prepare(parts: &mut request::Parts, client: &Client, live: &InForce) -> Result<(), Stopped> {
-    framing::of_request(&parts.headers).map_err(bad)?;
-    let nowhere = parts.version == Version::HTTP_11 && !parts.headers.contains_key(HOST);
-    if nowhere || !head::has_host(parts) {
-        return Err(bad(head::NO_HOST));
-    }
-    if parts.uri.scheme().is_some_and(|scheme| *scheme != Scheme::HTTP && *scheme != Scheme::HTTPS) {
-        return Err(bad("the target is of another scheme: this gateway serves http and https"));
-    }
-    if parts.method == Method::CONNECT {
-        return Err(Stopped::Answer(Box::new(not_implemented("this gateway makes no tunnels"))));
-    }
-    let settings = live.guard.gate().policy().settings();
-    let peer_trusted = settings.trusted_proxies.peer_is_trusted(client.peer);
-    strip::request(&mut parts.headers, &client.worker.settings.forwarding, peer_trusted, settings);
-    if parts.version == Version::HTTP_2 {
-        strip::join_cookies(&mut parts.headers);
-    }
-    Ok(())
-}
-
-fn trusted_proxies(live: &InForce) -> &TrustedProxies {
-    &live.guard.gate().policy().settings().trusted_proxies
-}
-
 fn asked<'a>(parts: &'a request::Parts, client: &Client, body_operations: Option<u64>) -> Head<'a> {
     Head {
         method: &parts.method,
@@ -403,20 +374,6 @@ async fn answered(
     head::response(&mut head.headers, head.version, &worker.via);
     head.version = Version::HTTP_11;
     Ok((head, source))
-}
-
-/// Whether WebSocket is among the protocols that a client would rather speak.
-fn is_websocket(upgrade: &HeaderValue) -> bool {
-    let mut protocols = upgrade.as_bytes().split(|byte| *byte == b',');
-    protocols.any(|protocol| protocol.trim_ascii().eq_ignore_ascii_case(b"websocket"))
-}
-
-fn bad(detail: &str) -> Stopped {
-    Stopped::Answer(Box::new(problem::answer(StatusCode::BAD_REQUEST, "Bad request", detail)))
-}
-
-fn not_implemented(detail: &str) -> Answer {
-    problem::answer(StatusCode::NOT_IMPLEMENTED, "Not implemented", detail)
 }
 
 impl std::fmt::Debug for Waiting {

@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use super::due::DUES;
+pub(crate) use super::due::Due;
 use crate::settings::Timeouts;
 
 /// The longest tick. Deadlines are reached at most two ticks late, and never early.
@@ -18,44 +20,6 @@ const TICK_MIN: Duration = Duration::from_millis(5);
 const NAP_TICKS: u64 = 2;
 /// No deadline.
 const NEVER: u64 = u64::MAX;
-
-/// What is waited for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Due {
-    /// A TLS handshake, or the head of a connection's first request.
-    Header,
-    /// The rest of a head, whose first byte came on a connection that was idle.
-    Head,
-    /// A request on a connection that has none.
-    Idle,
-    /// The next piece of a request's body.
-    Body,
-    /// Enough of a request's body, which comes too slowly.
-    Pace,
-    /// A client to take a piece of a response.
-    Write,
-    /// A connection to the upstream.
-    Connect,
-    /// The head of the upstream's response.
-    Response,
-    /// The next piece of its body.
-    ResponseBody,
-    /// All of it.
-    Total,
-}
-
-const DUES: [Due; 10] = [
-    Due::Header,
-    Due::Head,
-    Due::Idle,
-    Due::Body,
-    Due::Pace,
-    Due::Write,
-    Due::Connect,
-    Due::Response,
-    Due::ResponseBody,
-    Due::Total,
-];
 
 /// What is wrong with a request's body, on the client's side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
