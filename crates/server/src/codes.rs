@@ -16,6 +16,10 @@ pub(crate) const ADVICE: &[(&str, &str)] = &[
         "dropped-header",
         "A header is read that the gateway takes from trusted proxies only, and none is trusted.",
     ),
+    (
+        "keyless-scheme",
+        "An operation's security schemes yield no key, so that its clients are limited by another identity.",
+    ),
     ("large-log", "A limit that remembers every request needs much memory for each key."),
     ("limits-off", "The limits of an operation are switched off on purpose."),
     ("long-wait", "It takes very long until a limit that is used up lets something through again."),

@@ -84,7 +84,7 @@ fn rates_stay_within_the_budget() {
 #[test]
 fn when_words_do_not_last_any_longer_decisions_are_the_same() {
     let limit = Limit::token_bucket(5, 65_535, Micros::new(86_400_000_001)).unwrap();
-    let store = Memory::new(0, Micros::ZERO).unwrap();
+    let store = Memory::new(crate::BUDGET_BYTES_MIN, Micros::ZERO).unwrap();
     let (limited, clock) = (registered(&store, limit, 1), Clock::manual(Micros::ZERO).clock());
     let end = limited.narrow.unwrap().until;
     assert!(end > 4 * 365 * 86_400 * 1_000_000, "more than four years");
