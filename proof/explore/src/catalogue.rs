@@ -126,7 +126,7 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         "a batch of words that cannot have all its locks keeps those it has",
         &[edit("words", "ours.for_each(|((slot, _, value), _)| ", "slot.unlock(*value)", "()")],
-        "batches of words in opposite order",
+        "a batch of words each, in opposite order",
     ),
     mutant(
         "a batch of words writes before it has all its locks",

@@ -49,6 +49,11 @@ pub const ALL: &[Scenario] = &[
         run: reusing::forget_and_charge_away,
     },
     Scenario { name: "batches of words in opposite order", preemptions_max: 2, run: batches::words },
+    Scenario {
+        name: "a batch of words each, in opposite order",
+        preemptions_max: 2,
+        run: batches::words_once,
+    },
     Scenario { name: "batches of new keys in opposite order", preemptions_max: 2, run: batches::new_keys },
     Scenario { name: "batches of cells in opposite order", preemptions_max: 2, run: batches::cells },
     Scenario { name: "a batch and a charge", preemptions_max: 2, run: batches::and_a_charge },

@@ -27,6 +27,16 @@ pub(super) fn words() {
     assert_eq!([A, B].map(|id| whole.left((&whole.word, id))), [0, 0]);
 }
 
+/// The same, once each: so that fewer orders reach every place at which one of them can be stopped.
+pub(super) fn words_once() {
+    let whole = used(SMALL);
+    let charge =
+        |whole: Whole, first, second| whole.charge_both([(&whole.word, first), (&whole.word, second)]);
+    let (one, other) = both(&whole, move |whole| charge(whole, A, B), |whole| charge(whole, B, A));
+    assert!(one && other, "two are left of both");
+    assert_eq!([A, B].map(|id| whole.left((&whole.word, id))), [0, 0]);
+}
+
 /// The keys are new, and there is one of each.
 pub(super) fn new_keys() {
     let whole = Whole::new(SMALL, 1);
