@@ -39,10 +39,9 @@ pub(crate) async fn hold(
             Poll::Pending if watch.is_half_closed() => {
                 Poll::Ready(Err(Stopped::Upstream(UpstreamError::Client)))
             }
-            Poll::Pending => watch.poll_late(cx).map(|due| match due {
-                Due::Pace => Err(Stopped::Late(due)),
-                _ => Err(Stopped::Late(Due::Body)),
-            }),
+            Poll::Pending => watch
+                .poll_late(cx)
+                .map(|due| Err(Stopped::Late(if due == Due::Pace { due } else { Due::Body }))),
         });
         let frame = match frame.await? {
             None => {

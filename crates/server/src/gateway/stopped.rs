@@ -26,47 +26,10 @@ impl Stopped {
     pub(crate) fn into_answer(self) -> Answer {
         let (status, title, detail) = match self {
             Self::Answer(answer) => return *answer,
-            Self::Upstream(UpstreamError::Connect(_)) => {
-                (StatusCode::BAD_GATEWAY, "Bad gateway", "the upstream cannot be reached: try again later")
-            }
-            Self::Upstream(UpstreamError::Tls(_)) => (
-                StatusCode::BAD_GATEWAY,
-                "Bad gateway",
-                "no trusted connection to the upstream can be made: try again later",
-            ),
-            Self::Upstream(UpstreamError::Broken(_) | UpstreamError::Ended) => (
-                StatusCode::BAD_GATEWAY,
-                "Bad gateway",
-                "the upstream broke off before it answered: the request may or may not have had an effect",
-            ),
-            Self::Upstream(UpstreamError::Garbled(_)) => (
-                StatusCode::BAD_GATEWAY,
-                "Bad gateway",
-                "the upstream's response is not valid HTTP: the request may or may not have had an effect",
-            ),
-            Self::Upstream(UpstreamError::Ambiguous(_)) => (
-                StatusCode::BAD_GATEWAY,
-                "Bad gateway",
-                "the upstream's response could be read in two ways, and is not passed on",
-            ),
-            Self::Upstream(UpstreamError::TooLarge(_)) => (
-                StatusCode::BAD_GATEWAY,
-                "Bad gateway",
-                "the head of the upstream's response is larger than this gateway takes, and is not passed on",
-            ),
-            Self::Upstream(UpstreamError::Switched) => (
-                StatusCode::BAD_GATEWAY,
-                "Bad gateway",
-                "the upstream switched to another protocol, which was not asked for",
-            ),
-            Self::Upstream(UpstreamError::Interim) => (
-                StatusCode::BAD_GATEWAY,
-                "Bad gateway",
-                "the upstream sent too many interim responses, and none that was final",
-            ),
             Self::Upstream(UpstreamError::Client) => {
                 (StatusCode::BAD_REQUEST, "Bad request", "the body of the request broke off: send it whole")
             }
+            Self::Upstream(error) => (StatusCode::BAD_GATEWAY, "Bad gateway", bad_gateway(&error)),
             Self::Late(Due::Connect) => {
                 (StatusCode::GATEWAY_TIMEOUT, "Gateway timeout", "the upstream takes no connection in time")
             }
@@ -95,5 +58,28 @@ impl Stopped {
             ),
         };
         problem::answer(status, title, detail)
+    }
+}
+
+/// What a client is told of an upstream that failed. The client's own fault is answered with another status.
+const fn bad_gateway(error: &UpstreamError) -> &'static str {
+    match error {
+        UpstreamError::Connect(_) => "the upstream cannot be reached: try again later",
+        UpstreamError::Tls(_) => "no trusted connection to the upstream can be made: try again later",
+        UpstreamError::Broken(_) | UpstreamError::Ended => {
+            "the upstream broke off before it answered: the request may or may not have had an effect"
+        }
+        UpstreamError::Garbled(_) => {
+            "the upstream's response is not valid HTTP: the request may or may not have had an effect"
+        }
+        UpstreamError::Ambiguous(_) => {
+            "the upstream's response could be read in two ways, and is not passed on"
+        }
+        UpstreamError::TooLarge(_) => {
+            "the head of the upstream's response is larger than this gateway takes, and is not passed on"
+        }
+        UpstreamError::Switched => "the upstream switched to another protocol, which was not asked for",
+        UpstreamError::Interim => "the upstream sent too many interim responses, and none that was final",
+        UpstreamError::Client => "the body of the request broke off: send it whole",
     }
 }

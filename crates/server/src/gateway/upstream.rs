@@ -49,6 +49,7 @@ pub(crate) enum Answered {
 
 /// A request on its way: how it goes was chosen without waiting.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a request in a box would be an allocation for each")]
 pub(crate) enum Departing {
     /// Over HTTP/1.1, on a connection that was left open.
     Pooled(Box<Link>, Outbound),
