@@ -121,7 +121,7 @@ pub fn start_from(
         opened.runtime.block_on(opened.store.ready());
     }
     let store = opened.map(|opened| opened.runtime);
-    let live = Arc::new(Live::new(InForce::new(gate, settings.answers, &metrics, 1)));
+    let live = Arc::new(Live::new(InForce::new(gate, settings.answers, &metrics, 1), &metrics));
     descriptors::make_room(&mut settings, &logs);
     let caught = Caught::new().map_err(other)?;
     let listeners: Result<Vec<_>, _> = settings.listen.iter().map(bind).collect();

@@ -30,7 +30,7 @@ impl InForce {
     /// Makes a gate ready to be put in force. From now on the metrics show its limits, and no others.
     #[must_use]
     pub fn new(gate: Gate, answers: Answers, metrics: &Metrics, generation: u64) -> Self {
-        let meters = metrics.limits_of(&gate, generation);
+        let meters = metrics.limits_of(&gate);
         let waits = gate.waits();
         let reads = headers_read(gate.policy());
         Self { guard: Guard::new(gate, answers), meters, generation, waits, reads }
@@ -45,7 +45,8 @@ pub struct Live(ArcSwap<InForce>);
 impl Live {
     /// Puts the first one in force.
     #[must_use]
-    pub fn new(first: InForce) -> Self {
+    pub fn new(first: InForce, metrics: &Metrics) -> Self {
+        metrics.put_in_force(first.generation);
         Self(ArcSwap::from_pointee(first))
     }
 
@@ -57,8 +58,11 @@ impl Live {
     }
 
     /// Puts another one in force. Those who have loaded the old one go on with it.
-    pub fn swap(&self, next: InForce) {
+    pub fn swap(&self, next: InForce, metrics: &Metrics) {
+        let generation = next.generation;
         self.0.store(Arc::new(next));
+        // Afterwards: whoever reads the new generation there is answered by the new policy.
+        metrics.put_in_force(generation);
     }
 }
 

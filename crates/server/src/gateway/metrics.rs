@@ -74,10 +74,14 @@ impl Metrics {
         worker
     }
 
-    /// The counters of the limits of a policy that is put in force, by number.
-    pub(super) fn limits_of(&self, gate: &Gate, generation: u64) -> Vec<LimitMeters> {
+    /// Records that a policy is in force.
+    pub(super) fn put_in_force(&self, generation: u64) {
         self.reloads.generation.set(generation);
         self.reloads.last_success.set(files::wall_clock().get() / 1_000_000);
+    }
+
+    /// The counters of the limits of a policy that is about to be put in force, by number.
+    pub(super) fn limits_of(&self, gate: &Gate) -> Vec<LimitMeters> {
         *self.limiter.lock().unwrap_or_else(PoisonError::into_inner) = Some(gate.limiter().clone());
         self.limits.lock().unwrap_or_else(PoisonError::into_inner).renew(gate.policy())
     }

@@ -206,7 +206,8 @@ impl Reloader {
                     let limiter = old.guard.gate().limiter().clone();
                     let gate = gate(limiter, (policy, directory), namespace.as_deref());
                     let changed = changes(old.guard.gate(), &gate);
-                    live.swap(InForce::new(gate, answers, &metrics, old.generation.saturating_add(1)));
+                    let next = InForce::new(gate, answers, &metrics, old.generation.saturating_add(1));
+                    live.swap(next, &metrics);
                     (Some(changed), seen)
                 }
                 Err(refused) => {

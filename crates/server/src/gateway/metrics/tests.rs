@@ -22,6 +22,7 @@ fn counted() -> Arc<Metrics> {
     let policy = Policy::parse("folder/limits.yaml", POLICY).unwrap();
     let gate = Gate::new(Limiter::new().unwrap(), Arc::new(policy), None);
     let in_force = InForce::new(gate, Answers::default(), &metrics, 7);
+    metrics.put_in_force(in_force.generation);
     in_force.meters[0].refused.inc();
     for worker in [metrics.worker(), metrics.worker()] {
         worker.decision.record(500);

@@ -52,7 +52,7 @@ fn operations(metrics: Arc<Metrics>) -> Operations {
     let common = Common {
         upstream: Arc::new(Addresses::new(&settings.upstream)),
         settings: Arc::new(settings),
-        live: Arc::new(Live::new(live)),
+        live: Arc::new(Live::new(live, &metrics)),
         metrics,
         logs: Arc::new(logs),
         certificate: None,

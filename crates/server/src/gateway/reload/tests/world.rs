@@ -70,7 +70,7 @@ impl Folder {
         let clock = Clock::manual(Micros::from_secs(1_000_000));
         let limiter = Limiter::builder().clock(clock.clock()).build().unwrap();
         let gate = Gate::new(limiter, loaded.policy, loaded.directory);
-        let live = Arc::new(Live::new(InForce::new(gate, settings.answers, &metrics, 1)));
+        let live = Arc::new(Live::new(InForce::new(gate, settings.answers, &metrics, 1), &metrics));
         let logs = Arc::new(logs);
         let common = Common {
             upstream: Arc::new(Addresses::new(&settings.upstream)),
