@@ -37,23 +37,26 @@ pub(crate) fn conceal(text: &str) -> Cow<'_, str> {
             }
         }
     }
-    // A range ends within no character, so this is UTF-8. If it were not, no byte of it would be shown.
+    // Every range begins and ends between characters, so the result is UTF-8. Otherwise nothing of it would be shown.
     Cow::Owned(String::from_utf8(bytes).unwrap_or_else(|_| "*".repeat(text.len())))
 }
 
 /// What stands before the `@` of each URL, and after `pass=` and `password=`.
 fn in_urls(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    for (at, mark) in text.match_indices("://") {
-        let from = at.saturating_add(mark.len());
-        let url = first(text, from, &ENDS);
-        found.extend(url.rfind('@').map(|end| from..from.saturating_add(end)));
-    }
-    for mark in ["pass=", "password="] {
-        for (at, _) in text.match_indices(mark) {
-            let from = at.saturating_add(mark.len());
-            let word = first(text, from, &ENDS).split('&').next().unwrap_or_default();
-            found.push(from..from.saturating_add(word.len()));
+    for mark in ["://", "pass=", "password="] {
+        let mut at = 0;
+        while let Some(next) = text.get(at..).and_then(|rest| rest.find(mark)) {
+            let from = at.saturating_add(next).saturating_add(mark.len());
+            let part = first(text, from, &ENDS);
+            let length = if mark == "://" {
+                part.rfind('@').unwrap_or(0)
+            } else {
+                part.find('&').unwrap_or(part.len())
+            };
+            found.push(from..from.saturating_add(length));
+            // Another mark within this part has no more in it, and each part is looked through once.
+            at = from.saturating_add(part.len());
         }
     }
     found
@@ -68,8 +71,11 @@ fn first<'t>(text: &'t str, from: usize, ends: &[char]) -> &'t str {
 
 /// The secrets in the section `serve`, and in parts of it that stand at the root by mistake.
 fn in_settings(text: &str) -> Vec<Range<usize>> {
-    let section = section_at(text);
-    if section.is_none() && !text.contains("tollgate") {
+    let is_native = text.contains("tollgate");
+    // Of other documents, only the section itself is looked for: `store` may be any word of theirs.
+    let groups = SERVE.iter().filter(|field| is_native && may_hold(std::slice::from_ref(field)));
+    let section = groups.map(|field| field.name).chain(["serve"]).filter_map(|name| key_at(text, name)).min();
+    if section.is_none() && !is_native {
         return Vec::new();
     }
     let source = Arc::new(Source::new("", text));
@@ -77,20 +83,21 @@ fn in_settings(text: &str) -> Vec<Range<usize>> {
         return section.map_or_else(Vec::new, |from| unreadable(text, from));
     };
     let mut found = Concealed { text, ranges: Vec::new() };
+    let is_native = tree.value().get("tollgate").is_some();
     for entry in tree.value().entries() {
         let is_known = || NATIVE.iter().chain(SETTINGS).any(|field| field.name == entry.key);
         let meant = || nearest(entry.key, SERVE.iter().map(|field| field.name).chain(["serve"]));
         if entry.key == "serve" {
             found.fields(entry, SERVE);
-        } else if tree.value().get("tollgate").is_some() && !is_known() && meant().is_some() {
+        } else if is_native && !is_known() && meant().is_some() {
             found.misplaced(entry, SERVE);
         }
     }
     found.ranges
 }
 
-/// Where the section `serve` begins, as far as can be told without reading the document.
-fn section_at(text: &str) -> Option<usize> {
+/// Where this key stands first, as far as can be told without reading the document.
+fn key_at(text: &str, name: &str) -> Option<usize> {
     let is_key = |(at, word): (usize, &str)| {
         let before = text.get(..at).and_then(|text| text.chars().next_back());
         let after = text.get(at.saturating_add(word.len())..).unwrap_or_default();
@@ -98,7 +105,7 @@ fn section_at(text: &str) -> Option<usize> {
         let ends = after.trim_start_matches(['"', '\'']).trim_start().starts_with(':');
         (begins && ends).then_some(at)
     };
-    text.match_indices("serve").find_map(is_key)
+    text.match_indices(name).find_map(is_key)
 }
 
 /// A section in a document whose grammar is wrong: all that is neither a field's name nor a mark, up to the next field of the root.

@@ -55,8 +55,10 @@ const PASTED: [&str; 12] = [
 fn values(setting: &Setting) -> Vec<String> {
     let addresses = |schemes: &[&str]| {
         let mut all: Vec<_> = ["Zq7", ":Zq7@host", "ada:Zq7@host:1", DIGITS].map(str::to_owned).into();
-        for scheme in schemes {
-            all.extend(PLACES.map(|place| format!("{scheme}://{place}")));
+        for (scheme, places) in
+            schemes.iter().zip([PLACES.as_slice(), &PLACES[..2], &PLACES[16..], &PLACES[..1]])
+        {
+            all.extend(places.iter().map(|place| format!("{scheme}://{place}")));
         }
         all
     };
@@ -91,18 +93,22 @@ fn spellings(value: &str) -> Vec<String> {
             char => char.into(),
         })
         .collect();
-    vec![
+    let mut all = vec![
         format!(" {}", indented(value)),
         format!(" '{}'", indented(&value.replace('\'', "''"))),
         format!(" \"{escaped}\""),
         format!(" |\n        {}", indented(value)),
         format!(" >-\n        {}", indented(&value.replace(SECRET, "Zq7\nZq7"))),
         format!(" [\"{escaped}\"]"),
-        format!(" {{ \"{escaped}\": 1 }}"),
         format!(" &a \"{escaped}\""),
         format!(" \"{escaped}"),
-        format!("{}", indented(value)),
-    ]
+        indented(value),
+    ];
+    // A field's name is repeated up to its colon, so that one that is mistyped is found.
+    if value.split_once(':').is_some_and(|(name, _)| !name.contains(SECRET)) {
+        all.push(format!(" {{ \"{escaped}\": 1 }}"));
+    }
+    all
 }
 
 /// Documents with a setting, among others that are right and that are wrong.
@@ -118,7 +124,7 @@ fn documents(path: &str, value: &str) -> Vec<String> {
                 group => format!("  {group}:\n    {name}:{spelling}\n"),
             };
             all.push(around(&format!("serve:\n{before}{upstream}{}{after}", setting(group, name))));
-            if !group.is_empty() {
+            if !group.is_empty() && before.is_empty() {
                 let misspelt = format!("{name}x");
                 all.push(around(&format!("serve:\n{before}{upstream}{}{after}", setting(group, &misspelt))));
                 all.push(around(&format!("serve:\n{before}{upstream}{}{after}", setting("", group))));
@@ -216,7 +222,7 @@ fn no_command_prints_a_secret_from_a_flag_or_a_variable() {
                 };
                 let print = ["serve", "--print-config", "--config", "none"];
                 search(&[print.as_slice(), &[&format!("{flag}={value}")]].concat(), &variables, value);
-                if value.contains(['@', ':']) {
+                if value.contains("://") || value.contains('@') {
                     // An address where no argument belongs.
                     search(&["serve", value], &variables, value);
                     search(&["doctor", &format!("--format={value}")], &variables, value);
