@@ -89,6 +89,7 @@ fn in_settings(text: &str) -> Vec<Range<usize>> {
         let meant = || nearest(entry.key, SERVE.iter().map(|field| field.name).chain(["serve"]));
         if entry.key == "serve" {
             found.fields(entry, SERVE);
+            found.comments(entry.key_at.range().start..entry.value.place().range().end);
         } else if is_native && !is_known() && meant().is_some() {
             found.misplaced(entry, SERVE);
         }
@@ -183,6 +184,25 @@ impl Concealed<'_> {
             let name = written.find(':').unwrap_or(written.len());
             self.ranges.push(key.start.saturating_add(name)..key.end);
             self.whole(entry);
+        }
+    }
+
+    /// The comments on these lines: a setting that was tried out may have become one.
+    fn comments(&mut self, section: Range<usize>) {
+        let mut at = section.start;
+        while at < section.end {
+            let line = first(self.text, at, &[]);
+            let begins = |(mark, _): &(usize, &str)| {
+                let before = line.get(..*mark).unwrap_or_default();
+                // Behind the section, what is not a comment on it may follow on the same line.
+                let behind = before.get(section.end.saturating_sub(at)..).unwrap_or_default();
+                before.chars().next_back().is_none_or(char::is_whitespace) && behind.trim().is_empty()
+            };
+            if let Some((mark, _)) = line.match_indices('#').find(begins) {
+                let from = at.saturating_add(mark).saturating_add(1);
+                self.ranges.push(from..at.saturating_add(line.len()));
+            }
+            at = at.saturating_add(line.len()).saturating_add(1);
         }
     }
 

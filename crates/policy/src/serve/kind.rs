@@ -51,7 +51,17 @@ impl Kind {
     pub(crate) const fn one(self) -> Self {
         match self {
             Self::Or(_, kind) | Self::List(kind, _) => kind.one(),
-            other => other,
+            Self::Flag
+            | Self::Whole(..)
+            | Self::Bytes(..)
+            | Self::Time
+            | Self::Word(_)
+            | Self::Token
+            | Self::File
+            | Self::Secret
+            | Self::Address
+            | Self::Origin
+            | Self::Store => self,
         }
     }
 

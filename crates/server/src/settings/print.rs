@@ -28,11 +28,11 @@ pub fn print(resolved: &Resolved, is_there: &dyn Fn(&str) -> bool, out: &mut dyn
         }
         let indent = if group.is_empty() { "  " } else { "    " };
         let given = setting.given.shown(&resolved.sources);
-        let (value, given) = match &setting.value {
-            Value::Text(file) if setting.is_secret && !is_there(file) => {
-                (HIDDEN.to_owned(), format!("{given}; not shown, because there is no such file"))
-            }
-            value => (value.to_string(), given),
+        let is_hidden = setting.is_secret && matches!(&setting.value, Value::Text(file) if !is_there(file));
+        let (value, given) = if is_hidden {
+            (HIDDEN.to_owned(), format!("{given}; not shown, because there is no such file"))
+        } else {
+            (setting.value.to_string(), given)
         };
         rows.push(vec![format!("{indent}{name}: {value}"), format!("# {given}")]);
     }

@@ -195,6 +195,9 @@ fn no_command_prints_a_secret_that_stands_in_a_file() {
                 search(&["lint", &file, "--format", format], &[], &text);
             }
             search(&["explain", &file, "GET /a"], &[], &text);
+            search(&["diff", &file, &file], &[], &text);
+            search(&["annotate", &file], &[], &text);
+            search(&["test", &file], &[], &text);
         }
     }
 }

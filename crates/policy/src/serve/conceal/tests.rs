@@ -54,6 +54,8 @@ fn secrets_of_settings_are_concealed_however_they_are_written() {
         "  upstream: { url: 'http://ada:hunter2@host' }\n",
         "  upstream: { url: 'http://ada:hunter2' }\n",
         "  upstream: http://host?hunter2\n",
+        "  # password: hunter2\n  memory: 1 GiB\n",
+        "  memory: 1 GiB # store: hunter2\n",
         "store: { password: hunter2 }\n",
         "serv: { store: { password: hunter2 } }\n",
     ];
@@ -79,6 +81,7 @@ fn what_is_no_secret_is_left() {
         let text = with(lines);
         assert_eq!(conceal(&text), text);
     }
-    let minified = r#"{"tollgate":1,"serve":{"store":{"url":"redis://:x@h","budget":"1s"}},"routes":[]}"#;
+    let minified =
+        r#"{"tollgate":1,"serve":{"store":{"url":"redis://:x@h","budget":"1s"}},"routes":[],"x":"a #b"}"#;
     assert_eq!(conceal(minified), minified.replace(":x@", "**@"));
 }
