@@ -64,7 +64,9 @@ impl<'t> Context<'t> {
                 // A list or a map as a key has been pointed at.
                 continue;
             }
-            let shown = crate::text::shown(entry.key);
+            // Without a blank behind its colon a field and its value, which may be a password, are one word.
+            let (name, rest) = entry.key.split_once(':').map_or((entry.key, ""), |(name, _)| (name, ":…"));
+            let shown = format!("{}{rest}", crate::text::shown(name));
             let finding = if entry.key == "<<" {
                 Diagnostic::error(
                     "merge-key",
@@ -74,7 +76,7 @@ impl<'t> Context<'t> {
                 .help("write the fields themselves, or use $ref")
             } else {
                 let message = format!("{what} has no field `{shown}`");
-                let help = suggest::did_you_mean(entry.key, names())
+                let help = suggest::did_you_mean(name, names())
                     .unwrap_or_else(|| format!("its fields are {}", names().collect::<Vec<_>>().join(", ")));
                 Diagnostic::error("unknown-field", entry.key_at, message).help(help)
             };

@@ -1,6 +1,8 @@
 //! The settings of `tollgate serve` as documents have them: which there are, their grammar, where they are written. What they
 //! do, and what holds without them, is the server's.
 
+mod address;
+mod conceal;
 mod file;
 mod kind;
 mod network;
@@ -8,10 +10,12 @@ mod network;
 mod tests;
 mod value;
 
+pub use address::shown as shown_address;
 pub use file::{File, Written};
 pub use network::{Origin, Scheme};
 pub use value::Value;
 
+pub(crate) use conceal::conceal;
 pub(crate) use kind::{FILE_CHARS_MAX, Kind, TOKEN_CHARS_MAX, list, parse};
 
 use crate::document::suggest;
@@ -78,6 +82,12 @@ impl Setting {
         list(self.kind, items)
     }
 
+    /// Whether it names a file with a secret. Then a value that is no file's name may be the secret itself.
+    #[must_use]
+    pub const fn is_secret(&self) -> bool {
+        matches!(self.kind.one(), Kind::Secret)
+    }
+
     /// The word for "not at all" or "by itself", if it has one: `none`, `auto`, `system`.
     #[must_use]
     pub const fn off(&self) -> Option<&'static str> {
@@ -90,6 +100,7 @@ impl Setting {
             | Kind::Word(_)
             | Kind::Token
             | Kind::File
+            | Kind::Secret
             | Kind::Address
             | Kind::Origin
             | Kind::Store

@@ -2,6 +2,7 @@
 
 mod doctor;
 mod serve;
+mod unparsed;
 
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -12,6 +13,7 @@ use clap_complete::Shell;
 use crate::unusable::Reader;
 pub use doctor::DoctorArgs;
 pub use serve::ServeArgs;
+pub use unparsed::rendered;
 
 /// How every command ends.
 const EXIT_CODES: &str = "\

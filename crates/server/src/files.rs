@@ -34,6 +34,11 @@ pub(crate) fn read_if_there(name: &str) -> Result<Option<String>, String> {
     }
 }
 
+/// Whether there is something of this name.
+pub(crate) fn is_there(name: &str) -> bool {
+    fs::exists(name).unwrap_or(false)
+}
+
 /// The text on standard input, within the same bounds.
 pub(crate) fn read_standard_input() -> Result<String, String> {
     text(io::stdin().lock(), DOCUMENT_BYTES_MAX)

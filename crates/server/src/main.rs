@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice};
 use clap::Parser;
-use tollgate_server::cli::{Cli, Colour};
+use tollgate_server::cli::{Cli, Colour, rendered};
 use tollgate_server::{Exit, commands, environment, wall_clock};
 
 /// A gateway allocates a few times for each request, always the same sizes: with this about a tenth of its work is saved.
@@ -36,13 +36,13 @@ fn choice(colour: Colour, stream: &impl RawStream) -> ColorChoice {
 
 /// Help and the version go to standard output and are no error; what is wrong with the arguments goes to the other.
 fn told(error: &clap::Error, colour: Colour) -> Exit {
-    let text = error.render();
+    let text = rendered(error, std::env::args_os());
     let written = if error.use_stderr() {
         let choice = choice(colour, &io::stderr());
-        write!(AutoStream::new(io::stderr().lock(), choice), "{}", text.ansi())
+        write!(AutoStream::new(io::stderr().lock(), choice), "{text}")
     } else {
         let choice = choice(colour, &io::stdout());
-        write!(AutoStream::new(io::stdout().lock(), choice), "{}", text.ansi())
+        write!(AutoStream::new(io::stdout().lock(), choice), "{text}")
     };
     match (error.use_stderr(), written) {
         (true, _) => Exit::Usage,

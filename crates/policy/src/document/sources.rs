@@ -1,8 +1,11 @@
 //! The files that a policy was read from: their names, their texts, and where a line begins. They are given, not opened here.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+use crate::serve::conceal;
 
 /// Which file of a policy.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -49,6 +52,8 @@ pub struct Source {
     text: String,
     /// Where each line begins.
     lines: Vec<u32>,
+    /// The text without its secrets, once somebody has asked for it and if it has any.
+    drawable: OnceLock<Option<String>>,
 }
 
 impl Source {
@@ -60,7 +65,7 @@ impl Source {
         let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let starts = breaks.filter_map(|(at, _)| u32::try_from(at.saturating_add(1)).ok());
         let lines = std::iter::once(0).chain(starts).collect();
-        Self { name: name.into(), text, lines }
+        Self { name: name.into(), text, lines, drawable: OnceLock::new() }
     }
 
     /// What it is called in messages.
@@ -73,6 +78,17 @@ impl Source {
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The text as it may be shown: stars stand for the passwords in addresses, and for everything under `serve` that may be a
+    /// secret. Every place in it is the same as in the text itself.
+    #[must_use]
+    pub fn drawable(&self) -> &str {
+        let concealed = self.drawable.get_or_init(|| match conceal(&self.text) {
+            Cow::Owned(text) => Some(text),
+            Cow::Borrowed(_) => None,
+        });
+        concealed.as_deref().unwrap_or(&self.text)
     }
 
     /// The line and column of a byte.

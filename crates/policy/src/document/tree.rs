@@ -101,6 +101,12 @@ impl<'t> Value<'t> {
         Place { file: self.tree.file, start, end }
     }
 
+    /// Where it was written: for an alias, what it stands for.
+    pub(crate) fn defined(self) -> Place {
+        let (start, end) = self.node().map_or((0, 0), |node| (node.start, node.end));
+        Place { file: self.tree.file, start, end }
+    }
+
     /// The text of a scalar.
     pub(crate) fn text(self) -> Option<&'t str> {
         match &self.node()?.kind {

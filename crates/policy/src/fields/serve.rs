@@ -28,6 +28,8 @@ const BODY_BYTES_MAX: u64 = 1 << 50;
 const BODY_RATE_MAX: u64 = 1 << 30;
 
 const FILE_OR_NONE: Kind = Kind::Or("none", &Kind::File);
+/// The name of a file with a secret.
+const SECRET_OR_NONE: Kind = Kind::Or("none", &Kind::Secret);
 const TIME_OR_NONE: Kind = Kind::Or("none", &Kind::Time);
 
 /// What a gateway is told, besides its policy.
@@ -79,7 +81,7 @@ const UPSTREAM: &[Field] = &[
 
 const TLS: &[Field] = &[
     setting("certificate", FILE_OR_NONE, "The file with the chain, in PEM; read again when it changes."),
-    setting("key", FILE_OR_NONE, "The file with the key, in PEM; read again when it changes."),
+    setting("key", SECRET_OR_NONE, "The file with the key, in PEM; read again when it changes."),
 ];
 
 const OPERATIONS: &[Field] =
@@ -99,12 +101,12 @@ const STORE: &[Field] = &[
     setting("budget", Kind::Time, "What one decision may take; then `when_store_fails` of each limit holds."),
     setting(
         "secret",
-        FILE_OR_NONE,
+        SECRET_OR_NONE,
         "The file with the secret that keys' names are made with: the same for all who share a store.",
     ),
     setting(
         "password",
-        FILE_OR_NONE,
+        SECRET_OR_NONE,
         "The file with the password, if it is not in the URL; read anew for each connection.",
     ),
     setting(
@@ -117,7 +119,7 @@ const STORE: &[Field] = &[
         FILE_OR_NONE,
         "The file with our certificate, in PEM, if it wants one with TLS; read anew for each connection.",
     ),
-    setting("key", FILE_OR_NONE, "The file with the key of that, in PEM; read anew for each connection."),
+    setting("key", SECRET_OR_NONE, "The file with the key of that, in PEM; read anew for each connection."),
     setting("connections", Kind::Whole(1, 16), "Connections to it: more than one help where TLS is slow."),
     setting(
         "in_flight",

@@ -5,6 +5,7 @@ use crate::document::tree::Value as Node;
 use crate::fields::serve::SERVE;
 use crate::fields::{Field, FieldType};
 use crate::serve::{FILE_CHARS_MAX, Kind, Value, Written, list, parse};
+use crate::text::shown;
 
 /// Every setting of the section, the wrong ones without a value.
 pub(crate) fn read<'t>(root: Node<'t>, context: &mut Context<'t>) -> Vec<Written> {
@@ -39,8 +40,8 @@ fn map<'t>(
 }
 
 fn setting<'t>(value: Node<'t>, path: &str, kind: Kind, context: &mut Context<'t>) -> Option<Value> {
-    if matches!(kind, Kind::File | Kind::Or(_, Kind::File)) {
-        return file(value, path, kind, context);
+    if matches!(kind.one(), Kind::File | Kind::Secret | Kind::Store | Kind::Origin) {
+        return place(value, path, kind, context);
     }
     if !value.is_list() {
         return one(value, path, kind, context);
@@ -64,16 +65,23 @@ fn one<'t>(value: Node<'t>, path: &str, kind: Kind, context: &mut Context<'t>) -
     })
 }
 
-/// The name of a file, as seen from the file in which it stands.
-fn file<'t>(value: Node<'t>, path: &str, kind: Kind, context: &mut Context<'t>) -> Option<Value> {
+/// The name of a file, as seen from the file in which it stands, or the address of a server. Either may hold a secret, so the
+/// value is repeated only if the grammar says that it may be.
+fn place<'t>(value: Node<'t>, path: &str, kind: Kind, context: &mut Context<'t>) -> Option<Value> {
     let here = context.trees.sources.get(value.tree.file).map_or("", |source| source.name()).to_owned();
     let text = context.text(value, path, FILE_CHARS_MAX)?;
-    match parse(kind, text) {
-        Ok(Value::Text(name)) => Some(Value::Text(beside(&here, &name))),
-        Ok(other) => Some(other),
-        Err(why) => {
-            context.error("value", value.place(), format!("`{path}` {why}"));
-            None
-        }
-    }
+    let why = match parse(kind, text) {
+        Ok(Value::Text(name)) => return Some(Value::Text(beside(&here, &name))),
+        Ok(other) => return Some(other),
+        Err(why) => why,
+    };
+    let message = if !why.starts_with(|first: char| first.is_ascii_lowercase()) {
+        format!("`{path}`: {why}")
+    } else if matches!(kind.one(), Kind::Origin) {
+        format!("`{path}: {}` {why}", shown(text))
+    } else {
+        format!("`{path}` {why}")
+    };
+    context.error("value", value.place(), message);
+    None
 }

@@ -18,7 +18,7 @@ pub(super) fn of(kind: Kind) -> Value {
         Kind::Token => json!({
             "type": ["string", "number", "boolean"], "pattern": patterns::header(), "maxLength": TOKEN_CHARS_MAX,
         }),
-        Kind::File => types::text(FILE_CHARS_MAX),
+        Kind::File | Kind::Secret => types::text(FILE_CHARS_MAX),
         Kind::Address => types::pattern(patterns::ADDRESS),
         Kind::Origin => types::pattern(patterns::ORIGIN),
         Kind::Store => json!({ "type": "string", "pattern": patterns::STORE, "maxLength": FILE_CHARS_MAX }),

@@ -3,6 +3,7 @@
 
 use tollgate_core::Micros;
 
+use super::address::is_pasted;
 use super::network;
 use super::value::Value;
 use crate::quantity::{duration, size, spoken, whole};
@@ -31,6 +32,8 @@ pub(crate) enum Kind {
     Token,
     /// The name of a file.
     File,
+    /// The name of a file with a secret. By mistake it may be the secret itself, so it is not repeated.
+    Secret,
     /// An address and a port to listen on: `127.0.0.1:8080`.
     Address,
     /// Where a server is: `http://host:port`.
@@ -44,6 +47,24 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    /// The kind of one value: without the word for none, and without the list.
+    pub(crate) const fn one(self) -> Self {
+        match self {
+            Self::Or(_, kind) | Self::List(kind, _) => kind.one(),
+            Self::Flag
+            | Self::Whole(..)
+            | Self::Bytes(..)
+            | Self::Time
+            | Self::Word(_)
+            | Self::Token
+            | Self::File
+            | Self::Secret
+            | Self::Address
+            | Self::Origin
+            | Self::Store => self,
+        }
+    }
+
     /// If it is a list: the kind of what is in it, and how much of that there may be.
     pub(crate) const fn listed(self) -> Option<(Self, usize)> {
         match self {
@@ -56,6 +77,7 @@ impl Kind {
             | Self::Word(_)
             | Self::Token
             | Self::File
+            | Self::Secret
             | Self::Address
             | Self::Origin
             | Self::Store => None,
@@ -83,7 +105,7 @@ pub(crate) fn parse(kind: Kind, text: &str) -> Result<Value, String> {
         },
         Kind::Word(words) => word(words, text),
         Kind::Token => token(text),
-        Kind::File => file(text),
+        Kind::File | Kind::Secret => file(text),
         Kind::Address => network::address(text).map(Value::Address),
         Kind::Origin => network::origin(text).map(Value::Origin),
         Kind::Store => store(text),
@@ -156,11 +178,14 @@ fn token(text: &str) -> Result<Value, String> {
 }
 
 fn file(text: &str) -> Result<Value, String> {
-    if text.is_empty() || text.contains('\0') {
+    if text.is_empty() {
         return Err("is not the name of a file".into());
     }
-    if text.chars().count() > FILE_CHARS_MAX {
-        return Err(format!("has more than {FILE_CHARS_MAX} characters"));
+    if is_pasted(text) || text.contains('\0') {
+        // It may be a key: it is not repeated.
+        return Err(format!(
+            "This is not the name of a file: write the content into a file, and its name here, in one line of at most {FILE_CHARS_MAX} characters"
+        ));
     }
     Ok(Value::Text(text.into()))
 }

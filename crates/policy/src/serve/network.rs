@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use super::address::secrets;
 use crate::host::canonical;
 use crate::quantity::whole;
 use crate::text::shown;
@@ -51,6 +52,14 @@ impl fmt::Display for Origin {
 
 /// Reads `http://host:port`, `https://host`, `h2c://host:port`; one `/` may follow.
 pub(super) fn origin(text: &str) -> Result<Origin, String> {
+    if text.contains('@') {
+        // What stands before it may be a password: nothing is repeated.
+        return Err("The upstream's URL has a user name before `@`, and none is sent: leave it out".into());
+    }
+    if !secrets(text).is_empty() {
+        // A password whose `@` is missing would stand where the host, its port or a query does.
+        return wrong(text);
+    }
     let Some((scheme, rest)) = text.split_once("://") else {
         return Err(format!("has no scheme: write `http://{}`, or `https://`", shown(text)));
     };
@@ -62,19 +71,32 @@ pub(super) fn origin(text: &str) -> Result<Origin, String> {
     };
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (authority, after) = rest.split_at(end);
-    if authority.contains('@') {
-        // It may be a password: it is not repeated.
-        return Err("The upstream's URL has a user name before `@`, and none is sent: leave it out".into());
-    }
     if !matches!(after, "" | "/") {
-        let what = if after.starts_with('/') { "path" } else { "query" };
         let authority = shown(authority);
-        return Err(format!("has a {what}, and requests keep their own: write `{word}://{authority}`"));
+        return Err(format!("has a path, and requests keep their own: write `{word}://{authority}`"));
     }
     let mut buffer = Vec::new();
     let host =
         canonical(authority.as_bytes(), &mut buffer).map_err(|why| format!("cannot be used: {why}"))?;
     Ok(Origin { scheme, host: host.name.into(), port: host.port.unwrap_or(scheme.port()) })
+}
+
+/// What is wrong with a URL that has a part which may be a password: nothing of it is repeated.
+fn wrong(text: &str) -> Result<Origin, String> {
+    let Some((_, rest)) = text.split_once("://") else {
+        return Err(
+            "The upstream's URL has no scheme: write `http://host:port`, `https://host` or `h2c://host:port`"
+                .into(),
+        );
+    };
+    if rest.contains(['?', '#']) {
+        return Err("The upstream's URL has a query, and requests keep their own: leave it out".into());
+    }
+    let authority = rest.split('/').next().unwrap_or_default();
+    Err(match canonical(authority.as_bytes(), &mut Vec::new()) {
+        Ok(_) => "The upstream's URL has a path, and requests keep their own: leave it out".into(),
+        Err(why) => format!("The upstream's URL cannot be used: {why}"),
+    })
 }
 
 /// Reads an address and a port: `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`.

@@ -112,7 +112,11 @@ fn what_is_wrong_is_said_with_what_would_be_right() {
             "has an unknown scheme `ws`: write `http://`, `https://`, or `h2c://` for HTTP/2 without TLS",
         ),
         (Kind::Origin, "http://a:1/v1", "has a path, and requests keep their own: write `http://a:1`"),
-        (Kind::Origin, "http://a?b", "has a query, and requests keep their own: write `http://a`"),
+        (
+            Kind::Origin,
+            "http://a?b",
+            "The upstream's URL has a query, and requests keep their own: leave it out",
+        ),
         (
             Kind::Origin,
             "http://me:secret@a",

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use tollgate_core::Micros;
 
+use super::address::shown;
 use super::network::Origin;
 
 /// A value of a setting.
@@ -57,7 +58,7 @@ impl fmt::Display for Value {
             Self::Text(text) => quoted(f, text),
             Self::Address(address) => quoted(f, &address.to_string()),
             Self::Origin(origin) => quoted(f, &origin.to_string()),
-            Self::Store(text) => quoted(f, &without_password(text)),
+            Self::Store(text) => quoted(f, &shown(text)),
             Self::List(items) => {
                 f.write_str("[")?;
                 for (index, item) in items.iter().enumerate() {
@@ -101,32 +102,13 @@ fn quoted(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     write!(f, "'{}'", text.replace('\'', "''"))
 }
 
-/// `redis://user:***@host`: what stands between the first colon after the scheme and the last at sign; of a socket, all that is
-/// beside its path.
-fn without_password(text: &str) -> String {
-    let Some((scheme, rest)) = text.split_once("://") else { return "***".into() };
-    if scheme == "unix" {
-        return match rest.split_once('?') {
-            None => text.into(),
-            Some((path, _)) => format!("{scheme}://{path}?***"),
-        };
-    }
-    match rest.rsplit_once('@') {
-        None => text.into(),
-        Some((who, place)) => {
-            let user = who.split(':').next().unwrap_or_default();
-            format!("{scheme}://{user}:***@{place}")
-        }
-    }
-}
-
 #[test]
 fn a_password_is_not_displayed() {
     for (text, shown) in [
         ("redis://127.0.0.1:6379/2", "redis://127.0.0.1:6379/2"),
         ("redis://:secret@host", "'redis://:***@host'"),
         ("rediss://ada:se:cr@et@host:1", "'rediss://ada:***@host:1'"),
-        ("redis://:secret@host?db=2", "'redis://:***@host?db=2'"),
+        ("redis://:secret@host?db=2", "'redis://:***@host?***'"),
         ("redis://:se?cret@host", "'redis://:***@host'"),
         ("unix:///run/redis.sock?pass=x", "'unix:///run/redis.sock?***'"),
     ] {

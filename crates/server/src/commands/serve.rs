@@ -28,7 +28,7 @@ pub fn run(
     };
     resolved.warnings.iter().try_for_each(|problem| problem.tell(&resolved.sources, err))?;
     if args.print_config {
-        print(&resolved, out)?;
+        print(&resolved, &files::is_there, out)?;
         return Ok(Exit::Fine);
     }
     let startup = Startup::new(args, environment, &resolved);

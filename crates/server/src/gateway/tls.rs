@@ -36,6 +36,12 @@ impl Certificate {
     /// # Errors
     /// A sentence with the file.
     pub(crate) fn load(files: &Tls, seen: &mut Seen) -> Result<Self, String> {
+        if !files::is_there(&files.key) {
+            // It may be the key itself, by mistake: so it is not repeated.
+            return Err(
+                "`tls.key` names no file that is there: write the name of a file in which the key is".into(),
+            );
+        }
         let pair = Pair::read(files, seen)?;
         let config = ArcSwap::from_pointee(pair.config(files)?);
         Ok(Self { files: files.clone(), loaded: Mutex::new(pair), config })

@@ -3,6 +3,7 @@
 use tokio::runtime::{Builder, Runtime};
 use tollgate_redis::{Address, Identity, Naming, Roots, Settings, Store};
 
+use crate::files;
 use crate::gateway::logs::Logs;
 use crate::settings::StoreAt;
 
@@ -57,7 +58,7 @@ pub(crate) fn parts(at: &StoreAt) -> Result<Option<(Address, Settings, Naming)>,
     let naming = match &at.secret {
         None => Naming::without_secret(),
         Some(file) => {
-            let secret = read("store.secret", file)?;
+            let secret = read_secret("store.secret", file)?;
             if secret.trim_ascii().is_empty() {
                 return Err(format!(
                     "`store.secret` is empty: write a secret into {file}, or `none` for no secret"
@@ -84,7 +85,7 @@ fn identity(at: &StoreAt) -> Result<Option<Identity>, String> {
         (None, None) => return Ok(None),
         (Some(certificate), Some(key)) => {
             read("store.certificate", certificate)?;
-            read("store.key", key)?;
+            read_secret("store.key", key)?;
             return Ok(Some(Identity { certificate: certificate.into(), key: key.into() }));
         }
         (Some(_), None) => ("store.certificate", "store.key"),
@@ -93,6 +94,14 @@ fn identity(at: &StoreAt) -> Result<Option<Identity>, String> {
     Err(format!(
         "`{has}` is of no use without `{missing}`: give both, or none for a store that wants no certificate"
     ))
+}
+
+/// As [`read`], without what stands in place of a name if there is no such file: it may be the secret itself.
+fn read_secret(setting: &str, file: &str) -> Result<Vec<u8>, String> {
+    if files::is_there(file) {
+        return read(setting, file);
+    }
+    Err(format!("`{setting}` names no file that is there: write the name of a file in which the secret is"))
 }
 
 fn read(setting: &str, file: &str) -> Result<Vec<u8>, String> {

@@ -37,6 +37,8 @@ pub struct InForce {
     pub value: Value,
     /// Where it comes from.
     pub given: Given,
+    /// Whether it names a file with a secret, or by mistake is one.
+    pub is_secret: bool,
 }
 
 /// Settings that cannot be used, and why.
@@ -208,7 +210,8 @@ fn in_force(mut draft: Draft, given: &HashMap<String, Given>) -> Vec<InForce> {
         let value = table::slot(&setting.path, &mut draft)?.get();
         let value = value.or_else(|| setting.off().map(Value::Off))?;
         let given = given.get(&setting.path).cloned().unwrap_or(Given::Default);
-        Some(InForce { path: setting.path, value, given })
+        let is_secret = setting.is_secret();
+        Some(InForce { path: setting.path, value, given, is_secret })
     });
     each.collect()
 }

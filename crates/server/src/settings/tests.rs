@@ -71,7 +71,7 @@ fn lines(unusable: &Unusable) -> Vec<String> {
 
 fn printed(resolved: &Resolved) -> String {
     let mut out = Vec::new();
-    print(resolved, &mut out).expect("memory takes all");
+    print(resolved, &|_| true, &mut out).expect("memory takes all");
     String::from_utf8(out).expect("it is UTF-8")
 }
 

@@ -169,7 +169,7 @@ fn a_wrong_certificate_file_is_told_at_the_start() {
         [&good.certificate, &good.key, &other.key, &not_pem].map(|path| text(path));
     for (certificate, key, said) in [
         ("none.pem", &*key, "none.pem cannot be read: there is no such file"),
-        (&*certificate, "none.pem", "none.pem cannot be read: there is no such file"),
+        (&*certificate, "none.pem", "`tls.key` names no file that is there"),
         (&*not_pem, &*key, "not.pem holds no certificate"),
         (&*certificate, &*not_pem, "not.pem holds no private key in PEM"),
         (&*certificate, &*others, "do not go together"),

@@ -12,6 +12,7 @@ mod process;
 mod sarif;
 mod scenarios;
 mod schema;
+mod secrets;
 mod serve;
 mod support;
 mod unusable;

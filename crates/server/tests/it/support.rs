@@ -1,11 +1,12 @@
 //! Runs a command without a process, and compares what it prints with a file. It tests nothing itself.
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use anstream::StripStream;
 use clap::Parser;
 use tollgate_core::Micros;
-use tollgate_server::cli::Cli;
+use tollgate_server::cli::{Cli, rendered};
 use tollgate_server::{Exit, commands};
 pub(crate) use tollgate_testing::folder::Folder;
 use tollgate_testing::snapshot;
@@ -22,14 +23,22 @@ pub(crate) struct Ran {
 
 /// Runs a command, with its colours.
 pub(crate) fn run_coloured(args: &[&str]) -> Ran {
+    run_with(args, &[])
+}
+
+/// The same with variables of the environment.
+pub(crate) fn run_with(args: &[&str], environment: &[(OsString, OsString)]) -> Ran {
     let all = std::iter::once("tollgate").chain(args.iter().copied());
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let exit = match Cli::try_parse_from(all) {
-        Ok(cli) => commands::run(&cli.command, NOW, &[], &mut out, &mut err),
+        Ok(cli) => commands::run(&cli.command, NOW, environment, &mut out, &mut err),
         Err(error) => {
             let (to, exit) =
                 if error.use_stderr() { (&mut err, Exit::Usage) } else { (&mut out, Exit::Fine) };
-            to.extend(error.render().ansi().to_string().into_bytes());
+            to.extend(
+                rendered(&error, std::iter::once("tollgate").chain(args.iter().copied()).map(Into::into))
+                    .into_bytes(),
+            );
             exit
         }
     };

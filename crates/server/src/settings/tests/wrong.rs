@@ -151,5 +151,6 @@ fn what_is_allowed_and_unwise_is_a_warning() {
 #[test]
 fn a_wrong_value_is_an_error_also_where_something_stronger_counts() {
     let said = right().variable("TOLLGATE_UPSTREAM_URL", "nowhere").said();
-    assert_eq!(said, ["TOLLGATE_UPSTREAM_URL=nowhere has no scheme: write `http://nowhere`, or `https://`"]);
+    let sentence = "TOLLGATE_UPSTREAM_URL: The upstream's URL has no scheme: write `http://host:port`, `https://host` or `h2c://host:port`";
+    assert_eq!(said, [sentence]);
 }
