@@ -45,7 +45,7 @@ pub(crate) struct Rates {
     bytes: AtomicUsize,
 }
 
-/// So many rates are written down in one piece of memory.
+/// Rates per allocation.
 const CHUNK_RATES: usize = 1_024;
 const CHUNKS: usize = 64;
 

@@ -11,9 +11,9 @@ type Read<'a> = (&'a Slot, Tag);
 pub(super) struct Rooms<'a> {
     /// One that has never been used.
     pub(super) empty: Option<Read<'a>>,
-    /// One without a key, or whose key has been as good as none for long.
+    /// An empty slot, or one whose key drained long ago.
     free: Option<Read<'a>>,
-    /// One whose key is as good as none, but may come back soon.
+    /// A slot whose key has drained and may come back soon.
     idle: Option<Read<'a>>,
 }
 
