@@ -139,7 +139,11 @@ impl Limiter {
             return None;
         }
         let now = self.0.clock.now();
-        let of = |place: usize| refused.0.iter().find(|(of, _)| *of == place).map(|(_, answer)| *answer);
+        // Of an address and the network around it, whichever has to wait longer.
+        let of = |place: usize| {
+            let of = refused.0.iter().filter(|(of, _)| *of == place).map(|(_, answer)| *answer);
+            of.max_by_key(|answer| answer.decision().retry())
+        };
         let answer = |(place, hit)| of(place).unwrap_or_else(|| Answer::unknown(hit, now, Source::Unasked));
         let verdict = Verdict { kind: Kind::Refused, answers: hits.iter().enumerate().map(answer).collect() };
         // Whoever listens is told of the keys that refused.

@@ -280,17 +280,36 @@ impl Gate {
     /// The limiter's limit for a charge's set of numbers.
     #[must_use]
     pub fn limit(&self, charge: &Charge) -> Option<&NamedLimit> {
-        self.limits.get(charge.variant as usize)?.as_ref()
+        self.limit_of(charge.variant)
+    }
+
+    fn limit_of(&self, variant: u32) -> Option<&NamedLimit> {
+        self.limits.get(variant as usize)?.as_ref()
+    }
+
+    /// The budgets of the client's address that a claimed identity's charge moves to when the upstream denies it: that of the
+    /// address, and that of the wide network around it.
+    pub fn addresses_of<'a>(
+        &'a self,
+        hits: &'a Hits,
+        charge: &'a Charge,
+    ) -> impl Iterator<Item = (&'a NamedLimit, &'a [u8])> {
+        let own = hits.address_key(charge).map(|key| (charge.variant, key));
+        let wide = hits.wide_key(charge);
+        own.into_iter().chain(wide).filter_map(|(variant, key)| Some((self.limit_of(variant)?, key)))
     }
 
     /// The hits on the client's address that stand behind claimed identities, of limits where an address may owe something.
     fn owing<'a>(&'a self, hits: &'a Hits) -> SmallVec<[AddressHit<'a>; 1]> {
-        let hit = |(place, charge): (usize, &'a Charge)| {
-            let address = hits.address_key(charge).filter(|_| charge.mode == Mode::Enforced)?;
-            let limit = self.limit(charge).filter(|limit| limit.has_denied())?;
-            Some(AddressHit { place, hit: limit.hit(address).cost(charge.cost) })
-        };
-        hits.charges().iter().enumerate().filter_map(hit).collect()
+        let mut owing = SmallVec::new();
+        let enforced = hits.charges().iter().enumerate().filter(|(_, charge)| charge.mode == Mode::Enforced);
+        for (place, charge) in enforced {
+            let denied = self.addresses_of(hits, charge).filter(|(limit, _)| limit.has_denied());
+            owing.extend(
+                denied.map(|(limit, key)| AddressHit { place, hit: limit.hit(key).cost(charge.cost) }),
+            );
+        }
+        owing
     }
 
     /// Whether no response changes this charge.

@@ -59,7 +59,8 @@ pub enum Credentials<'a> {
 ///
 /// # Errors
 /// Why there are no such credentials. Another scheme than the one that is looked for is [`Found::Missing`], a scheme alone or a
-/// user without a name [`Found::Empty`], and `Basic` that is not base64 of a text with a colon [`Found::Malformed`].
+/// user without a name [`Found::Empty`]. `Basic` that is not base64 of a text with a colon, and a `Bearer` token with a blank in it,
+/// are [`Found::Malformed`].
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
@@ -90,12 +91,15 @@ pub fn find<'a>(
         Scheme::Basic if !is_basic => Err(Found::Missing),
         Scheme::Bearer | Scheme::Basic | Scheme::Any if is_bearer || is_basic => match rest {
             [] => Err(Found::Empty),
-            rest if is_bearer => Ok(Credentials::Bearer(collapsed(None, rest, buffer))),
+            // No token has a blank in it (RFC 6750). A server that reads only the first word would take each of these for the
+            // same token, and here each would be a key of its own.
+            rest if is_bearer && rest.iter().any(is_blank) => Err(Found::Malformed),
+            rest if is_bearer => Ok(Credentials::Bearer(Text::Sent(rest))),
             rest => basic(rest, buffer),
         },
         Scheme::Bearer | Scheme::Basic | Scheme::Any => {
             let one = rest.is_empty();
-            Ok(Credentials::Other(if one { Text::Sent(name) } else { collapsed(Some(name), rest, buffer) }))
+            Ok(Credentials::Other(if one { Text::Sent(name) } else { collapsed(name, rest, buffer) }))
         }
     }
 }
@@ -104,13 +108,10 @@ const fn is_blank(byte: &u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-/// A scheme, if it is a part of the key, and what follows, with one space wherever there are blanks.
-fn collapsed<'a>(scheme: Option<&[u8]>, rest: &'a [u8], buffer: &mut Vec<u8>) -> Text<'a> {
-    if scheme.is_none() && !rest.iter().any(is_blank) {
-        return Text::Sent(rest);
-    }
+/// A scheme and what follows, with one space wherever there are blanks.
+fn collapsed<'a>(scheme: &[u8], rest: &[u8], buffer: &mut Vec<u8>) -> Text<'a> {
     let start = buffer.len();
-    buffer.extend(scheme.unwrap_or_default().iter().map(u8::to_ascii_lowercase));
+    buffer.extend(scheme.iter().map(u8::to_ascii_lowercase));
     for word in rest.split(is_blank).filter(|word| !word.is_empty()) {
         if buffer.len() > start {
             buffer.push(b' ');
@@ -206,7 +207,7 @@ mod tests {
             ("bearer  x", ["bearer x", "Missing", "bearer x"]),
             ("BEARER \t x \t", ["bearer x", "Missing", "bearer x"]),
             ("Bearer\tx", ["bearer x", "Missing", "bearer x"]),
-            ("Bearer a\t  b", ["bearer a b", "Missing", "bearer a b"]),
+            ("Bearer a\t  b", ["Malformed", "Missing", "Malformed"]),
             ("Bearer 1|abc", ["bearer 1|abc", "Missing", "bearer 1|abc"]),
             ("Bearer", ["Empty", "Missing", "Empty"]),
             ("Bearers x", ["Missing", "Missing", "other bearers x"]),

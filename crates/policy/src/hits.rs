@@ -2,6 +2,7 @@
 
 use tollgate_core::Mode;
 
+use crate::address::Client;
 use crate::asking::Asking;
 use crate::compile::variants::{Budget, VariantsOf};
 use crate::directory::Directory;
@@ -36,6 +37,11 @@ pub struct Charge {
     end: u32,
     /// Where the key of the client's address ends, which stands behind the charge's own key; the same as `end` if there is none.
     address_end: u32,
+    /// Where the key of the address's wide network ends, which stands behind that of the address; the same as `address_end` if
+    /// there is none.
+    wide_end: u32,
+    /// The numbers of the wide network's budget, if there is one.
+    wide_variant: u32,
 }
 
 /// The hits of one request, and room that is used again.
@@ -82,6 +88,14 @@ impl Hits {
     pub fn address_key(&self, charge: &Charge) -> Option<&[u8]> {
         let key = self.list.keys.get(charge.end as usize..charge.address_end as usize)?;
         Some(key).filter(|key| !key.is_empty())
+    }
+
+    /// The key of the wide network around the client's address, and the number of its variant, where
+    /// [`address_key`](Self::address_key) has a key and the limit counts such networks too.
+    #[must_use]
+    pub fn wide_key(&self, charge: &Charge) -> Option<(u32, &[u8])> {
+        let key = self.list.keys.get(charge.address_end as usize..charge.wide_end as usize)?;
+        Some((charge.wide_variant, key)).filter(|_| !key.is_empty())
     }
 
     /// The tier that was found; `None` if there is none.
@@ -167,6 +181,8 @@ impl Policy {
             one.operation(&mut list.keys);
             push(&mut list.keys, Kind::Address, &asking.client().key_bytes());
         }
+        let address_end = place(list.keys.len());
+        let wide_variant = if whose == Whose::Claimed { self.push_wide(one, asking, list) } else { None };
         let own = Charge {
             limit: one.id,
             variant: 0,
@@ -177,7 +193,9 @@ impl Policy {
             by_address,
             start,
             end,
-            address_end: place(list.keys.len()),
+            address_end,
+            wide_end: place(list.keys.len()),
+            wide_variant: wide_variant.unwrap_or(0),
         };
         self.charge(&own, one, asking, list);
         let wider: &[Budget] = match whose {
@@ -195,6 +213,15 @@ impl Policy {
         Ok(())
     }
 
+    /// Writes the key of the wide budget that a client without an identity would be charged for, too. Returns its variant;
+    /// `None` if there is no such budget.
+    fn push_wide(&self, one: &One<'_>, asking: &mut Asking<'_>, list: &mut List) -> Option<u32> {
+        let variant = one.variants.find(None, Budget::WideAddress)?;
+        let wide = asking.client().wide(&self.settings.prefixes)?;
+        one.wider_key("wide", (Kind::AddressWide, &wide), &mut list.keys);
+        Some(variant)
+    }
+
     /// A wider budget beside the limit's own: for an address or for a wide prefix. Its key says which, so that it is
     /// nobody's own.
     fn wider(&self, own: Charge, one: &One<'_>, asking: &mut Asking<'_>, list: &mut List) {
@@ -210,11 +237,11 @@ impl Policy {
             return;
         }
         let start = list.keys.len();
-        push(&mut list.keys, Kind::Limit, name.as_bytes());
-        one.operation(&mut list.keys);
-        push(&mut list.keys, kind, &client.key_bytes());
+        one.wider_key(name, (kind, &client), &mut list.keys);
         let (start, end) = (place(start), place(list.keys.len()));
-        let charge = Charge { start, end, address_end: end, whose: Whose::Address, by_address: true, ..own };
+        let (address_end, wide_end) = (end, end);
+        let charge =
+            Charge { start, end, address_end, wide_end, whose: Whose::Address, by_address: true, ..own };
         self.charge(&charge, one, asking, list);
     }
 
@@ -258,6 +285,13 @@ impl One<'_> {
     /// Whether it refuses nothing.
     fn is_lenient(&self) -> bool {
         self.limit.mode == Mode::Shadow || self.limit.numbers.limit().is_none()
+    }
+
+    /// The key of a wider budget: which one it is, and the network or address.
+    fn wider_key(&self, name: &str, (kind, client): (Kind, &Client), keys: &mut Vec<u8>) {
+        push(keys, Kind::Limit, name.as_bytes());
+        self.operation(keys);
+        push(keys, kind, &client.key_bytes());
     }
 
     fn operation(&self, keys: &mut Vec<u8>) {

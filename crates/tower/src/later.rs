@@ -45,12 +45,19 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// What a 401 does to the charge at this place; `None` if that is not to a claimed identity.
-    pub(crate) fn of(gate: &Gate, hits: &Hits, place: usize) -> Option<Self> {
-        let charge = hits.charges().get(place)?;
-        let (limit, address) = gate.limit(charge).zip(hits.address_key(charge))?;
-        let (limit, address) = (limit.clone(), address.into());
-        Some(Self { place, limit, address, cost: charge.cost, stays: charge.by_address })
+    /// What a 401 does to the charge at this place: nothing if that is not to a claimed identity, else a charge to the address and
+    /// one to the wide network around it, if the limit counts such.
+    pub(crate) fn of<'a>(gate: &'a Gate, hits: &'a Hits, place: usize) -> impl Iterator<Item = Self> + 'a {
+        let charge = hits.charges().get(place).into_iter();
+        charge.flat_map(move |charge| {
+            gate.addresses_of(hits, charge).map(move |(limit, address)| Self {
+                place,
+                limit: limit.clone(),
+                address: address.into(),
+                cost: charge.cost,
+                stays: charge.by_address,
+            })
+        })
     }
 }
 

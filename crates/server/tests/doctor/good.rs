@@ -56,7 +56,8 @@ fn the_address_may_come_from_a_variable_and_without_one_the_call_is_wrong() {
     );
     let missing = run(&["--store", &url(&server)], &[("TOLLGATE_STORE_SECRET", "no-such-file")]);
     assert_eq!((missing.code, missing.out.as_str()), (2, ""));
-    assert!(missing.err.contains("`store.secret` cannot be read: no-such-file"), "{}", missing.err);
+    assert!(missing.err.contains("`store.secret` names no file that is there"), "{}", missing.err);
+    assert!(!missing.err.contains("no-such-file"), "it may be the secret itself: {}", missing.err);
 }
 
 #[test]

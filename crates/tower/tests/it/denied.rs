@@ -2,6 +2,7 @@
 //! limits allow.
 
 use std::collections::{HashMap, VecDeque};
+use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
@@ -73,9 +74,13 @@ impl Claims {
     }
 
     fn ask(&self, guard: &Guard, room: &mut Room) -> Option<Pass> {
+        self.ask_from(PEER, guard, room)
+    }
+
+    fn ask_from(&self, peer: IpAddr, guard: &Guard, room: &mut Room) -> Option<Pass> {
         let uri = self.target.parse().expect("a target");
         let (method, headers) = (&Method::POST, &self.headers);
-        match guard.ask(&Head { method, uri: &uri, headers, peer: PEER, body_operations: None }, room) {
+        match guard.ask(&Head { method, uri: &uri, headers, peer, body_operations: None }, room) {
             Asked::Pass(pass) => Some(pass),
             Asked::Answered(answer) => {
                 assert_eq!(answer.status, 429);
@@ -116,6 +121,29 @@ fn an_upstream_that_denies_everybody_sees_no_more_than_one_limit() {
                 }
             }
             assert_eq!(passed, CAPACITY, "{key}, {numbers}");
+        }
+    }
+}
+
+/// A client with a /48 has 65,536 addresses of its own. What they are denied counts for all of them, too.
+#[test]
+fn a_network_of_addresses_that_are_denied_sees_no_more_than_its_wide_limit() {
+    for numbers in ALGORITHMS {
+        for key in KEYS.iter().filter(|key| **key != "everyone") {
+            let (limiter, _) = limiter();
+            let text = policy(key, numbers, "") + "addresses: { ipv6_wide_multiple: 2 }\n";
+            let guard = guard(&limiter, &text, Answers::default());
+            let (mut room, mut passed) = (Room::default(), 0);
+            for network in 0..20 {
+                let peer = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 7, network, 0, 0, 0, 1));
+                for user in ["u0", "u1", "u2", "u3", "u0"] {
+                    if let Some(pass) = Claims::of(user).ask_from(peer, &guard, &mut room) {
+                        passed += 1;
+                        pass.responded(StatusCode::UNAUTHORIZED, &mut HeaderMap::new());
+                    }
+                }
+            }
+            assert_eq!(passed, 2 * CAPACITY, "{key}, {numbers}");
         }
     }
 }
