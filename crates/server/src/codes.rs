@@ -29,6 +29,10 @@ pub(crate) const ADVICE: &[(&str, &str)] = &[
     ("no-owner", "A limit has no owner, and others have one."),
     ("no-paths", "A document has no operations."),
     ("not-yet-enforced", "This version reads a part of a limit and does not enforce it yet."),
+    (
+        "raw-token",
+        "A limit remembers for long what belongs to a token that nothing verifies, and that a client can renew.",
+    ),
     ("shadow-limit", "A limit is counted, and refuses nobody."),
     ("tiers-without-source", "A limit has numbers for tiers, and nothing says which tier a client has."),
     ("unlimited-unmatched", "What no operation names is forwarded, and not limited at all."),
