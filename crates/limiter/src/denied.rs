@@ -146,7 +146,7 @@ impl Limiter {
         };
         let answer = |(place, hit)| of(place).unwrap_or_else(|| Answer::unknown(hit, now, Source::Unasked));
         let verdict = Verdict { kind: Kind::Refused, answers: hits.iter().enumerate().map(answer).collect() };
-        // Whoever listens is told of the keys that refused.
+        // Listeners get the keys that refused.
         let mut told: SmallVec<[Hit<'_>; 4]> = SmallVec::from_slice(hits);
         for address in addresses {
             if let Some(hit) = told.get_mut(address.place) {

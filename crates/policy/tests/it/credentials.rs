@@ -210,7 +210,7 @@ fn lint_says_where_a_client_can_renew_or_choose_its_key() {
     let long = |scheme: &str, security: &str| {
         api(scheme, security, day).replace("refill_rate: 1,", "refill_rate: 5 per day,")
     };
-    // What a client chooses is told of every limit; that a token is renewed, of those that remember it for long.
+    // Every limit on a client-chosen key gets a warning; a raw token gets one only where the limit remembers it for long.
     assert_eq!(codes(&policy(&api(BEARER, "[{ b: [] }]", day))), ["claimed-key"]);
     assert_eq!(codes(&policy(&long(BEARER, "[{ b: [] }]"))), ["claimed-key", "raw-token"]);
     let told = advice(&policy(&long(BEARER, "[{ b: [] }]")));

@@ -86,7 +86,7 @@ impl<'b> Keys<'b> {
         Some(Self { told, lengths, rest })
     }
 
-    /// Takes what is told of the next key, which is met by this limit. `None` if the answer is cut short.
+    /// Reads the next key's part of the answer, under this limit. `None` if the answer is cut short.
     pub(super) fn take(&mut self, limit: &Limit) -> Option<Result<Key, StoreError>> {
         let (length, charged) = match self.told {
             Told::Few => (number::<1>(&mut self.lengths)?, None),

@@ -7,7 +7,7 @@ use tollgate_tower::{Answer, problem};
 
 /// For the client.
 const NOT_A_NUMBER: &str = "Max-Forwards is not one whole number: send one, or leave it out";
-/// What is told of a TRACE beside its first line: nothing that may be secret.
+/// The fields of a TRACE that its response repeats: none that may hold a secret.
 const REFLECTED: [HeaderName; 3] = [HOST, VIA, MAX_FORWARDS];
 
 /// How far a request may go.
