@@ -11,7 +11,7 @@ use catalogue::MUTANTS;
 
 fn main() {
     let root = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
-    let source = root.join("../../crates/core/src");
+    let source = root.join("../../crates/algorithms/src");
     println!("cargo::rerun-if-changed={}", source.display());
     println!("cargo::rerun-if-changed=src/catalogue.rs");
     let text = inline(&source, &source.join("lib.rs"));

@@ -5,7 +5,7 @@ use crate::model::{self, Look, Model};
 use crate::random::Random;
 use crate::spec::Spec;
 use crate::trace::Clock;
-use tollgate_core::Algorithm;
+use tollgate_algorithms::Algorithm;
 
 /// What the compared decisions were like: a comparison that never met a refusal would prove little.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

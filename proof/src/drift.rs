@@ -1,6 +1,6 @@
 //! Constant demand over very many steps: nothing is lost to rounding, and nothing is gained. One run, no model.
 
-use tollgate_core::Micros;
+use tollgate_algorithms::Micros;
 
 use crate::engine::{Act, Engine};
 use crate::random::Random;

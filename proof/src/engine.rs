@@ -78,7 +78,7 @@ pub trait Engine: 'static {
     ) -> (bool, Vec<Answer>);
 }
 
-/// Makes an [`Engine`] of a crate with the interface of `tollgate-core`. A macro, because a copy of the core has types
+/// Makes an [`Engine`] of a crate with the interface of `tollgate-algorithms`. A macro, because a copy of the core has types
 /// of its own.
 #[macro_export]
 macro_rules! engine {
@@ -186,5 +186,5 @@ macro_rules! engine {
 engine!(
     /// The core that ships.
     Core,
-    tollgate_core
+    tollgate_algorithms
 );

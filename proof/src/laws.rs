@@ -1,5 +1,5 @@
 //! The laws as properties over any engine: one file each, one random case a call. Their wording is in
-//! `tollgate-core`'s documentation.
+//! `tollgate-algorithms`'s documentation.
 
 mod all_or_none;
 mod bound;
@@ -17,7 +17,7 @@ use crate::engine::{Act, Answer, Engine};
 use crate::random::Random;
 use crate::spec::Spec;
 use crate::trace::{self, Clock};
-use tollgate_core::Algorithm;
+use tollgate_algorithms::Algorithm;
 
 /// A law that can be checked on any algorithm.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -185,7 +185,7 @@ impl<E: Engine> Lived<E> {
 
 /// Whether an instant is told apart from later ones. The laws speak of no others.
 const fn in_time(instant: u64) -> bool {
-    instant <= tollgate_core::Micros::INSTANT_MAX.get()
+    instant <= tollgate_algorithms::Micros::INSTANT_MAX.get()
 }
 
 fn ensure(holds: bool, promise: impl FnOnce() -> String) -> Result<(), String> {

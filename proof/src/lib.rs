@@ -1,4 +1,4 @@
-//! The laws of `tollgate-core` as executable properties, and an independent model of every algorithm. Not shipped.
+//! The laws of `tollgate-algorithms` as executable properties, and an independent model of every algorithm. Not shipped.
 
 pub mod calendar;
 pub mod compare;

@@ -3,7 +3,7 @@
 
 mod long;
 
-use tollgate_core::Algorithm;
+use tollgate_algorithms::Algorithm;
 use tollgate_proof::compare;
 use tollgate_proof::engine::Core;
 use tollgate_proof::laws::Law;

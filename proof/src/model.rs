@@ -9,7 +9,7 @@ mod debt;
 mod list;
 
 use crate::spec::Spec;
-use tollgate_core::Algorithm;
+use tollgate_algorithms::Algorithm;
 
 /// How a model reads a clock.
 #[derive(Clone, Copy, Debug)]

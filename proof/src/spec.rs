@@ -1,7 +1,7 @@
 //! A limit as plain numbers, and random ones: small, ordinary and extreme. Not tied to any engine.
 
-pub use tollgate_core::Algorithm;
-use tollgate_core::{Limit, Micros, Quota, Window};
+pub use tollgate_algorithms::Algorithm;
+use tollgate_algorithms::{Limit, Micros, Quota, Window};
 
 use crate::calendar;
 use crate::random::Random;

@@ -2,8 +2,8 @@
 //! costs. The build has overflow checks on, so a wrapped sum would be a panic too.
 #![cfg(test)]
 
-use tollgate_core::algorithm::list::{Entry, List};
-use tollgate_core::{
+use tollgate_algorithms::algorithm::list::{Entry, List};
+use tollgate_algorithms::{
     Algorithm, Count, Debt, Hit, Limit, Micros, Mode, Quota, Receipt, State, Target, TwoCounts, UtcOffset,
     Window, decide, decide_batch, decide_up_to, peek, refund, settle,
 };

@@ -1,8 +1,8 @@
 //! The token bucket, the leaky bucket and GCRA decide alike, and as a timetable of arrivals would.
 #![cfg(test)]
 
-use tollgate_core::algorithm::gcra;
-use tollgate_core::{Algorithm, Limit, Micros, Quota, State, decide};
+use tollgate_algorithms::algorithm::gcra;
+use tollgate_algorithms::{Algorithm, Limit, Micros, Quota, State, decide};
 use tollgate_proof::engine::{Act, Answer, Core, Engine};
 use tollgate_proof::random::Random;
 use tollgate_proof::spec::Spec;

@@ -1,7 +1,7 @@
 //! Every law on every algorithm, as many random cases as the tests of the tests use, and more.
 #![cfg(test)]
 
-use tollgate_core::Algorithm;
+use tollgate_algorithms::Algorithm;
 use tollgate_proof::engine::Core;
 use tollgate_proof::laws::Law;
 

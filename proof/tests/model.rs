@@ -2,7 +2,7 @@
 //! tried with `cargo xtask proof`.
 #![cfg(test)]
 
-use tollgate_core::Algorithm;
+use tollgate_algorithms::Algorithm;
 use tollgate_proof::compare::{self, Tally};
 use tollgate_proof::drift;
 use tollgate_proof::engine::Core;

@@ -4,7 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tollgate_core::Algorithm;
+use tollgate_algorithms::Algorithm;
 use tollgate_mutants::catalogue::MUTANTS;
 use tollgate_proof::compare;
 use tollgate_proof::laws::Law;

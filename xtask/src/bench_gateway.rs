@@ -42,7 +42,7 @@ pub(crate) fn run(kind: Kind) -> Result<(), String> {
     ))?;
     if kind != Kind::Noise {
         captured(command(
-            "cargo build --profile dist --locked --target-dir bench/target -p tollgate-server",
+            "cargo build --profile dist --locked --target-dir bench/target -p tollgate-cli",
         ))?;
     }
     let length = if kind == Kind::Quick { "quick" } else { "full" };

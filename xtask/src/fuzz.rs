@@ -12,7 +12,7 @@ use crate::run::{captured, command, root};
 const TARGETS: &[(&str, &[(&str, &str)])] = &[
     ("path", &[]),
     ("request", &[]),
-    ("consumers", &[("examples/policies", "csv"), ("crates/server/tests/documents", "csv")]),
+    ("consumers", &[("examples/policies", "csv"), ("crates/cli/tests/documents", "csv")]),
     (
         "document",
         &[

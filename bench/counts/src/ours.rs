@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use tollgate_core::{Algorithm, Limit, LimitError, Micros, Window, decide};
+use tollgate_algorithms::{Algorithm, Limit, LimitError, Micros, Window, decide};
 
 use crate::Done;
 

@@ -1,7 +1,7 @@
 //! Logs in use, to be measured with: charges of hours that have gone. Two are made, one that is full and one with room, and the
 //! server copies them to all other keys: charging each key so often would take longer than all measurements.
 
-use tollgate_core::{Micros, Mode};
+use tollgate_algorithms::{Micros, Mode};
 use tollgate_redis::{Ask, Hit, StateKind};
 
 use crate::keys::{Keys, client, usual};

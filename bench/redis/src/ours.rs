@@ -1,6 +1,6 @@
 //! Our limits, and our calls for the plain client. Our own client is in `store.rs`.
 
-use tollgate_core::{Limit, LimitError, Micros, Mode};
+use tollgate_algorithms::{Limit, LimitError, Micros, Mode};
 use tollgate_redis::{Ask, Call, Hit, KeyName, Naming, StateKind};
 
 use crate::keys::client;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::runtime::Builder;
 use tokio::task::LocalSet;
-use tollgate_core::{Limit, Mode};
+use tollgate_algorithms::{Limit, Mode};
 use tollgate_redis::{Ask, Hit, Reply, Settings, Store};
 
 use crate::figures::{Counted, Figures, Meter};

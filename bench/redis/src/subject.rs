@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use tollgate_core::Limit;
+use tollgate_algorithms::Limit;
 
 use crate::figures::Figures;
 use crate::fill::Filling;

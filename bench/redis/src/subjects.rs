@@ -1,6 +1,6 @@
 //! Everybody who is measured: ours first, then the usual scripts. What a subject is stands in `subject.rs`.
 
-use tollgate_core::Limit;
+use tollgate_algorithms::Limit;
 
 use crate::fill::Filling;
 use crate::keys::Which;

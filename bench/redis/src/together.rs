@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use tollgate_core::{Limit, Mode};
+use tollgate_algorithms::{Limit, Mode};
 use tollgate_redis::{Ask, Call, Hit, TOGETHER_MAX};
 
 use crate::figures::{Counted, Figures, Meter};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tollgate_core::{Decision, Micros, Mode};
+use tollgate_algorithms::{Decision, Micros, Mode};
 
 use crate::error::HitError;
 use crate::limit::{Hit, Registered, StoreFails};

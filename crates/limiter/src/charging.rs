@@ -1,7 +1,7 @@
 //! From hits to a verdict: checked, hashed, charged, told. The verbs that users call are `limiter.rs`.
 
 use smallvec::SmallVec;
-use tollgate_core::{Micros, Mode};
+use tollgate_algorithms::{Micros, Mode};
 
 use crate::error::HitError;
 use crate::event::{Event, Verb};

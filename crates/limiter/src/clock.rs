@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use tollgate_core::Micros;
+use tollgate_algorithms::Micros;
 
 pub(crate) use calendar::Calendar;
 
@@ -21,7 +21,7 @@ pub(crate) use calendar::Calendar;
 /// Every clock counts microseconds from the Unix epoch, as the wall clock had it when the clock was made, and from then on
 /// goes by the system's monotonic time: a decision never sees time run back, whatever happens to the wall clock. If the
 /// wall clock is set right later on, that moves only the calendar (where the windows of a
-/// [`fixed_window`](tollgate_core::algorithm::fixed_window) that are still to come begin and end); a window in progress
+/// [`fixed_window`](tollgate_algorithms::algorithm::fixed_window) that are still to come begin and end); a window in progress
 /// keeps its end, and no window that was spent is opened again.
 ///
 /// | clock | resolution | for |
@@ -343,7 +343,7 @@ const TICK_MIN: Duration = Duration::from_micros(50);
 mod tests {
     use std::cell::Cell;
 
-    use tollgate_core::{Limit, Micros, Window};
+    use tollgate_algorithms::{Limit, Micros, Window};
 
     use crate::{Hit, Limiter};
 

@@ -3,8 +3,8 @@
 
 use smallvec::SmallVec;
 #[cfg(feature = "redis")]
-use tollgate_core::Micros;
-use tollgate_core::{Decision, Retry};
+use tollgate_algorithms::Micros;
+use tollgate_algorithms::{Decision, Retry};
 
 use crate::error::HitError;
 use crate::event::Verb;
@@ -50,7 +50,7 @@ impl NamedLimit {
 
 impl Limiter {
     /// Charges an address for a claimed identity that an upstream denied, whether it fits or not, by at most one capacity beyond
-    /// the limit (see [`tollgate_core::settle`]). A shared store is told in the background.
+    /// the limit (see [`tollgate_algorithms::settle`]). A shared store is told in the background.
     ///
     /// # Errors
     /// When the hit is wrong. Then nothing was charged.

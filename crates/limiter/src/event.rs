@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tollgate_core::Micros;
+use tollgate_algorithms::Micros;
 
 use crate::limit::Hit;
 use crate::verdict::Verdict;

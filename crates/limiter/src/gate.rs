@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tollgate_core::{Limit, Mode};
+use tollgate_algorithms::{Limit, Mode};
 use tollgate_policy::{BadRequest, Charge, Directory, Facts, Hits, Matched, Policy, Variant, Whose};
 
 #[cfg(feature = "redis")]

@@ -50,7 +50,7 @@ pub use receipt::Receipt;
 pub use rehearsal::{Difference, StepReport, Told, rehearse};
 pub use reservation::{Ended, NotAnId, ReservationError, ReservationId};
 pub use snapshot::{RestoreError, SaveError};
-pub use tollgate_core::{
+pub use tollgate_algorithms::{
     Algorithm, Decision, Limit, LimitError, Micros, Mode, Outcome, ParseLimitError, Quota, Rate, Retry,
     UtcOffset, Window,
 };

@@ -5,7 +5,7 @@ use std::hash::BuildHasher as _;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tollgate_core::{Decision, Limit, Micros};
+use tollgate_algorithms::{Decision, Limit, Micros};
 
 use crate::builder::Builder;
 use crate::clock::{Clock, ClockSource};
@@ -332,7 +332,7 @@ impl Limiter {
         }
         let now = self.0.clock.now();
         let given = self.0.memory.act(hit.limit, id, Ask::Peek(0), (&self.0.clock, now));
-        let unknown = tollgate_core::peek(&limit.limit(), None, now, 0);
+        let unknown = tollgate_algorithms::peek(&limit.limit(), None, now, 0);
         let given = given.unwrap_or(Given { decision: unknown, shared: true, known: false });
         let known = given.known && given.decision.reset_after > Micros::ZERO;
         Ok(Standing { known, shared: given.shared, decision: given.decision })

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::thread::LocalKey;
 
-use tollgate_core::{Limit, Micros};
+use tollgate_algorithms::{Limit, Micros};
 
 use crate::error::HitError;
 use crate::limit::{Hit, Registered};
@@ -28,7 +28,7 @@ pub struct Receipt {
 pub(crate) struct Part {
     pub(crate) limit: Arc<Registered>,
     pub(crate) place: Place,
-    pub(crate) charge: tollgate_core::Receipt,
+    pub(crate) charge: tollgate_algorithms::Receipt,
     /// Whether its cost was a guess.
     pub(crate) estimated: bool,
     /// Which of the hits it was, in their order.
@@ -131,7 +131,7 @@ impl Limiter {
     }
 
     /// Brings every charge of a receipt to what it turned out to cost: what was charged too much is given back, and what
-    /// was charged too little is charged on top, by at most one capacity (see [`tollgate_core::settle`]).
+    /// was charged too little is charged on top, by at most one capacity (see [`tollgate_algorithms::settle`]).
     ///
     /// # Errors
     /// When the receipt is another limiter's.
@@ -254,7 +254,7 @@ fn part((at, hit): (usize, &Hit<'_>), id: u64, answer: &Answer, held: Option<i64
     }
     let ahead = if matches!(hit.limit.limit, Limit::FixedWindow(_)) { held? } else { 0 };
     let limit = hit.limit.limit.with_calendar_ahead(ahead);
-    let charge = tollgate_core::Receipt { at: answer.at(), cost, limit };
+    let charge = tollgate_algorithms::Receipt { at: answer.at(), cost, limit };
     let place = if answer.shared() { Place::InCommon(id) } else { Place::Here(id) };
     Some(Part { limit: Arc::clone(hit.limit), place, charge, estimated: hit.estimated, hit: at })
 }

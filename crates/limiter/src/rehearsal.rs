@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tollgate_core::{Micros, Retry};
+use tollgate_algorithms::{Micros, Retry};
 use tollgate_policy::quantity::spoken;
 use tollgate_policy::scenario::{Answer, Scenario, Step};
 use tollgate_policy::{Directory, Hits, Matched, Policy, Request, Scratch};

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use tollgate_core::Micros;
+use tollgate_algorithms::Micros;
 
 use crate::error::HitError;
 use crate::event::Verb;
@@ -175,7 +175,7 @@ impl Limiter {
     }
 
     /// Ends a reservation with its actual cost: of each hit whose cost was a guess, what was charged too much is given back,
-    /// or what was charged too little is charged on top, by at most one capacity (see [`tollgate_core::settle`]).
+    /// or what was charged too little is charged on top, by at most one capacity (see [`tollgate_algorithms::settle`]).
     ///
     /// To commit once more changes nothing, and tells how it ended, as long as that is remembered: until it expires, or many others
     /// have ended since (15 times [as many as may be open](crate::Builder::reservations_max)).

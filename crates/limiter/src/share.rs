@@ -1,6 +1,6 @@
 //! A share of a limit's numbers, for a process that counts alone. Rounded down, so that shares never add up to more.
 
-use tollgate_core::{Limit, Micros, Quota};
+use tollgate_algorithms::{Limit, Micros, Quota};
 
 /// The share of a limit; what is less than one is none.
 pub(crate) fn share(limit: &Limit, share: u32, of: u32) -> Limit {
@@ -19,7 +19,7 @@ pub(crate) fn share(limit: &Limit, share: u32, of: u32) -> Limit {
         exactly.or_else(|| Quota::new(burst, part(quota.count()), Micros::new(quota.period())).ok())
     };
     // Smaller numbers than those of a limit that is there are in range; if they are not, nothing is granted.
-    let none = Limit::fixed_window(0, tollgate_core::Window::Every(Micros::SECOND)).unwrap_or(*limit);
+    let none = Limit::fixed_window(0, tollgate_algorithms::Window::Every(Micros::SECOND)).unwrap_or(*limit);
     let shared = match limit {
         Limit::Unlimited => Some(Limit::Unlimited),
         Limit::TokenBucket(quota) => bucket(quota).map(Limit::TokenBucket),
@@ -38,7 +38,7 @@ pub(crate) fn share(limit: &Limit, share: u32, of: u32) -> Limit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tollgate_core::Window;
+    use tollgate_algorithms::Window;
 
     #[test]
     fn shares_add_up_to_no_more_than_the_limit() {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use smallvec::SmallVec;
-use tollgate_core::{Decision, Limit, Micros, Mode};
+use tollgate_algorithms::{Decision, Limit, Micros, Mode};
 use tollgate_redis::{Ask, Charged, Health, Hit as FarHit, Name, Naming, Reply, Store, StoreError};
 
 use crate::error::HitError;
@@ -376,7 +376,7 @@ fn written(hits: &Hits<'_>, near: Option<Receipt>, answers: &[Answer]) -> Option
             continue;
         };
         let (limit, decision) = (hit.limit.limit, answer.decision());
-        let nothing = tollgate_core::Receipt { at: decision.at, cost: 0, limit };
+        let nothing = tollgate_algorithms::Receipt { at: decision.at, cost: 0, limit };
         // A guess of nothing can still be committed with something.
         let charge = decision.receipt(&limit).or(hit.estimated.then_some(nothing));
         let charge = charge.filter(|_| !hit.for_good);

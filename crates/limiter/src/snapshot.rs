@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 
-use tollgate_core::Micros;
+use tollgate_algorithms::Micros;
 
 use crate::hash::{Hashing, Secret};
 use crate::limiter::{Inner, Limiter, Name};

@@ -5,7 +5,7 @@ use std::fmt;
 use std::thread::LocalKey;
 use std::time::Duration;
 
-use tollgate_core::{Decision, Micros, Mode, Retry};
+use tollgate_algorithms::{Decision, Micros, Mode, Retry};
 
 use crate::limit::Hit;
 use crate::listing::{Kept, Listed, Listing};
@@ -112,7 +112,7 @@ impl Answer {
 
     /// The numbers of a key never seen, where nothing was asked.
     pub(crate) fn unknown(hit: &Hit<'_>, now: Micros, source: Source) -> Self {
-        Self::new(tollgate_core::peek(&hit.limit.limit, None, now, 0), hit.mode, source)
+        Self::new(tollgate_algorithms::peek(&hit.limit.limit, None, now, 0), hit.mode, source)
     }
 
     /// Of an enforced hit, whose numbers have not been worked out.

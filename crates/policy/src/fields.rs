@@ -2,7 +2,7 @@
 
 pub(crate) mod serve;
 
-use tollgate_core::Limit;
+use tollgate_algorithms::Limit;
 
 use crate::serve::Kind;
 

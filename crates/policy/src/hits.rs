@@ -1,6 +1,6 @@
 //! A request becomes hits: which numbers, on which key, at what cost. They are charged by a limiter, not here.
 
-use tollgate_core::Mode;
+use tollgate_algorithms::Mode;
 
 use crate::address::Client;
 use crate::asking::Asking;

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use tollgate_core::{Limit, Micros, Quota, Window};
+use tollgate_algorithms::{Limit, Micros, Quota, Window};
 
 use crate::numbers::{Numbers, rate};
 

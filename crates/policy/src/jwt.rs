@@ -17,7 +17,7 @@ use std::fmt::{self, Display, Formatter};
 
 use jsonwebtoken::crypto;
 use serde_json::Value;
-use tollgate_core::Micros;
+use tollgate_algorithms::Micros;
 
 use claims::{Object, Tokens};
 
@@ -28,7 +28,7 @@ pub const TOKEN_BYTES_MAX: usize = 8 * 1024;
 ///
 /// ```
 /// use tollgate_policy::jwt::{JwtKeys, JwtRefusal, JwtRules};
-/// use tollgate_core::Micros;
+/// use tollgate_algorithms::Micros;
 /// let set = r#"{"keys": [{"kty": "oct", "alg": "HS256",
 ///     "k": "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow"}]}"#;
 /// let rules = JwtRules { issuer: Some("joe".into()), ..JwtRules::new(JwtKeys::from_jwks(set)?) };

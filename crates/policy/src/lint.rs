@@ -20,7 +20,7 @@ mod windows;
 
 use std::collections::BTreeMap;
 
-use tollgate_core::Mode;
+use tollgate_algorithms::Mode;
 
 use crate::compile::effective::Operation;
 use crate::document::diagnostic::{Diagnostic, Findings};

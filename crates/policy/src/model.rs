@@ -3,7 +3,7 @@
 use std::fmt;
 
 use http::HeaderName;
-use tollgate_core::{Micros, Mode};
+use tollgate_algorithms::{Micros, Mode};
 
 use crate::document::sources::Place;
 use crate::numbers::{Algorithm, Numbers, Written};

@@ -4,7 +4,7 @@ mod error;
 
 use std::fmt;
 
-use tollgate_core::{Limit, LimitError, Micros, Quota, UtcOffset, Window};
+use tollgate_algorithms::{Limit, LimitError, Micros, Quota, UtcOffset, Window};
 
 use crate::quantity::{Rate, spoken};
 

@@ -1,6 +1,6 @@
 //! Numbers, lengths of time, rates and sizes, by one strict grammar, as exact integers. What they limit is not known here.
 
-use tollgate_core::{Micros, UtcOffset, Window};
+use tollgate_algorithms::{Micros, UtcOffset, Window};
 
 /// So many decimals of a rate are read; more are refused, because they could not be kept exactly.
 const DECIMALS_MAX: usize = 9;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use http::{HeaderMap, header};
-use tollgate_core::Micros;
+use tollgate_algorithms::Micros;
 
 use crate::found::Found;
 use crate::host::{self, HostError};

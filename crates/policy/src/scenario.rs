@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use http::{HeaderMap, HeaderValue};
-use tollgate_core::Micros;
+use tollgate_algorithms::Micros;
 
 use crate::compile::load::{ReadFile, Refused};
 use crate::context::{Context, Trees, beside};

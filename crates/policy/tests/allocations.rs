@@ -81,7 +81,7 @@ routes: [{ path: '/a/{x}/b', host: '*.example.org' }, { path: '/files/{rest*}', 
     let mut ask = || {
         for (target, charges) in [("/a/%41/b?q=%71", 4), ("/files/x/../y?x=1", 5)] {
             let peer = std::net::Ipv4Addr::new(10, 0, 0, 1).into();
-            let now = tollgate_core::Micros::ZERO;
+            let now = tollgate_algorithms::Micros::ZERO;
             let request = Request { method: "GET", target, headers: &headers, authority: None, peer, now };
             let facts = policy.facts(&request, &mut scratch).unwrap();
             let matched = policy.matched(&facts);

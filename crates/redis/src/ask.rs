@@ -1,6 +1,6 @@
 //! What is asked of the store: the verbs of the front door, on keys as they are called in Redis. Not how it is answered.
 
-use tollgate_core::{Limit, Mode, Receipt};
+use tollgate_algorithms::{Limit, Mode, Receipt};
 
 use crate::targets::key_of;
 use crate::{KeyName, Name};
@@ -30,15 +30,15 @@ impl Hit<'_> {
 /// may share a call with others, and are answered as if they did not.
 #[derive(Clone, Copy, Debug)]
 pub enum Ask<'a> {
-    /// Charges all enforced hits and each shadow hit that fits, or nothing: [`tollgate_core::decide_batch`].
+    /// Charges all enforced hits and each shadow hit that fits, or nothing: [`tollgate_algorithms::decide_batch`].
     Charge(&'a [Hit<'a>]),
     /// What `Charge` would say, with the numbers of the uncharged keys; changes nothing.
     Peek(&'a [Hit<'a>]),
-    /// Charges as much as fits: [`tollgate_core::decide_up_to`].
+    /// Charges as much as fits: [`tollgate_algorithms::decide_up_to`].
     UpTo(Hit<'a>),
-    /// Charges a cost that is known only afterwards: [`tollgate_core::settle`].
+    /// Charges a cost that is known only afterwards: [`tollgate_algorithms::settle`].
     Settle(Hit<'a>),
-    /// Gives back so much of a receipt's charge: [`tollgate_core::refund_part`]. The hit's own cost means nothing.
+    /// Gives back so much of a receipt's charge: [`tollgate_algorithms::refund_part`]. The hit's own cost means nothing.
     Refund(Hit<'a>, &'a Receipt, u64),
     /// Forgets a budget: its keys of every kind.
     Reset(&'a Name),

@@ -7,7 +7,7 @@
 mod tests;
 
 use smallvec::{SmallVec, smallvec};
-use tollgate_core::{Limit, Micros, Mode, Quota, Receipt, Window};
+use tollgate_algorithms::{Limit, Micros, Mode, Quota, Receipt, Window};
 
 use crate::call::Argument;
 use crate::mark::marked;

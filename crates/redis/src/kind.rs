@@ -1,6 +1,6 @@
 //! The kinds of state: which algorithms share one, and how keys and states say which it is. How a state is written is `state.rs`.
 
-use tollgate_core::{Algorithm, Limit};
+use tollgate_algorithms::{Algorithm, Limit};
 
 /// A kind of state. Each has keys of its own, so that two processes that count one limit by different kinds never discard each
 /// other's states: each enforces the limit by itself, and together they grant at most twice the limit.

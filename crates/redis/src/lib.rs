@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use redis::Value;
-//! use tollgate_core::{Limit, Micros, Mode};
+//! use tollgate_algorithms::{Limit, Micros, Mode};
 //! use tollgate_redis::{Ask, Hit, Naming, Reply, StateKind};
 //! let limit = Limit::token_bucket(5, 1, Micros::from_secs(10))?;
 //! let name = Naming::new(*b"sixteen secrets!").name("per client", b"ada");

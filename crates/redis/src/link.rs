@@ -12,7 +12,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
-use tollgate_core::Limit;
+use tollgate_algorithms::Limit;
 
 use crate::breaker::Breaker;
 use crate::connect::Connector;

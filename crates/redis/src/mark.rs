@@ -1,6 +1,6 @@
 //! By which numbers a state was charged last, in three bytes, and since when. What follows from it the scripts say.
 
-use tollgate_core::Limit;
+use tollgate_algorithms::Limit;
 
 use crate::calling;
 use crate::state::number;
@@ -59,7 +59,7 @@ pub(crate) fn marked(tag: u8, numbers: &[u8]) -> [u8; 3] {
 mod tests {
     use super::*;
     use std::collections::HashSet;
-    use tollgate_core::{Micros, Window};
+    use tollgate_algorithms::{Micros, Window};
 
     #[test]
     fn other_numbers_have_another_mark_and_a_cost_has_none() {

@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tollgate_core::{Decision, Limit};
+use tollgate_algorithms::{Decision, Limit};
 
 use crate::{Hit, Name};
 

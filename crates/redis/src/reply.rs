@@ -10,7 +10,7 @@ mod tests;
 
 use redis::Value;
 use smallvec::SmallVec;
-use tollgate_core::{
+use tollgate_algorithms::{
     Change, Decision, Limit, Micros, Mode, Outcome, State, decide, decide_up_to, refund_part, settle,
 };
 

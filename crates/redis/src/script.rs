@@ -10,7 +10,7 @@ mod tests;
 
 use std::sync::OnceLock;
 
-use tollgate_core::{Algorithm, Limit};
+use tollgate_algorithms::{Algorithm, Limit};
 
 use crate::Script;
 use assembly::Assembly;

@@ -3,8 +3,8 @@
 //! The first byte is the layout (3, in the upper half) and the [kind](StateKind). Then come the [mark](crate::Era) of the numbers
 //! it was last charged by, and since when there were no others. Numbers are big-endian.
 
-use tollgate_core::algorithm::list::{Entry, List};
-use tollgate_core::{Algorithm, Count, Debt, Micros, State, TwoCounts};
+use tollgate_algorithms::algorithm::list::{Entry, List};
+use tollgate_algorithms::{Algorithm, Count, Debt, Micros, State, TwoCounts};
 
 use crate::call::Argument;
 use crate::{Era, StateKind};

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
-use tollgate_core::{Decision, Limit, Mode};
+use tollgate_algorithms::{Decision, Limit, Mode};
 
 use crate::link_error::cut;
 use crate::remembered::{Asking, Next, OnItsWay, Remembered, Turn};

@@ -1,7 +1,7 @@
 //! The hits of a batch as the core wants them: keys that are met several times are one target. It decides nothing.
 
 use smallvec::SmallVec;
-use tollgate_core::Limit;
+use tollgate_algorithms::Limit;
 
 use crate::{Hit, KeyName, Name, StateKind};
 

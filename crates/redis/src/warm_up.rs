@@ -6,7 +6,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use smallvec::SmallVec;
-use tollgate_core::{Limit, Mode};
+use tollgate_algorithms::{Limit, Mode};
 
 use crate::connect::{Stream, exchange};
 use crate::failed::Failed;
@@ -137,7 +137,7 @@ fn sets(limits: &[Limit]) -> Vec<Vec<Limit>> {
 
 #[cfg(test)]
 mod tests {
-    use tollgate_core::{Micros, Window};
+    use tollgate_algorithms::{Micros, Window};
 
     use super::*;
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, MutexGuard};
 
 use http::{HeaderMap, StatusCode};
 use tollgate::{Receipt, Source};
-use tollgate_core::{Micros, Mode};
+use tollgate_algorithms::{Micros, Mode};
 
 use crate::fields::binds;
 use crate::front::{Admission, Entry, Front};

@@ -1,6 +1,6 @@
 //! What clients are told, as settings: which generations of fields, in what form. How they are written is `fields`'.
 
-use tollgate_core::Micros;
+use tollgate_algorithms::Micros;
 
 /// What clients are told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

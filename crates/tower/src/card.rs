@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use http::HeaderValue;
-use tollgate_core::{Limit, Micros, Mode, Window};
+use tollgate_algorithms::{Limit, Micros, Mode, Window};
 use tollgate_policy::model::ZeroStatus;
 
 use crate::{json, numbers, sf};

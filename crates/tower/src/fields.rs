@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use bytes::Bytes;
 use http::header::Entry;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use tollgate_core::{Decision, Micros, Mode, Retry};
+use tollgate_algorithms::{Decision, Micros, Mode, Retry};
 
 use crate::answers::{Answers, Generations, Reset};
 use crate::card::Card;

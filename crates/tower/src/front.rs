@@ -8,7 +8,7 @@ use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use smallvec::SmallVec;
 use tollgate::{Limiter, Receipt, Source, Verdict};
-use tollgate_core::{Decision, Micros, Mode};
+use tollgate_algorithms::{Decision, Micros, Mode};
 
 use crate::asked::Answer;
 use crate::card::Card;

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use http::{HeaderName, Method};
 use smallvec::SmallVec;
 use tollgate::{Gate, Kind, NotAsked, Receipt, Verdict};
-use tollgate_core::{Micros, Mode};
+use tollgate_algorithms::{Micros, Mode};
 use tollgate_policy::model::{Identity, PolicyLimit, StoreFails};
 use tollgate_policy::{BadRequest, Budget, Charge, Facts, Hits, Matched, Whose};
 

@@ -6,7 +6,7 @@ use http::{HeaderMap, Method, Uri};
 use tollgate::Verdict;
 use tollgate_policy::{BadRequest, Facts, Hits, Policy, Request, Scratch};
 
-use tollgate_core::Micros;
+use tollgate_algorithms::Micros;
 
 use crate::operations::count_in_query;
 

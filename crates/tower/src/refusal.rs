@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use smallvec::SmallVec;
-use tollgate_core::{Micros, Mode, Retry};
+use tollgate_algorithms::{Micros, Mode, Retry};
 use tollgate_policy::model::ZeroStatus;
 
 use crate::answers::Answers;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use http::HeaderName;
 use http::request::Parts;
 use tollgate::{Limiter, NamedLimit};
-use tollgate_core::{Limit, Mode};
+use tollgate_algorithms::{Limit, Mode};
 
 use crate::card::Visibility;
 

@@ -9,7 +9,7 @@ use std::sync::{Mutex, OnceLock};
 use http::request::Parts;
 use smallvec::SmallVec;
 use tollgate::{AddressHit, HITS_MAX, Hit, HitError, Kind, Limiter, NamedLimit, Receipt, Verdict};
-use tollgate_core::{Micros, Mode};
+use tollgate_algorithms::{Micros, Mode};
 use tollgate_policy::address::{Client, Prefixes};
 use tollgate_policy::found::Found;
 use tollgate_policy::header;

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tollgate_core::Micros;
+use tollgate_algorithms::Micros;
 
 /// Made once, so that a client's partition key stays the same when a policy is loaded again.
 fn secret() -> &'static RandomState {

@@ -1,7 +1,7 @@
 //! A clock that says what it was made with, and a calendar that follows it. Not the ones that ship: an instant is an argument of
 //! all that is explored.
 
-use tollgate_core::Micros;
+use tollgate_algorithms::Micros;
 
 #[derive(Debug)]
 pub(crate) struct Clock(pub(crate) Micros);

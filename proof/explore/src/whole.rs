@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tollgate_core::{Limit, Micros, Mode};
+use tollgate_algorithms::{Limit, Micros, Mode};
 
 use crate::clock::Clock;
 use crate::hash::KeyHash;

@@ -5,7 +5,7 @@ use super::{Lived, ensure, in_time};
 use crate::engine::{Act, Answer, BatchHit, Engine, Wait};
 use crate::random::Random;
 use crate::trace;
-use tollgate_core::Algorithm;
+use tollgate_algorithms::Algorithm;
 
 /// Several keys at one instant.
 struct Keys<E: Engine> {

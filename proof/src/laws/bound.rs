@@ -4,7 +4,7 @@ use super::{Lived, ensure};
 use crate::engine::{Act, Engine};
 use crate::random::Random;
 use crate::spec::Spec;
-use tollgate_core::Algorithm;
+use tollgate_algorithms::Algorithm;
 
 pub(super) fn check<E: Engine>(algorithm: Algorithm, random: &mut Random) -> Result<(), String> {
     let mut lived = Lived::<E>::new(algorithm, random)?;

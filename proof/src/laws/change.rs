@@ -6,7 +6,7 @@ use super::{Lived, ensure};
 use crate::engine::{Act, Answer, Engine};
 use crate::random::Random;
 use crate::spec::Spec;
-use tollgate_core::Algorithm;
+use tollgate_algorithms::Algorithm;
 
 pub(super) fn check<E: Engine>(algorithm: Algorithm, random: &mut Random) -> Result<(), String> {
     if random.one_in(3) {

@@ -6,7 +6,7 @@ use crate::engine::{Act, Engine};
 use crate::model;
 use crate::random::Random;
 use crate::trace;
-use tollgate_core::Algorithm;
+use tollgate_algorithms::Algorithm;
 
 pub(super) fn check<E: Engine>(algorithm: Algorithm, random: &mut Random) -> Result<(), String> {
     let mut lived = Lived::<E>::new(algorithm, random)?;

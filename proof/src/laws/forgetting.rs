@@ -4,7 +4,7 @@ use super::{Lived, ensure, in_time};
 use crate::engine::{Act, Engine};
 use crate::random::Random;
 use crate::trace;
-use tollgate_core::Algorithm;
+use tollgate_algorithms::Algorithm;
 
 pub(super) fn check<E: Engine>(algorithm: Algorithm, random: &mut Random) -> Result<(), String> {
     let mut lived = Lived::<E>::some(algorithm, random)?;

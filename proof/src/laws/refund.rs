@@ -3,7 +3,7 @@
 use super::{Lived, ensure};
 use crate::engine::{Act, Engine};
 use crate::random::Random;
-use tollgate_core::Algorithm;
+use tollgate_algorithms::Algorithm;
 
 /// The same key in a world in which the refunded charges were never made.
 struct Other<E: Engine> {

@@ -3,7 +3,7 @@
 use super::{Lived, ensure};
 use crate::engine::{Act, Engine, Wait};
 use crate::random::Random;
-use tollgate_core::Algorithm;
+use tollgate_algorithms::Algorithm;
 
 pub(super) fn check<E: Engine>(algorithm: Algorithm, random: &mut Random) -> Result<(), String> {
     let mut lived = Lived::<E>::some(algorithm, random)?;

@@ -1,6 +1,6 @@
 //! The model of the log and of the conservative buckets: every single charge, summed up each time.
 
-use tollgate_core::Algorithm;
+use tollgate_algorithms::Algorithm;
 
 use super::{Look, Model};
 use crate::spec::Spec;

@@ -1,6 +1,6 @@
 //! A question that owns what it asks about, so that a whole trace can be made before any of it is sent. Not an answer.
 
-use tollgate_core::{Limit, Micros, Mode, Receipt};
+use tollgate_algorithms::{Limit, Micros, Mode, Receipt};
 use tollgate_redis::{Ask, Hit, KeyName, Name, StateKind};
 
 /// A hit on one of a scene's keys.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use redis::Value;
-use tollgate_core::{Algorithm, State};
+use tollgate_algorithms::{Algorithm, State};
 use tollgate_proof::random::Random;
 use tollgate_redis::{Call, KeyName, Reply, TOGETHER_MAX, state};
 

@@ -2,7 +2,7 @@
 
 mod style;
 
-use tollgate_core::{Decision, Limit, Micros, Mode, Retry};
+use tollgate_algorithms::{Decision, Limit, Micros, Mode, Retry};
 use tollgate_proof::engine::{Answer, Core, Engine, Wait};
 use tollgate_proof::random::Random;
 use tollgate_proof::spec::Spec;

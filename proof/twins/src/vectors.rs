@@ -5,8 +5,8 @@
 
 use std::fmt::Write as _;
 
-use tollgate_core::algorithm::list::List;
-use tollgate_core::{Decision, Limit, Micros, Mode, Retry, State, UtcOffset, Window};
+use tollgate_algorithms::algorithm::list::List;
+use tollgate_algorithms::{Decision, Limit, Micros, Mode, Retry, State, UtcOffset, Window};
 use tollgate_redis::{Naming, Reply};
 
 use crate::asked::{Asked, Owned};

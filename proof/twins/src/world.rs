@@ -5,8 +5,8 @@
 
 mod joined;
 
-use tollgate_core::algorithm::list::List;
-use tollgate_core::{
+use tollgate_algorithms::algorithm::list::List;
+use tollgate_algorithms::{
     Change, Decision, Hit, Limit, Micros, Mode, Outcome, Quota, Receipt, State, Target, decide_batch,
     decide_up_to, peek, refund_part, settle,
 };

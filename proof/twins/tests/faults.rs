@@ -2,7 +2,7 @@
 #![cfg(test)]
 
 use redis::Value;
-use tollgate_core::{Limit, Micros, Mode};
+use tollgate_algorithms::{Limit, Micros, Mode};
 use tollgate_redis::{Ask, Hit, Name, Naming, Reply, StoreError};
 use tollgate_twins::server::{Make, Server};
 use tollgate_twins::wire::Wire;

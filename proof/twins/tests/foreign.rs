@@ -5,7 +5,7 @@
 mod bytes;
 
 use redis::Value;
-use tollgate_core::{Limit, Micros, Mode, Receipt, Window};
+use tollgate_algorithms::{Limit, Micros, Mode, Receipt, Window};
 use tollgate_redis::{
     Ask, Call, Era, Hit, KeyName, Name, Naming, Reply, StateKind, StoreError, TOGETHER_MAX,
 };

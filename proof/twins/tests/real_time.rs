@@ -2,7 +2,7 @@
 #![cfg(test)]
 
 use redis::Value;
-use tollgate_core::{Limit, Micros, Mode, Window};
+use tollgate_algorithms::{Limit, Micros, Mode, Window};
 use tollgate_redis::{Naming, Reply, StateKind};
 use tollgate_twins::asked::{Asked, Owned};
 use tollgate_twins::compare::stored;

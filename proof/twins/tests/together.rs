@@ -2,7 +2,7 @@
 #![cfg(test)]
 
 use redis::Value;
-use tollgate_core::{Limit, Micros, Mode, Window};
+use tollgate_algorithms::{Limit, Micros, Mode, Window};
 use tollgate_redis::{Ask, Call, Hit, KeyName, Name, Naming, Reply, StateKind, StoreError, TOGETHER_MAX};
 use tollgate_twins::mutants::Mutant;
 use tollgate_twins::server::{Make, Server};

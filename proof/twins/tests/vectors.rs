@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tollgate_core::Algorithm;
+use tollgate_algorithms::Algorithm;
 use tollgate_redis::{Reply, StateKind};
 use tollgate_testing::snapshot;
 use tollgate_twins::compare::stored;

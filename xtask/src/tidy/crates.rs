@@ -4,33 +4,33 @@ use super::{assert_none, files, read};
 
 /// Every crate, what it may depend on, and what its tests may use besides.
 const ARROWS: &[(&str, &[&str], &[&str])] = &[
-    ("tollgate-core", &[], &["tollgate-testing"]),
+    ("tollgate-algorithms", &[], &["tollgate-testing"]),
     ("tollgate-mutants", &[], &[]),
     ("tollgate-testing", &[], &[]),
-    ("tollgate-proof", &["tollgate-core", "tollgate-testing"], &["tollgate-mutants"]),
+    ("tollgate-proof", &["tollgate-algorithms", "tollgate-testing"], &["tollgate-mutants"]),
     ("xtask", &["tollgate-testing"], &[]),
-    ("counts", &["governor", "tollgate-core"], &[]),
+    ("counts", &["governor", "tollgate-algorithms"], &[]),
     ("gateway", GATEWAY, &[]),
     ("memory", MEMORY, &[]),
     ("policy", &["http", "matchit", "tollgate-policy"], &[]),
-    ("redis-bench", &["rustix", "tokio", "tollgate-core", "tollgate-redis", "tollgate-testing"], &[]),
+    ("redis-bench", &["rustix", "tokio", "tollgate-algorithms", "tollgate-redis", "tollgate-testing"], &[]),
     ("tollgate-fuzz", &["http", "libfuzzer-sys", "tollgate-policy"], &[]),
-    ("tollgate-explore", &["loom", "smallvec", "tollgate-core"], &[]),
+    ("tollgate-explore", &["loom", "smallvec", "tollgate-algorithms"], &[]),
     ("tollgate-storm", &["tollgate"], &[]),
     (
         "tollgate-faults",
-        &["redis", "smallvec", "tokio", "tollgate-core", "tollgate-redis", "tollgate-testing"],
+        &["redis", "smallvec", "tokio", "tollgate-algorithms", "tollgate-redis", "tollgate-testing"],
         &[],
     ),
     (
         "tollgate-twins",
-        &["redis", "tollgate-core", "tollgate-proof", "tollgate-redis", "tollgate-testing"],
+        &["redis", "tollgate-algorithms", "tollgate-proof", "tollgate-redis", "tollgate-testing"],
         &[],
     ),
     ("tollgate", LIMITER, LIMITER_TESTS),
     ("tollgate-policy", POLICY, &["jsonschema", "tollgate-testing"]),
     ("tollgate-redis", REDIS, &["rcgen", "tollgate-testing"]),
-    ("tollgate-server", SERVER, &["http-body-util", "rcgen", "tollgate-testing", "tollgate-twins"]),
+    ("tollgate-cli", SERVER, &["http-body-util", "rcgen", "tollgate-testing", "tollgate-twins"]),
     (
         "tollgate-tower",
         TOWER,
@@ -67,7 +67,7 @@ const MEMORY: &[&str] = &[
 
 /// What the library is built on.
 const LIMITER: &[&str] =
-    &["foldhash", "getrandom", "rustix", "smallvec", "tollgate-core", "tollgate-policy", "tollgate-redis"];
+    &["foldhash", "getrandom", "rustix", "smallvec", "tollgate-algorithms", "tollgate-policy", "tollgate-redis"];
 
 /// What its tests use besides: other implementations, and real servers.
 const LIMITER_TESTS: &[&str] = &[
@@ -93,7 +93,7 @@ const POLICY: &[&str] = &[
     "serde_json",
     "sha2",
     "smallvec",
-    "tollgate-core",
+    "tollgate-algorithms",
 ];
 
 /// What the shared store is reached with.
@@ -107,7 +107,7 @@ const REDIS: &[&str] = &[
     "socket2",
     "tokio",
     "tokio-rustls",
-    "tollgate-core",
+    "tollgate-algorithms",
 ];
 
 /// What the command is built on.
@@ -134,7 +134,7 @@ const SERVER: &[&str] = &[
     "tokio",
     "tokio-rustls",
     "tollgate",
-    "tollgate-core",
+    "tollgate-algorithms",
     "tollgate-policy",
     "tollgate-redis",
     "tollgate-tower",
@@ -153,7 +153,7 @@ const TOWER: &[&str] = &[
     "serde_json",
     "smallvec",
     "tollgate",
-    "tollgate-core",
+    "tollgate-algorithms",
     "tollgate-policy",
     "tower-layer",
     "tower-service",
@@ -215,7 +215,7 @@ fn dependencies_are_found_in_every_kind_of_table() {
 /// The core is pure: what it must not know does not stand in it. (Clippy watches over its arithmetic.)
 #[test]
 fn the_core_has_no_floats_no_std_and_no_panics() {
-    assert!(read("crates/core/src/lib.rs").lines().any(|line| line == "#![no_std]"), "the core is no_std");
+    assert!(read("crates/algorithms/src/lib.rs").lines().any(|line| line == "#![no_std]"), "the core is no_std");
     let banned =
         ["f32", "f64", "std::", "unsafe", ".unwrap()", ".expect(", "panic!", "unreachable!", "assert"];
     let float = |line: &str| {
@@ -224,7 +224,7 @@ fn the_core_has_no_floats_no_std_and_no_panics() {
     };
     let mut findings = Vec::new();
     for file in
-        files().iter().filter(|file| file.path.starts_with("crates/core/src/") && file.path.ends_with(".rs"))
+        files().iter().filter(|file| file.path.starts_with("crates/algorithms/src/") && file.path.ends_with(".rs"))
     {
         let code = file.text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
         for (number, line) in code {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
-use tollgate_core::Micros;
+use tollgate_algorithms::Micros;
 
 use super::Clock;
 

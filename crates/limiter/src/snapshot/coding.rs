@@ -1,7 +1,7 @@
 //! How one key is written as numbers. The order of the numbers is the layout: to change it is to change the version.
 
-use tollgate_core::algorithm::list::{Entry, List};
-use tollgate_core::{Algorithm, Count, Debt, Micros, State, TwoCounts};
+use tollgate_algorithms::algorithm::list::{Entry, List};
+use tollgate_algorithms::{Algorithm, Count, Debt, Micros, State, TwoCounts};
 
 use super::paper::{Reader, Writer};
 use crate::store::memory::rates::Rate;

@@ -1,7 +1,7 @@
 //! How what new keys have spent in common is written as numbers, with the limit that it was spent under. Keys by themselves are
 //! `coding.rs`.
 
-use tollgate_core::{Algorithm, Limit, Micros, UtcOffset, Window};
+use tollgate_algorithms::{Algorithm, Limit, Micros, UtcOffset, Window};
 
 use super::coding::{Torn, algorithm_of, number_of, read_state, write_state};
 use super::paper::{Reader, Writer};

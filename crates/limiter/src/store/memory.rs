@@ -41,7 +41,7 @@ use returns::Returns;
 use shared::Shared;
 use slot::Tag;
 use table::{Keeper, Table, Worth};
-use tollgate_core::{Limit, Micros};
+use tollgate_algorithms::{Limit, Micros};
 
 use crate::clock::{Calendar, Clock};
 use crate::limit::Registered;

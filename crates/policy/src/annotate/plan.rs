@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use tollgate_core::Mode;
+use tollgate_algorithms::Mode;
 
 use super::contents::{PROBLEM, RESPONSE, RESPONSE_REF, problem, reference, response};
 use super::insert::{Edit, Spot};

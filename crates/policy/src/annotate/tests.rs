@@ -77,7 +77,7 @@ fn laws(text: &str, about: &str) -> Annotated {
         let limited = operation
             .limits
             .iter()
-            .any(|id| after.limits()[usize::try_from(*id).unwrap()].mode == tollgate_core::Mode::Enforced);
+            .any(|id| after.limits()[usize::try_from(*id).unwrap()].mode == tollgate_algorithms::Mode::Enforced);
         let method = operation.method.clone().unwrap().to_ascii_lowercase();
         let path = tree.value().get("paths").and_then(|paths| paths.get(&operation.written));
         let responses = path.and_then(|path| path.get(&method)?.get("responses"));

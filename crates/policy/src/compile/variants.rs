@@ -1,6 +1,6 @@
 //! Every set of numbers that a policy can charge under, numbered: a limit's own, its tiers', and their wider budgets.
 
-use tollgate_core::{Limit, LimitError, Quota};
+use tollgate_algorithms::{Limit, LimitError, Quota};
 
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::model::{Identity, PolicyLimit};
@@ -169,7 +169,7 @@ fn scaled(numbers: &Numbers, multiple: u64) -> Result<Numbers, LimitError> {
     }
     let times = |number: u64| number.saturating_mul(multiple);
     let quota = |quota: &Quota| {
-        Quota::new(times(quota.burst()), times(quota.count()), tollgate_core::Micros::new(quota.period()))
+        Quota::new(times(quota.burst()), times(quota.count()), tollgate_algorithms::Micros::new(quota.period()))
     };
     Ok(match numbers {
         Numbers::Unlimited | Numbers::Counted(Limit::Unlimited) => *numbers,

@@ -1,6 +1,6 @@
 //! What all enforced limits of an operation mean together, before and after. Limits of different keys bound different things.
 
-use tollgate_core::Mode;
+use tollgate_algorithms::Mode;
 
 use super::limits;
 use super::tier::Tier;

@@ -1,6 +1,6 @@
 //! What a change of a setting means for clients, where that can be told. How it is said is not here.
 
-use tollgate_core::Mode;
+use tollgate_algorithms::Mode;
 
 use super::Verdict;
 use super::verdict::numbers;

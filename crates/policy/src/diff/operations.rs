@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use tollgate_core::Mode;
+use tollgate_algorithms::Mode;
 
 use super::Verdict;
 use super::rows::Rows;

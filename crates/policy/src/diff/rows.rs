@@ -1,6 +1,6 @@
 //! What changed at one operation, for everybody and for each tier: which limits, and what all of them mean together.
 
-use tollgate_core::Mode;
+use tollgate_algorithms::Mode;
 
 use super::approvals::{Reviews, who};
 use super::effective::{self, Meeting};

@@ -3,7 +3,7 @@
 //! Both see the same hits at the same cost, each hit is charged to both or to neither, and time moves on. Then the
 //! second never refuses what the first grants if the most that the first lets through always fits into the second.
 
-use tollgate_core::{Limit, Micros, Quota, Window};
+use tollgate_algorithms::{Limit, Micros, Quota, Window};
 
 /// What a limit lets through at most.
 enum Most {

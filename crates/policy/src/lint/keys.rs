@@ -1,6 +1,6 @@
 //! Keys that clients do not have, or can renew: what `api_key` makes of security schemes. Keys that a client can invent are `claims`.
 
-use tollgate_core::{Limit, Micros, Window};
+use tollgate_algorithms::{Limit, Micros, Window};
 
 use super::alike::finding;
 use super::{Lint, named};

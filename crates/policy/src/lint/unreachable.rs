@@ -1,6 +1,6 @@
 //! Limits that another limit on the same requests leaves nothing to refuse. Only what can be shown is claimed.
 
-use tollgate_core::Limit;
+use tollgate_algorithms::Limit;
 
 use super::bound::covers;
 use super::{Lint, can_refuse, named};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tollgate_core::Mode;
+use tollgate_algorithms::Mode;
 
 use super::alike::finding;
 use super::{Lint, named};

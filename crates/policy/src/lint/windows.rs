@@ -1,6 +1,6 @@
 //! What windows and slow refills do to a client that meets their edge: twice the limit, much memory, or hours of waiting.
 
-use tollgate_core::{Limit, Micros, Window};
+use tollgate_algorithms::{Limit, Micros, Window};
 
 use super::{Lint, named};
 use crate::document::diagnostic::Diagnostic;

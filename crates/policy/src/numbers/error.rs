@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tollgate_core::LimitError;
+use tollgate_algorithms::LimitError;
 
 use super::Algorithm;
 

@@ -1,6 +1,6 @@
 //! `x-rate-limit`: one limit, a list, or `none`, as it is written. Which requests meet it is decided when it is compiled.
 
-use tollgate_core::Mode;
+use tollgate_algorithms::Mode;
 
 use crate::context::Context;
 use crate::document::diagnostic::Diagnostic;

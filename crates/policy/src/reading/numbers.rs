@@ -1,6 +1,6 @@
 //! The numbers of a limit, as they are written in a map, with the place of each. What they make is in `numbers.rs` above.
 
-use tollgate_core::{Micros, UtcOffset, Window};
+use tollgate_algorithms::{Micros, UtcOffset, Window};
 
 use crate::context::Context;
 use crate::document::diagnostic::Diagnostic;

@@ -2,7 +2,7 @@
 
 use http::HeaderName;
 use http::header::AUTHORIZATION;
-use tollgate_core::Micros;
+use tollgate_algorithms::Micros;
 
 use crate::address::Prefixes;
 use crate::context::{Context, beside};

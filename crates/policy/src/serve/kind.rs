@@ -1,7 +1,7 @@
 //! What may stand in a setting, and how it is read: one strict grammar for files, variables and flags. Which settings there
 //! are is said in `fields`.
 
-use tollgate_core::Micros;
+use tollgate_algorithms::Micros;
 
 use super::address::is_pasted;
 use super::network;

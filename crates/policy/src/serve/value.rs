@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-use tollgate_core::Micros;
+use tollgate_algorithms::Micros;
 
 use super::address::shown;
 use super::network::Origin;

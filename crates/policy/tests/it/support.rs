@@ -63,7 +63,7 @@ impl Asked {
             headers: &self.headers,
             authority: None,
             peer: self.peer,
-            now: tollgate_core::Micros::from_secs(1_700_000_000),
+            now: tollgate_algorithms::Micros::from_secs(1_700_000_000),
         };
         let mut scratch = Scratch::default();
         let facts = policy.facts(&request, &mut scratch)?;

@@ -1,6 +1,6 @@
 //! What is sent: each name once, numbers as they are read, and costs that cannot change the answer.
 
-use tollgate_core::{Limit, Micros, Mode, Receipt, Window};
+use tollgate_algorithms::{Limit, Micros, Mode, Receipt, Window};
 
 use crate::{Ask, Call, Hit, KeyName, Name, Naming, StateKind};
 

@@ -86,13 +86,13 @@ fn a_text_is_brought_once_for_all_that_were_sent_before_it() {
 
 /// A charge of one limit, which can go together with others.
 fn charge() -> Call {
-    let limit = tollgate_core::Limit::token_bucket(5, 1, tollgate_core::Micros::SECOND).unwrap();
+    let limit = tollgate_algorithms::Limit::token_bucket(5, 1, tollgate_algorithms::Micros::SECOND).unwrap();
     let name = crate::Naming::new([1; 16]).name("a", b"ada");
     crate::Ask::Charge(&[crate::Hit {
         limit: &limit,
         name: &name,
         cost: 1,
-        mode: tollgate_core::Mode::Enforced,
+        mode: tollgate_algorithms::Mode::Enforced,
     }])
     .call()
 }

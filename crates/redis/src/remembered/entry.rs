@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tollgate_core::{Decision, Limit, Micros, State, decide, peek};
+use tollgate_algorithms::{Decision, Limit, Micros, State, decide, peek};
 
 use super::REMEMBERED_MAX;
 use super::turn::Asking;

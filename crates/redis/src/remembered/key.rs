@@ -1,7 +1,7 @@
 //! What is known of one key: what it told to whom, and what was charged to it last. Many keys are `remembered.rs`.
 
 use smallvec::SmallVec;
-use tollgate_core::Limit;
+use tollgate_algorithms::Limit;
 
 use super::entry::{Entry, Learned};
 use super::when::{Order, When};

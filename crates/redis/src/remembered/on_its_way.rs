@@ -2,7 +2,7 @@
 
 use redis::Value;
 use tokio::time::Instant;
-use tollgate_core::{Decision, Limit};
+use tollgate_algorithms::{Decision, Limit};
 
 use super::{Learned, Remembered, When};
 use crate::reply::stands::{Standing, Stands, decided_at, stands};

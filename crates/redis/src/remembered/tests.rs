@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tollgate_core::{Limit, Micros, Mode, Retry, State, Window, decide, peek};
+use tollgate_algorithms::{Limit, Micros, Mode, Retry, State, Window, decide, peek};
 
 use super::{Learned, Next, REMEMBERED_MAX, Remembered, SETS, WAYS, When};
 use crate::reply::stands::Stands;

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tollgate_core::Micros;
+use tollgate_algorithms::Micros;
 
 /// When the server decided.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! The answer to several hits: each key's state, and the core's decisions on them. Single keys are read in `reply.rs`.
 
 use smallvec::SmallVec;
-use tollgate_core::{Batch, Decision, Hit as CoreHit, Limit, State, Target, decide, decide_batch};
+use tollgate_algorithms::{Batch, Decision, Hit as CoreHit, Limit, State, Target, decide, decide_batch};
 
 use super::{Answer, Read, Reply, state_of};
 use crate::state::number;

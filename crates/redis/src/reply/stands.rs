@@ -2,7 +2,7 @@
 
 use redis::Value;
 use smallvec::SmallVec;
-use tollgate_core::{Change, Hit as CoreHit, Micros, State, Target, decide, decide_batch};
+use tollgate_algorithms::{Change, Hit as CoreHit, Micros, State, Target, decide, decide_batch};
 
 use super::Told;
 use super::batch::Keys;

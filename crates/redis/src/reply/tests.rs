@@ -1,7 +1,7 @@
 //! Answers that no script gives: each is an error with a name, and none is a grant.
 
 use redis::Value;
-use tollgate_core::{Limit, Micros, Mode};
+use tollgate_algorithms::{Limit, Micros, Mode};
 
 use crate::{Ask, Hit, Name, Naming, Reply, StoreError};
 

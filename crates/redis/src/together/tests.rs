@@ -1,6 +1,6 @@
 //! Which calls go together, and what is sent for them. How a server answers is tried elsewhere.
 
-use tollgate_core::{Limit, Micros, Mode, Window};
+use tollgate_algorithms::{Limit, Micros, Mode, Window};
 
 use super::TOGETHER_MAX;
 use crate::{Ask, Call, Hit, Naming};

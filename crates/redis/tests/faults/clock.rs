@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use tokio::time::Instant;
-use tollgate_core::{Limit, Micros, Mode, Retry};
+use tollgate_algorithms::{Limit, Micros, Mode, Retry};
 use tollgate_redis::{Ask, Hit, Reply, StateKind, Store};
 
 use crate::decisions::{Budget, Charges, Grant, Law, beyond, budget};
@@ -80,7 +80,7 @@ fn groups() -> Vec<Vec<Budget>> {
     let drains = Law::Drains { burst: BURST, count: 2 * BURST, period: Micros::SECOND };
     let weighted = Law::Weighted { limit: BURST, window: WINDOW };
     let any = Law::Any { limit: BURST, window: WINDOW };
-    let other = |limit: Result<Limit, tollgate_core::LimitError>| Some(limit.expect("a limit"));
+    let other = |limit: Result<Limit, tollgate_algorithms::LimitError>| Some(limit.expect("a limit"));
     let long = Law::Drains { burst: LONG_BURST, count: LONG_COUNT, period: Micros::HOUR };
     vec![
         vec![budget("token bucket", drains, None)],

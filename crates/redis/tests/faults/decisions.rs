@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use tollgate_core::{Limit, Micros, Mode, Window};
+use tollgate_algorithms::{Limit, Micros, Mode, Window};
 use tollgate_redis::{Ask, Hit, LinkError, Name, Naming, Reply, Store, StoreError};
 
 use crate::load::Load;
@@ -104,7 +104,7 @@ async fn charge(
         owned.iter().map(|(limit, name)| Hit { limit, name, cost: 1, mode: Mode::Enforced }).collect();
     match store.ask(&Ask::Charge(&hits)).await {
         Ok(Reply::Decided { granted: true, decisions }) => {
-            let place = |(at, decision): (usize, &tollgate_core::Decision)| Grant {
+            let place = |(at, decision): (usize, &tollgate_algorithms::Decision)| Grant {
                 budget: first + at,
                 at: decision.at.get(),
             };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tollgate_core::{Limit, Micros, Mode};
+use tollgate_algorithms::{Limit, Micros, Mode};
 use tollgate_redis::{Ask, Cause, Hit, Link, LinkError, Naming, Settings, Standing, TOGETHER_MAX, Writes};
 
 use crate::announced::{busy, cannot_save, loading, no_password, no_replicas, out_of_memory, read_only};

@@ -2,7 +2,7 @@
 //!
 //! The budget is so large, and refills so slowly, that it only counts: each grant is told how many there were, as no other is.
 
-use tollgate_core::{Algorithm, Limit, Micros, Mode, State};
+use tollgate_algorithms::{Algorithm, Limit, Micros, Mode, State};
 use tollgate_redis::state::stored;
 use tollgate_redis::{Ask, Hit, LinkError, Name, Naming, Reply, StateKind, Store, StoreError};
 

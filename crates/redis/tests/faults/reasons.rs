@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tollgate_core::{Limit, Micros, Mode};
+use tollgate_algorithms::{Limit, Micros, Mode};
 use tollgate_redis::{Ask, Cause, Hit, Link, Naming, Settings, Store};
 use tollgate_testing::server::free_port;
 

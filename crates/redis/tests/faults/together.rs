@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tollgate_core::{Limit, Micros, Mode};
+use tollgate_algorithms::{Limit, Micros, Mode};
 use tollgate_redis::{
     Address, Ask, Cause, Hit, Name, Naming, Reply, Settings, Standing, StateKind, Store, StoreError,
 };

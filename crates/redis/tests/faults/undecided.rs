@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tollgate_core::{Limit, Micros, Mode, Window};
+use tollgate_algorithms::{Limit, Micros, Mode, Window};
 use tollgate_redis::{
     Ask, Cause, Charged, Hit, LinkError, Name, Naming, Settings, Standing, StateKind, Store, StoreError,
 };

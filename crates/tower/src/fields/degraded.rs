@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tollgate::{Kind, Source, Verdict};
-use tollgate_core::Mode;
+use tollgate_algorithms::Mode;
 
 use crate::answers::Answers;
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::header::Entry;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use tollgate_core::Micros;
+use tollgate_algorithms::Micros;
 
 use crate::card::Card;
 use crate::numbers::in_digits;

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
-use tollgate_core::{Decision, Micros, Mode, Outcome, Retry};
+use tollgate_algorithms::{Decision, Micros, Mode, Outcome, Retry};
 
 use super::{refused, seconds_to_wait};
 use crate::answers::Answers;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tollgate::{Limit, Micros, UtcOffset, Window};
-use tollgate_core::{Decision, Mode, Outcome, Retry};
+use tollgate_algorithms::{Decision, Mode, Outcome, Retry};
 use tollgate_tower::{
     Answers, By, Card, Fields, Generations, Line, Reset, Rule, Rules, TollgateLayer, Visibility,
 };

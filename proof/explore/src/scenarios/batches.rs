@@ -115,7 +115,7 @@ pub(super) fn while_moving() {
 pub(super) fn while_reused() {
     const C: u64 = 3;
     let whole = used((1, 1, 1));
-    let late = Whole { now: tollgate_core::Micros::DAY, ..whole.clone() };
+    let late = Whole { now: tollgate_algorithms::Micros::DAY, ..whole.clone() };
     let again = late.clone();
     let (one, other) = both(
         &whole,
@@ -123,7 +123,7 @@ pub(super) fn while_reused() {
         move |_| again.charge_both([(&again.word, A), (&again.word, B)]),
     );
     assert!(one && other, "all have their own, or start where nobody has been charged");
-    let late = Whole { now: tollgate_core::Micros::DAY, ..whole };
+    let late = Whole { now: tollgate_algorithms::Micros::DAY, ..whole };
     assert!([A, B].into_iter().all(|id| late.left((&late.word, id)) <= 2));
     assert_eq!(late.left((&late.word, C)), 0);
 }

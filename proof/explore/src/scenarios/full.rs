@@ -1,6 +1,6 @@
 //! There is no room: keys are charged to a cell that they have in common, and never to two places, or to none.
 
-use tollgate_core::Micros;
+use tollgate_algorithms::Micros;
 
 use super::both;
 use crate::whole::Whole;

@@ -3,8 +3,8 @@
 //! Written apart from the scripts, and not by way of the core, which knows only the numbers that it is given.
 
 use super::{Key, rate};
-use tollgate_core::algorithm::list::{Entry, List};
-use tollgate_core::{Debt, Limit, Micros, Quota, State, TwoCounts, settle};
+use tollgate_algorithms::algorithm::list::{Entry, List};
+use tollgate_algorithms::{Debt, Limit, Micros, Quota, State, TwoCounts, settle};
 
 /// The longest window, and the most units of a quota.
 const WINDOW_MAX: u64 = (1 << 51) - 1;

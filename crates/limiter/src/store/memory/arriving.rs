@@ -1,7 +1,7 @@
 //! Keys that a request meets for the first time, or after they were dropped, put in so that they can be charged together as words. Most
 //! requests meet such keys: whoever has been idle for a while owes nothing. How they are charged then is `words.rs`.
 
-use tollgate_core::Micros;
+use tollgate_algorithms::Micros;
 
 use super::locked::Place;
 use super::moving::MOVED_LINES_PER_NEW_KEY;

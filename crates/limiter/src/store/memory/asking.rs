@@ -1,6 +1,6 @@
 //! What the store is asked about one key, and what it says. How it comes to say so is `memory.rs` and `deciding.rs`.
 
-use tollgate_core::{Decision, Micros, Receipt};
+use tollgate_algorithms::{Decision, Micros, Receipt};
 
 use super::rates::{Narrow, Raw};
 use super::slot::{Slot, Tag};

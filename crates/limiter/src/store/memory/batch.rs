@@ -6,7 +6,7 @@
 use std::cell::Cell;
 
 use smallvec::SmallVec;
-use tollgate_core::{Batch, Decision, Hit, Limit, Micros, Mode, State, Target, decide_batch_into};
+use tollgate_algorithms::{Batch, Decision, Hit, Limit, Micros, Mode, State, Target, decide_batch_into};
 
 use super::deciding::{Taken, is_stricter};
 use super::grip::{Grip, Others};
@@ -331,7 +331,7 @@ pub(super) type Members<'a, const N: usize> = SmallVec<[Member<'a>; N]>;
 /// From when on a key that nothing more is charged to is as good as never seen.
 fn reset_at(member: &Member<'_>, state: Option<&State>, now: Micros) -> Micros {
     let Some(state) = state else { return now };
-    now.saturating_add(tollgate_core::peek(&member.dated, Some(state), now, 0).reset_after)
+    now.saturating_add(tollgate_algorithms::peek(&member.dated, Some(state), now, 0).reset_after)
 }
 
 /// Which member a hit is on; beyond the last one for an unlimited one. Members that have their cell in common are one: the

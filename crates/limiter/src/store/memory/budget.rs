@@ -1,6 +1,6 @@
 //! What the store takes and may take, in bytes: slots, cells, rates, and the cells that keys have in common.
 
-use tollgate_core::{Limit, Micros};
+use tollgate_algorithms::{Limit, Micros};
 
 use super::Memory;
 use super::rates::{Narrow, Rate, Rates};

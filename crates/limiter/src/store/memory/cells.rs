@@ -3,7 +3,7 @@
 
 use std::sync::{OnceLock, PoisonError};
 
-use tollgate_core::{Micros, State};
+use tollgate_algorithms::{Micros, State};
 
 use crate::sync::{AtomicU64, AtomicUsize, Mutex, MutexGuard, Ordering};
 

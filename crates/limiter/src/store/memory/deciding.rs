@@ -1,7 +1,7 @@
 //! What is done to a key under the lock of its slot: its state is taken out, the core is asked, and it is put back as a word
 //! or into a cell. Finding and locking it is the table's part.
 
-use tollgate_core::{Change, Decision, Limit, Micros, State};
+use tollgate_algorithms::{Change, Decision, Limit, Micros, State};
 
 use super::cells::{Cells, LIST_OVERHEAD_BYTES};
 use super::locked::Locked;
@@ -312,7 +312,7 @@ impl Memory {
 /// Whether a state leaves less room under a limit than another one, or the same for longer.
 pub(super) fn is_stricter(limit: &Limit, state: &State, other: Option<&State>, now: Micros) -> bool {
     let leaves = |state: Option<&State>| {
-        let Decision { remaining, reset_after, .. } = tollgate_core::peek(limit, state, now, 0);
+        let Decision { remaining, reset_after, .. } = tollgate_algorithms::peek(limit, state, now, 0);
         (remaining, std::cmp::Reverse(reset_after))
     };
     leaves(Some(state)) < leaves(other)
@@ -321,10 +321,10 @@ pub(super) fn is_stricter(limit: &Limit, state: &State, other: Option<&State>, n
 /// Asks the core.
 pub(super) fn asked(limit: &Limit, state: Option<&State>, now: Micros, ask: Ask<'_>) -> (Change, Decision) {
     match ask {
-        Ask::Charge(cost) => tollgate_core::decide(limit, state, now, cost),
-        Ask::Peek(cost) => (Change::Keep, tollgate_core::peek(limit, state, now, cost)),
-        Ask::UpTo(most) => tollgate_core::decide_up_to(limit, state, now, most),
-        Ask::Settle(cost) => tollgate_core::settle(limit, state, now, cost),
-        Ask::Refund(receipt, part) => tollgate_core::refund_part(limit, state, now, receipt, part),
+        Ask::Charge(cost) => tollgate_algorithms::decide(limit, state, now, cost),
+        Ask::Peek(cost) => (Change::Keep, tollgate_algorithms::peek(limit, state, now, cost)),
+        Ask::UpTo(most) => tollgate_algorithms::decide_up_to(limit, state, now, most),
+        Ask::Settle(cost) => tollgate_algorithms::settle(limit, state, now, cost),
+        Ask::Refund(receipt, part) => tollgate_algorithms::refund_part(limit, state, now, receipt, part),
     }
 }

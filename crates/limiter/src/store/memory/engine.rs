@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use tollgate_core::{Decision, Limit, Micros, Mode, Receipt, Retry, State};
+use tollgate_algorithms::{Decision, Limit, Micros, Mode, Receipt, Retry, State};
 use tollgate_proof::engine::{Act, Answer, BatchHit, Core, Engine, Wait};
 use tollgate_proof::spec::Spec;
 

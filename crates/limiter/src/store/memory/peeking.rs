@@ -1,7 +1,7 @@
 //! A peek at several keys: what a charge would answer, and nothing is charged. How they are charged is `batch.rs`.
 
 use smallvec::{SmallVec, smallvec};
-use tollgate_core::{Decision, Limit, Micros, Mode, State};
+use tollgate_algorithms::{Decision, Limit, Micros, Mode, State};
 
 use super::batch::{Answered, Charge, Member, Members, answered, decided, place_of};
 use super::locked::Place;
@@ -20,7 +20,7 @@ impl Memory {
     ) -> Result<Answered<N>, NoRoom> {
         let mut members: Members<'_, N> = self.members(charges, clock, now);
         if let ([charge], [member]) = (charges, members.as_slice()) {
-            let asked = |state: Option<&State>| tollgate_core::peek(&member.dated, state, now, charge.cost);
+            let asked = |state: Option<&State>| tollgate_algorithms::peek(&member.dated, state, now, charge.cost);
             let (decision, shared) = self.look_at(member, now, asked)?;
             let given = Given { decision, shared, known: !shared };
             let granted = decision.granted() || charge.mode == Mode::Shadow;
@@ -39,7 +39,7 @@ impl Memory {
             let member = place_of(charge, &members);
             let state = states.get(member).and_then(Option::as_ref);
             let limit = members.get(member).map_or(&Limit::Unlimited, |member| &member.dated);
-            let uncharged = tollgate_core::peek(limit, state, now, 0);
+            let uncharged = tollgate_algorithms::peek(limit, state, now, 0);
             given.decision = Decision { outcome: given.decision.outcome, ..uncharged };
         }
         Ok(answered)

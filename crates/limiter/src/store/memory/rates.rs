@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU16, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use tollgate_core::{Algorithm, Debt, Decision, Limit, Micros, Outcome, Quota, Retry, State};
+use tollgate_algorithms::{Algorithm, Debt, Decision, Limit, Micros, Outcome, Quota, Retry, State};
 
 /// How many different rates can be told apart in one word; limits with further ones take more memory a key.
 pub(crate) const RATES_MAX: u16 = 65_533;

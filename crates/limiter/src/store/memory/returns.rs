@@ -1,7 +1,7 @@
 //! Whether keys that were dropped come back: measured on a sample of them. If they do, the table keeps idle keys; if not,
 //! room for them would be wasted. What a key is worth, `memory.rs` says.
 
-use tollgate_core::Micros;
+use tollgate_algorithms::Micros;
 
 use super::slot::REST_MASK;
 use crate::sync::{AtomicU64, Ordering};

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::sync::PoisonError;
 
-use tollgate_core::algorithm::list::{Edit, Then};
-use tollgate_core::{Change, Limit, Micros, State};
+use tollgate_algorithms::algorithm::list::{Edit, Then};
+use tollgate_algorithms::{Change, Limit, Micros, State};
 
 use super::cells::LIST_OVERHEAD_BYTES;
 use super::deciding::is_stricter;
@@ -78,7 +78,7 @@ pub(crate) struct Common {
 impl Common {
     /// As it is under a limit.
     fn under(limit: &Limit, state: State, at: Micros) -> Self {
-        let over = at.saturating_add(tollgate_core::peek(limit, Some(&state), at, 0).reset_after);
+        let over = at.saturating_add(tollgate_algorithms::peek(limit, Some(&state), at, 0).reset_after);
         Self { state, at, over }
     }
 }
@@ -98,7 +98,7 @@ impl Pool {
     fn charge_too(&mut self, share: usize, charged: u64, (now, ahead): (Micros, i64)) {
         let mut state = self.live(share, now).cloned();
         let dated = self.limit.with_calendar_ahead(ahead);
-        let (change, _) = tollgate_core::settle(&dated, state.as_ref(), now, charged);
+        let (change, _) = tollgate_algorithms::settle(&dated, state.as_ref(), now, charged);
         Shared::shortened(change, &state).apply(&mut state);
         if let Some(cell) = self.shares.get_mut(share) {
             *cell = state.map(|state| Common::under(&dated, state, now));

@@ -1,7 +1,7 @@
 //! The memory store as a list of what to keep: written down key by key, and read back. How it is put into a file is
 //! `crate::snapshot`.
 
-use tollgate_core::{Micros, State};
+use tollgate_algorithms::{Micros, State};
 
 use super::locked::Place;
 use super::rates::{FRESH, IN_A_CELL, Rate};

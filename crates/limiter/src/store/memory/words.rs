@@ -1,7 +1,7 @@
 //! Several hits on keys whose debts are words: decided without the core, by the same arithmetic, on the stack. Anything less
 //! plain is `batch.rs`.
 
-use tollgate_core::Micros;
+use tollgate_algorithms::Micros;
 
 use super::map::Spot;
 use super::rates::Raw;

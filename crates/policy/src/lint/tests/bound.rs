@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tollgate_core::{Limit, Micros, UtcOffset, Window, decide};
+use tollgate_algorithms::{Limit, Micros, UtcOffset, Window, decide};
 
 use super::super::bound::covers;
 use crate::dice::Dice;

@@ -1,7 +1,7 @@
 //! Random texts, judged alike by a pattern and by the parser whose grammar it is. A failure says its seed.
 
 use serde_json::{Value, json};
-use tollgate_core::UtcOffset;
+use tollgate_algorithms::UtcOffset;
 
 use crate::Policy;
 use crate::dice::Dice;

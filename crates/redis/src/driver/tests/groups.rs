@@ -3,7 +3,7 @@
 use std::task::Waker;
 
 use redis::Value;
-use tollgate_core::{Limit, Micros, Mode};
+use tollgate_algorithms::{Limit, Micros, Mode};
 
 use super::*;
 use crate::{Ask, Hit, Naming};

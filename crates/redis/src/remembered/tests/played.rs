@@ -7,8 +7,8 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tollgate_core::algorithm::list::{Entry, List};
-use tollgate_core::{Change, Limit, Micros, State, Window, decide, peek};
+use tollgate_algorithms::algorithm::list::{Entry, List};
+use tollgate_algorithms::{Change, Limit, Micros, State, Window, decide, peek};
 use tollgate_testing::random::Random;
 
 use super::{EPOCH, PATIENCE, hit, name};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tollgate_core::{Limit, Micros, Retry, State, decide};
+use tollgate_algorithms::{Limit, Micros, Retry, State, decide};
 
 use super::{
     EPOCH, Learned, Next, PATIENCE, REMEMBERED_MAX, Remembered, Stands, UNTOLD, grant, hit, name, refusal,

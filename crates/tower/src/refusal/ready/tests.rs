@@ -1,6 +1,6 @@
 //! What is ready says what is written anew: for every form of answers, on any numbers. Not what a refusal says.
 
-use tollgate_core::{Decision, Limit, Micros, Mode, Outcome, Retry};
+use tollgate_algorithms::{Decision, Limit, Micros, Mode, Outcome, Retry};
 
 use super::{Line, NOW, REMAINING, RESET, Ready, WAIT, refused};
 use crate::answers::{Answers, Generations, Reset};

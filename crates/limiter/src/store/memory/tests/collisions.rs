@@ -2,7 +2,7 @@
 
 use super::super::Memory;
 use crate::hash::{Hashing, Secret};
-use tollgate_core::Micros;
+use tollgate_algorithms::Micros;
 
 /// Keys that all go by nearly the same number under a secret that the attacker has guessed: they would stand in one corner
 /// of the table, and every search would walk it.

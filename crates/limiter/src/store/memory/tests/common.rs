@@ -1,6 +1,6 @@
 //! Keys that have a cell in common, by identities that are chosen: which of them share one, and what each is charged.
 
-use tollgate_core::{Limit, Micros, Mode, Window};
+use tollgate_algorithms::{Limit, Micros, Mode, Window};
 
 use super::super::batch::Charge;
 use super::super::engine::registered;

@@ -1,7 +1,7 @@
 //! One store, many keys, everything at once: growth, keys that come and go, other numbers, batches. Every answer is
 //! compared with the reference's.
 
-use tollgate_core::{Hit, Limit, Micros, Mode, Receipt, Window};
+use tollgate_algorithms::{Hit, Limit, Micros, Mode, Receipt, Window};
 use tollgate_proof::random::Random;
 
 use super::super::batch::Charge;

@@ -1,6 +1,6 @@
 //! Keys that owe nothing any more: they keep their slots if they come back, and give them up if they do not.
 
-use tollgate_core::{Limit, Micros};
+use tollgate_algorithms::{Limit, Micros};
 
 use super::super::engine::registered;
 use super::super::{Charged, Memory};

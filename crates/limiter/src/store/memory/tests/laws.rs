@@ -1,6 +1,6 @@
 //! Every law that is put to the core, put to the store: law 9 for memory.
 
-use tollgate_core::Algorithm;
+use tollgate_algorithms::Algorithm;
 use tollgate_proof::compare;
 use tollgate_proof::laws::Law;
 

@@ -1,6 +1,6 @@
 //! Many sets of numbers, and unusual ones: their debts are words like all others, and take no more room.
 
-use tollgate_core::{Algorithm, Limit, Micros, State};
+use tollgate_algorithms::{Algorithm, Limit, Micros, State};
 
 use super::super::engine::registered;
 use super::super::rates::{RATES_MAX, Rate, Rates};
@@ -92,7 +92,7 @@ fn when_words_do_not_last_any_longer_decisions_are_the_same() {
     for step in 0..4_000_u64 {
         let now = Micros::new(end - 1_000_000_000 + step * 500_000);
         let given = store.charge(&limited, id, 1, (&clock, now)).unwrap().given(now);
-        let (change, decision) = tollgate_core::decide(&limit, state.as_ref(), now, 1);
+        let (change, decision) = tollgate_algorithms::decide(&limit, state.as_ref(), now, 1);
         change.apply(&mut state);
         assert_eq!(given.decision, decision, "{now:?}, which is step {step}");
     }

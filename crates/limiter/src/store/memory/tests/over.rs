@@ -1,6 +1,6 @@
 //! What is over, and what is not yet: keys with a cell and cells in common as time passes, for threads that see different times.
 
-use tollgate_core::{Limit, Micros, Mode, Window};
+use tollgate_algorithms::{Limit, Micros, Mode, Window};
 
 use super::super::Ask;
 use super::super::batch::Charge;
@@ -61,7 +61,7 @@ fn days_in_common_follow_the_calendar() {
     let hands = Clock::manual(Micros::DAY);
     let mut full = Full::new();
     full.clock = hands.clock();
-    let day = |limit| Limit::fixed_window(limit, Window::Day(tollgate_core::UtcOffset::UTC)).unwrap();
+    let day = |limit| Limit::fixed_window(limit, Window::Day(tollgate_algorithms::UtcOffset::UTC)).unwrap();
     let (many, few) = (full.limit(day(100), 1), full.limit(day(10), 2));
     // At ten in the evening it turns out to be one o'clock in the morning of the next day.
     hands.correct_wall_clock(3 * 3_600_000_000);
@@ -104,7 +104,7 @@ fn what_is_put_back_in_common_is_bounded_and_as_it_was() {
     let limits = |name: u64| [3, 4].map(|limit| (name, hourly(limit)));
     let common = |limit: &Limit| {
         let mut state = None;
-        tollgate_core::decide(limit, None, full.now, 2).0.apply(&mut state);
+        tollgate_algorithms::decide(limit, None, full.now, 2).0.apply(&mut state);
         let over = full.now.saturating_add(Micros::HOUR);
         SavedCommon {
             family: (0, *limit),

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use tollgate_core::{Debt, Decision, Hit, Limit, Micros, Quota, State, Target, decide_batch};
+use tollgate_algorithms::{Debt, Decision, Hit, Limit, Micros, Quota, State, Target, decide_batch};
 
 use super::super::Ask;
 use super::super::asked;
@@ -79,7 +79,7 @@ impl Stands {
 
     /// Notes how the store keeps it from now on.
     fn settle(&mut self, limit: &Limit, now: Micros) {
-        self.over = now.saturating_add(tollgate_core::peek(limit, self.state.as_ref(), now, 0).reset_after);
+        self.over = now.saturating_add(tollgate_algorithms::peek(limit, self.state.as_ref(), now, 0).reset_after);
         if let Some(State::FixedWindow(count)) = &self.state {
             self.over = self.over.max(count.end);
         }
@@ -107,11 +107,11 @@ impl Reference {
         let before = stands.clone();
         let changed = stands.meet(limit, now);
         let (change, decision) = asked(limit, stands.state.as_ref(), now, ask);
-        if matches!(change, tollgate_core::Change::Keep) && !changed {
+        if matches!(change, tollgate_algorithms::Change::Keep) && !changed {
             *stands = before;
             return decision;
         }
-        let changed = changed || !matches!(change, tollgate_core::Change::Keep);
+        let changed = changed || !matches!(change, tollgate_algorithms::Change::Keep);
         change.apply(&mut stands.state);
         if changed {
             stands.settle(limit, now);

@@ -1,7 +1,7 @@
 //! Whether keys come back is told from a sample of them.
 
 use super::super::returns::Returns;
-use tollgate_core::Micros;
+use tollgate_algorithms::Micros;
 
 const NOW: Micros = Micros::SECOND;
 const UNTIL: Micros = Micros::MINUTE;

@@ -6,7 +6,7 @@
 
 use std::fs;
 
-use tollgate_core::{Algorithm, Decision, Limit, Micros, Receipt, peek};
+use tollgate_algorithms::{Algorithm, Decision, Limit, Micros, Receipt, peek};
 use tollgate_redis::Reply;
 use tollgate_twins::asked::{Asked, Owned};
 use tollgate_twins::vectors::played;
@@ -117,7 +117,7 @@ fn hit_on(asked: &Asked, limit: Limit) -> Owned {
     let of_reset = if let Asked::Reset(key, name) = asked { Some((*key, *name)) } else { None };
     let of_hit = asked.hits().first().map(|hit| (hit.key, hit.name));
     let (key, name) = of_reset.or(of_hit).expect("it is about a key");
-    Owned { key, name, limit, cost: 0, mode: tollgate_core::Mode::Enforced }
+    Owned { key, name, limit, cost: 0, mode: tollgate_algorithms::Mode::Enforced }
 }
 
 #[test]

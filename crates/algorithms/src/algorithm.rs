@@ -1,0 +1,169 @@
+//! The one place where a hit is decided. The algorithms below say where a key stands; this asks them and answers.
+
+pub(crate) mod debt;
+pub mod fixed_window;
+pub mod gcra;
+pub mod leaky_bucket;
+pub mod list;
+pub mod sliding_window;
+pub mod sliding_window_buckets;
+pub mod sliding_window_log;
+pub(crate) mod standing;
+pub mod token_bucket;
+
+use crate::{Change, Decision, Limit, Micros, Outcome, Receipt, Retry, State};
+use standing::Standing;
+
+/// Decides one hit. Total and pure: no clock, no I/O, no failure. `None` is a key never seen.
+///
+/// Borrows the state and returns the change to make to it. A refusal changes nothing. Nothing is charged until the
+/// caller [applies](Change::apply) the change. A cost of 0 is granted always, charges nothing, and tells how the key
+/// stands.
+///
+/// ```
+/// use tollgate_algorithms::{Limit, Micros, Outcome, Retry, decide};
+/// let limit = Limit::token_bucket(2, 1, Micros::SECOND)?;
+/// let (mut state, now) = (None, Micros::from_secs(1_000));
+///
+/// let (change, decision) = decide(&limit, state.as_ref(), now, 2);
+/// assert!(decision.granted());
+/// change.apply(&mut state);
+///
+/// let (_, decision) = decide(&limit, state.as_ref(), now, 1);
+/// assert_eq!(decision.outcome, Outcome::Refused(Retry::After(Micros::SECOND)));
+/// # Ok::<(), tollgate_algorithms::LimitError>(())
+/// ```
+#[inline]
+pub fn decide(limit: &Limit, state: Option<&State>, now: Micros, cost: u64) -> (Change, Decision) {
+    resolve(limit, state, now, Ask::Cost(cost))
+}
+
+/// What [`decide`] would answer, with the numbers of the uncharged state.
+#[must_use]
+pub fn peek(limit: &Limit, state: Option<&State>, now: Micros, cost: u64) -> Decision {
+    let (_, asked) = decide(limit, state, now, cost);
+    let (_, uncharged) = decide(limit, state, now, 0);
+    Decision { outcome: asked.outcome, ..uncharged }
+}
+
+/// Grants as much as possible up to `most`, and charges exactly what it grants: see [`Decision::charged`].
+///
+/// Refused only if not even a cost of 1 fits; then the retry is that of a cost of 1.
+pub fn decide_up_to(limit: &Limit, state: Option<&State>, now: Micros, most: u64) -> (Change, Decision) {
+    resolve(limit, state, now, Ask::UpTo(most))
+}
+
+/// Charges a cost that became known only after the work was done, whether it fits or not.
+///
+/// It may overdraw the key by at most one capacity; what lies above that is forgiven, so that nobody is locked out for
+/// longer than two drains (two windows) by it. [`Decision::charged`] says what was charged.
+pub fn settle(limit: &Limit, state: Option<&State>, now: Micros, cost: u64) -> (Change, Decision) {
+    resolve(limit, state, now, Ask::Settle(cost))
+}
+
+/// Gives back what the receipt's charge still weighs: never more, possibly less, and nothing under other numbers.
+///
+/// The decision tells how the key stands afterwards.
+pub fn refund(limit: &Limit, state: Option<&State>, now: Micros, receipt: &Receipt) -> (Change, Decision) {
+    resolve(limit, state, now, Ask::Refund(receipt, receipt.cost))
+}
+
+/// Gives back a part of the receipt's charge: what it still weighs beyond what the rest would weigh alone.
+///
+/// After a charge of 100 of which 70 are given back the key stands as if 30 had been charged (or lower, where something else
+/// has gone by in between; never higher). More than was charged is read as all of it. For a cost that was a guess.
+pub fn refund_part(
+    limit: &Limit,
+    state: Option<&State>,
+    now: Micros,
+    receipt: &Receipt,
+    part: u64,
+) -> (Change, Decision) {
+    resolve(limit, state, now, Ask::Refund(receipt, part.min(receipt.cost)))
+}
+
+/// What is asked of a key: the one thing in which the functions above differ.
+#[derive(Clone, Copy)]
+enum Ask<'a> {
+    Cost(u64),
+    UpTo(u64),
+    Settle(u64),
+    /// A receipt, and how much of it.
+    Refund(&'a Receipt, u64),
+}
+
+// Inlined into each of the functions above, so that each is compiled for its own question alone.
+#[inline(always)]
+fn resolve(limit: &Limit, state: Option<&State>, now: Micros, ask: Ask<'_>) -> (Change, Decision) {
+    let now = now.min(Micros::INSTANT_MAX);
+    match limit {
+        Limit::Unlimited => (Change::Keep, unlimited(now, ask)),
+        Limit::TokenBucket(quota) => answer(token_bucket::standing(quota, state, now), limit, now, ask),
+        Limit::LeakyBucket(quota) => answer(leaky_bucket::standing(quota, state, now), limit, now, ask),
+        Limit::Gcra(quota) => answer(gcra::standing(quota, state, now), limit, now, ask),
+        Limit::FixedWindow(rule) => answer(fixed_window::standing(rule, state, now), limit, now, ask),
+        Limit::SlidingWindow(rule) => answer(sliding_window::standing(rule, state, now), limit, now, ask),
+        Limit::SlidingWindowBuckets(rule) => {
+            answer(sliding_window_buckets::standing(rule, state, now), limit, now, ask)
+        }
+        Limit::SlidingWindowLog(rule) => {
+            answer(sliding_window_log::standing(rule, state, now), limit, now, ask)
+        }
+    }
+}
+
+fn unlimited(now: Micros, ask: Ask<'_>) -> Decision {
+    let charged = match ask {
+        Ask::Cost(cost) | Ask::UpTo(cost) | Ask::Settle(cost) => cost,
+        Ask::Refund(..) => 0,
+    };
+    Decision {
+        outcome: Outcome::Granted,
+        charged,
+        limit: Decision::UNLIMITED,
+        remaining: Decision::UNLIMITED,
+        reset_after: Micros::ZERO,
+        at: now,
+    }
+}
+
+#[inline(always)]
+fn answer<S: Standing>(standing: S, limit: &Limit, now: Micros, ask: Ask<'_>) -> (Change, Decision) {
+    let capacity = limit.capacity();
+    let room = standing.room(capacity);
+    let late = standing.at().saturating_sub(now);
+    let refused = |cost: u64| {
+        if cost > capacity {
+            return Outcome::Refused(Retry::Never);
+        }
+        Outcome::Refused(Retry::After(late.saturating_add(standing.wait(capacity, cost))))
+    };
+    let report = |after: &S, outcome: Outcome, charged: u64, remaining: u64| {
+        let reset_after = match after.drained() {
+            Micros::ZERO => Micros::ZERO,
+            drained => late.saturating_add(drained),
+        };
+        Decision { outcome, charged, limit: capacity, remaining, reset_after, at: standing.at() }
+    };
+    let (outcome, charged) = match ask {
+        Ask::Cost(cost) if cost <= room => (Outcome::Granted, cost),
+        Ask::Cost(cost) => (refused(cost), 0),
+        Ask::UpTo(most) if most == 0 || room > 0 => (Outcome::Granted, most.min(room)),
+        Ask::UpTo(_) => (refused(1), 0),
+        // Doubled: a settled cost may overdraw by one capacity.
+        Ask::Settle(cost) => (Outcome::Granted, cost.min(standing.room(capacity.saturating_mul(2)))),
+        Ask::Refund(receipt, part) => {
+            let refunded = if receipt.limit == *limit { standing.refunded(receipt, part) } else { None };
+            return match refunded {
+                Some(after) => (after.change(), report(&after, Outcome::Granted, 0, after.room(capacity))),
+                None => (Change::Keep, report(&standing, Outcome::Granted, 0, room)),
+            };
+        }
+    };
+    if charged == 0 {
+        return (Change::Keep, report(&standing, outcome, 0, room));
+    }
+    let after = standing.charged(charged);
+    let decision = report(&after, outcome, charged, room.saturating_sub(charged));
+    (after.change(), decision)
+}

@@ -1,0 +1,37 @@
+//! The leaky bucket as a meter: a level that hits raise and time drains. Not the queue: nothing waits here.
+//!
+//! A hit pours its cost into a bucket of size `burst` that leaks `count` every `period`; a hit that would spill is
+//! refused and pours nothing. A key never seen has an empty bucket.
+//!
+//! **For** people who think of load as a level: it is the [token bucket](super::token_bucket) seen from the other side
+//! (level = burst − tokens) and decides alike on every trace. **Not for** smoothing traffic: it refuses, it does
+//! not delay.
+//!
+//! **State:** the level, as [`Debt`].
+//!
+//! **Bound:** no interval of length t admits more than `burst + count × t / period`; the level is never above `burst`,
+//! but for a cost that is [settled](crate::settle) after the fact, or after the burst was lowered.
+//!
+//! ```
+//! use tollgate_algorithms::{Limit, Micros, State, decide};
+//! let limit = Limit::leaky_bucket(4, 2, Micros::SECOND)?;
+//! let mut state = None;
+//! let (change, decision) = decide(&limit, state.as_ref(), Micros::from_secs(1_000), 3);
+//! change.apply(&mut state);
+//! assert_eq!(decision.remaining, 1); // the level is 3 of 4
+//! assert_eq!(decision.reset_after, Micros::from_millis(1_500)); // 3, drained at 2 per second
+//! # Ok::<(), tollgate_algorithms::LimitError>(())
+//! ```
+
+use super::debt::Owing;
+use crate::{Debt, Micros, Quota, State};
+
+#[inline]
+pub(crate) fn standing(
+    quota: &Quota,
+    state: Option<&State>,
+    now: Micros,
+) -> Owing<impl Fn(Debt) -> State + Copy> {
+    let debt = if let Some(State::LeakyBucket(debt)) = state { Some(debt) } else { None };
+    Owing::new(quota, debt, now, State::LeakyBucket)
+}

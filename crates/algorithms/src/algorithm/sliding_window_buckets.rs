@@ -1,0 +1,93 @@
+//! The sliding window of n buckets: never over the limit, in bounded memory. It may hold a hit for a little too long.
+//!
+//! The window is cut into `buckets`; charges in one bucket are kept as one sum, and all of it counts until one window
+//! after the last of them. In documents this is `sliding_window` with `buckets: n`.
+//!
+//! **For** limits that must hold in every span (what a partner is promised, what a database stands) and are too large
+//! for the [log](super::sliding_window_log). **Not for** exactness to the last hit: after a burst, a client waits up to
+//! `window / buckets` longer than strictly needed.
+//!
+//! **State:** at most `buckets + 1` sums with their times, as [`List`](super::list::List).
+//!
+//! **When its numbers change** entries are judged by the new window. If there are more of them than the new numbers
+//! want, nothing is dropped: new charges merge, and are held longer, never shorter, until the old ones have left.
+//!
+//! **Bound:** `limit` in every span of one window. The window that it really enforces lies between `window` and
+//! `window × (1 + 1 / buckets)`.
+//!
+//! ```
+//! use tollgate_algorithms::{Limit, Micros, decide, peek};
+//! let limit = Limit::sliding_window_buckets(10, Micros::MINUTE, 6)?; // buckets of ten seconds
+//! let mut state = None;
+//! for second in [0, 9] {
+//!     decide(&limit, state.as_ref(), Micros::from_secs(second), 5).0.apply(&mut state);
+//! }
+//! let left = |second| peek(&limit, state.as_ref(), Micros::from_secs(second), 1).remaining;
+//! assert_eq!((left(60), left(68), left(69)), (0, 0, 10)); // both leave when the second does
+//! # Ok::<(), tollgate_algorithms::LimitError>(())
+//! ```
+
+use super::list::{Edit, Listed, Spans};
+use crate::limit::check_window;
+use crate::{Algorithm, Change, Limit, LimitError, Micros, State};
+
+/// Never more than `limit` in any span of one window.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct SlidingWindowBuckets {
+    limit: u64,
+    window: Micros,
+    buckets: u32,
+}
+
+impl SlidingWindowBuckets {
+    pub(crate) const fn new(limit: u64, window: Micros, buckets: u32) -> Result<Self, LimitError> {
+        if let Err(error) = check_window(Algorithm::SlidingWindowBuckets, limit, Limit::COUNT_MAX, window) {
+            return Err(error);
+        }
+        if buckets == 0 {
+            return Err(LimitError::BucketsOutOfRange { asked: buckets, nearest: 1 });
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "cast only where it is below BUCKETS_MAX")]
+        let most =
+            if window.get() < Limit::BUCKETS_MAX as u64 { window.get() as u32 } else { Limit::BUCKETS_MAX };
+        if buckets > most {
+            return Err(LimitError::BucketsOutOfRange { asked: buckets, nearest: most });
+        }
+        Ok(Self { limit, window, buckets })
+    }
+
+    /// How much any span of one window may grant.
+    #[must_use]
+    pub const fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// The window's length.
+    #[must_use]
+    pub const fn window(&self) -> Micros {
+        self.window
+    }
+
+    /// Into how many buckets it is cut.
+    #[must_use]
+    pub const fn buckets(&self) -> u32 {
+        self.buckets
+    }
+}
+
+#[inline]
+pub(crate) fn standing<'a>(
+    rule: &SlidingWindowBuckets,
+    state: Option<&'a State>,
+    now: Micros,
+) -> Listed<'a, impl Fn(Edit) -> Change + Copy> {
+    let list = if let Some(State::SlidingWindowBuckets(list)) = state { Some(list) } else { None };
+    let spans = Spans {
+        window: rule.window,
+        bucket: rule.window.get().div_ceil(u64::from(rule.buckets.max(1))),
+        // Reached only after a change of numbers, while more of them are in use than these would make.
+        entries_max: usize::try_from(rule.buckets).unwrap_or(usize::MAX).saturating_add(1),
+        kind: Change::EditBuckets,
+    };
+    Listed::new(spans, list, now)
+}

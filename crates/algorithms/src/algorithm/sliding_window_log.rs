@@ -1,0 +1,79 @@
+//! The sliding window log: exact, because it remembers every charge. Not for large limits: memory grows with them.
+//!
+//! Every charge is kept with its time until it is one window old; a hit is granted if it fits beside all that are left.
+//! Charges of one microsecond are one entry, and none is lost for it.
+//!
+//! **For** limits that must be exact in both directions: logins, payments, messages sent in somebody's name. **Not
+//! for** limits of many thousands: 16 bytes for each charge in the window. A limit above
+//! [`Limit::LOG_MAX`] is refused; [buckets](super::sliding_window_buckets) serve those.
+//!
+//! **State:** the charges of the last window, as [`List`](super::list::List): at most `limit` of them, twice that while
+//! the key is overdrawn.
+//!
+//! **Bound:** `limit` in every span (t − window, t], also when a hundred hits come in one microsecond; and a hit is
+//! refused only if it would exceed that. A charge exactly one window old no longer counts.
+//!
+//! A hit of cost 1 takes amortised constant time, whatever the limit: its retry looks at the oldest entry, and an expired
+//! entry is dropped once, with a charge. A larger cost, or a key that is overdrawn or whose limit was lowered, may take
+//! a bisection of the list. A refund touches all entries after the one it gives back from.
+//!
+//! ```
+//! use tollgate_algorithms::{Limit, Micros, Retry, decide, peek};
+//! let limit = Limit::sliding_window_log(3, Micros::MINUTE)?;
+//! let mut state = None;
+//! for second in [0, 20, 40] {
+//!     decide(&limit, state.as_ref(), Micros::from_secs(second), 1).0.apply(&mut state);
+//! }
+//! let next = peek(&limit, state.as_ref(), Micros::from_secs(45), 1).retry();
+//! assert_eq!(next, Some(Retry::After(Micros::from_secs(15)))); // when the first is a minute old
+//! # Ok::<(), tollgate_algorithms::LimitError>(())
+//! ```
+
+use super::list::{Edit, Listed, Spans};
+use crate::limit::check_window;
+use crate::{Algorithm, Change, Limit, LimitError, Micros, State};
+
+/// Exactly `limit` in any span of one window.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct SlidingWindowLog {
+    limit: u64,
+    window: Micros,
+}
+
+impl SlidingWindowLog {
+    pub(crate) const fn new(limit: u64, window: Micros) -> Result<Self, LimitError> {
+        match check_window(Algorithm::SlidingWindowLog, limit, Limit::LOG_MAX, window) {
+            Ok(()) => Ok(Self { limit, window }),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// How much any span of one window may grant.
+    #[must_use]
+    pub const fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// The window's length.
+    #[must_use]
+    pub const fn window(&self) -> Micros {
+        self.window
+    }
+}
+
+#[inline]
+pub(crate) fn standing<'a>(
+    rule: &SlidingWindowLog,
+    state: Option<&'a State>,
+    now: Micros,
+) -> Listed<'a, impl Fn(Edit) -> Change + Copy> {
+    let list = if let Some(State::SlidingWindowLog(list)) = state { Some(list) } else { None };
+    let spans = Spans {
+        window: rule.window,
+        bucket: 1,
+        // Never reached: each entry holds at least 1 of at most twice the limit.
+        entries_max: usize::MAX,
+        kind: Change::EditLog,
+    };
+    Listed::new(spans, list, now)
+}

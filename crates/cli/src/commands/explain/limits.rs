@@ -1,0 +1,183 @@
+//! Every limit that a request meets, with the numbers in force for it, and why it is this one. Nothing is decided here.
+
+use tollgate_algorithms::Mode;
+use tollgate_policy::model::{Cost, PolicyLimit, Where, ZeroStatus};
+use tollgate_policy::numbers::{Algorithm, Numbers};
+use tollgate_policy::{Budget, Charge, Directory, Facts, Hits, Matched, Operation, Policy, key};
+
+use super::looked::looked;
+
+/// A limit that a request meets.
+#[derive(Debug)]
+pub(super) struct Met {
+    pub(super) name: String,
+    /// Where it is written: file, line and column.
+    pub(super) at: String,
+    /// In one word, for programs: `operation`, `path`, `tag` or `root`.
+    pub(super) level: &'static str,
+    /// Why it is this one and no other.
+    pub(super) nearest: String,
+    pub(super) algorithm: &'static str,
+    pub(super) mode: Mode,
+    /// Whether it is of an algorithm that is read and shown, and refuses nobody as yet.
+    pub(super) not_yet: bool,
+    pub(super) visible: bool,
+    pub(super) zero_status: ZeroStatus,
+    pub(super) owner: Option<String>,
+    pub(super) reviewers: Vec<String>,
+    pub(super) description: Option<String>,
+    /// What is charged for it.
+    pub(super) charges: Vec<Charged>,
+    /// For whom it is unlimited, if nothing is charged.
+    pub(super) unlimited_for: Option<String>,
+}
+
+/// One budget that is charged.
+#[derive(Debug)]
+pub(super) struct Charged {
+    pub(super) budget: Budget,
+    pub(super) numbers: Numbers,
+    /// Whose numbers these are, if they are not everybody's.
+    pub(super) numbers_of: Option<String>,
+    /// The parts of the key, as they may be shown.
+    pub(super) key: Vec<String>,
+    /// Where it was looked for, if there is something to say.
+    pub(super) key_from: Option<String>,
+    pub(super) cost: u64,
+    /// Where the cost comes from, if it is not always the same.
+    pub(super) cost_from: Option<String>,
+}
+
+/// A request, and all that was asked of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Case<'a> {
+    pub(super) policy: &'a Policy,
+    pub(super) facts: &'a Facts<'a>,
+    pub(super) matched: Matched,
+    pub(super) hits: &'a Hits,
+    pub(super) directory: Option<&'a Directory>,
+}
+
+/// A limit that would have met a request, had none stood nearer.
+#[derive(Debug)]
+pub(super) struct Farther {
+    pub(super) name: String,
+    /// In one word, for programs: `path`, `tag` or `root`.
+    pub(super) level: &'static str,
+    pub(super) at: String,
+}
+
+/// The limits on the path and the tags of an operation and at the root that do not meet it.
+///
+/// Only those in the operation's own file: another document's root was never one of its own.
+pub(super) fn farther(policy: &Policy, operation: &Operation) -> Vec<Farther> {
+    let limits = (0_u32..).zip(policy.limits());
+    let others = limits
+        .filter(|(id, limit)| !operation.limits.contains(id) && limit.place.file == operation.place.file);
+    let found = others.filter_map(|(_, limit)| {
+        let level = match &limit.at {
+            Where::Path(path) if *path == operation.written => "path",
+            Where::Tag(tag) if operation.tags.contains(tag) => "tag",
+            Where::Root => "root",
+            Where::Path(_) | Where::Tag(_) | Where::Operation(_) => return None,
+        };
+        let at = policy.sources().locate(limit.place);
+        Some(Farther { name: limit.name.clone(), level, at })
+    });
+    let mut found: Vec<_> = found.collect();
+    // The nearer ones first.
+    found.sort_by_key(|farther| ["path", "tag", "root"].iter().position(|level| *level == farther.level));
+    found
+}
+
+/// The limits of a request, in the policy's order.
+pub(super) fn met(case: &Case<'_>) -> Vec<Met> {
+    let Case { policy, matched, hits, .. } = *case;
+    let limits = policy.limits_of(matched).iter();
+    let limits = limits.filter_map(|id| Some((*id, policy.limits().get(usize::try_from(*id).ok()?)?)));
+    let with_charges = limits.map(|(id, limit)| {
+        let charges = hits.charges().iter().chain(hits.held()).filter(|charge| charge.limit == id);
+        let charges = charges.filter_map(|charge| charged(charge, limit, case));
+        let charges: Vec<_> = charges.collect();
+        let (level, nearest) = why(&limit.at, matched);
+        Met {
+            name: limit.name.clone(),
+            at: policy.sources().locate(limit.place),
+            level,
+            nearest,
+            algorithm: limit.algorithm.name(),
+            mode: limit.mode,
+            not_yet: matches!(limit.algorithm, Algorithm::LeakyBucketQueue | Algorithm::Concurrency),
+            visible: limit.visible,
+            zero_status: limit.zero_status,
+            owner: limit.owner.clone(),
+            reviewers: limit.reviewers.clone(),
+            description: limit.description.clone(),
+            unlimited_for: charges.is_empty().then(|| unlimited_for(limit, hits.tier())),
+            charges,
+        }
+    });
+    with_charges.collect()
+}
+
+fn charged(charge: &Charge, limit: &PolicyLimit, case: &Case<'_>) -> Option<Charged> {
+    let Case { policy, hits, directory, .. } = *case;
+    let numbers = *policy.numbers(charge.variant, directory)?;
+    let numbers_of = match policy.variants().get(usize::try_from(charge.variant).ok()?) {
+        Some(variant) => variant.tier.as_ref().map(|tier| format!("the tier {tier}")),
+        None => Some("this consumer alone".into()),
+    };
+    let parts: Vec<_> = key::parts(hits.key(charge))?.collect();
+    let key = parts.iter().map(ToString::to_string).collect();
+    // Budgets besides are the address's, whoever is asking.
+    let key_from = (charge.budget == Budget::Own).then(|| looked(limit, &parts, case)).flatten();
+    let cost_from = match &limit.cost {
+        Cost::Fixed(_) => None,
+        Cost::Asked { max, .. } => Some(format!("what the request says, at most {max}")),
+        Cost::Reported { header, max, .. } => {
+            Some(format!("an estimate; afterwards what the response says in {header}, at most {max}"))
+        }
+        Cost::Operations { max, .. } => Some(format!(
+            "the operations in the body, at most {max}; a body that is not given counts as the most"
+        )),
+    };
+    Some(Charged { budget: charge.budget, numbers, numbers_of, key, key_from, cost: charge.cost, cost_from })
+}
+
+/// Who is not limited by a limit: a tier, or else a consumer by an override.
+fn unlimited_for(limit: &PolicyLimit, tier: Option<&str>) -> String {
+    match tier {
+        Some(tier) if *limit.for_tier(Some(tier)) == Numbers::Unlimited => format!("the tier {tier}"),
+        _ => "this consumer alone".into(),
+    }
+}
+
+impl Met {
+    /// In one word, for programs: `enforced`, `shadow` or `not_yet_enforced`.
+    pub(super) const fn mode_word(&self) -> &'static str {
+        match (self.not_yet, self.mode) {
+            (true, _) => "not_yet_enforced",
+            (false, Mode::Enforced) => "enforced",
+            (false, Mode::Shadow) => "shadow",
+        }
+    }
+}
+
+/// Why a limit at this place is the nearest.
+fn why(at: &Where, matched: Matched) -> (&'static str, String) {
+    match at {
+        Where::Operation(_) => ("operation", "it stands on the operation itself".into()),
+        Where::Path(path) => ("path", format!("it stands on the path {path}, and none on the operation")),
+        Where::Tag(tag) => {
+            ("tag", format!("it stands on the tag {tag}, and none on the operation or its path"))
+        }
+        Where::Root => match matched {
+            Matched::Operation(_) | Matched::Loosely(_) => {
+                ("root", "it stands at the root, and none on the operation, its path or its tags".into())
+            }
+            Matched::Preflight | Matched::Forwarded | Matched::Nothing { .. } => {
+                ("root", "it stands at the root, and no operation is met".into())
+            }
+        },
+    }
+}

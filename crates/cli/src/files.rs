@@ -1,0 +1,208 @@
+//! Files, standard input, the environment and the clock: the only file that touches the world outside. What is in a file is
+//! not known here.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use tollgate_algorithms::Micros;
+use tollgate_policy::DOCUMENT_BYTES_MAX;
+
+/// What stands for standard input among arguments.
+pub(crate) const DASH: &str = "-";
+/// What standard input is called in messages. It has no folder, so that names in it are relative to the current one.
+pub(crate) const STANDARD_INPUT: &str = "<stdin>";
+/// Files that are read in pieces are read in pieces of this size.
+const CHUNK_BYTES: usize = 64 << 10;
+
+/// The text of a file, or why there is none, in a few words.
+///
+/// A file of more than [`DOCUMENT_BYTES_MAX`] is refused, after no more than that was read.
+pub(crate) fn read(name: &str) -> Result<String, String> {
+    text(open(name)?, DOCUMENT_BYTES_MAX)
+}
+
+/// The text of a file, nothing if there is no such file, or why it cannot be read.
+pub(crate) fn read_if_there(name: &str) -> Result<Option<String>, String> {
+    match fs::exists(name) {
+        Ok(false) => Ok(None),
+        // What keeps it from being looked for keeps it from being read, and is said there.
+        Ok(true) | Err(_) => read(name).map(Some),
+    }
+}
+
+/// Whether there is something of this name.
+pub(crate) fn is_there(name: &str) -> bool {
+    fs::exists(name).unwrap_or(false)
+}
+
+/// The text on standard input, within the same bounds.
+pub(crate) fn read_standard_input() -> Result<String, String> {
+    text(io::stdin().lock(), DOCUMENT_BYTES_MAX)
+}
+
+/// Gives a file in pieces, so that one of any size can be looked through.
+pub(crate) fn feed(name: &str, take: &mut dyn FnMut(&[u8])) -> Result<(), String> {
+    feed_up_to(name, u64::MAX, take)
+}
+
+/// As [`feed`], but no more than so many bytes, so that an endless file comes to an end.
+pub(crate) fn feed_up_to(name: &str, bytes_max: u64, take: &mut dyn FnMut(&[u8])) -> Result<(), String> {
+    let mut file = open(name)?.take(bytes_max);
+    let mut piece = vec![0; CHUNK_BYTES];
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) => return Ok(()),
+            Ok(count) => take(piece.get(..count).unwrap_or(&[])),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(why(&error)),
+        }
+    }
+}
+
+/// A folder that is there, and which one it is: another one may take its name.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Folder {
+    pub(crate) path: PathBuf,
+    identity: (u64, u64),
+}
+
+/// The folders in which something happens when a file is written, replaced or made: its own, that of each link on the way
+/// to it, and that of the file which it leads to. For a folder that is not there, the nearest one above it.
+///
+/// Links that lead to links in other folders are not followed step by step.
+pub(crate) fn folders_of(name: &str) -> Vec<Folder> {
+    let path = Path::new(name);
+    let is_link = |path: &Path| fs::symlink_metadata(path).is_ok_and(|about| about.is_symlink());
+    let links = path.ancestors().skip(1).filter(|above| is_link(above)).filter_map(Path::parent);
+    let real = fs::canonicalize(path).ok();
+    let own = path.parent().into_iter().chain(links).chain(real.as_deref().and_then(Path::parent));
+    let mut folders: Vec<_> = own.filter_map(|folder| folder.ancestors().find_map(there)).collect();
+    folders.sort();
+    folders.dedup();
+    folders
+}
+
+fn there(folder: &Path) -> Option<Folder> {
+    let path = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let about = fs::metadata(path).ok().filter(fs::Metadata::is_dir)?;
+    Some(Folder { path: path.into(), identity: (about.dev(), about.ino()) })
+}
+
+/// Puts a text where a file is, whole or not at all: it is written beside it, and then takes its place and its mode.
+///
+/// A link stays one: what it leads to is written.
+pub(crate) fn write(name: &str, bytes: &[u8]) -> Result<(), String> {
+    replace(Path::new(name), bytes).map_err(|error| format!("{name} cannot be written: {}", why(&error)))
+}
+
+fn replace(at: &Path, bytes: &[u8]) -> io::Result<()> {
+    let at = fs::canonicalize(at)?;
+    let mode = fs::metadata(&at)?.permissions();
+    let name = at.file_name().unwrap_or_default().to_string_lossy();
+    let beside = at.with_file_name(format!(".{name}.{}", std::process::id()));
+    let written = File::create_new(&beside).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.set_permissions(mode)?;
+        file.sync_all()
+    });
+    let ended = written.and_then(|()| fs::rename(&beside, &at));
+    if ended.as_ref().is_err_and(|error| error.kind() != ErrorKind::AlreadyExists) {
+        // What is left behind is not a second failure.
+        let _ = fs::remove_file(&beside);
+    }
+    ended
+}
+
+/// Puts a text into a folder, which is made if it is not there.
+pub(crate) fn write_into(folder: &str, name: &str, bytes: &[u8]) -> Result<(), String> {
+    let at = Path::new(folder);
+    if fs::metadata(at).is_ok_and(|about| !about.is_dir()) {
+        return Err(format!("{folder} is not a folder, so that {name} cannot be written: name a folder"));
+    }
+    let written = fs::create_dir_all(at).and_then(|()| fs::write(at.join(name), bytes));
+    written.map_err(|error| format!("{} cannot be written: {}", at.join(name).display(), why(&error)))
+}
+
+/// The variables of the process. Commands take them as data.
+#[must_use]
+pub fn environment() -> Vec<(OsString, OsString)> {
+    std::env::vars_os().collect()
+}
+
+/// What the wall clock says, in microseconds since 1970: for the expiry of tokens and the windows of the calendar.
+#[must_use]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place of the command that reads a clock; commands take `now`"
+)]
+pub fn wall_clock() -> Micros {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(Micros::ZERO, Micros::from_duration)
+}
+
+fn open(name: &str) -> Result<File, String> {
+    let file = File::open(name).map_err(|error| why(&error))?;
+    if file.metadata().is_ok_and(|about| about.is_dir()) {
+        return Err("it is a folder".into());
+    }
+    Ok(file)
+}
+
+fn text(from: impl Read, bytes_max: usize) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    let most = u64::try_from(bytes_max).unwrap_or(u64::MAX).saturating_add(1);
+    from.take(most).read_to_end(&mut bytes).map_err(|error| why(&error))?;
+    if bytes.len() > bytes_max {
+        return Err(format!("it has more than {bytes_max} bytes: split it with $ref"));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        format!("it is not UTF-8 from byte {at} on: save it as UTF-8")
+    })
+}
+
+/// The system's reasons in our words, where they are common.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "there are forty kinds, and most have nothing to do with files"
+)]
+fn why(error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "there is no such file".into(),
+        ErrorKind::PermissionDenied => "permission is denied".into(),
+        ErrorKind::IsADirectory => "it is a folder".into(),
+        ErrorKind::NotADirectory => "a part of its path is not a folder".into(),
+        _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_read_up_to_its_bound_and_refused_beyond_it() {
+        assert_eq!(text(&b"12345"[..], 5), Ok("12345".into()));
+        assert_eq!(text(&b"123456"[..], 5), Err("it has more than 5 bytes: split it with $ref".into()));
+        // An endless file ends the command, not the machine.
+        assert!(text(io::repeat(b'x'), 5).is_err());
+    }
+
+    #[test]
+    fn what_is_not_text_is_refused_with_its_place() {
+        let why = text(&b"ab\xffcd"[..], 9).expect_err("it is not UTF-8");
+        assert_eq!(why, "it is not UTF-8 from byte 2 on: save it as UTF-8");
+    }
+
+    #[test]
+    fn folders_and_missing_files_are_told_apart() {
+        assert_eq!(read("no-such-file.yaml"), Err("there is no such file".into()));
+        assert_eq!(read("."), Err("it is a folder".into()));
+        assert_eq!(read_if_there("no-such-file.yaml"), Ok(None));
+        assert_eq!(read_if_there("."), Err("it is a folder".into()));
+        assert_eq!(feed("no-such-file.csv", &mut |_| {}), Err("there is no such file".into()));
+    }
+}

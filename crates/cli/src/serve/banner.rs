@@ -1,0 +1,91 @@
+//! What a gateway says when it has started: what is limited, by what, where. A few lines for people; the log is elsewhere.
+
+use std::io::{self, Write};
+
+use tollgate_algorithms::Mode;
+use tollgate_policy::Policy;
+use tollgate_policy::model::{ConsumerKey, Identity, Missing, PolicyLimit, Unmatched};
+use tollgate_policy::serve::Value;
+use tollgate_policy::text::shown;
+
+use super::Running;
+
+/// So many limits are listed; of the others only the number.
+const LISTED_MAX: usize = 8;
+
+/// Writes it.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn banner(running: &Running, out: &mut dyn Write) -> io::Result<()> {
+    let settings = &running.common.settings;
+    let scheme = if settings.tls.is_some() { "https" } else { "http" };
+    for address in running.addresses() {
+        writeln!(out, "tollgate {} on {scheme}://{address}", env!("CARGO_PKG_VERSION"))?;
+    }
+    let upstream = &settings.upstream;
+    let to = if upstream.tls { "https" } else { "http" };
+    writeln!(out, "  forwards to  {to}://{}:{}", upstream.host, upstream.port)?;
+    let live = running.common.live.load();
+    if let Some(url) = &settings.store.url {
+        let namespace = match live.guard.gate().namespace() {
+            "" => String::new(),
+            namespace => format!(", namespace {namespace}"),
+        };
+        writeln!(out, "  counts in    {}{namespace}", Value::Store(url.clone()))?;
+    }
+    policy(live.guard.gate().policy(), &settings.policy, out)?;
+    if let Some(operations) = running.operations() {
+        writeln!(out, "  look at      http://{operations}/metrics, /readyz, /healthz")?;
+    }
+    writeln!(out, "  stop it      with Ctrl-C or SIGTERM; save the policy (or SIGHUP) to reload it")
+}
+
+fn policy(policy: &Policy, file: &str, out: &mut dyn Write) -> io::Result<()> {
+    let operations = policy.operations();
+    let limited = operations.iter().filter(|operation| !operation.limits.is_empty()).count();
+    let others = match policy.settings().unmatched {
+        Unmatched::Reject => "anything else is 404",
+        Unmatched::Forward => "anything else is forwarded",
+    };
+    let (file, count) = (shown(file), operations.len());
+    writeln!(out, "  policy       {file}: {count} operations, {limited} of them limited; {others}")?;
+    let limits = policy.limits();
+    let width = limits.iter().take(LISTED_MAX).map(|limit| limit.name.len()).max().unwrap_or(0);
+    for limit in limits.iter().take(LISTED_MAX) {
+        writeln!(out, "    {:width$}  {}", limit.name, said(limit))?;
+    }
+    match limits.len().checked_sub(LISTED_MAX).filter(|more| *more > 0) {
+        Some(more) => writeln!(out, "    and {more} more: see `tollgate explain`"),
+        None => Ok(()),
+    }
+}
+
+/// `5 at once, then 1 per 10 s, by api_key, else ip`
+fn said(limit: &PolicyLimit) -> String {
+    let shadow = if limit.mode == Mode::Shadow { " (only counted)" } else { "" };
+    let tiers = match limit.tiers.len() {
+        0 => String::new(),
+        1 => " (1 tier has its own numbers)".into(),
+        count => format!(" ({count} tiers have their own numbers)"),
+    };
+    // To list them like the others would be to promise what is not kept.
+    let yet = if limit.numbers.limit().is_none() { " (not enforced yet)" } else { "" };
+    format!("{}, by {}{tiers}{shadow}{yet}", limit.numbers, by(&limit.key))
+}
+
+fn by(key: &ConsumerKey) -> String {
+    let links = key.chain.iter().map(|link| {
+        let parts: Vec<_> = link.iter().map(ToString::to_string).collect();
+        parts.join(" + ")
+    });
+    let mut links: Vec<_> = links.collect();
+    let always = |link: &Vec<Identity>| matches!(link.as_slice(), [Identity::Address | Identity::Everyone]);
+    match key.missing {
+        _ if key.chain.last().is_some_and(always) => {}
+        Missing::Address => links.push("ip".into()),
+        Missing::Reject => links.push("400".into()),
+        Missing::Anonymous => links.push("all together".into()),
+    }
+    links.join(", else ")
+}
