@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tollgate_policy::path::normalise;
+use tollgate_http::path::normalise;
 use tollgate_policy::template::{Tail, Template};
 
 fuzz_target!(|path: &str| {

@@ -41,9 +41,7 @@ pub(crate) fn run(kind: Kind) -> Result<(), String> {
         "cargo build --release --locked --manifest-path bench/Cargo.toml --target-dir bench/target -p gateway",
     ))?;
     if kind != Kind::Noise {
-        captured(command(
-            "cargo build --profile dist --locked --target-dir bench/target -p tollgate-cli",
-        ))?;
+        captured(command("cargo build --profile dist --locked --target-dir bench/target -p tollgate-cli"))?;
     }
     let length = if kind == Kind::Quick { "quick" } else { "full" };
     let tollgate = root().join(TOLLGATE);

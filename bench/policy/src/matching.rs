@@ -72,7 +72,7 @@ fn row(operations: u32) -> Result<String, String> {
     let is_operation = |matched| u64::from(matches!(matched, tollgate_policy::Matched::Operation(_)));
     let matched = Times::of(ROUNDS, || {
         for target in &targets {
-            let Ok(path) = tollgate_policy::path::normalise(target, &mut buffer) else { continue };
+            let Ok(path) = tollgate_http::path::normalise(target, &mut buffer) else { continue };
             found += is_operation(policy.matched(&tollgate_policy::Facts { path, ..known }));
         }
     });

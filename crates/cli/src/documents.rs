@@ -1,7 +1,7 @@
 //! A document and all that it leads to, from files: a policy and its consumers, and everything that is wrong with them.
 
+use tollgate_http::text::shown;
 use tollgate_policy::consumers::{Limits, Loader};
-use tollgate_policy::text::shown;
 use tollgate_policy::{Diagnostic, Directory, Place, Policy, Severity, Sources};
 
 use crate::files;

@@ -1,6 +1,6 @@
 //! Findings with their places as lines and columns, as every format for programs prints them. How they look is not here.
 
-use tollgate_policy::text::shown;
+use tollgate_http::text::shown;
 use tollgate_policy::{Diagnostic, LineColumn, Place, Severity, Sources};
 
 /// A stretch of a file, as people and programs count.

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use tollgate_policy::path::normalise;
+use tollgate_http::path::normalise;
 use tollgate_policy::router::{Loose, Router, RouterBuilder};
 use tollgate_policy::template::{Tail, Template};
 

@@ -5,16 +5,16 @@ use std::ops::Range;
 use http::header::AUTHORIZATION;
 use smallvec::SmallVec;
 
-use crate::address::Client;
-use crate::authorization::{self, Credentials, Scheme, Text};
 use crate::consumers::Consumer;
 use crate::directory::Directory;
-use crate::found::Found;
 use crate::jwt::{Claims, read_unverified};
 use crate::model::{Identity, KeyPlace, TierFrom};
 use crate::policy::Policy;
 use crate::request::Facts;
-use crate::{cookie, header, query};
+use tollgate_http::address::Client;
+use tollgate_http::authorization::{self, Credentials, Scheme, Text};
+use tollgate_http::found::Found;
+use tollgate_http::{cookie, header, query};
 
 /// An API key, looked for wherever it may stand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -66,7 +66,7 @@ impl<'t> Context<'t> {
             }
             // Without a blank behind its colon a field and its value, which may be a password, are one word.
             let (name, rest) = entry.key.split_once(':').map_or((entry.key, ""), |(name, _)| (name, ":…"));
-            let shown = format!("{}{rest}", crate::text::shown(name));
+            let shown = format!("{}{rest}", tollgate_http::text::shown(name));
             let finding = if entry.key == "<<" {
                 Diagnostic::error(
                     "merge-key",
@@ -126,7 +126,7 @@ impl<'t> Context<'t> {
         let text = self.text(value, what, usize::MAX)?;
         let found = words.iter().find(|word| **word == text).copied();
         if found.is_none() {
-            let shown = crate::text::shown(text);
+            let shown = tollgate_http::text::shown(text);
             let help = suggest::did_you_mean(text, words.iter().copied())
                 .unwrap_or_else(|| format!("write one of {}", words.join(", ")));
             let message = format!("`{shown}` is not a known value of `{what}`");
@@ -163,8 +163,11 @@ impl<'t> Context<'t> {
             Err(why) => {
                 // A sentence of its own names what is wrong; the others go on from the field and its value.
                 let whole = why.starts_with(|first: char| !first.is_ascii_lowercase());
-                let field =
-                    if whole { String::new() } else { format!("`{what}: {}` ", crate::text::shown(text)) };
+                let field = if whole {
+                    String::new()
+                } else {
+                    format!("`{what}: {}` ", tollgate_http::text::shown(text))
+                };
                 self.error("value", value.place(), format!("{field}{why}"));
                 None
             }
@@ -201,7 +204,7 @@ impl<'t> Context<'t> {
         let tree = if file.is_empty() { from.tree } else { self.other_file(from, file, place)? };
         let found = self.pointed(tree.value(), pointer);
         if found.is_none() {
-            let shown = crate::text::shown(text);
+            let shown = tollgate_http::text::shown(text);
             self.error("ref-nowhere", place, format!("`{shown}` leads to nothing"));
         }
         found
@@ -239,7 +242,7 @@ impl<'t> Context<'t> {
             self.error(
                 "ref-unreadable",
                 place,
-                format!("{} cannot be read: {why}", crate::text::shown(&name)),
+                format!("{} cannot be read: {why}", tollgate_http::text::shown(&name)),
             );
             return None;
         }

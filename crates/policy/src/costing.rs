@@ -3,11 +3,11 @@
 use http::HeaderName;
 
 use crate::asking::Asking;
-use crate::found::Found;
 use crate::model::{BodyKind, Cost, CostFrom, PolicyLimit};
 use crate::quantity::whole;
 use crate::request::BadRequest;
-use crate::{header, query};
+use tollgate_http::found::Found;
+use tollgate_http::{header, query};
 
 /// What the request costs under a limit.
 pub(crate) fn of(limit: &PolicyLimit, asking: &mut Asking<'_>) -> Result<u64, BadRequest> {

@@ -40,7 +40,7 @@ impl Directory {
         {
             errors.push(DirectoryError {
                 line,
-                message: format!("there is no tier `{}`", crate::text::shown(tier)),
+                message: format!("there is no tier `{}`", tollgate_http::text::shown(tier)),
             });
         }
         let limits = by_name(policy);
@@ -89,13 +89,13 @@ fn one(
     policy: &Policy,
     limits: &std::collections::HashMap<&str, u32>,
 ) -> Result<Vec<(u32, Variant)>, String> {
-    let shown = crate::text::shown(text);
+    let shown = tollgate_http::text::shown(text);
     let (name, numbers) = text
         .rsplit_once(": ")
         .ok_or_else(|| format!("`{shown}` is no override: write `LIMIT: capacity=50`"))?;
     let id = *limits
         .get(name.trim())
-        .ok_or_else(|| format!("there is no limit `{}`", crate::text::shown(name)))?;
+        .ok_or_else(|| format!("there is no limit `{}`", tollgate_http::text::shown(name)))?;
     let Some(limit) = policy.limits().get(id as usize) else { return Ok(Vec::new()) };
     let own = if numbers.trim() == "none" { None } else { Some(written(numbers)?) };
     // A favour is laid over what the consumer's tier has, whichever that is.
@@ -137,9 +137,9 @@ fn written(text: &str) -> Result<Written, String> {
     }
     let mut written = Written::default();
     for pair in &pairs {
-        let (field, value) = pair
-            .split_once('=')
-            .ok_or_else(|| format!("`{}` is no number: write `limit=10`", crate::text::shown(pair)))?;
+        let (field, value) = pair.split_once('=').ok_or_else(|| {
+            format!("`{}` is no number: write `limit=10`", tollgate_http::text::shown(pair))
+        })?;
         let result = match field {
             "capacity" => whole(value).map(|number| written.capacity = Some(number)),
             "refill_rate" => rate(value).map(|rate| written.refill_rate = Some(rate)),
@@ -152,7 +152,7 @@ fn written(text: &str) -> Result<Written, String> {
             "max_hold" => duration(value).map(|hold| written.max_hold = Some(hold)),
             _ => Err("is not a number of a limit".into()),
         };
-        result.map_err(|why| format!("`{}` {why}", crate::text::shown(pair)))?;
+        result.map_err(|why| format!("`{}` {why}", tollgate_http::text::shown(pair)))?;
     }
     Ok(written)
 }

@@ -2,7 +2,6 @@
 
 use tollgate_algorithms::Mode;
 
-use crate::address::Client;
 use crate::asking::Asking;
 use crate::compile::variants::{Budget, VariantsOf};
 use crate::directory::Directory;
@@ -14,6 +13,7 @@ use crate::policy::Policy;
 use crate::request::{BadRequest, Facts};
 use crate::whose::{Whose, Written};
 use crate::{costing, whose};
+use tollgate_http::address::Client;
 
 /// One hit to be charged.
 #[derive(Clone, Debug)]

@@ -42,7 +42,7 @@ const HASHED: u8 = 0x80;
 pub enum Kind<'a> {
     /// A key that a client sent, in clear or not.
     ApiKey,
-    /// The address of a client, as [`Client::key_bytes`](crate::address::Client::key_bytes) has it.
+    /// The address of a client, as [`Client::key_bytes`](tollgate_http::address::Client::key_bytes) has it.
     Address,
     /// A wider network around that address, in the same form.
     AddressWide,

@@ -1,48 +1,34 @@
 //! Policy as code: documents in, a policy out; a request in, hits out. No I/O, no clock, no state.
 
-pub mod address;
 mod annotate;
 mod asking;
-pub mod authorization;
 mod compile;
 pub mod consumers;
 mod context;
-pub mod cookie;
 mod costing;
-#[cfg(test)]
-mod dice;
 pub mod diff;
 mod directory;
 mod document;
 mod draft;
 mod fields;
-pub mod found;
-pub mod header;
 mod hits;
-pub mod host;
 pub mod impact;
 pub mod jwt;
 pub mod key;
 pub mod lint;
 mod matching;
-pub mod method;
 pub mod model;
 mod namespace;
 pub mod numbers;
-pub mod path;
 mod policy;
 pub mod quantity;
-pub mod query;
 mod reading;
 mod request;
 pub mod router;
 pub mod scenario;
 mod schema;
 pub mod serve;
-pub mod target;
 pub mod template;
-pub mod text;
-pub mod trusted;
 mod whose;
 
 pub use annotate::{Annotated, Inserted, PROBLEM, RESPONSE, Skipped, annotate, annotate_file};

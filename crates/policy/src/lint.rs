@@ -147,5 +147,5 @@ fn can_refuse(limit: &PolicyLimit) -> bool {
 
 /// A limit's or a tier's name as it may stand in a message.
 fn named(name: &str) -> String {
-    format!("`{}`", crate::text::shown(name))
+    format!("`{}`", tollgate_http::text::shown(name))
 }

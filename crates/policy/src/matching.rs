@@ -2,12 +2,12 @@
 
 use crate::compile::effective::Operation;
 use crate::compile::routes::{MethodCode, Pick, Picks};
-use crate::found::Found;
-use crate::header;
 use crate::model::Unmatched;
 use crate::policy::Policy;
 use crate::request::Facts;
 use http::header::{ACCESS_CONTROL_REQUEST_METHOD, ORIGIN};
+use tollgate_http::found::Found;
+use tollgate_http::header;
 
 /// What a request means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -380,7 +380,7 @@ pub enum Origins {
 /// Which headers of a request a gateway passes on, by the characters in their names.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum HeaderNames {
-    /// `plain`: those of letters, digits and hyphens; see [`is_plain`](crate::header::is_plain).
+    /// `plain`: those of letters, digits and hyphens; see [`is_plain`](tollgate_http::header::is_plain).
     #[default]
     Plain,
     /// `any`: every header.

@@ -119,7 +119,7 @@ fn unit_of(word: &str) -> Result<Micros, String> {
             ));
         }
         _ => {
-            let word = crate::text::shown(word);
+            let word = tollgate_http::text::shown(word);
             return Err(format!("has an unknown unit `{word}`: the units are us, ms, s, m, h, day and week"));
         }
     })

@@ -6,13 +6,13 @@ use std::net::IpAddr;
 use http::{HeaderMap, header};
 use tollgate_algorithms::Micros;
 
-use crate::found::Found;
-use crate::host::{self, HostError};
-use crate::method::{self, MethodError};
-use crate::path::{self, PathError};
 use crate::policy::Policy;
-use crate::target::{self, TargetError};
-use crate::trusted::Origin;
+use tollgate_http::found::Found;
+use tollgate_http::host::{self, HostError};
+use tollgate_http::method::{self, MethodError};
+use tollgate_http::path::{self, PathError};
+use tollgate_http::target::{self, TargetError};
+use tollgate_http::trusted::Origin;
 
 /// A request as it came.
 #[derive(Clone, Copy, Debug)]
@@ -178,7 +178,10 @@ impl Policy {
         };
         for name in &self.condition_headers {
             // The upstream may read the other one.
-            if matches!(crate::header::find(request.headers, name), Found::Repeated | Found::Malformed) {
+            if matches!(
+                tollgate_http::header::find(request.headers, name),
+                Found::Repeated | Found::Malformed
+            ) {
                 return Err(BadRequest::TwoHeaders { name: name.to_string() });
             }
         }
@@ -266,7 +269,7 @@ fn the_host<'a>(named: [Option<&'a str>; 2], headers: &'a HeaderMap) -> Result<O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dice::Dice;
+    use tollgate_testing::dice::Dice;
 
     #[test]
     fn a_target_read_plainly_is_read_as_in_full() {

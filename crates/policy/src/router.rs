@@ -116,7 +116,7 @@ struct LooseTable {
 }
 
 impl Router {
-    /// Calls `accept` with the ids of the templates that match a [normalised](crate::path::normalise) path, from the
+    /// Calls `accept` with the ids of the templates that match a [normalised](tollgate_http::path::normalise) path, from the
     /// nearest to the farthest, until it returns something.
     ///
     /// Of two templates the nearer is decided from the left, by the first segment in which their shapes differ:

@@ -16,7 +16,7 @@ use crate::fields::{EXPECT, NAME_CHARS_MAX, PATH_CHARS_MAX, SCENARIO, SCENARIOS,
 use crate::policy::Policy;
 use crate::quantity::{date_time, duration, whole};
 use crate::reading::identity::header;
-use crate::text::shown;
+use tollgate_http::text::shown;
 
 /// So often may a step be repeated. More is refused.
 pub const TIMES_MAX: u64 = 1_000_000;
@@ -324,7 +324,7 @@ fn step<'t>(value: Value<'t>, before: Micros, context: &mut Context<'t>) -> Opti
 }
 
 fn address(text: &str) -> Result<IpAddr, String> {
-    crate::address::parse_node(text.as_bytes())
+    tollgate_http::address::parse_node(text.as_bytes())
         .ok_or_else(|| "is not an address: write it such as `203.0.113.9`".into())
 }
 

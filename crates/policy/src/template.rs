@@ -12,7 +12,7 @@ pub use error::{TemplateError, TemplateProblem};
 pub(crate) use pattern::{Case, Pattern, between, whole};
 
 /// A longer template is refused. Even all in letters of three bytes it fits into a path of
-/// [`PATH_BYTES_MAX`](crate::path::PATH_BYTES_MAX) when it is encoded.
+/// [`PATH_BYTES_MAX`](tollgate_http::path::PATH_BYTES_MAX) when it is encoded.
 pub const TEMPLATE_BYTES_MAX: usize = 2 * 1024;
 /// A template with more parameters is refused.
 pub const PARAMETERS_MAX: usize = 32;
@@ -34,7 +34,7 @@ pub enum Tail {
 /// - A parameter matches one or more characters of one segment, never an empty string, and never half an escape.
 /// - `{rest*}`, where it is allowed, is the whole last segment and matches everything from there on: one or more
 ///   segments, the first of which is not empty. A trailing slash may be among them.
-/// - Everything else matches itself, as it stands in a [normalised](crate::path::normalise) path. Letters that are not
+/// - Everything else matches itself, as it stands in a [normalised](tollgate_http::path::normalise) path. Letters that are not
 ///   ASCII stand for their escapes. What no normalised path has is an error, since it would match nothing.
 /// - The names of parameters say nothing about what matches: templates of one [shape](Self::shape) match the same
 ///   paths.

@@ -1,11 +1,11 @@
 //! Whose budget a limit charges: the first link of its chain that is there, as the bytes of a key. What it costs is not asked here.
 
 use crate::asking::{Asking, KeyPart, Sent, Token};
-use crate::found::Found;
 use crate::key::{Kind, push};
 use crate::model::{Identity, Missing, PolicyLimit, Repeated};
 use crate::request::BadRequest;
-use crate::{cookie, header, query};
+use tollgate_http::found::Found;
+use tollgate_http::{cookie, header, query};
 
 /// Whose budget is charged, and how sure that is. Of parts that are joined, the last of these counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -1,7 +1,7 @@
 //! A request is matched and charged without allocating: an allocator that counts says so.
 #![cfg(test)]
 
-use tollgate_policy::path::normalise;
+use tollgate_http::path::normalise;
 use tollgate_policy::router::{Loose, Router, RouterBuilder};
 use tollgate_policy::template::{Tail, Template};
 use tollgate_policy::{Hits, Policy, Request, Scratch};

@@ -6,8 +6,8 @@ use http::header::{
     CACHE_CONTROL, CONTENT_TYPE, ORIGIN, VARY,
 };
 use http::{HeaderMap, HeaderValue};
-use tollgate_policy::found::Found;
-use tollgate_policy::header;
+use tollgate_http::found::Found;
+use tollgate_http::header;
 use tollgate_policy::model::{Cors, Origins};
 
 /// Lets scripts of the origins that the policy names read an answer and all of its fields.

@@ -3,8 +3,9 @@
 use http::{HeaderMap, HeaderName, StatusCode};
 use smallvec::SmallVec;
 use tollgate::{Gate, Limiter, NamedLimit, Receipt};
-use tollgate_policy::found::Found;
-use tollgate_policy::{Hits, header};
+use tollgate_http::found::Found;
+use tollgate_http::header;
+use tollgate_policy::Hits;
 
 use crate::fields::{Fields, whole};
 

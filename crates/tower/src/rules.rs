@@ -10,11 +10,11 @@ use http::request::Parts;
 use smallvec::SmallVec;
 use tollgate::{AddressHit, HITS_MAX, Hit, HitError, Kind, Limiter, NamedLimit, Receipt, Verdict};
 use tollgate_algorithms::{Micros, Mode};
-use tollgate_policy::address::{Client, Prefixes};
-use tollgate_policy::found::Found;
-use tollgate_policy::header;
+use tollgate_http::address::{Client, Prefixes};
+use tollgate_http::found::Found;
+use tollgate_http::header;
+use tollgate_http::trusted::TrustedProxies;
 use tollgate_policy::key::{Kind as Part, push};
-use tollgate_policy::trusted::TrustedProxies;
 
 use crate::answers::Answers;
 use crate::asked::Answer;
@@ -96,7 +96,7 @@ impl Rules {
         for rule in rules {
             let printable = rule.name.bytes().all(|byte| (b' '..=b'~').contains(&byte));
             if !printable || !(1..=NAME_CHARS_MAX).contains(&rule.name.len()) {
-                return Err(RulesError::Name { name: tollgate_policy::text::shown(&rule.name) });
+                return Err(RulesError::Name { name: tollgate_http::text::shown(&rule.name) });
             }
             if armed.iter().any(|other| other.rule.name == rule.name) {
                 return Err(RulesError::SameName { name: rule.name });

@@ -5,6 +5,7 @@ use super::{assert_none, files, read};
 /// Every crate, what it may depend on, and what its tests may use besides.
 const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("tollgate-algorithms", &[], &["tollgate-testing"]),
+    ("tollgate-http", &["http", "ipnet"], &["tollgate-testing"]),
     ("tollgate-mutants", &[], &[]),
     ("tollgate-testing", &[], &[]),
     ("tollgate-proof", &["tollgate-algorithms", "tollgate-testing"], &["tollgate-mutants"]),
@@ -12,9 +13,9 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("counts", &["governor", "tollgate-algorithms"], &[]),
     ("gateway", GATEWAY, &[]),
     ("memory", MEMORY, &[]),
-    ("policy", &["http", "matchit", "tollgate-policy"], &[]),
+    ("policy", &["http", "matchit", "tollgate-http", "tollgate-policy"], &[]),
     ("redis-bench", &["rustix", "tokio", "tollgate-algorithms", "tollgate-redis", "tollgate-testing"], &[]),
-    ("tollgate-fuzz", &["http", "libfuzzer-sys", "tollgate-policy"], &[]),
+    ("tollgate-fuzz", &["http", "libfuzzer-sys", "tollgate-http", "tollgate-policy"], &[]),
     ("tollgate-explore", &["loom", "smallvec", "tollgate-algorithms"], &[]),
     ("tollgate-storm", &["tollgate"], &[]),
     (
@@ -66,8 +67,15 @@ const MEMORY: &[&str] = &[
 ];
 
 /// What the library is built on.
-const LIMITER: &[&str] =
-    &["foldhash", "getrandom", "rustix", "smallvec", "tollgate-algorithms", "tollgate-policy", "tollgate-redis"];
+const LIMITER: &[&str] = &[
+    "foldhash",
+    "getrandom",
+    "rustix",
+    "smallvec",
+    "tollgate-algorithms",
+    "tollgate-policy",
+    "tollgate-redis",
+];
 
 /// What its tests use besides: other implementations, and real servers.
 const LIMITER_TESTS: &[&str] = &[
@@ -77,6 +85,7 @@ const LIMITER_TESTS: &[&str] = &[
     "redis",
     "siphasher",
     "tokio",
+    "tollgate-http",
     "tollgate-proof",
     "tollgate-redis",
     "tollgate-testing",
@@ -94,6 +103,7 @@ const POLICY: &[&str] = &[
     "sha2",
     "smallvec",
     "tollgate-algorithms",
+    "tollgate-http",
 ];
 
 /// What the shared store is reached with.
@@ -135,6 +145,7 @@ const SERVER: &[&str] = &[
     "tokio-rustls",
     "tollgate",
     "tollgate-algorithms",
+    "tollgate-http",
     "tollgate-policy",
     "tollgate-redis",
     "tollgate-tower",
@@ -154,6 +165,7 @@ const TOWER: &[&str] = &[
     "smallvec",
     "tollgate",
     "tollgate-algorithms",
+    "tollgate-http",
     "tollgate-policy",
     "tower-layer",
     "tower-service",
@@ -215,7 +227,10 @@ fn dependencies_are_found_in_every_kind_of_table() {
 /// The core is pure: what it must not know does not stand in it. (Clippy watches over its arithmetic.)
 #[test]
 fn the_core_has_no_floats_no_std_and_no_panics() {
-    assert!(read("crates/algorithms/src/lib.rs").lines().any(|line| line == "#![no_std]"), "the core is no_std");
+    assert!(
+        read("crates/algorithms/src/lib.rs").lines().any(|line| line == "#![no_std]"),
+        "the core is no_std"
+    );
     let banned =
         ["f32", "f64", "std::", "unsafe", ".unwrap()", ".expect(", "panic!", "unreachable!", "assert"];
     let float = |line: &str| {
@@ -223,8 +238,9 @@ fn the_core_has_no_floats_no_std_and_no_panics() {
         bytes.windows(3).any(|at| at[0].is_ascii_digit() && at[1] == b'.' && at[2].is_ascii_digit())
     };
     let mut findings = Vec::new();
-    for file in
-        files().iter().filter(|file| file.path.starts_with("crates/algorithms/src/") && file.path.ends_with(".rs"))
+    for file in files()
+        .iter()
+        .filter(|file| file.path.starts_with("crates/algorithms/src/") && file.path.ends_with(".rs"))
     {
         let code = file.text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
         for (number, line) in code {

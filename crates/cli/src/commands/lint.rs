@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
+use tollgate_http::text::shown;
 use tollgate_policy::lint::{Advice, advise};
-use tollgate_policy::text::shown;
 use tollgate_policy::{Diagnostic, Severity, Sources};
 
 use crate::cli::{LintArgs, LintFormat};

@@ -3,7 +3,7 @@
 use http::header::HOST;
 use http::uri::Scheme;
 use http::{HeaderValue, Method, StatusCode, Version, request};
-use tollgate_policy::trusted::TrustedProxies;
+use tollgate_http::trusted::TrustedProxies;
 use tollgate_tower::{Answer, problem};
 
 use super::client::Client;

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tollgate::Clock;
 use tollgate_algorithms::Retry;
-use tollgate_policy::text::shown;
+use tollgate_http::text::shown;
 use tracing::dispatcher::{self, Dispatch, SetGlobalDefaultError};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;

@@ -5,10 +5,10 @@ use http::header::{
     TRANSFER_ENCODING, UPGRADE,
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
+use tollgate_http::header::{is_origin, is_plain};
+use tollgate_http::trusted::{ForwardHeader, TrustedProxies};
 use tollgate_policy::Settings;
-use tollgate_policy::header::{is_origin, is_plain};
 use tollgate_policy::model::{HeaderNames, TierFrom};
-use tollgate_policy::trusted::{ForwardHeader, TrustedProxies};
 
 use super::live::InForce;
 use crate::settings::Forwarding;

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use tollgate_algorithms::Mode;
+use tollgate_http::text::shown;
 use tollgate_policy::Policy;
 use tollgate_policy::model::{ConsumerKey, Identity, Missing, PolicyLimit, Unmatched};
 use tollgate_policy::serve::Value;
-use tollgate_policy::text::shown;
 
 use super::Running;
 

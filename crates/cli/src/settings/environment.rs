@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 
+use tollgate_http::text::shown;
 use tollgate_policy::serve::{PREFIX, Setting, nearest};
-use tollgate_policy::text::shown;
 
 use super::given::{Given, Problem, Said};
 

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
+use tollgate_http::text::shown;
 use tollgate_policy::serve::Value;
-use tollgate_policy::text::shown;
 use tollgate_policy::{Diagnostic, Place, Severity, Sources};
 
 use crate::draw;

@@ -2,8 +2,8 @@
 
 use std::path::{Component, Path};
 
+use tollgate_http::text::shown;
 use tollgate_policy::serve::File;
-use tollgate_policy::text::shown;
 use tollgate_policy::{Findings, Sources};
 
 use super::given::Problem;

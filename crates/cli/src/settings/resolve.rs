@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 
+use tollgate_http::text::shown;
 use tollgate_policy::serve::{File, Setting, Value};
-use tollgate_policy::text::shown;
 use tollgate_policy::{Diagnostic, Place, Severity, Sources};
 
 use super::draft::Draft;

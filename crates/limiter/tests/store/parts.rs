@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::HeaderMap;
 use tollgate::{Gate, Limiter, Micros};
-use tollgate_policy::address::{Client, Prefixes};
+use tollgate_http::address::{Client, Prefixes};
 use tollgate_policy::key::{Kind, push};
 use tollgate_policy::{Hits, Policy, Request, Scratch};
 

@@ -130,7 +130,8 @@ fn find<'p, 't>(
         if operation.place.file != tree.file {
             if limited {
                 let name = policy.sources().get(operation.place.file).map_or("", |source| source.name());
-                let why = format!("it is written in {}: add the response there", crate::text::shown(name));
+                let why =
+                    format!("it is written in {}: add the response there", tollgate_http::text::shown(name));
                 planned.skipped.push(skipped(operation, why));
             }
             continue;

@@ -6,10 +6,10 @@ use crate::compile::merge::Merged;
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::sources::Place;
 use crate::draft::{Draft, LimitsAt, Tag};
-use crate::host::HostPattern;
 use crate::model::{KeyPlace, Unmatched, Where};
 use crate::reading::limit::LIMITS_MAX;
 use crate::reading::settings::Settings;
+use tollgate_http::host::HostPattern;
 
 /// Where an operation's limits come from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

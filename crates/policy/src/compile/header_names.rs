@@ -8,8 +8,8 @@ use crate::compile::effective::Operation;
 use crate::compile::load::Read;
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::sources::Place;
-use crate::header::is_plain;
 use crate::model::{Cost, CostFrom, HeaderNames, Identity, KeyPlace, PolicyLimit, TierFrom};
+use tollgate_http::header::is_plain;
 
 /// What reads headers, besides the settings.
 pub(crate) struct Readers<'a> {

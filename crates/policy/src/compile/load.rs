@@ -62,7 +62,7 @@ pub(crate) fn load(name: &str, read_file: ReadFile<'_>) -> Result<Policy, Refuse
         grammar.push(Diagnostic::error(
             "unreadable",
             place,
-            format!("{} cannot be read: {why}", crate::text::shown(name)),
+            format!("{} cannot be read: {why}", tollgate_http::text::shown(name)),
         ));
         return Err(Refused { sources: trees.sources, findings: grammar });
     }
@@ -134,7 +134,7 @@ fn read_all<'t>(start: FileId, context: &mut Context<'t>) -> Read {
             context.error(
                 "unreadable",
                 place,
-                format!("{} cannot be read: {why}", crate::text::shown(&name)),
+                format!("{} cannot be read: {why}", tollgate_http::text::shown(&name)),
             );
         }
         let Some(id) = context.trees.sources.by_name(&name) else {
@@ -221,8 +221,11 @@ fn jwt_rules(read: &Read, read_file: ReadFile<'_>, findings: &mut Findings) -> O
     let keys = read_file(&jwt.jwks).and_then(|text| JwtKeys::from_jwks(&text));
     match keys {
         Err(why) => {
-            let message =
-                format!("{} gives no keys: {}", crate::text::shown(&jwt.jwks), why.trim_end_matches('.'));
+            let message = format!(
+                "{} gives no keys: {}",
+                tollgate_http::text::shown(&jwt.jwks),
+                why.trim_end_matches('.')
+            );
             findings.push(Diagnostic::error("jwks", place, message));
             None
         }

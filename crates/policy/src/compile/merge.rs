@@ -7,7 +7,7 @@ use crate::document::suggest;
 use crate::draft::{Draft, LimitsAt, Tag};
 use crate::model::{Identity, PolicyLimit, TierFrom};
 use crate::reading::settings::Settings;
-use crate::trusted::TrustedProxies;
+use tollgate_http::trusted::TrustedProxies;
 
 /// So many limits may a policy have. More are refused.
 pub const POLICY_LIMITS_MAX: usize = 200_000;
@@ -90,7 +90,7 @@ fn same(first: &PolicyLimit, second: &PolicyLimit, findings: &mut Findings) {
     if alike == *first && first.named && second.named {
         return;
     }
-    let name = crate::text::shown(&first.name);
+    let name = tollgate_http::text::shown(&first.name);
     let message = if first.named && second.named {
         format!("two limits are named `{name}` and are not the same")
     } else {
@@ -109,7 +109,7 @@ fn check(limit: &PolicyLimit, settings: &Settings, findings: &mut Findings) {
     for identity in identities() {
         let (message, help) = match identity {
             Identity::Jwt(claim) if settings.jwt.is_none() => (
-                format!("`jwt:{}` cannot be verified: there are no keys", crate::text::shown(claim)),
+                format!("`jwt:{}` cannot be verified: there are no keys", tollgate_http::text::shown(claim)),
                 "add `jwt` with `jwks` to the settings, or ask for `jwt_unverified:` by name",
             ),
             Identity::Consumer | Identity::Organisation if settings.consumers.is_none() => (
@@ -133,7 +133,7 @@ fn check(limit: &PolicyLimit, settings: &Settings, findings: &mut Findings) {
         return;
     }
     for tier in limit.tiers.iter().filter(|tier| !settings.tier_names.contains(&tier.tier)) {
-        let message = format!("there is no tier `{}`", crate::text::shown(&tier.tier));
+        let message = format!("there is no tier `{}`", tollgate_http::text::shown(&tier.tier));
         let names = settings.tier_names.iter().map(String::as_str);
         let mut finding = Diagnostic::error("unknown-tier", tier.place, message);
         finding.help = suggest::did_you_mean(&tier.tier, names);

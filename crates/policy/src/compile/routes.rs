@@ -162,12 +162,14 @@ fn part_of(operation: &Operation, range: &std::ops::Range<usize>, base: usize) -
 fn overlap(operation: &Operation, other: Option<&Operation>) -> Diagnostic {
     let message = format!(
         "{} would meet requests that another operation meets too",
-        crate::text::shown(&operation.name())
+        tollgate_http::text::shown(&operation.name())
     );
     let mut finding = Diagnostic::error("ambiguous", operation.template_at, message);
     if let Some(other) = other {
-        finding =
-            finding.also(other.template_at, format!("{} is written here", crate::text::shown(&other.name())));
+        finding = finding.also(
+            other.template_at,
+            format!("{} is written here", tollgate_http::text::shown(&other.name())),
+        );
     }
     finding.help(match other {
         Some(other) if other.template == operation.template && operation.native => {

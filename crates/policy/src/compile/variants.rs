@@ -169,7 +169,11 @@ fn scaled(numbers: &Numbers, multiple: u64) -> Result<Numbers, LimitError> {
     }
     let times = |number: u64| number.saturating_mul(multiple);
     let quota = |quota: &Quota| {
-        Quota::new(times(quota.burst()), times(quota.count()), tollgate_algorithms::Micros::new(quota.period()))
+        Quota::new(
+            times(quota.burst()),
+            times(quota.count()),
+            tollgate_algorithms::Micros::new(quota.period()),
+        )
     };
     Ok(match numbers {
         Numbers::Unlimited | Numbers::Counted(Limit::Unlimited) => *numbers,

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use sha2::{Digest, Sha256};
 
 use super::*;
-use crate::dice::Dice;
+use tollgate_testing::dice::Dice;
 
 fn hash(key: &str) -> String {
     Sha256::digest(key).iter().fold(String::new(), |mut text, byte| {

@@ -32,7 +32,7 @@ impl fmt::Display for Change {
             Self::Added => "added",
             Self::Removed => "removed",
             Self::Renamed { from } => {
-                return write!(f, "renamed from {}, its keys start afresh", crate::text::shown(from));
+                return write!(f, "renamed from {}, its keys start afresh", tollgate_http::text::shown(from));
             }
             Self::OtherAlgorithm { same_state: false } => "another algorithm, its keys start afresh",
             Self::OtherAlgorithm { same_state: true } => {
@@ -43,7 +43,12 @@ impl fmt::Display for Change {
             Self::ModeChanged { enforced: false } => "a shadow, was enforced",
             Self::CostChanged => "another cost",
             Self::Other { field, before, after } => {
-                return write!(f, "{field}: {} → {}", crate::text::shown(before), crate::text::shown(after));
+                return write!(
+                    f,
+                    "{field}: {} → {}",
+                    tollgate_http::text::shown(before),
+                    tollgate_http::text::shown(after)
+                );
             }
         })
     }
@@ -58,7 +63,7 @@ pub(super) fn change(row: &OperationDiff) -> [String; 5] {
 }
 
 fn limit_at(limit: &LimitAt) -> String {
-    format!("{}: {}", crate::text::shown(&limit.name), changes(&limit.changes))
+    format!("{}: {}", tollgate_http::text::shown(&limit.name), changes(&limit.changes))
 }
 
 fn changes(changes: &[Change]) -> String {
@@ -78,7 +83,7 @@ pub(super) fn limit(limit: &LimitDiff) -> Vec<Vec<String>> {
         .map(|(at, (tiers, [sustained, burst, worst, own]))| {
             // The first is everybody's, and has what is said of the limit itself.
             let (name, what) = if at == 0 {
-                (crate::text::shown(&limit.name), whole(&limit.changes, &own))
+                (tollgate_http::text::shown(&limit.name), whole(&limit.changes, &own))
             } else {
                 (String::new(), own)
             };
@@ -105,7 +110,7 @@ fn of_tier(tier: &TierDiff) -> String {
 }
 
 pub(super) fn tier(tier: Option<&String>) -> String {
-    tier.map_or_else(|| "(default)".into(), |tier| crate::text::shown(tier))
+    tier.map_or_else(|| "(default)".into(), |tier| tollgate_http::text::shown(tier))
 }
 
 /// Three numbers of one side, in words.
@@ -142,8 +147,12 @@ pub(super) fn rollout(diff: &Diff) -> Option<String> {
     let is_counted_apart = |limit: &&LimitDiff| {
         limit.changes.iter().any(|change| matches!(change, Change::OtherAlgorithm { same_state: false }))
     };
-    let names: Vec<String> =
-        diff.limits.iter().filter(is_counted_apart).map(|limit| crate::text::shown(&limit.name)).collect();
+    let names: Vec<String> = diff
+        .limits
+        .iter()
+        .filter(is_counted_apart)
+        .map(|limit| tollgate_http::text::shown(&limit.name))
+        .collect();
     (!names.is_empty()).then(|| {
         format!(
             "During a rollout, processes with the old policy and with the new one count {} apart, also in a shared store: \

@@ -11,7 +11,7 @@ impl Diff {
     pub fn codeowners(&self) -> String {
         let each = self.reviews.iter().map(|review| {
             let who: Vec<String> = review.who.iter().map(|name| quoted(name)).collect();
-            (crate::text::shown(&review.limit), [file(&review.file), who.join(" ")])
+            (tollgate_http::text::shown(&review.limit), [file(&review.file), who.join(" ")])
         });
         let groups = fold::grouped(each);
         let width = |column: usize| {
@@ -48,6 +48,6 @@ fn file(name: &str) -> String {
 
 /// Somebody as one word.
 fn quoted(name: &str) -> String {
-    let shown = crate::text::shown(name);
+    let shown = tollgate_http::text::shown(name);
     if shown.contains(char::is_whitespace) { format!("\"{}\"", shown.replace('"', "'")) } else { shown }
 }

@@ -23,7 +23,7 @@ pub(super) fn operations(rows: &[OperationDiff]) -> Vec<Vec<String>> {
     let mut places: HashMap<Said, usize> = HashMap::new();
     let mut folded: Vec<Folded> = Vec::new();
     for of_one in rows.chunk_by(|one, next| one.name == next.name) {
-        let Some(name) = of_one.first().map(|row| crate::text::shown(&row.name)) else { continue };
+        let Some(name) = of_one.first().map(|row| tollgate_http::text::shown(&row.name)) else { continue };
         for said in by_tier(of_one) {
             let next = folded.len();
             let at = *places.entry(said.clone()).or_insert(next);

@@ -21,8 +21,8 @@ impl Diff {
             self.settings.iter().map(|of| vec![of.verdict.to_string(), of.text.clone()]).collect();
         table(&mut out, &["Change", "Setting"], &settings);
         let approvals = self.approvals.iter().map(|approval| {
-            let why: Vec<String> = approval.why.iter().map(|name| crate::text::shown(name)).collect();
-            vec![crate::text::shown(&approval.who), why.join(", ")]
+            let why: Vec<String> = approval.why.iter().map(|name| tollgate_http::text::shown(name)).collect();
+            vec![tollgate_http::text::shown(&approval.who), why.join(", ")]
         });
         table(&mut out, &["Approval", "Because of"], &approvals.collect::<Vec<_>>());
         out

@@ -23,8 +23,12 @@ impl Diff {
         let settings = list("Settings", settings).drawn(LIST_CHARS_MAX);
         let approvals = self.approvals.iter().map(|approval| {
             let why: Vec<String> =
-                approval.why.iter().map(|name| escaped(&crate::text::shown(name))).collect();
-            format!("{}, because of {}", escaped(&crate::text::shown(&approval.who)), fold::names(&why))
+                approval.why.iter().map(|name| escaped(&tollgate_http::text::shown(name))).collect();
+            format!(
+                "{}, because of {}",
+                escaped(&tollgate_http::text::shown(&approval.who)),
+                fold::names(&why)
+            )
         });
         let approvals = list("Approvals", approvals).drawn(LIST_CHARS_MAX);
         let limits =

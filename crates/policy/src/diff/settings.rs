@@ -4,7 +4,7 @@ use super::{SettingDiff, Verdict, judge};
 use crate::model::{Cors, HeaderNames, Identity, KeyPlace, Origins, TierFrom, Unmatched};
 use crate::policy::Policy;
 use crate::reading::settings::Settings;
-use crate::trusted::{ForwardHeader, TrustedProxies};
+use tollgate_http::trusted::{ForwardHeader, TrustedProxies};
 
 /// A setting in words.
 type InWords = fn(&Settings) -> String;
@@ -98,7 +98,7 @@ fn moved_keys(old: &Policy, new: &Policy) -> Option<String> {
 }
 
 fn shown(text: &str) -> String {
-    format!("`{}`", crate::text::shown(text))
+    format!("`{}`", tollgate_http::text::shown(text))
 }
 
 fn text(text: Option<&String>) -> String {

@@ -130,5 +130,5 @@ const fn scope(scope: Scope) -> &'static str {
 }
 
 fn text(text: Option<&String>) -> String {
-    text.map_or_else(|| "nothing".into(), |text| crate::text::shown(text))
+    text.map_or_else(|| "nothing".into(), |text| tollgate_http::text::shown(text))
 }

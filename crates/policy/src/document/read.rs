@@ -283,7 +283,8 @@ impl Reader {
             for node in keys() {
                 let Some(key) = self.text_of(node) else { continue };
                 if let Some(first) = seen.get(key) {
-                    let message = format!("the key `{}` stands here a second time", crate::text::shown(key));
+                    let message =
+                        format!("the key `{}` stands here a second time", tollgate_http::text::shown(key));
                     let finding = Diagnostic::error("repeated-key", at(node), message);
                     found.push(finding.also(*first, "here it stands first").help("keep one of them"));
                 } else {

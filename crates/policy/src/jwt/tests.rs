@@ -284,7 +284,7 @@ fn an_unverified_token_is_read_and_says_that_it_is_unverified() {
 fn any_bytes_are_refused_without_a_panic() {
     let rules = rules();
     for seed in 0..50 {
-        let mut draw = crate::dice::Dice::new(seed);
+        let mut draw = tollgate_testing::dice::Dice::new(seed);
         for _ in 0..100 {
             let (_, token) = draw.pick(TOKENS);
             let mut bytes = token.as_bytes().to_vec();

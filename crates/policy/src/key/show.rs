@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter, Write};
 
 use sha2::{Digest, Sha256};
 
-use crate::address::Client;
+use tollgate_http::address::Client;
 
 use super::{Kind, Part, Value};
 

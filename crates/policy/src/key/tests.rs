@@ -2,7 +2,7 @@
 
 use super::show::SHOWN_CHARS_MAX;
 use super::*;
-use crate::dice::Dice;
+use tollgate_testing::dice::Dice;
 
 /// A part as a test makes it: it owns its bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -258,6 +258,9 @@ fn parts_are_shown_escaped_and_shortened_and_secrets_are_not_shown() {
     }
 }
 
-fn client(text: &str) -> crate::address::Client {
-    crate::address::Client::of(text.parse().expect("an address"), &crate::address::Prefixes::default())
+fn client(text: &str) -> tollgate_http::address::Client {
+    tollgate_http::address::Client::of(
+        text.parse().expect("an address"),
+        &tollgate_http::address::Prefixes::default(),
+    )
 }

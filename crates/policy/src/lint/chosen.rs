@@ -6,7 +6,7 @@ use super::Lint;
 use super::coverage::is_limited;
 use crate::compile::effective::Operation;
 use crate::document::diagnostic::Diagnostic;
-use crate::trusted::TrustedProxies;
+use tollgate_http::trusted::TrustedProxies;
 
 /// Every free route that asks for a host or headers, beside a limited one of the same template that asks for less.
 pub(super) fn advise(lint: &Lint<'_>) -> Vec<Diagnostic> {
@@ -24,7 +24,7 @@ pub(super) fn advise(lint: &Lint<'_>) -> Vec<Diagnostic> {
         else {
             continue;
         };
-        let name = crate::text::shown(&free.name());
+        let name = tollgate_http::text::shown(&free.name());
         let message = format!("a client that sends what this route asks for is not limited on {name}");
         // A proxy in front may set what the route asks for, and take away what clients send.
         let set_by_proxy = lint.policy.settings().trusted_proxies != TrustedProxies::None;

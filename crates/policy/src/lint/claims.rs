@@ -68,7 +68,7 @@ fn is_claimed(identity: &Identity, settings: &Settings) -> bool {
 }
 
 fn spelled(identity: &Identity) -> String {
-    let named = |kind: &str, name: &str| format!("{kind}:{}", crate::text::shown(name));
+    let named = |kind: &str, name: &str| format!("{kind}:{}", tollgate_http::text::shown(name));
     match identity {
         Identity::ApiKey => "api_key".into(),
         Identity::Address => "ip".into(),

@@ -113,7 +113,7 @@ pub(super) fn advise(lint: &Lint<'_>) -> Vec<Diagnostic> {
 }
 
 fn without(operation: &Operation) -> Option<Diagnostic> {
-    let name = crate::text::shown(&operation.name());
+    let name = tollgate_http::text::shown(&operation.name());
     match operation.nearest {
         Nearest::Nothing => {
             let help = "write a limit on it, on its path or tag, or at the root; or `none` if that is meant";

@@ -5,9 +5,9 @@ use http::HeaderName;
 use super::alike::{by_cause, finding};
 use super::{Lint, named};
 use crate::document::diagnostic::Diagnostic;
-use crate::header::is_origin;
 use crate::model::{Cost, CostFrom, Identity, PolicyLimit};
-use crate::trusted::TrustedProxies;
+use tollgate_http::header::is_origin;
+use tollgate_http::trusted::TrustedProxies;
 
 /// Limits and routes by headers that say where a request comes from.
 pub(super) fn advise(lint: &Lint<'_>) -> Vec<Diagnostic> {

@@ -43,7 +43,7 @@ pub(super) fn advise(lint: &Lint<'_>) -> Vec<Diagnostic> {
 fn no_key(lint: &Lint<'_>, id: u32, limit: &PolicyLimit) -> Option<Diagnostic> {
     let mut keyless = lint.operations_of(id).filter(|operation| operation.keyless);
     let first = keyless.next()?;
-    let name = format!("`{}`", crate::text::shown(&first.name()));
+    let name = format!("`{}`", tollgate_http::text::shown(&first.name()));
     let operations = match keyless.count() {
         0 => name,
         1 => format!("{name} and one more operation"),

@@ -21,7 +21,7 @@ pub(super) fn advise(lint: &Lint<'_>) -> Vec<Diagnostic> {
         );
         let mut finding = Diagnostic::warning("mixed-traffic", limit.place, message);
         for operation in [first, other] {
-            let label = format!("{} {}", crate::text::shown(&operation.name()), why(operation));
+            let label = format!("{} {}", tollgate_http::text::shown(&operation.name()), why(operation));
             finding = finding.also(operation.place, label);
         }
         let help = "write a limit of its own on each of them, or on a tag, or `counted: per_operation`";

@@ -93,7 +93,8 @@ fn identity(text: &str, place: Place, context: &mut Context<'_>) -> Option<Ident
     match found {
         Ok(identity) => Some(identity),
         Err(help) => {
-            let message = format!("`{}` is not a way to tell who is asking", crate::text::shown(text));
+            let message =
+                format!("`{}` is not a way to tell who is asking", tollgate_http::text::shown(text));
             context.findings.push(Diagnostic::error("unknown-key", place, message).help(help));
             None
         }
@@ -118,7 +119,7 @@ fn named(kind: &str, name: &str) -> Result<Identity, String> {
 /// A header's name.
 pub(crate) fn header(name: &str) -> Result<HeaderName, String> {
     HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
-        format!("`{}` is not a header's name: letters, digits and hyphens", crate::text::shown(name))
+        format!("`{}` is not a header's name: letters, digits and hyphens", tollgate_http::text::shown(name))
     })
 }
 

@@ -80,7 +80,7 @@ fn beside_reference<'t>(item: Value<'t>, context: &mut Context<'t>) {
         return;
     }
     for entry in item.entries().filter(|entry| entry.key != "$ref") {
-        let message = format!("`{}` has no effect beside $ref", crate::text::shown(entry.key));
+        let message = format!("`{}` has no effect beside $ref", tollgate_http::text::shown(entry.key));
         let finding = Diagnostic::error("beside-ref", entry.key_at, message);
         context.findings.push(finding.help("write the limit out here, or put it where the $ref leads"));
     }
@@ -89,7 +89,7 @@ fn beside_reference<'t>(item: Value<'t>, context: &mut Context<'t>) {
 /// One limit.
 fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> Option<PolicyLimit> {
     if let Some(text) = map.text().filter(|_| !map.is_null()) {
-        let message = format!("`{}` is not a limit", crate::text::shown(text));
+        let message = format!("`{}` is not a limit", tollgate_http::text::shown(text));
         let finding = Diagnostic::error("type", map.place(), message);
         context
             .findings
@@ -242,7 +242,7 @@ fn tiers<'t>(map: Value<'t>, limit: &mut PolicyLimit, context: &mut Context<'t>)
             limit.tiers.push(TierNumbers { tier, written: None, numbers: Numbers::Unlimited, place });
             continue;
         }
-        let what = format!("the tier `{}`", crate::text::shown(entry.key));
+        let what = format!("the tier `{}`", tollgate_http::text::shown(entry.key));
         let Some(own) = context.map(entry.value, &what) else { continue };
         context.unknown_fields(own, &[NUMBERS], &what);
         let Some(written) = numbers::read(own, context) else { continue };

@@ -81,7 +81,7 @@ fn tags<'t>(root: Value<'t>, draft: &mut Draft, context: &mut Context<'t>) {
     let Some(tags) = root.get("tags") else { return };
     let Some(tags) = context.map(tags, "`tags`") else { return };
     for entry in tags.entries() {
-        let what = format!("the tag `{}`", crate::text::shown(entry.key));
+        let what = format!("the tag `{}`", tollgate_http::text::shown(entry.key));
         let Some(map) = context.map(entry.value, &what) else { continue };
         context.unknown_fields(map, &[TAG], &what);
         let name = entry.key.to_owned();
@@ -117,7 +117,7 @@ fn route<'t>(value: Value<'t>, draft: &mut Draft, context: &mut Context<'t>) {
         // Tags may group without saying anything; one that is nearly a declared one is a slip that would cost its limits.
         let declared = draft.tags().iter().map(|known| known.name.as_str());
         if let Some(help) = suggest::did_you_mean(tag, declared) {
-            let message = format!("no tag `{}` is declared under `tags`", crate::text::shown(tag));
+            let message = format!("no tag `{}` is declared under `tags`", tollgate_http::text::shown(tag));
             context.findings.push(Diagnostic::error("unknown-tag", *place, message).help(help));
         }
     }
@@ -165,9 +165,11 @@ fn methods<'t>(value: Value<'t>, context: &mut Context<'t>) -> Vec<String> {
     for (text, place) in texts {
         let token = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-');
         if !token {
-            let message = format!("`{}` is not a method", crate::text::shown(text));
-            let help =
-                format!("methods are upper case: `{}`", crate::text::shown(&text.to_ascii_uppercase()));
+            let message = format!("`{}` is not a method", tollgate_http::text::shown(text));
+            let help = format!(
+                "methods are upper case: `{}`",
+                tollgate_http::text::shown(&text.to_ascii_uppercase())
+            );
             context.findings.push(Diagnostic::error("method", place, message).help(help));
         } else if !methods.iter().any(|method| method == text) {
             methods.push(text.to_owned());

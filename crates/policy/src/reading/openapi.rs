@@ -45,7 +45,7 @@ pub(crate) fn read<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Dra
     let mut draft = Draft::new(title.chars().take(NAME_CHARS_MAX).collect());
     for entry in root.entries().filter(|entry| entry.key != "x-tollgate") {
         if suggest::nearest(entry.key, ["x-tollgate"]).is_some() {
-            let message = format!("`{}` is not read", crate::text::shown(entry.key));
+            let message = format!("`{}` is not read", tollgate_http::text::shown(entry.key));
             let finding = Diagnostic::error("unknown-field", entry.key_at, message);
             context.findings.push(finding.help("did you mean `x-tollgate`?"));
         }
@@ -101,7 +101,7 @@ fn version<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<()> {
     if text.starts_with("3.0.") || text.starts_with("3.1.") {
         return Some(());
     }
-    let message = format!("OpenAPI `{}` is not a version that is read", crate::text::shown(text));
+    let message = format!("OpenAPI `{}` is not a version that is read", tollgate_http::text::shown(text));
     context.findings.push(
         Diagnostic::error("version", value.place(), message)
             .help("write 3.0.x or 3.1.x, with all three numbers"),
@@ -123,7 +123,7 @@ fn extension<'t>(
                 Diagnostic::error("merge-key", entry.key_at, message).help("write it out, or use $ref"),
             );
         } else if looks_like_extension(entry.key) {
-            let message = format!("`{}` is not read as a limit", crate::text::shown(entry.key));
+            let message = format!("`{}` is not read as a limit", tollgate_http::text::shown(entry.key));
             context.findings.push(
                 Diagnostic::error("unknown-field", entry.key_at, message)
                     .help("did you mean `x-rate-limit`?"),
@@ -149,7 +149,7 @@ fn tags<'t>(root: Value<'t>, draft: &mut Draft, context: &mut Context<'t>) {
     for tag in root.get("tags").into_iter().flat_map(Value::items) {
         let Some(name) = tag.get("name").and_then(Value::text) else { continue };
         if let Some(other) = draft.tag(name) {
-            let message = format!("the tag `{}` stands here a second time", crate::text::shown(name));
+            let message = format!("the tag `{}` stands here a second time", tollgate_http::text::shown(name));
             let finding = Diagnostic::error("repeated-tag", tag.place(), message);
             let finding = finding.also(other.place, "here it stands first");
             context.findings.push(finding);
@@ -195,8 +195,8 @@ fn schemes<'t>(root: Value<'t>, context: &mut Context<'t>) -> (HashMap<String, K
         let Ok(found) = key_place(&format!("{place}:{name}")) else {
             let message = format!(
                 "an API key cannot stand in `{}: {}`",
-                crate::text::shown(place),
-                crate::text::shown(name)
+                tollgate_http::text::shown(place),
+                tollgate_http::text::shown(name)
             );
             let finding = Diagnostic::error("security-scheme", scheme.place(), message);
             context
@@ -274,7 +274,7 @@ pub(crate) fn without_doubles(mut places: Vec<KeyPlace>) -> Vec<KeyPlace> {
 
 fn path_item<'t>(path: Entry<'t>, whole: &Whole, draft: &mut Draft, context: &mut Context<'t>) {
     let Some(trail) = context.trail(path.value) else { return };
-    let what = format!("the path `{}`", crate::text::shown(path.key));
+    let what = format!("the path `{}`", tollgate_http::text::shown(path.key));
     let at = Where::Path(path.key.to_owned());
     // What stands beside a $ref is nearer than what it leads to.
     let (mut limits, mut bases) = (None, None);
@@ -299,7 +299,7 @@ fn path_item<'t>(path: Entry<'t>, whole: &Whole, draft: &mut Draft, context: &mu
         if METHODS.contains(&entry.key) {
             operation(entry, (path.key, path.key_at), &limits, (whole, &bases), draft, context);
         } else if METHODS.contains(&entry.key.to_ascii_lowercase().as_str()) {
-            let message = format!("`{}` is not read as an operation", crate::text::shown(entry.key));
+            let message = format!("`{}` is not read as an operation", tollgate_http::text::shown(entry.key));
             let help = format!("did you mean `{}`?", entry.key.to_ascii_lowercase());
             context.findings.push(Diagnostic::error("unknown-field", entry.key_at, message).help(help));
         }
@@ -317,7 +317,7 @@ fn operation<'t>(
 ) {
     let method = entry.key.to_ascii_uppercase();
     let place = Place { end: entry.key_at.end, ..entry.key_at };
-    let what = format!("the operation {method} {}", crate::text::shown(template));
+    let what = format!("the operation {method} {}", tollgate_http::text::shown(template));
     let Some(map) = context.map(entry.value, &what) else { return };
     if let Some(reference) = map.entry("$ref") {
         let finding = Diagnostic::error("operation-ref", reference.key_at, "an operation cannot be a $ref");

@@ -5,7 +5,7 @@ use crate::document::tree::Value as Node;
 use crate::fields::serve::SERVE;
 use crate::fields::{Field, FieldType};
 use crate::serve::{FILE_CHARS_MAX, Kind, Value, Written, list, parse};
-use crate::text::shown;
+use tollgate_http::text::shown;
 
 /// Every setting of the section, the wrong ones without a value.
 pub(crate) fn read<'t>(root: Node<'t>, context: &mut Context<'t>) -> Vec<Written> {

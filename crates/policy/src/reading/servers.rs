@@ -55,7 +55,7 @@ fn spelled_out<'t>(url: &str, server: Value<'t>, context: &mut Context<'t>) -> V
         let mut values: Vec<_> = listed.chain(default).filter_map(Value::text).collect();
         values.sort_unstable();
         values.dedup();
-        let shown = crate::text::shown(name);
+        let shown = tollgate_http::text::shown(name);
         let wrong = if values.is_empty() {
             Some((
                 format!("the variable `{shown}` of this server has no value"),
@@ -97,7 +97,7 @@ fn base_of(url: &str) -> Result<String, String> {
         return Ok(String::new());
     }
     if !path.starts_with('/') {
-        let shown = crate::text::shown(path);
+        let shown = tollgate_http::text::shown(path);
         return Err(format!(
             "`{shown}` is relative to a place that is not known here: begin it with a slash"
         ));

@@ -4,7 +4,6 @@ use http::HeaderName;
 use http::header::AUTHORIZATION;
 use tollgate_algorithms::Micros;
 
-use crate::address::Prefixes;
 use crate::context::{Context, beside};
 use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::Place;
@@ -18,7 +17,8 @@ use crate::reading::cors;
 use crate::reading::identity::{header, key_place};
 use crate::reading::openapi::without_doubles;
 use crate::serve::Written;
-use crate::trusted::{ForwardHeader, HOPS_MAX, TrustedProxies, parse_cidr};
+use tollgate_http::address::Prefixes;
+use tollgate_http::trusted::{ForwardHeader, HOPS_MAX, TrustedProxies, parse_cidr};
 
 /// How far clocks may be apart, when nothing is said.
 const LEEWAY: Micros = Micros::from_secs(30);
@@ -137,7 +137,7 @@ fn tiers<'t>(map: Value<'t>, settings: &mut Settings, context: &mut Context<'t>)
     {
         let names = &settings.tier_names;
         if !names.is_empty() && !names.iter().any(|known| known == name) {
-            let message = format!("the tier `{}` is not among `names`", crate::text::shown(name));
+            let message = format!("the tier `{}` is not among `names`", tollgate_http::text::shown(name));
             context.error("unknown-tier", value.place(), message);
         }
         settings.tier_default = Some(name.into());

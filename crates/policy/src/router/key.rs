@@ -70,7 +70,7 @@ const fn mix(bits: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dice::Dice;
+    use tollgate_testing::dice::Dice;
 
     #[test]
     fn whole_keys_are_the_same_for_the_same_text_alone() {

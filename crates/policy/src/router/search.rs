@@ -4,8 +4,8 @@ use super::segments::Segments;
 use super::stem::Stem;
 use super::table::{Between, Form, Node, Table};
 use super::trie::NONE;
-use crate::path::SEGMENTS_MAX;
 use crate::template::{between, whole};
+use tollgate_http::path::SEGMENTS_MAX;
 
 /// What [`Router::steps`](super::Router::steps) bounds is counted in tests, so that the bound is seen to hold.
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! A path cut into its segments, for a search that may come back to them. It looks nothing up.
 
-use crate::path::SEGMENTS_MAX;
-use crate::path::plain::marks;
 use crate::template::Case;
+use tollgate_http::path::SEGMENTS_MAX;
+use tollgate_http::path::plain::marks;
 
 /// Where the segments of a path begin and end.
 pub(super) struct Segments<'p> {
@@ -95,7 +95,7 @@ fn place_of(bits: u64) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dice::Dice;
+    use tollgate_testing::dice::Dice;
 
     fn texts(path: &str, case: Case) -> Option<Vec<&[u8]>> {
         let mut segments = Segments::none(path);

@@ -4,9 +4,9 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use super::address::secrets;
-use crate::host::canonical;
 use crate::quantity::whole;
-use crate::text::shown;
+use tollgate_http::host::canonical;
+use tollgate_http::text::shown;
 
 /// How a server is spoken to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -170,7 +170,7 @@ fn any_text_is_answered_and_what_is_read_is_stable() {
         "localhost",
     ];
     let settings = Setting::all();
-    let mut dice = crate::dice::Dice::new(5);
+    let mut dice = tollgate_testing::dice::Dice::new(5);
     let mut read = 0;
     for _ in 0..20_000 {
         let text: String = (0..dice.below(4)).map(|_| dice.pick(&PARTS)).collect();

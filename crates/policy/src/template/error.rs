@@ -4,7 +4,7 @@ use core::fmt;
 use core::ops::Range;
 
 use super::{PARAMETERS_MAX, TEMPLATE_BYTES_MAX, TEXT_BYTES_MAX};
-use crate::path::PathError;
+use tollgate_http::path::PathError;
 
 /// A template that cannot be matched, and where it goes wrong. Its `Display` is a sentence that ends with what to do.
 #[derive(Clone, PartialEq, Eq, Debug)]

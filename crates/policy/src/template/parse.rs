@@ -6,7 +6,7 @@ use super::{
     PARAMETERS_MAX, Pattern, Segment, TEMPLATE_BYTES_MAX, TEXT_BYTES_MAX, Tail, Template, TemplateError,
     TemplateProblem as Problem,
 };
-use crate::path::{PathError, escape, normalise, write_escaped};
+use tollgate_http::path::{PathError, escape, normalise, write_escaped};
 
 pub(super) fn parse(text: &str, tail: Tail) -> Result<Template, TemplateError> {
     if text.len() > TEMPLATE_BYTES_MAX {

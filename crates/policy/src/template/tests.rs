@@ -4,8 +4,8 @@ use super::pattern::{Case, Pattern};
 use super::{
     PARAMETERS_MAX, Segment, TEMPLATE_BYTES_MAX, TEXT_BYTES_MAX, Tail, Template, TemplateProblem as P,
 };
-use crate::dice::Dice;
-use crate::path::{PathError, SEGMENTS_MAX};
+use tollgate_http::path::{PathError, SEGMENTS_MAX};
+use tollgate_testing::dice::Dice;
 
 #[test]
 fn templates_have_a_shape_and_parameters() {

@@ -1,7 +1,7 @@
 //! GraphQL in a query string: `?query={…}`. Many servers run it although the request has a body, some even in its place.
 
-use tollgate_policy::found::Found;
-use tollgate_policy::query;
+use tollgate_http::found::Found;
+use tollgate_http::query;
 
 use super::graphql;
 

@@ -1,7 +1,7 @@
 //! Limits written in Rust: whose budget, at what cost, and what is wrong with some.
 
 use tollgate::{Limit, Limiter, Micros};
-use tollgate_policy::trusted::{ForwardHeader, TrustedProxies};
+use tollgate_http::trusted::{ForwardHeader, TrustedProxies};
 use tollgate_tower::{By, NAME_CHARS_MAX, Rule, Rules, RulesError, TollgateLayer};
 
 use crate::support::{PEER, limiter, request, send};

@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::routing::get;
 use http::{Request, StatusCode};
 use tollgate::{Limiter, StoreFails};
-use tollgate_policy::address::{Client, Prefixes};
+use tollgate_http::address::{Client, Prefixes};
 use tollgate_policy::key::{Kind, push};
 use tollgate_tower::{Answers, By, Front, Rule, Rules, TollgateLayer};
 

@@ -3,9 +3,9 @@
 use std::net::IpAddr;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
+use tollgate_http::text::shown;
 use tollgate_policy::Policy;
 use tollgate_policy::scenario::unknown_tier;
-use tollgate_policy::text::shown;
 
 use crate::cli::ExplainArgs;
 

@@ -2,12 +2,13 @@
 
 use http::HeaderName;
 use http::header::AUTHORIZATION;
-use tollgate_policy::authorization::{self, Scheme};
-use tollgate_policy::found::Found;
+use tollgate_http::authorization::{self, Scheme};
+use tollgate_http::found::Found;
+use tollgate_http::text::shown;
+use tollgate_http::{cookie, header, query};
+use tollgate_policy::Matched;
 use tollgate_policy::key::{Kind, Part};
 use tollgate_policy::model::{Identity, KeyPlace, Missing, PolicyLimit};
-use tollgate_policy::text::shown;
-use tollgate_policy::{Matched, cookie, header, query};
 
 use super::limits::Case;
 

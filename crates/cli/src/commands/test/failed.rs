@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use tollgate::{Difference, StepReport};
+use tollgate_http::text::shown;
 use tollgate_policy::quantity::spoken;
 use tollgate_policy::scenario::{Scenario, Step};
-use tollgate_policy::text::shown;
 use tollgate_policy::{Diagnostic, Severity, Sources};
 
 use crate::report::{Finding, counted, printable};

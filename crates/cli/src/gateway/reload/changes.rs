@@ -1,8 +1,8 @@
 //! What a reload changed, in a line of the log. How policies compare is decided in `tollgate-policy`.
 
 use tollgate::Gate;
+use tollgate_http::text::shown;
 use tollgate_policy::diff::{LimitDiff, diff};
-use tollgate_policy::text::shown;
 
 use crate::report::counted;
 

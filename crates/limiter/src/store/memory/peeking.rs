@@ -20,7 +20,8 @@ impl Memory {
     ) -> Result<Answered<N>, NoRoom> {
         let mut members: Members<'_, N> = self.members(charges, clock, now);
         if let ([charge], [member]) = (charges, members.as_slice()) {
-            let asked = |state: Option<&State>| tollgate_algorithms::peek(&member.dated, state, now, charge.cost);
+            let asked =
+                |state: Option<&State>| tollgate_algorithms::peek(&member.dated, state, now, charge.cost);
             let (decision, shared) = self.look_at(member, now, asked)?;
             let given = Given { decision, shared, known: !shared };
             let granted = decision.granted() || charge.mode == Mode::Shadow;

@@ -1,7 +1,7 @@
 //! Random small documents, printed in random styles, under the laws of annotating. A failure says its seed.
 
 use super::laws;
-use crate::dice::Dice;
+use tollgate_testing::dice::Dice;
 
 /// A document before it is printed.
 #[derive(Clone)]

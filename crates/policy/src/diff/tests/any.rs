@@ -1,8 +1,8 @@
 //! What has to hold of any two policies: no difference from itself, and looser one way is tighter the other.
 
 use super::{between, policy};
-use crate::dice::Dice;
 use crate::diff::{Change, Diff, FailOn, Verdict, diff};
+use tollgate_testing::dice::Dice;
 
 fn numbers(draw: &mut Dice) -> String {
     let (amount, more) = (draw.roll() % 4 + 1, draw.roll() % 3 + 1);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tollgate_algorithms::{Limit, Micros, UtcOffset, Window, decide};
 
 use super::super::bound::covers;
-use crate::dice::Dice;
+use tollgate_testing::dice::Dice;
 
 /// Windows that are so many microseconds, or days and calendars.
 #[derive(Clone, Copy)]

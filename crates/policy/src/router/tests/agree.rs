@@ -3,7 +3,7 @@
 use core::cmp::Ordering;
 
 use super::{Added, Loose, RouterBuilder, RouterError, loosely, strictly, template};
-use crate::dice::Dice;
+use tollgate_testing::dice::Dice;
 
 /// Whether a shape's segment, as text with `{}`, matches a segment: tries every length for every parameter.
 fn glob(pattern: &str, segment: &str) -> bool {

@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 use tollgate_algorithms::UtcOffset;
 
 use crate::Policy;
-use crate::dice::Dice;
 use crate::quantity::{duration, rate, size, utc_offset, window};
 use crate::reading::cors::origin;
 use crate::reading::cost::COST_BODY_MAX;
 use crate::reading::identity::{header, key_place};
 use crate::schema::patterns;
+use tollgate_testing::dice::Dice;
 
 /// A grammar: its name, its pattern, its parser, and the parts of which its texts are made more often than of others.
 struct Grammar {

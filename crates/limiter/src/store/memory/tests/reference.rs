@@ -79,7 +79,8 @@ impl Stands {
 
     /// Notes how the store keeps it from now on.
     fn settle(&mut self, limit: &Limit, now: Micros) {
-        self.over = now.saturating_add(tollgate_algorithms::peek(limit, self.state.as_ref(), now, 0).reset_after);
+        self.over =
+            now.saturating_add(tollgate_algorithms::peek(limit, self.state.as_ref(), now, 0).reset_after);
         if let Some(State::FixedWindow(count)) = &self.state {
             self.over = self.over.max(count.end);
         }

@@ -32,7 +32,7 @@ const ONES: u64 = 0x0101_0101_0101_0101;
 /// Every byte is looked at once, and a table says what it is: no escapes, no empty segment, none that begins with a dot, and
 /// neither too many segments nor too many bytes.
 #[inline]
-pub(crate) fn end(text: &[u8]) -> Option<usize> {
+pub fn end(text: &[u8]) -> Option<usize> {
     let rest = text.strip_prefix(b"/")?;
     let (chunks, _) = rest.as_chunks::<8>();
     let (mut slashes, mut at) = (1_u64, 0);
@@ -79,7 +79,7 @@ pub(crate) fn end(text: &[u8]) -> Option<usize> {
 
 /// The highest bit of each of eight bytes that is this one, and no other bit.
 #[inline]
-pub(crate) const fn marks(bytes: u64, byte: u8) -> u64 {
+pub const fn marks(bytes: u64, byte: u8) -> u64 {
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
     // What was this byte is zero now; the sum carries into the highest bit of all others, and never beyond it.
     let others = bytes ^ u64::from_ne_bytes([byte; 8]);
@@ -89,8 +89,8 @@ pub(crate) const fn marks(bytes: u64, byte: u8) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dice::Dice;
     use crate::path::in_full;
+    use tollgate_testing::dice::Dice;
 
     /// What the first look says is what the second would have said: the path is normal as it is. And whoever reads on behind
     /// it finds the byte that ends it.

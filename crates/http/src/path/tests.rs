@@ -1,7 +1,7 @@
 //! The normaliser against a table of tricks, and against a slow reference that is obviously right.
 
 use super::{PATH_BYTES_MAX, PathError, SEGMENTS_MAX, normalise};
-use crate::dice::Dice;
+use tollgate_testing::dice::Dice;
 
 fn normal(raw: &str) -> Result<String, PathError> {
     normalise(raw, &mut String::from("left over")).map(str::to_string)

@@ -8,7 +8,7 @@ mod tests;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-pub(crate) use node::parse_bare;
+pub use node::parse_bare;
 pub use node::{NODE_MAX, parse_node};
 
 /// The length of [`Client::key_bytes`].

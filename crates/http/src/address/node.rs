@@ -32,7 +32,7 @@ pub fn parse_node(text: &[u8]) -> Option<IpAddr> {
 }
 
 /// As [`parse_node`], without blanks and quotes around it.
-pub(crate) fn parse_bare(text: &[u8]) -> Option<IpAddr> {
+pub fn parse_bare(text: &[u8]) -> Option<IpAddr> {
     if text.len() > NODE_MAX {
         return None;
     }

@@ -90,7 +90,7 @@ fn digit(byte: u8) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dice::Dice;
+    use tollgate_testing::dice::Dice;
 
     #[test]
     fn one_parameter_is_found_however_it_is_written() {

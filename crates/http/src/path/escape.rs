@@ -3,13 +3,14 @@
 use super::PathError;
 
 /// An escape, or the several that make one character.
-pub(crate) struct Escape {
+#[derive(Debug)]
+pub struct Escape {
     /// The character it stands for.
-    pub(crate) value: char,
+    pub value: char,
     /// How many bytes of the path it takes.
-    pub(crate) bytes: usize,
+    pub bytes: usize,
     /// Whether the normal form is another: decoded, or with its hex digits in upper case.
-    pub(crate) changes: bool,
+    pub changes: bool,
 }
 
 /// Whether a character means the same escaped or not. The dot does too, yet an escaped dot is refused.
@@ -18,7 +19,7 @@ const fn unreserved(value: char) -> bool {
 }
 
 /// Reads the escape at a percent sign.
-pub(crate) fn escape(bytes: &[u8], at: usize) -> Result<Escape, PathError> {
+pub fn escape(bytes: &[u8], at: usize) -> Result<Escape, PathError> {
     let first = pair(bytes, at).ok_or(PathError::BadEscape { at })?;
     let length = match first {
         0..0x80 => 1,
@@ -63,7 +64,7 @@ pub(super) fn write(text: &str, into: &mut String) {
 }
 
 /// Appends text with every byte that is not ASCII as an escape.
-pub(crate) fn write_escaped(value: char, into: &mut String) {
+pub fn write_escaped(value: char, into: &mut String) {
     for byte in value.encode_utf8(&mut [0; 4]).bytes() {
         into.push('%');
         into.extend([byte >> 4, byte & 15].map(|digit| char::from(b"0123456789ABCDEF"[usize::from(digit)])));

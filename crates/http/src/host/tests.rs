@@ -1,7 +1,7 @@
 //! Tables of hosts and patterns, and soup. Targets that hold hosts are tested in `target`.
 
 use super::*;
-use crate::dice::Dice;
+use tollgate_testing::dice::Dice;
 
 #[test]
 fn every_spelling_of_a_host_is_one() {

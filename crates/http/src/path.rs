@@ -2,12 +2,12 @@
 
 mod error;
 mod escape;
-pub(crate) mod plain;
+pub mod plain;
 #[cfg(test)]
 mod tests;
 
 pub use error::PathError;
-pub(crate) use escape::{escape, write_escaped};
+pub use escape::{escape, write_escaped};
 
 /// A longer path is refused with [`PathError::TooLong`]: 8 KiB is what common servers take for a whole request line.
 pub const PATH_BYTES_MAX: usize = 8 * 1024;

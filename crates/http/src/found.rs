@@ -25,7 +25,7 @@ pub enum Found<'a> {
 
 impl<'a> Found<'a> {
     /// A value that is there once.
-    pub(crate) fn value(value: &'a [u8]) -> Self {
+    pub fn value(value: &'a [u8]) -> Self {
         match value.len() {
             0 => Self::Empty,
             1..=VALUE_MAX => Self::One(value),
@@ -35,7 +35,7 @@ impl<'a> Found<'a> {
 }
 
 /// Without the blanks (spaces and tabs, as HTTP has it) around it.
-pub(crate) fn trimmed(mut text: &[u8]) -> &[u8] {
+pub fn trimmed(mut text: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = text {
         text = rest;
     }

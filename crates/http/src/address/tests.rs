@@ -1,7 +1,7 @@
 //! Tables and properties of addresses: spellings, prefixes, keys. Which address is taken is tested with `trusted`.
 
 use super::*;
-use crate::dice::Dice;
+use tollgate_testing::dice::Dice;
 
 fn ip(text: &str) -> IpAddr {
     text.parse().unwrap_or_else(|_| panic!("{text} is no address"))

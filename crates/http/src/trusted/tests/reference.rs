@@ -6,8 +6,8 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::{inside, ip};
 use crate::address::{canonical, parse_node};
-use crate::dice::Dice;
 use crate::trusted::{ForwardHeader, How, TrustedProxies};
+use tollgate_testing::dice::Dice;
 
 const PEER: &str = "10.0.0.1";
 

@@ -35,14 +35,14 @@ pub fn check(raw: &[u8]) -> Result<&str, MethodError> {
 
 /// As [`check`], of a text: most methods are a few upper-case letters, and need no second look.
 #[inline]
-pub(crate) fn check_text(method: &str) -> Result<&str, MethodError> {
+pub fn check_text(method: &str) -> Result<&str, MethodError> {
     let plain =
         (1..=METHOD_MAX).contains(&method.len()) && method.bytes().all(|byte| byte.is_ascii_uppercase());
     if plain { Ok(method) } else { check(method.as_bytes()) }
 }
 
 /// Whether a byte may stand in a token, the words of HTTP that need no quotes (RFC 9110, 5.6.2).
-pub(crate) fn is_token(byte: u8) -> bool {
+pub fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 

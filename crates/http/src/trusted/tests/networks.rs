@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use ipnet::IpNet;
 
 use super::ip;
-use crate::dice::Dice;
 use crate::trusted::{CIDR_MAX, ForwardHeader, NETWORKS_MAX, Networks, TrustedProxies, parse_cidr};
+use tollgate_testing::dice::Dice;
 
 #[test]
 fn networks_are_read_as_they_are_commonly_written() {

@@ -1,7 +1,7 @@
 //! Tables of targets, and soup put together again from its parts.
 
 use super::*;
-use crate::dice::Dice;
+use tollgate_testing::dice::Dice;
 
 fn target<'a>(form: Form, host: Option<&'a str>, path: &'a str, query: Option<&'a str>) -> Target<'a> {
     let scheme = (form == Form::Absolute).then_some(Scheme::Http);
