@@ -8,6 +8,7 @@ pub struct Dice(Random);
 
 impl Dice {
     /// Draws from this seed.
+    #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(Random::case(0, seed))
     }
@@ -19,7 +20,8 @@ impl Dice {
 
     /// A number in `0..end`.
     pub fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.0.below(u64::try_from(end).unwrap())).unwrap()
+        let end = u64::try_from(end).expect("a usize fits into a u64");
+        usize::try_from(self.0.below(end)).expect("it is below a usize")
     }
 
     /// One of these.

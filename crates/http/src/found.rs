@@ -35,6 +35,7 @@ impl<'a> Found<'a> {
 }
 
 /// Without the blanks (spaces and tabs, as HTTP has it) around it.
+#[must_use]
 pub fn trimmed(mut text: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = text {
         text = rest;

@@ -42,6 +42,7 @@ pub fn check_text(method: &str) -> Result<&str, MethodError> {
 }
 
 /// Whether a byte may stand in a token, the words of HTTP that need no quotes (RFC 9110, 5.6.2).
+#[must_use]
 pub fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }

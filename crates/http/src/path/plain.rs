@@ -32,6 +32,7 @@ const ONES: u64 = 0x0101_0101_0101_0101;
 /// Every byte is looked at once, and a table says what it is: no escapes, no empty segment, none that begins with a dot, and
 /// neither too many segments nor too many bytes.
 #[inline]
+#[must_use]
 pub fn end(text: &[u8]) -> Option<usize> {
     let rest = text.strip_prefix(b"/")?;
     let (chunks, _) = rest.as_chunks::<8>();
@@ -79,6 +80,7 @@ pub fn end(text: &[u8]) -> Option<usize> {
 
 /// The highest bit of each of eight bytes that is this one, and no other bit.
 #[inline]
+#[must_use]
 pub const fn marks(bytes: u64, byte: u8) -> u64 {
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
     // What was this byte is zero now; the sum carries into the highest bit of all others, and never beyond it.
