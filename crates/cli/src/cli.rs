@@ -1,8 +1,8 @@
 //! Every flag, once: its name, its help and its default. Man pages and completions are made of it; nothing is run here.
 
 mod doctor;
+mod parse_error;
 mod serve;
-mod unparsed;
 
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -10,10 +10,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::unusable::Reader;
+use crate::report_errors::Reader;
 pub use doctor::DoctorArgs;
+pub use parse_error::rendered;
 pub use serve::ServeArgs;
-pub use unparsed::rendered;
 
 /// How every command ends.
 const EXIT_CODES: &str = "\

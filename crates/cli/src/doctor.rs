@@ -1,12 +1,12 @@
 //! How a shared store is examined: it is asked and tried, and then what was found is judged. How it is printed is the command's.
 
-mod asking;
-mod cures;
 mod finding;
-mod found;
 mod judge;
-mod rights;
-mod trying;
+mod observations;
+mod permission_probe;
+mod query;
+mod remedies;
+mod trial_decisions;
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ pub(crate) fn examine(patient: &Patient) -> Result<Vec<Finding>, String> {
 
 async fn examined(patient: &Patient) -> Result<Vec<Finding>, String> {
     match Inspector::connect(&patient.address, &patient.settings).await {
-        Ok(inspector) => Ok(judge::judge(&asking::ask(inspector, patient).await)),
+        Ok(inspector) => Ok(judge::judge(&query::ask(inspector, patient).await)),
         Err(NotInspected::Unreachable(error)) => {
             Ok(vec![judge::unreachable(&patient.address.to_string(), &error)])
         }

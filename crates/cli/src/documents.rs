@@ -5,7 +5,7 @@ use tollgate_policy::consumers::{Limits, Loader};
 use tollgate_policy::{Diagnostic, Directory, Place, Policy, Severity, Sources};
 
 use crate::files;
-use crate::report::{Finding, Span};
+use crate::finding::{Finding, Span};
 
 /// What was read, and what was found on the way. It can be used if nothing found is an error.
 #[derive(Debug)]

@@ -3,21 +3,25 @@
 //! `main.rs` parses and dispatches; every command is one file below `commands`, and takes its arguments as plain data and
 //! two writers, so that a test calls it without a process.
 
+pub mod active_policy;
+pub mod admin;
 pub mod cli;
-mod codes;
 pub mod commands;
 mod doctor;
 mod documents;
-pub mod draw;
+pub mod doors;
 mod exit;
 mod files;
+mod finding;
 mod formats;
-pub mod gateway;
-mod report;
+mod lint_codes;
+pub mod reload;
+pub mod render;
+mod report_errors;
 pub mod serve;
 pub mod settings;
 mod table;
-mod unusable;
+pub mod telemetry;
 
 pub use exit::Exit;
 pub use files::{environment, wall_clock};

@@ -1,10 +1,10 @@
 //! From settings to a gateway that runs, and to its end: load, bind, start, watch, drain. What a request meets is the gateway's.
 
 mod banner;
-mod descriptors;
-mod full;
-mod outages;
+mod file_descriptors;
+mod memory_full;
 pub(crate) mod store;
+mod store_outages;
 
 use std::future::pending;
 use std::io::{self, Write};
@@ -19,15 +19,15 @@ use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 use tollgate::{BuildError, Clock, Limiter};
 
-use crate::gateway::live::{InForce, Live};
-use crate::gateway::logs::Logs;
-use crate::gateway::metrics::Metrics;
-use crate::gateway::operations::{self, Checks, Operations, Phase};
-use crate::gateway::reload::{self, NotLoaded, Reloader, hang_ups};
-use crate::gateway::tls::Certificate;
-use crate::gateway::upstream::{Addresses, Changed};
-use crate::gateway::{Common, Gateway};
+use crate::active_policy::{InForce, Live};
+use crate::admin::{self, Checks, Operations, Phase};
+use crate::doors::gateway::upstream::{Addresses, Changed};
+use crate::doors::gateway::{Common, Gateway};
+use crate::doors::tls::Certificate;
+use crate::reload::{self, NotLoaded, Reloader, hang_ups};
 use crate::settings::{Settings, Startup};
+use crate::telemetry::logs::Logs;
+use crate::telemetry::metrics::Metrics;
 
 pub use banner::banner;
 
@@ -122,7 +122,7 @@ pub fn start_from(
     }
     let store = opened.map(|opened| opened.runtime);
     let live = Arc::new(Live::new(InForce::new(gate, settings.answers, &metrics, 1), &metrics));
-    descriptors::make_room(&mut settings, &logs);
+    file_descriptors::make_room(&mut settings, &logs);
     let caught = Caught::new().map_err(other)?;
     let listeners: Result<Vec<_>, _> = settings.listen.iter().map(bind).collect();
     let listeners = listeners?;
@@ -213,9 +213,9 @@ impl Running {
         let around = Around { gateway, logs: Arc::clone(&logs), operations, operations_at, stop };
         let ended = runtime.block_on(async {
             let reloading = tokio::spawn(reloader.run(asked, pending()));
-            tokio::spawn(full::tell(Arc::clone(&common.live), Arc::clone(&logs)));
+            tokio::spawn(memory_full::tell(Arc::clone(&common.live), Arc::clone(&logs)));
             if let Some(live) = told {
-                tokio::spawn(outages::tell(live, logs));
+                tokio::spawn(store_outages::tell(live, logs));
             }
             tokio::spawn(look_up(common));
             around.until_stopped(signals, reloading).await
@@ -245,7 +245,7 @@ impl Around {
         if let Some(listener) = operations_at {
             let listener = tokio::net::TcpListener::from_std(listener);
             let listener = listener.map_err(|error| format!("no operations listener: {error}"))?;
-            tokio::spawn(operations::run(listener, Arc::clone(&operations), pending()));
+            tokio::spawn(admin::run(listener, Arc::clone(&operations), pending()));
         }
         let mut stopped = stop.subscribe();
         tokio::select! {

@@ -1,13 +1,13 @@
 //! Everything that a gateway can be told, as plain data with defaults. Where it comes from is `settings`' children's.
 
-mod draft;
 mod environment;
+mod field;
+mod files;
 mod flags;
-mod given;
-mod opened;
+mod partial;
 mod print;
 mod resolve;
-mod slot;
+mod source;
 mod startup;
 mod store;
 mod table;
@@ -19,10 +19,10 @@ use std::time::Duration;
 
 use tollgate_tower::Answers;
 
-pub use given::{Given, Problem};
-pub use opened::{CONFIG, ReadFile};
+pub use files::{CONFIG, ReadFile};
 pub use print::print;
 pub use resolve::{InForce, Resolved, Unusable, defaults, resolve};
+pub use source::{Given, Problem};
 pub use startup::Startup;
 pub(crate) use store::store;
 

@@ -8,8 +8,8 @@ use tollgate_policy::{Annotated, Findings, Policy, Refused, Sources, annotate_fi
 
 use crate::cli::{AnnotateArgs, Format};
 use crate::documents;
-use crate::report::{counted, printable};
-use crate::{Exit, files, unusable};
+use crate::finding::{counted, printable};
+use crate::{Exit, files, report_errors};
 
 /// Annotates a document.
 ///
@@ -29,14 +29,14 @@ pub fn run(args: &AnnotateArgs, out: &mut dyn Write, err: &mut dyn Write) -> io:
     };
     // Consumers have no say in what operations answer, so that what is wrong with them is no reason to stop.
     let Some(policy) = &checked.policy else {
-        unusable::tell(&[&checked], args.format.reader(), out, err)?;
+        report_errors::tell(&[&checked], args.format.reader(), out, err)?;
         return Ok(Exit::Findings);
     };
     let annotated = match annotated(policy) {
         Ok(annotated) => annotated,
         Err(refused) => {
             let (findings, sources) = (refused.findings.all(), &refused.sources);
-            unusable::tell_findings(findings, sources, args.format.reader(), (out, err))?;
+            report_errors::tell_findings(findings, sources, args.format.reader(), (out, err))?;
             return Ok(Exit::Findings);
         }
     };

@@ -1,6 +1,6 @@
 //! `tollgate diff`: what a change of documents means for clients, and who has to agree. How it compares is not decided here.
 
-mod coloured;
+mod colour;
 mod json;
 
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use tollgate_policy::diff::{self, Diff};
 
 use crate::cli::{DiffArgs, DiffFormat, FailOn};
 use crate::documents::{self, Checked};
-use crate::unusable::{self, Reader};
+use crate::report_errors::{self, Reader};
 use crate::{Exit, files};
 
 /// Compares two documents.
@@ -34,13 +34,13 @@ pub fn run(args: &DiffArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Res
     let (Some(before), Some(after)) = (usable(&old), usable(&new)) else {
         let program = args.format == DiffFormat::Json;
         let reader = if program { Reader::Program } else { Reader::Person };
-        unusable::tell(&[&old, &new], reader, out, err)?;
+        report_errors::tell(&[&old, &new], reader, out, err)?;
         writeln!(err, "tollgate: a document with errors cannot be compared")?;
         return Ok(Exit::Findings);
     };
     let diff = diff::diff(before, after);
     let text = match args.format {
-        DiffFormat::Human => coloured::coloured(&diff.human()),
+        DiffFormat::Human => colour::coloured(&diff.human()),
         DiffFormat::Json => format!("{:#}\n", json::diff(&diff)),
         DiffFormat::Markdown => diff.markdown(),
         DiffFormat::Codeowners => diff.codeowners(),

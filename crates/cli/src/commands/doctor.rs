@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cli::{DoctorArgs, Format, ServeArgs};
 use crate::doctor::{Finding, Grade, Patient, examine};
-use crate::report::{counted, printable};
+use crate::finding::{counted, printable};
 use crate::serve::store::parts;
 use crate::settings::{self, Problem};
 use crate::{Exit, files};

@@ -1,14 +1,14 @@
 //! `tollgate explain`: what a request meets, and why. It asks the policy what the gateway asks, and charges nobody.
 
-mod answer;
-mod asked;
+mod args;
+mod explanation;
 mod human;
 mod json;
+mod key_trace;
 mod limits;
-mod looked;
-mod near;
+mod preview;
 mod refusal;
-mod told;
+mod suggest;
 
 use std::io::{self, Write};
 
@@ -16,14 +16,14 @@ use tollgate_algorithms::Micros;
 
 use crate::cli::{ExplainArgs, Format};
 use crate::documents::{self, Checked};
-use crate::{Exit, unusable};
+use crate::{Exit, report_errors};
 
 /// Explains a request. `now` is for the expiry of tokens, and for windows that follow the calendar.
 ///
 /// # Errors
 /// When the output cannot be written.
 pub fn run(args: &ExplainArgs, now: Micros, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Exit> {
-    let asked = match asked::parse(args) {
+    let asked = match args::parse(args) {
         Ok(asked) => asked,
         Err(why) => return usage(&why, err),
     };
@@ -34,10 +34,10 @@ pub fn run(args: &ExplainArgs, now: Micros, out: &mut dyn Write, err: &mut dyn W
     let Some(policy) = checked.policy.as_ref().filter(|_| checked.usable()) else {
         return unusable(&checked, args.format, out, err);
     };
-    if let Err(why) = asked::known_tier(args.tier.as_deref(), policy) {
+    if let Err(why) = args::known_tier(args.tier.as_deref(), policy) {
         return usage(&why, err);
     }
-    let answer = answer::answer(&asked, policy, checked.directory.as_ref(), now);
+    let answer = explanation::answer(&asked, policy, checked.directory.as_ref(), now);
     match args.format {
         Format::Human => human::write(&answer, out)?,
         Format::Json => writeln!(out, "{:#}", json::answer(&answer))?,
@@ -52,7 +52,7 @@ fn usage(why: &str, err: &mut dyn Write) -> io::Result<Exit> {
 
 /// Nothing can be explained by a document with errors.
 fn unusable(checked: &Checked, format: Format, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Exit> {
-    unusable::tell(&[checked], format.reader(), out, err)?;
+    report_errors::tell(&[checked], format.reader(), out, err)?;
     writeln!(err, "tollgate: the document has errors, so nothing can be explained by it")?;
     Ok(Exit::Findings)
 }

@@ -13,8 +13,8 @@ use tollgate_policy::{Diagnostic, Severity, Sources};
 
 use crate::cli::{LintArgs, LintFormat};
 use crate::documents::{self, Checked};
-use crate::report::{Aside, Counts, Finding, counted};
-use crate::{Exit, codes, draw, files, formats};
+use crate::finding::{Aside, Counts, Finding, counted};
+use crate::{Exit, files, formats, lint_codes, render};
 use coverage::Coverage;
 use owners::Owners;
 
@@ -61,10 +61,10 @@ pub fn run(args: &LintArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Res
             }
         }
     }
-    let known = |code: &str| codes::ADVICE.iter().any(|(known, _)| *known == code);
+    let known = |code: &str| lint_codes::ADVICE.iter().any(|(known, _)| *known == code);
     if let Some(code) = args.allow.iter().find(|code| !known(code) && !report.allowed.contains(code.as_str()))
     {
-        let all: Vec<_> = codes::ADVICE.iter().map(|(code, _)| *code).collect();
+        let all: Vec<_> = lint_codes::ADVICE.iter().map(|(code, _)| *code).collect();
         let (code, all) = (shown(code), all.join(", "));
         writeln!(err, "tollgate: there is no advice `{code}` to allow; there is {all}")?;
         return Ok(Exit::Usage);
@@ -148,10 +148,10 @@ impl Report {
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
         for (finding, sources) in &self.drawn {
-            writeln!(out, "{}\n", draw::draw(finding, sources))?;
+            writeln!(out, "{}\n", render::draw(finding, sources))?;
         }
         for finding in &self.lines {
-            writeln!(out, "{}\n", draw::without_text(finding))?;
+            writeln!(out, "{}\n", render::without_text(finding))?;
         }
         for (code, count) in &self.left_out {
             writeln!(out, "{count} more of the kind `{code}` are not listed")?;

@@ -1,6 +1,6 @@
 //! `tollgate test`: scenarios are played, and what came otherwise than expected is drawn. How a step is judged is not here.
 
-mod failed;
+mod failure;
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use tollgate_policy::{Diagnostic, Sources};
 
 use crate::cli::{Format, TestArgs};
 use crate::documents::{self, Checked};
-use crate::report::{Finding, counted, printable};
-use crate::{Exit, draw, files, formats};
-use failed::Failure;
+use crate::finding::{Finding, counted, printable};
+use crate::{Exit, files, formats, render};
+use failure::Failure;
 
 const PASSED: Style = AnsiColor::Green.on_default();
 const FAILED: Style = AnsiColor::Red.on_default().bold();
@@ -93,7 +93,7 @@ fn play_file(argument: &str) -> Result<Played, String> {
     let Checked { policy, directory, sources, findings, in_consumers, .. } = checked;
     let Some(policy) = policy.filter(|_| usable) else {
         played.add(&findings, &sources);
-        played.drawn.extend(in_consumers.iter().map(draw::without_text));
+        played.drawn.extend(in_consumers.iter().map(render::without_text));
         played.wrong.extend(in_consumers);
         return Ok(played);
     };
@@ -105,7 +105,7 @@ fn play_file(argument: &str) -> Result<Played, String> {
     let (policy, directory) = (Arc::new(policy), directory.map(Arc::new));
     for scenario in &scenarios.list {
         let reports = rehearse(scenario, &policy, directory.as_ref()).map_err(|error| error.to_string())?;
-        let (failures, drawn) = failed::failures(scenario, &reports, &scenarios.sources);
+        let (failures, drawn) = failure::failures(scenario, &reports, &scenarios.sources);
         played.scenarios.push(Outcome { name: scenario.name.clone(), failures, drawn });
     }
     Ok(played)
@@ -114,7 +114,7 @@ fn play_file(argument: &str) -> Result<Played, String> {
 impl Played {
     fn add(&mut self, findings: &[Diagnostic], sources: &Sources) {
         self.wrong.extend(findings.iter().map(|finding| Finding::of(finding, sources)));
-        self.drawn.extend(findings.iter().map(|finding| draw::draw(finding, sources)));
+        self.drawn.extend(findings.iter().map(|finding| render::draw(finding, sources)));
     }
 }
 

@@ -1,22 +1,22 @@
 //! What was found out about a store, judged: a finding for each check. Pure: nothing is asked and nothing is printed here.
 
+mod availability;
 mod clock;
+mod decisions;
 mod memory;
+mod permissions;
 mod persistence;
-mod rights;
 mod server;
-mod serving;
 #[cfg(test)]
 mod tests;
-mod work;
 
 use std::time::Duration;
 
 use tollgate_redis::LinkError;
 
-use super::cures::cure;
 use super::finding::{Finding, Grade};
-use super::found::{Fields, Found};
+use super::observations::{Fields, Found};
+use super::remedies::cure;
 
 /// Every check, in the order in which an operator would go: is it there, is it the right one, does it keep what it is told, does
 /// it serve, may we, does it work, is it quick.
@@ -29,14 +29,14 @@ pub(super) fn judge(found: &Found) -> Vec<Finding> {
     all.extend([memory::eviction(found), memory::room(found), memory::company(found)]);
     all.extend([persistence::saving(found), persistence::stalls(found), persistence::restart(found)]);
     all.extend([
-        serving::replicas(found),
-        serving::clients(found),
-        serving::idle(found),
-        serving::endless(found),
+        availability::replicas(found),
+        availability::clients(found),
+        availability::idle(found),
+        availability::endless(found),
     ]);
-    all.extend([clock::clock(found), rights::rights(found), rights::password(found)]);
-    all.push(rights::secret(found));
-    all.extend([work::decisions(found), work::latency(found), work::slow(found)]);
+    all.extend([clock::clock(found), permissions::rights(found), permissions::password(found)]);
+    all.push(permissions::secret(found));
+    all.extend([decisions::decisions(found), decisions::latency(found), decisions::slow(found)]);
     all
 }
 

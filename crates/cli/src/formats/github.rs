@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use tollgate_policy::Severity;
 
-use crate::report::{Aside, Finding};
+use crate::finding::{Aside, Finding};
 
 /// Prints one line for each finding, and one for each that is about the run.
 pub(crate) fn write(findings: &[Finding], asides: &[Aside], out: &mut dyn Write) -> io::Result<()> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::report::{Finding, Span};
+use crate::finding::{Finding, Span};
 
 /// What is wrong with a document, where a command needs one without errors.
 pub(crate) fn unusable(findings: &[Finding], more: usize) -> Value {

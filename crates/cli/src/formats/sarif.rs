@@ -6,9 +6,9 @@ use std::fmt::Write;
 use serde_json::{Map, Value, json};
 use tollgate_policy::Severity;
 
-use crate::codes;
 use crate::files::STANDARD_INPUT;
-use crate::report::{Aside, Finding, Span};
+use crate::finding::{Aside, Finding, Span};
+use crate::lint_codes;
 
 /// The whole log. `asides` are about the run, and about no place of a document.
 pub(crate) fn log(findings: &[Finding], asides: &[Aside]) -> Value {
@@ -42,7 +42,7 @@ pub(crate) fn log(findings: &[Finding], asides: &[Aside]) -> Value {
 
 /// What a rule means, and what to do about the first finding of it.
 fn rule(first: &Finding) -> Value {
-    let meaning = codes::meaning(first.code).map_or_else(|| first.message.clone(), Into::into);
+    let meaning = lint_codes::meaning(first.code).map_or_else(|| first.message.clone(), Into::into);
     let help = first.help.clone().unwrap_or_else(|| meaning.clone());
     json!({
         "id": first.code,

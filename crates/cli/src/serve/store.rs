@@ -4,8 +4,8 @@ use tokio::runtime::{Builder, Runtime};
 use tollgate_redis::{Address, Identity, Naming, Roots, Settings, Store};
 
 use crate::files;
-use crate::gateway::logs::Logs;
 use crate::settings::StoreAt;
+use crate::telemetry::logs::Logs;
 
 /// A shared store that was opened.
 #[derive(Debug)]

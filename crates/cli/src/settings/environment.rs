@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use tollgate_http::text::shown;
 use tollgate_policy::serve::{PREFIX, Setting, nearest};
 
-use super::given::{Given, Problem, Said};
+use super::source::{Given, Problem, Said};
 
 /// The variable that names the file with settings.
 pub(super) const CONFIG: &str = "TOLLGATE_CONFIG";

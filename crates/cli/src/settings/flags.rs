@@ -2,7 +2,7 @@
 
 use tollgate_policy::serve::Setting;
 
-use super::given::{Given, Problem, Said};
+use super::source::{Given, Problem, Said};
 use crate::cli::ServeArgs;
 
 /// What flags say, in the order of the help.

@@ -7,9 +7,9 @@ use tollgate_http::text::shown;
 use tollgate_policy::serve::{File, Setting, Value};
 use tollgate_policy::{Diagnostic, Place, Severity, Sources};
 
-use super::draft::Draft;
-use super::given::{Given, Problem, Said};
-use super::opened::{Opened, ReadFile, Unknown, is_same};
+use super::files::{Opened, ReadFile, Unknown, is_same};
+use super::partial::Draft;
+use super::source::{Given, Problem, Said};
 use super::{Settings, environment, flags, table};
 use crate::cli::ServeArgs;
 
@@ -221,7 +221,7 @@ fn in_force(mut draft: Draft, given: &HashMap<String, Given>) -> Vec<InForce> {
 pub fn defaults() -> Vec<(Setting, Option<Value>)> {
     let mut draft = Draft::default();
     let each = Setting::all().into_iter().map(|setting| {
-        let value = table::slot(&setting.path, &mut draft).and_then(super::slot::Slot::get);
+        let value = table::slot(&setting.path, &mut draft).and_then(super::field::Slot::get);
         let value = value.or_else(|| setting.off().map(Value::Off));
         (setting, value)
     });

@@ -6,11 +6,11 @@ use std::fmt;
 use tollgate_policy::Severity;
 use tollgate_policy::serve::PREFIX;
 
-use super::given::Problem;
-use super::opened::ReadFile;
+use super::files::ReadFile;
 use super::resolve::{InForce, Resolved, Unusable, resolve};
+use super::source::Problem;
 use crate::cli::ServeArgs;
-use crate::report::printable;
+use crate::finding::printable;
 
 /// The most errors that are told; of the others, only the number is.
 const TOLD_MAX: usize = 5;

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use tollgate_policy::Severity;
 
 use super::StoreAt;
-use super::opened::ReadFile;
+use super::files::ReadFile;
 use super::resolve::{Gathered, Unusable, apply, gather, told};
 use crate::cli::ServeArgs;
 

@@ -1,7 +1,7 @@
 //! Which setting is which field: a line for each, by its path. Names, words and kinds are said once in the policy's crate.
 
-use super::draft::Draft;
-use super::slot::Slot;
+use super::field::Slot;
+use super::partial::Draft;
 
 /// A path, and the place for its value.
 pub(super) type Row = (&'static str, fn(&mut Draft) -> Slot<'_>);

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use tollgate_policy::serve::{Setting, Value};
 use tollgate_testing::snapshot;
 
-use super::draft::Draft;
+use super::partial::Draft;
 use super::{Resolved, Unusable, defaults, print, resolve, table};
 use crate::cli::ServeArgs;
 

@@ -136,7 +136,7 @@ fn a_policy_that_reads_a_header_that_is_dropped_is_refused() {
         [(reads.clone(), false), (format!("{reads}x-tollgate: {{ header_names: any }}\n"), true)]
     {
         std::fs::write(&file, policy).expect("a temporary folder can be written");
-        let loaded = tollgate_cli::gateway::reload::load(file.to_str().expect("it is UTF-8"));
+        let loaded = tollgate_cli::reload::load(file.to_str().expect("it is UTF-8"));
         assert_eq!(loaded.is_ok(), wanted, "{loaded:?}");
         if let Err(why) = loaded {
             assert!(why.sentence().contains("drops the header `x_user`"), "{}", why.sentence());

@@ -6,13 +6,13 @@ use annotate_snippets::renderer::{Effects, Style};
 use tollgate_algorithms::Mode;
 use tollgate_policy::Budget;
 
-use crate::report::printable;
+use crate::finding::printable;
 
-use super::answer::{Answer, Match, Normal};
+use super::explanation::{Answer, Match, Normal};
 use super::limits::{Charged, Farther, Met};
-use super::near::Near;
+use super::preview::Told;
 use super::refusal::Refusal;
-use super::told::Told;
+use super::suggest::Near;
 
 /// What headings look like. A stream without colours takes it out.
 const HEADING: Style = Style::new().effects(Effects::BOLD);

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value, json};
 use tollgate_policy::Budget;
 
-use super::answer::{Answer, Match, Normal};
+use super::explanation::{Answer, Match, Normal};
 use super::limits::{Charged, Met};
-use super::near::Near;
+use super::suggest::Near;
 
 /// All of it. What is not known is `null`.
 pub(super) fn answer(answer: &Answer) -> Value {

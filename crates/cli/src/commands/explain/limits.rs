@@ -5,7 +5,7 @@ use tollgate_policy::model::{Cost, PolicyLimit, Where, ZeroStatus};
 use tollgate_policy::numbers::{Algorithm, Numbers};
 use tollgate_policy::{Budget, Charge, Directory, Facts, Hits, Matched, Operation, Policy, key};
 
-use super::looked::looked;
+use super::key_trace::looked;
 
 /// A limit that a request meets.
 #[derive(Debug)]

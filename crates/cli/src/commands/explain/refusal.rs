@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use tollgate_algorithms::{Decision, Micros, Retry, decide};
 use tollgate_tower::{Answer, problem};
 
-use super::told::{ANSWERS, Fresh};
+use super::preview::{ANSWERS, Fresh};
 
 /// Every field about limits, in the order in which they are shown: as it is sent, and as people write it.
 const FIELDS: [(&str, &str); 8] = [

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 use tollgate_policy::lint::{self, Group, Share};
 
-use crate::report::{counted, printable};
+use crate::finding::{counted, printable};
 use crate::table;
 
 /// So many groups are drawn, those with the fewest limits first. Of the others only the number is told; programs get all.

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 use tollgate_policy::model::PolicyLimit;
 
-use crate::report::printable;
+use crate::finding::printable;
 
 /// How many limits each owner and each reviewer has. Empty if nobody owns any.
 #[derive(Debug, Default)]

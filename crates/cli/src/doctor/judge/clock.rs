@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::finding::Finding;
-use super::super::found::Found;
+use super::super::observations::Found;
 use super::shown;
 
 const CLOCK: &str = "clock";

@@ -1,7 +1,7 @@
 //! Whether the server forgets budgets, how much room there is, and who else lives there. Not what is lost by a restart.
 
 use super::super::finding::Finding;
-use super::super::found::Found;
+use super::super::observations::Found;
 use super::{by_info, bytes, info_lacks};
 
 const EVICTION: &str = "eviction";

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::super::cures::cure;
 use super::super::finding::Finding;
-use super::super::found::{Fields, Found};
+use super::super::observations::{Fields, Found};
+use super::super::remedies::cure;
 use super::{by_config, by_info, config_lacks, info_lacks, shown, worse};
 use tollgate_redis::Cause;
 

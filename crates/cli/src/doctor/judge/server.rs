@@ -1,7 +1,7 @@
 //! Which server it is, and whether it is one that limits can be counted on. Not how it is set up.
 
 use super::super::finding::Finding;
-use super::super::found::{Fields, Found};
+use super::super::observations::{Fields, Found};
 use super::{by_info, info_lacks};
 
 /// The oldest Redis that the scripts are proved on.

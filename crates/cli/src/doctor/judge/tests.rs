@@ -7,7 +7,7 @@ use std::time::Duration;
 use tollgate_redis::{Cause, LinkError, StoreError};
 
 use super::super::finding::Grade;
-use super::super::found::{Clock, Fields, Found, Latency, Rights, Slow};
+use super::super::observations::{Clock, Fields, Found, Latency, Rights, Slow};
 use super::{bytes, judge, unreachable};
 
 /// What a good server says.

@@ -1,7 +1,7 @@
 //! Answers that lack a field, or have one that cannot be read: the check is not known, and never good. Not what may not be asked at all.
 
 use super::super::super::finding::Grade;
-use super::super::super::found::Found;
+use super::super::super::observations::Found;
 use super::{CONFIG, INFO, bad, but, cure, good};
 use crate::doctor::judge::judge;
 

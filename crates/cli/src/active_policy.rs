@@ -1,0 +1,75 @@
+//! What is in force, swapped whole: a request sees the old or the new, never some of both. When to swap is `reload`'s.
+
+mod policy_headers;
+
+use std::fmt;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use http::HeaderName;
+use tollgate::Gate;
+use tollgate_tower::{Answers, Guard};
+
+use self::policy_headers::headers_read;
+use crate::telemetry::metrics::{LimitMeters, Metrics};
+
+/// A policy in force, with the counters of its limits. It does not change.
+#[derive(Debug)]
+pub struct InForce {
+    /// The gate, and what clients are told.
+    pub guard: Guard,
+    /// The counters of each limit, by its number in the policy.
+    pub meters: Vec<LimitMeters>,
+    /// Which one it is: 1 is what was loaded at the start.
+    pub generation: u64,
+    /// Whether to ask takes a while, because limits are counted in a shared store.
+    pub waits: bool,
+    /// The headers that the policy reads, in order.
+    pub(crate) reads: Vec<HeaderName>,
+}
+
+impl InForce {
+    /// Makes a gate ready to be put in force. From now on the metrics show its limits, and no others.
+    #[must_use]
+    pub fn new(gate: Gate, answers: Answers, metrics: &Metrics, generation: u64) -> Self {
+        let meters = metrics.limits_of(&gate);
+        let waits = gate.waits();
+        let reads = headers_read(gate.policy());
+        Self { guard: Guard::new(gate, answers), meters, generation, waits, reads }
+    }
+}
+
+/// What is in force now. Any number of threads ask it, and none of them waits.
+///
+/// A request loads it once and keeps to what it got, so that its charge, its fields and its counters are of one policy.
+pub struct Live(ArcSwap<InForce>);
+
+impl Live {
+    /// Puts the first one in force.
+    #[must_use]
+    pub fn new(first: InForce, metrics: &Metrics) -> Self {
+        metrics.put_in_force(first.generation);
+        Self(ArcSwap::from_pointee(first))
+    }
+
+    /// What is in force. Not to be held across an await: take the `Arc` for that.
+    #[must_use]
+    #[inline]
+    pub fn load(&self) -> arc_swap::Guard<Arc<InForce>> {
+        self.0.load()
+    }
+
+    /// Puts another one in force. Those who have loaded the old one go on with it.
+    pub fn swap(&self, next: InForce, metrics: &Metrics) {
+        let generation = next.generation;
+        self.0.store(Arc::new(next));
+        // Afterwards: whoever reads the new generation there is answered by the new policy.
+        metrics.put_in_force(generation);
+    }
+}
+
+impl fmt::Debug for Live {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Live(generation {})", self.load().generation)
+    }
+}

@@ -1,0 +1,160 @@
+//! The explanation as plain data: the request, what it met, every limit, what a client is told. It is printed elsewhere.
+
+use tollgate_algorithms::Micros;
+use tollgate_policy::{BadRequest, Directory, Facts, Hits, Matched, Nearest, Policy, Request, Scratch};
+
+use super::args::Asked;
+use super::limits::{self, Case, Farther, Met};
+use super::preview::{self, Told};
+use super::suggest::{self, Near};
+
+/// Everything that is known of a request.
+#[derive(Debug)]
+pub(super) struct Answer {
+    /// The request as the policy sees it; `None` if it was wrong before that.
+    pub(super) request: Option<Normal>,
+    /// What it met.
+    pub(super) matched: Option<Match>,
+    /// The limits that it meets.
+    pub(super) limits: Vec<Met>,
+    /// Operations that it might have been meant for.
+    pub(super) near: Vec<Near>,
+    /// What it is answered in place of being forwarded, before any limit is looked at.
+    pub(super) refused: Option<(u16, String)>,
+    /// What the client is told of limits.
+    pub(super) told: Told,
+}
+
+/// The request, normalised.
+#[derive(Debug)]
+pub(super) struct Normal {
+    pub(super) method: String,
+    pub(super) path: String,
+    pub(super) query: Option<String>,
+    pub(super) host: String,
+    pub(super) client: String,
+    /// How the client's address was found.
+    pub(super) client_is: String,
+    pub(super) tier: Option<String>,
+}
+
+/// What a request met.
+#[derive(Debug)]
+pub(super) struct Match {
+    /// In one word, for programs.
+    pub(super) kind: &'static str,
+    /// In a few words.
+    pub(super) what: String,
+    /// The operation's `operationId`.
+    pub(super) id: Option<String>,
+    /// Where it is written.
+    pub(super) at: Option<String>,
+    /// Why there is no limit, if there is none.
+    pub(super) unlimited: Option<String>,
+    /// Limits that would have met it, had none stood nearer.
+    pub(super) farther: Vec<Farther>,
+}
+
+/// Asks the policy.
+pub(super) fn answer(asked: &Asked, policy: &Policy, directory: Option<&Directory>, now: Micros) -> Answer {
+    let mut scratch = Scratch::default();
+    let request = Request {
+        method: &asked.method,
+        target: &asked.target,
+        headers: &asked.headers,
+        authority: asked.host.as_deref(),
+        peer: asked.from,
+        now,
+    };
+    let facts = match policy.facts(&request, &mut scratch) {
+        Ok(facts) => Facts { tier: asked.tier.as_deref(), ..facts },
+        Err(bad) => return Answer { refused: Some(wrong(&bad)), ..Answer::empty() },
+    };
+    let matched = policy.matched(&facts);
+    let mut hits = Hits::default();
+    let charged = policy.hits(&facts, matched, directory, &mut hits);
+    let mut answer = Answer {
+        request: Some(normal(&facts, &hits)),
+        matched: Some(described(matched, policy)),
+        ..Answer::empty()
+    };
+    if matches!(matched, Matched::Nothing { .. } | Matched::Forwarded) {
+        answer.near = suggest::near(policy, &facts);
+    }
+    if let Matched::Nothing { other_methods } = matched {
+        answer.refused = Some(if other_methods {
+            (405, "the path is there, but not with this method".into())
+        } else {
+            (404, "no operation has this path, and `unmatched` is `reject`".into())
+        });
+    } else if let Err(bad) = charged {
+        answer.refused = Some(wrong(&bad));
+    } else {
+        let case = Case { policy, facts: &facts, matched, hits: &hits, directory };
+        answer.limits = limits::met(&case);
+        answer.told = preview::told(&answer.limits, now);
+    }
+    answer
+}
+
+impl Answer {
+    fn empty() -> Self {
+        let (limits, near) = (Vec::new(), Vec::new());
+        Self { request: None, matched: None, limits, near, refused: None, told: Told::default() }
+    }
+}
+
+fn wrong(bad: &BadRequest) -> (u16, String) {
+    (400, bad.to_string())
+}
+
+fn normal(facts: &Facts<'_>, hits: &Hits) -> Normal {
+    Normal {
+        method: facts.method.into(),
+        path: facts.path.into(),
+        query: facts.query.map(Into::into),
+        host: facts.host.into(),
+        client: facts.origin.address.to_string(),
+        client_is: facts.origin.how.to_string(),
+        tier: facts.tier.or(hits.tier()).map(Into::into),
+    }
+}
+
+fn described(matched: Matched, policy: &Policy) -> Match {
+    let (kind, id) = match matched {
+        Matched::Operation(id) => ("operation", Some(id)),
+        Matched::Loosely(id) => ("loosely", Some(id)),
+        Matched::Preflight => ("preflight", None),
+        Matched::Forwarded => ("forwarded", None),
+        Matched::Nothing { .. } => ("nothing", None),
+    };
+    let operation = id.and_then(|id| policy.operations().get(usize::try_from(id).ok()?));
+    let name = operation.map(tollgate_policy::Operation::name).unwrap_or_default();
+    let what = match matched {
+        Matched::Operation(_) => name,
+        Matched::Loosely(_) => format!("{name}, as a lenient server would read it"),
+        Matched::Preflight => "a browser's question before a request of another origin".into(),
+        Matched::Forwarded => "no operation; it is forwarded all the same".into(),
+        Matched::Nothing { .. } => "no operation".into(),
+    };
+    let unlimited = match (operation.map(|operation| operation.nearest), matched) {
+        (Some(Nearest::Off(place)), _) => {
+            Some(format!("limits are switched off by `none` at {}", policy.sources().locate(place)))
+        }
+        (Some(Nearest::Nothing), _) => {
+            Some("no limit is written on the operation, its path, its tags or at the root".into())
+        }
+        (None, Matched::Preflight | Matched::Forwarded) if policy.default_limits().is_empty() => {
+            Some("no limit is written at the root".into())
+        }
+        _ => None,
+    };
+    Match {
+        kind,
+        what,
+        id: operation.and_then(|operation| operation.id.clone()),
+        at: operation.map(|operation| policy.sources().locate(operation.place)),
+        unlimited,
+        farther: operation.map(|operation| limits::farther(policy, operation)).unwrap_or_default(),
+    }
+}

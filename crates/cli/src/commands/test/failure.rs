@@ -1,0 +1,137 @@
+//! A scenario that went otherwise than it says: its steps drawn where they stand, and every difference in a table.
+
+use serde_json::{Value, json};
+use tollgate::{Difference, StepReport};
+use tollgate_http::text::shown;
+use tollgate_policy::quantity::spoken;
+use tollgate_policy::scenario::{Scenario, Step};
+use tollgate_policy::{Diagnostic, Severity, Sources};
+
+use crate::finding::{Finding, counted, printable};
+use crate::{formats, render, table};
+
+/// So many steps of a scenario are drawn. Further ones are only in the table.
+const STEPS_DRAWN_MAX: usize = 5;
+/// So many differences of a scenario are in its table. Of further ones the number is told; programs get all.
+const ROWS_MAX: usize = 50;
+
+/// One step that was answered otherwise than it expects.
+#[derive(Debug)]
+pub(super) struct Failure {
+    finding: Finding,
+    /// From the beginning of the scenario.
+    at: String,
+    request: String,
+    differences: Vec<Difference>,
+    /// What is wrong with the request, if something is.
+    wrong: Option<String>,
+}
+
+impl Failure {
+    /// With its place and its differences, for programs.
+    pub(super) fn json(&self) -> Value {
+        let differences = self.differences.iter();
+        let differences = differences
+            .map(|one| json!({ "field": one.what, "expected": one.expected, "got": one.got }))
+            .collect::<Value>();
+        let mut object = formats::json::finding(&self.finding);
+        object["at"] = json!(self.at);
+        object["request"] = json!(self.request);
+        object["differences"] = differences;
+        object
+    }
+}
+
+/// The steps of a scenario that failed, and all of them drawn. Nothing is drawn if none did.
+pub(super) fn failures(
+    scenario: &Scenario,
+    reports: &[StepReport],
+    sources: &Sources,
+) -> (Vec<Failure>, Option<String>) {
+    let steps = || scenario.steps.iter().zip(reports).filter(|(_, report)| !report.differences.is_empty());
+    let failures: Vec<_> = steps().map(|(step, report)| failure(step, report, sources)).collect();
+    let mut drawn = None;
+    for (step, _) in steps().take(STEPS_DRAWN_MAX) {
+        let label = format!("at {}", spoken(step.at));
+        match &mut drawn {
+            None => {
+                let message = format!(
+                    "{} of {} came otherwise than expected",
+                    failures.len(),
+                    counted(scenario.steps.len(), "step")
+                );
+                drawn = Some(diagnostic(step, message, label));
+            }
+            Some(Diagnostic { also, .. }) => also.push((step.place, label)),
+        }
+    }
+    let drawn = drawn.map(|drawn| format!("{}\n\n{}", render::draw(&drawn, sources), rows(&failures)));
+    (failures, drawn)
+}
+
+fn diagnostic(step: &Step, message: String, label: String) -> Diagnostic {
+    let (severity, code) = (Severity::Error, "scenario");
+    Diagnostic { severity, code, message, place: step.place, label, also: Vec::new(), help: None }
+}
+
+fn failure(step: &Step, report: &StepReport, sources: &Sources) -> Failure {
+    let differences: Vec<_> = report.differences.iter().map(|difference| difference.to_string()).collect();
+    let wrong = report.last.wrong.clone();
+    let because = wrong.as_ref().map_or_else(String::new, |why| format!("; the request is wrong: {why}"));
+    let (at, message) = (spoken(step.at), printable(&format!("{}{because}", differences.join("; "))));
+    Failure {
+        finding: Finding::of(&diagnostic(step, message, format!("at {at}")), sources),
+        at,
+        request: format!("{} {}", step.method, step.target),
+        differences: report.differences.clone(),
+        wrong,
+    }
+}
+
+/// The differences, a line each, and after them why requests are wrong.
+fn rows(failures: &[Failure]) -> String {
+    let mut rows = vec![["AT", "REQUEST", "FIELD", "EXPECTED", "GOT"].map(str::to_owned).to_vec()];
+    for failure in failures {
+        for (number, difference) in failure.differences.iter().enumerate() {
+            // The same step is named once.
+            let of_step = |text: &str| if number == 0 { shown(text) } else { String::new() };
+            let (expected, got) = (shown(&difference.expected), shown(&difference.got));
+            let (at, request) = (of_step(&failure.at), of_step(&failure.request));
+            rows.push(vec![at, request, difference.what.to_owned(), expected, got]);
+        }
+    }
+    let more = rows.len().saturating_sub(ROWS_MAX.saturating_add(1));
+    rows.truncate(ROWS_MAX.saturating_add(1));
+    let mut lines = table::lines(&rows);
+    if more > 0 {
+        lines.push(format!("and {more} more"));
+    }
+    let wrong = failures.iter().filter_map(|failure| Some((failure, failure.wrong.as_ref()?)));
+    lines.extend(wrong.take(ROWS_MAX).map(|(failure, why)| {
+        format!("at {}, {} is wrong: {}", failure.at, shown(&failure.request), printable(why))
+    }));
+    lines.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn more_differences_than_fit_a_table_are_counted() {
+    let span = crate::finding::Span { file: "a.yaml".into(), line: 1, column: None, end: None };
+    let failure = |_| Failure {
+        finding: Finding {
+            severity: Severity::Error,
+            code: "scenario",
+            message: String::new(),
+            span: span.clone(),
+            label: String::new(),
+            also: Vec::new(),
+            help: None,
+        },
+        at: "0 s".into(),
+        request: "GET /".into(),
+        differences: vec![Difference { what: "by", expected: "a".into(), got: "b".into() }],
+        wrong: None,
+    };
+    let text = rows(&(0..ROWS_MAX + 1).map(failure).collect::<Vec<_>>());
+    assert_eq!(text.lines().count(), ROWS_MAX + 2);
+    assert!(text.ends_with("  and 1 more"), "{text}");
+}

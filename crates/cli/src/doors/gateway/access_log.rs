@@ -1,0 +1,185 @@
+//! What happened, counted and written down. It changes nothing about a request.
+
+use std::net::IpAddr;
+
+use http::{HeaderMap, Method, StatusCode, request};
+use tollgate::Kind;
+use tollgate_policy::{Matched, Policy};
+use tollgate_tower::{Answer, AnswerKind, Asked, Room};
+
+use super::client_connection::{Running, Went};
+use super::deadlines::Due;
+use super::error_response::Stopped;
+use super::stopwatch::Stopwatch;
+use super::upstream::{Effort, UpstreamError};
+use super::worker::Worker;
+use crate::active_policy::InForce;
+use crate::telemetry::logs::{Refusal, RequestId, Served};
+
+impl Worker {
+    /// A request was asked about.
+    pub(crate) fn decided(&self, live: &InForce, room: &Room, since: &Stopwatch) {
+        self.metrics.decision.record(since.nanos());
+        let Some(verdict) = room.verdict() else { return };
+        if verdict.degraded() {
+            self.metrics.degraded.inc();
+        }
+        let charges = room.hits().charges();
+        if let Kind::Unavailable(_) = verdict.kind() {
+            let meters = charges.iter().filter_map(|charge| live.meters.get(charge.limit as usize));
+            meters.for_each(|meters| meters.unavailable.inc());
+            return;
+        }
+        for (charge, answer) in charges.iter().zip(verdict.answers()) {
+            let Some(meters) = live.meters.get(charge.limit as usize) else { continue };
+            meters.count(answer.granted(), answer.mode(), answer.source());
+        }
+    }
+
+    /// The upstream was tried, and may have failed.
+    pub(crate) fn tried(&self, effort: Effort, failed: Option<&Stopped>, request: &RequestId) {
+        let metrics = &self.metrics;
+        metrics.upstream_connects.add(u64::from(effort.connects));
+        metrics.upstream_retries.add(u64::from(effort.retries));
+        let errors = &metrics.upstream_errors;
+        let (count, why) = match failed {
+            None | Some(Stopped::Answer(_) | Stopped::TooLarge | Stopped::HeadTooLarge) => return,
+            Some(Stopped::Late(due)) => match due {
+                Due::Connect => (&errors.timeout, "it takes no connection in time".to_owned()),
+                Due::Response => (&errors.timeout, "it has not answered in time".to_owned()),
+                Due::Total => {
+                    (&errors.timeout, "it has not answered in the time of a whole exchange".to_owned())
+                }
+                Due::Header
+                | Due::Head
+                | Due::Idle
+                | Due::Body
+                | Due::Pace
+                | Due::Write
+                | Due::ResponseBody => return,
+            },
+            Some(Stopped::Upstream(error)) => match error {
+                UpstreamError::Client => return,
+                UpstreamError::Connect(_) => (&errors.connect, error.to_string()),
+                UpstreamError::Tls(_) => (&errors.tls, error.to_string()),
+                UpstreamError::Broken(_) | UpstreamError::Ended => (&errors.closed, error.to_string()),
+                UpstreamError::Garbled(_)
+                | UpstreamError::Ambiguous(_)
+                | UpstreamError::TooLarge(_)
+                | UpstreamError::Switched
+                | UpstreamError::Interim => (&errors.protocol, error.to_string()),
+            },
+        };
+        count.inc();
+        self.logs.upstream_failed(request, &why);
+    }
+
+    /// What a request's line will say; `None` if requests have no lines.
+    pub(crate) fn noted(&self, peer: IpAddr, method: &Method) -> Option<Noted> {
+        let requests = self.settings.log.requests;
+        requests.then(|| Noted { client: peer, method: Some(method.clone()), route: String::new() })
+    }
+
+    /// As [`noted`](Self::noted), for bytes that are no request, so that nothing is known of it but who sent them.
+    pub(crate) fn noted_unreadable(&self, peer: IpAddr) -> Option<Noted> {
+        let requests = self.settings.log.requests;
+        requests.then(|| Noted { client: peer, method: None, route: String::new() })
+    }
+
+    /// A request was asked about: now it is known who asks, and for what.
+    pub(crate) fn note(&self, live: &InForce, headers: &HeaderMap, asked: &Asked, noted: &mut Option<Noted>) {
+        let Some(noted) = noted else { return };
+        let policy = live.guard.gate().policy();
+        noted.client = policy.settings().trusted_proxies.client(noted.client, headers).address;
+        let matched = match asked {
+            Asked::Pass(pass) => Some(pass.matched),
+            Asked::Answered(answer) => answer.matched,
+        };
+        route(policy, matched).clone_into(&mut noted.route);
+    }
+
+    /// If it was a limit that refused a request, that has a line.
+    pub(crate) fn refused(&self, live: &InForce, answer: &Answer, parts: &request::Parts, running: &Running) {
+        let policy = live.guard.gate().policy();
+        let limit = answer.refused_by.and_then(|id| policy.limits().get(id as usize));
+        let (Some(limit), Some(retry)) = (limit, answer.retry) else { return };
+        let proxies = &policy.settings().trusted_proxies;
+        self.logs.refused(&Refusal {
+            request: running.id(),
+            client: proxies.client(running.client().peer, &parts.headers).address,
+            limit: &limit.name,
+            retry,
+            method: parts.method.as_str(),
+            route: route(policy, answer.matched),
+        });
+    }
+
+    /// A request was answered, to its last byte.
+    pub(crate) fn served(&self, request: &RequestId, noted: &Noted, status: StatusCode, nanos: u64) {
+        let Noted { client, method, route } = noted;
+        let (method, status) = (method.as_ref().map_or("", Method::as_str), status.as_u16());
+        self.logs.served(&Served { request, client: *client, method, route, status, nanos });
+    }
+
+    /// A request is answered here.
+    pub(crate) fn stopped(&self, stopped: Stopped) -> Answer {
+        let answer = stopped.into_answer();
+        let answered = &self.metrics.answered;
+        let count = match (answer.kind, answer.status) {
+            (AnswerKind::Refused, _) => &answered.refused,
+            (AnswerKind::Never, _) => &answered.never_fits,
+            (AnswerKind::Zero, _) => &answered.zero_limit,
+            (AnswerKind::Unavailable, _) => &answered.unavailable,
+            (AnswerKind::NotFound, _) => &answered.not_found,
+            (AnswerKind::MethodNotAllowed, _) => &answered.method_not_allowed,
+            (_, StatusCode::OK) => &answered.last_hop,
+            (_, StatusCode::PAYLOAD_TOO_LARGE) => &answered.body_too_large,
+            (_, StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE) => &answered.head_too_large,
+            (_, StatusCode::REQUEST_TIMEOUT) => &answered.request_timeout,
+            (_, StatusCode::NOT_IMPLEMENTED) => &answered.not_implemented,
+            (_, StatusCode::GATEWAY_TIMEOUT) => &answered.gateway_timeout,
+            (_, StatusCode::BAD_GATEWAY) => &answered.bad_gateway,
+            (AnswerKind::BadRequest | AnswerKind::Other, _) => &answered.bad_request,
+        };
+        count.inc();
+        answer
+    }
+
+    /// An exchange has ended, or was broken off.
+    pub(crate) fn exchanged(&self, went: Went, nanos: u64) {
+        if let Some(status) = went.status {
+            self.metrics.responses.count(status);
+            if went.passed_on {
+                self.metrics.proxied.record(nanos);
+            }
+        }
+        if went.broken {
+            self.metrics.upstream_errors.cut.inc();
+        } else if !went.over {
+            self.metrics.clients_gone.inc();
+        }
+    }
+
+    /// A connection was closed because its client was late.
+    pub(crate) fn closed_late(&self, _due: Due) {}
+}
+
+/// What the line of a request says.
+#[derive(Debug)]
+pub(crate) struct Noted {
+    client: IpAddr,
+    /// Nothing if the request could not be read.
+    method: Option<Method>,
+    /// The template of its operation, as the document has it.
+    route: String,
+}
+
+/// The template of the operation that was meant; empty if none was. Never the path itself: that is the client's.
+fn route(policy: &Policy, matched: Option<Matched>) -> &str {
+    match matched {
+        Some(Matched::Operation(id) | Matched::Loosely(id)) => {
+            policy.operations().get(id as usize).map_or("", |operation| &operation.template)
+        }
+        Some(Matched::Preflight | Matched::Forwarded | Matched::Nothing { .. }) | None => "",
+    }
+}

@@ -1,0 +1,384 @@
+//! Bodies on their way through, in pieces and never kept: the client's to the upstream, and the upstream's to the client.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::HeaderMap;
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+
+use super::body_rate::Pace;
+use super::client_connection::Running;
+use super::deadlines::{Due, Fault, Watch};
+use super::sanitize;
+use super::upstream::{LinkBody, Stream, UpstreamError};
+use crate::active_policy::InForce;
+
+/// What is there of a client's body.
+#[derive(Debug)]
+pub(crate) struct Rest {
+    /// Read already.
+    pub(crate) held: Option<Bytes>,
+    /// Still to be read.
+    pub(crate) body: Option<Incoming>,
+    /// What came behind it, if all was read. In a box: hardly any body has them.
+    pub(crate) trailers: Option<Box<HeaderMap>>,
+}
+
+/// A request's body.
+#[derive(Debug)]
+pub(crate) struct RequestBody {
+    /// Not yet sent.
+    rest: Rest,
+    watch: Option<Arc<Watch>>,
+    /// What it was asked by.
+    live: Option<Arc<InForce>>,
+    /// Whether the client is being waited for.
+    waiting: bool,
+    /// Whether a piece was taken, so that it cannot be sent once more.
+    begun: bool,
+    /// How many bytes may still come.
+    left: u64,
+    /// How fast they have to come.
+    pace: Option<Pace>,
+}
+
+/// Why a body cannot be passed on.
+#[derive(Debug)]
+pub(crate) enum BodyError {
+    /// The client's connection.
+    Client(hyper::Error),
+    /// The client ended its side of the connection before the end of the body.
+    Truncated,
+    /// It is larger than bodies may be.
+    TooLarge,
+    /// The upstream's connection.
+    Upstream(UpstreamError),
+    /// It came to a standstill.
+    Late(Due),
+}
+
+impl RequestBody {
+    /// No body.
+    pub(crate) const fn empty() -> Self {
+        let rest = Rest { held: None, body: None, trailers: None };
+        Self { rest, watch: None, live: None, waiting: false, begun: false, left: 0, pace: None }
+    }
+
+    /// A client's body, which may have `bytes_max` and has to keep the pace, of a request that was asked about. If it fails, the
+    /// watch knows why.
+    pub(crate) fn of_client(
+        mut rest: Rest,
+        watch: &Arc<Watch>,
+        live: &Arc<InForce>,
+        (bytes_max, pace): (Option<u64>, Option<Pace>),
+    ) -> Self {
+        rest.body = rest.body.filter(|body| !body.is_end_stream());
+        let left = bytes_max.unwrap_or(u64::MAX);
+        let body = Self { rest, left, pace, ..Self::empty() };
+        if body.is_empty() {
+            return Self::empty();
+        }
+        Self { watch: Some(Arc::clone(watch)), live: Some(Arc::clone(live)), ..body }
+    }
+
+    /// Whether there is nothing to send.
+    pub(crate) const fn is_empty(&self) -> bool {
+        let Rest { held, body, trailers } = &self.rest;
+        held.is_none() && body.is_none() && trailers.is_none()
+    }
+
+    /// Whether a piece was taken.
+    pub(crate) const fn is_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// A body that is there whole.
+    #[cfg(test)]
+    pub(crate) fn whole(bytes: Bytes) -> Self {
+        let rest = Rest { held: Some(bytes), body: None, trailers: None };
+        Self { rest, left: u64::MAX, ..Self::empty() }
+    }
+
+    /// One that is there whole, and is larger than it may be.
+    #[cfg(test)]
+    pub(crate) fn too_large(bytes: Bytes) -> Self {
+        Self { left: 0, ..Self::whole(bytes) }
+    }
+
+    /// While the client is silent it is the client that is waited for, from its last piece on. Else it is the upstream, and
+    /// that anew with every piece and with the end: its time is counted from there, however long the request was.
+    fn waited(&mut self, pending: bool) {
+        let Some(watch) = &self.watch else { return };
+        if !pending {
+            watch.wait_for_before_answer(Due::Response);
+        } else if !self.waiting {
+            match self.pace.as_mut().and_then(|pace| pace.wait(watch.now())) {
+                Some(until) => watch.wait_until_before_answer(Due::Pace, until),
+                None => watch.wait_for_before_answer(Due::Body),
+            }
+        }
+        self.waiting = pending;
+    }
+
+    fn count(&mut self, frame: Frame<Bytes>) -> Result<Frame<Bytes>, BodyError> {
+        self.begun = true;
+        let bytes = frame.data_ref().map_or(0, |data| u64::try_from(data.len()).unwrap_or(u64::MAX));
+        if let (Some(pace), Some(watch)) = (&mut self.pace, &self.watch) {
+            pace.came(watch.now(), bytes);
+        }
+        match self.left.checked_sub(bytes) {
+            Some(left) => {
+                self.left = left;
+                Ok(frame)
+            }
+            None => {
+                self.failed(Fault::TooLarge);
+                Err(BodyError::TooLarge)
+            }
+        }
+    }
+
+    fn cleaned(&self, frame: Frame<Bytes>) -> Frame<Bytes> {
+        cleaned(frame, self.live.as_deref())
+    }
+
+    /// The exchange has to know: over HTTP/2 it hears only that the stream was reset.
+    fn failed(&self, fault: Fault) {
+        if let Some(watch) = &self.watch {
+            watch.set_fault(fault);
+        }
+    }
+}
+
+impl Body for RequestBody {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let this = &mut *self;
+        if let Some(held) = this.rest.held.take() {
+            return Poll::Ready(Some(this.count(Frame::data(held))));
+        }
+        let Some(body) = &mut this.rest.body else {
+            let trailers = this.rest.trailers.take();
+            return Poll::Ready(trailers.map(|trailers| Ok(this.cleaned(Frame::trailers(*trailers)))));
+        };
+        let polled = Pin::new(&mut *body).poll_frame(cx);
+        let ended = matches!(polled, Poll::Ready(None)) || body.is_end_stream();
+        if let Some(watch) = this.watch.as_ref().filter(|_| ended) {
+            watch.set_unread(false);
+        }
+        if polled.is_pending() && this.watch.as_ref().is_some_and(|watch| watch.is_half_closed()) {
+            this.failed(Fault::Broken);
+            return Poll::Ready(Some(Err(BodyError::Truncated)));
+        }
+        this.waited(polled.is_pending());
+        match polled {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(None) => Poll::Ready(None),
+            Poll::Ready(Some(Ok(frame))) => {
+                let frame = this.cleaned(frame);
+                Poll::Ready(Some(this.count(frame)))
+            }
+            Poll::Ready(Some(Err(error))) => {
+                this.failed(Fault::Broken);
+                Poll::Ready(Some(Err(BodyError::Client(error))))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        let Rest { held, body, trailers } = &self.rest;
+        held.is_none() && trailers.is_none() && body.as_ref().is_none_or(Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let Rest { held, body, trailers } = &self.rest;
+        let held = held.as_ref().map_or(0, |held| u64::try_from(held.len()).unwrap_or(u64::MAX));
+        let rest = body.as_ref().map_or_else(|| SizeHint::with_exact(0), Body::size_hint);
+        let mut hint = SizeHint::new();
+        hint.set_lower(rest.lower().saturating_add(held));
+        // Over HTTP/1.1 a body whose length is told has no trailers.
+        if let Some(upper) = rest.upper().filter(|_| trailers.is_none()) {
+            hint.set_upper(upper.saturating_add(held));
+        }
+        hint
+    }
+}
+
+/// A piece without what trailers must not say.
+fn cleaned(mut frame: Frame<Bytes>, live: Option<&InForce>) -> Frame<Bytes> {
+    if let Some(trailers) = frame.trailers_mut() {
+        sanitize::trailers(trailers, live);
+    }
+    frame
+}
+
+/// Where a response's body comes from.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// From here.
+    Whole(Bytes),
+    /// From the upstream, over HTTP/1.1.
+    Http1(LinkBody),
+    /// From the upstream, over HTTP/2, and its stream there.
+    Http2 {
+        /// The body.
+        body: Incoming,
+        /// It takes a place as long as it is there.
+        _stream: Stream,
+    },
+}
+
+/// A response's body. When it is gone, its exchange is over.
+#[derive(Debug)]
+pub(crate) struct ResponseBody {
+    source: Source,
+    running: Running,
+    /// Whether the upstream is being waited for.
+    waiting: bool,
+    /// Why it broke off. It is told at the next poll: what came before is sent first, and an error would drop it.
+    failed: Option<BodyError>,
+}
+
+impl ResponseBody {
+    pub(crate) const fn new(source: Source, running: Running) -> Self {
+        Self { source, running, waiting: false, failed: None }
+    }
+
+    /// Whether all of it was taken. Our own answers are taken at once or not at all, and of some only the head is wanted.
+    fn is_over(&self) -> bool {
+        let none_left = || self.size_hint().exact() == Some(0);
+        matches!(self.source, Source::Whole(_)) || self.is_end_stream() || none_left()
+    }
+}
+
+impl Drop for ResponseBody {
+    fn drop(&mut self) {
+        if self.is_over() {
+            self.running.over();
+        }
+    }
+}
+
+impl Body for ResponseBody {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let this = &mut *self;
+        this.running.taken();
+        if let Some(error) = this.failed.take() {
+            return Poll::Ready(Some(Err(error)));
+        }
+        let polled = match &mut this.source {
+            Source::Whole(bytes) if bytes.is_empty() => return Poll::Ready(None),
+            Source::Whole(bytes) => {
+                // Our own answers wait for a client's window like others.
+                this.running.given();
+                return Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes)))));
+            }
+            Source::Http1(body) => Pin::new(body).poll_frame(cx),
+            Source::Http2 { body, .. } => {
+                Pin::new(body).poll_frame(cx).map_err(|error| UpstreamError::broken(&error))
+            }
+        };
+        match polled {
+            Poll::Ready(Some(Ok(frame))) => {
+                this.waiting = false;
+                this.running.given();
+                Poll::Ready(Some(Ok(cleaned(frame, None))))
+            }
+            Poll::Ready(Some(Err(error))) => {
+                this.running.broken(&error.to_string());
+                this.failed = Some(BodyError::Upstream(error));
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+            Poll::Ready(None) => Poll::Ready(None),
+            Poll::Pending => {
+                if !this.waiting {
+                    this.waiting = true;
+                    this.running.watch().wait_for(Due::ResponseBody);
+                }
+                match this.running.watch().poll_late(cx) {
+                    Poll::Ready(due) => {
+                        this.running.broken("nothing of it has come in time");
+                        Poll::Ready(Some(Err(BodyError::Late(due))))
+                    }
+                    Poll::Pending => Poll::Pending,
+                }
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.source {
+            Source::Whole(bytes) => bytes.is_empty(),
+            Source::Http1(body) => body.is_end_stream(),
+            Source::Http2 { body, .. } => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.source {
+            Source::Whole(bytes) => SizeHint::with_exact(u64::try_from(bytes.len()).unwrap_or(u64::MAX)),
+            Source::Http1(body) => body.size_hint(),
+            Source::Http2 { body, .. } => body.size_hint(),
+        }
+    }
+}
+
+impl fmt::Display for BodyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Client(error) => write!(f, "the client's body broke off: {error}"),
+            Self::Truncated => f.write_str("the client's body ended too early"),
+            Self::TooLarge => f.write_str("the body is larger than bodies may be"),
+            Self::Upstream(error) => write!(f, "the upstream's body broke off: {error}"),
+            Self::Late(due) => write!(f, "the body came to a standstill ({due:?})"),
+        }
+    }
+}
+
+impl std::error::Error for BodyError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doors::gateway::deadlines::Watches;
+    use crate::settings::Timeouts;
+
+    #[test]
+    fn the_upstream_has_its_time_anew_with_every_piece_and_a_silent_client_has_not() {
+        let watches = Watches::new(&Timeouts::default());
+        let watch = watches.watch();
+        let mut body = RequestBody { watch: Some(Arc::clone(&watch)), ..RequestBody::empty() };
+        let late = || watch.poll_late(&Context::from_waker(std::task::Waker::noop()));
+        let most = watches.ticks.of(Timeouts::default().response);
+        for _ in 0..3 {
+            body.waited(false);
+            (0..most).for_each(|_| watches.tick());
+            assert_eq!(late(), Poll::Pending, "a piece has come");
+        }
+        watches.tick();
+        assert_eq!(late(), Poll::Ready(Due::Response));
+        // However often it is looked.
+        let most = watches.ticks.of(Timeouts::default().body);
+        for _ in 0..=most {
+            body.waited(true);
+            watches.tick();
+        }
+        assert_eq!(late(), Poll::Ready(Due::Body));
+    }
+}

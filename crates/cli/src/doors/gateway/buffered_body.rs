@@ -1,0 +1,73 @@
+//! A body that is read before its request is asked about, because its cost is in it. It is never longer than the policy says.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use bytes::BytesMut;
+use http_body::Body;
+use hyper::body::Incoming;
+use tollgate_tower::{BodyWanted, operations};
+
+use super::body::Rest;
+use super::body_rate::Pace;
+use super::deadlines::{Due, Watch};
+use super::error_response::Stopped;
+use super::upstream::UpstreamError;
+
+/// Reads a body, up to what is wanted of it. Says what is to be sent on, and how many operations it carries, if that could be
+/// told.
+///
+/// # Errors
+/// When the client breaks off, or is late: whatever is late, nobody but the client was asked for anything yet.
+pub(crate) async fn hold(
+    mut body: Incoming,
+    wanted: BodyWanted,
+    mut pace: Option<Pace>,
+    watch: &Arc<Watch>,
+) -> Result<(Rest, Option<u64>), Stopped> {
+    let most = usize::try_from(wanted.max_body).unwrap_or(usize::MAX);
+    let (mut bytes, mut trailers) = (BytesMut::new(), None);
+    loop {
+        match pace.as_mut().and_then(|pace| pace.wait(watch.now())) {
+            Some(until) => watch.wait_until_before_answer(Due::Pace, until),
+            None => watch.wait_for(Due::Body),
+        }
+        let frame = poll_fn(|cx| match Pin::new(&mut body).poll_frame(cx) {
+            Poll::Ready(frame) => Poll::Ready(Ok(frame)),
+            Poll::Pending if watch.is_half_closed() => {
+                Poll::Ready(Err(Stopped::Upstream(UpstreamError::Client)))
+            }
+            Poll::Pending => watch
+                .poll_late(cx)
+                .map(|due| Err(Stopped::Late(if due == Due::Pace { due } else { Due::Body }))),
+        });
+        let frame = match frame.await? {
+            None => {
+                watch.set_unread(false);
+                break;
+            }
+            Some(Err(_)) => return Err(Stopped::Upstream(UpstreamError::Client)),
+            Some(Ok(frame)) => frame,
+        };
+        match frame.into_data() {
+            Ok(data) => {
+                if let Some(pace) = &mut pace {
+                    pace.came(watch.now(), u64::try_from(data.len()).unwrap_or(u64::MAX));
+                }
+                bytes.extend_from_slice(&data);
+            }
+            Err(other) => trailers = other.into_trailers().ok().map(Box::new),
+        }
+        if bytes.len() > most {
+            watch.wait_for(Due::Body);
+            let rest = Rest { held: Some(bytes.freeze()), body: Some(body), trailers: None };
+            return Ok((rest, None));
+        }
+    }
+    watch.rest();
+    let operations = operations::count(wanted.kind, &bytes);
+    let held = Some(bytes.freeze()).filter(|bytes| !bytes.is_empty());
+    Ok((Rest { held, body: None, trailers }, operations))
+}

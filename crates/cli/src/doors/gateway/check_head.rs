@@ -1,0 +1,52 @@
+//! Rejects a request whose head could be read in two ways, and removes the fields that do not go on. Nothing is asked here.
+
+use http::header::HOST;
+use http::uri::Scheme;
+use http::{HeaderValue, Method, StatusCode, Version, request};
+use tollgate_http::trusted::TrustedProxies;
+use tollgate_tower::{Answer, problem};
+
+use super::client_connection::Client;
+use super::error_response::Stopped;
+use super::{framing, rewrite_head, sanitize};
+use crate::active_policy::InForce;
+
+/// Refuses what could be read in two ways, and takes out what does not go on: what is asked about is what is forwarded.
+pub(super) fn prepare(parts: &mut request::Parts, client: &Client, live: &InForce) -> Result<(), Stopped> {
+    framing::of_request(&parts.headers).map_err(bad)?;
+    let nowhere = parts.version == Version::HTTP_11 && !parts.headers.contains_key(HOST);
+    if nowhere || !rewrite_head::has_host(parts) {
+        return Err(bad(rewrite_head::NO_HOST));
+    }
+    if parts.uri.scheme().is_some_and(|scheme| *scheme != Scheme::HTTP && *scheme != Scheme::HTTPS) {
+        return Err(bad("the target is of another scheme: this gateway serves http and https"));
+    }
+    if parts.method == Method::CONNECT {
+        return Err(Stopped::Answer(Box::new(not_implemented("this gateway makes no tunnels"))));
+    }
+    let settings = live.guard.gate().policy().settings();
+    let peer_trusted = settings.trusted_proxies.peer_is_trusted(client.peer);
+    sanitize::request(&mut parts.headers, &client.worker.settings.forwarding, peer_trusted, settings);
+    if parts.version == Version::HTTP_2 {
+        sanitize::join_cookies(&mut parts.headers);
+    }
+    Ok(())
+}
+
+pub(super) fn trusted_proxies(live: &InForce) -> &TrustedProxies {
+    &live.guard.gate().policy().settings().trusted_proxies
+}
+
+/// Whether WebSocket is among the protocols that a client would rather speak.
+pub(super) fn is_websocket(upgrade: &HeaderValue) -> bool {
+    let mut protocols = upgrade.as_bytes().split(|byte| *byte == b',');
+    protocols.any(|protocol| protocol.trim_ascii().eq_ignore_ascii_case(b"websocket"))
+}
+
+pub(super) fn bad(detail: &str) -> Stopped {
+    Stopped::Answer(Box::new(problem::answer(StatusCode::BAD_REQUEST, "Bad request", detail)))
+}
+
+pub(super) fn not_implemented(detail: &str) -> Answer {
+    problem::answer(StatusCode::NOT_IMPLEMENTED, "Not implemented", detail)
+}

@@ -1,0 +1,194 @@
+//! One connection of a client as its exchanges know it: who it is, and what is running. Its bytes are `stream`'s.
+
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use http::{HeaderValue, StatusCode};
+
+use super::access_log::Noted;
+use super::deadlines::{Due, Watch};
+use super::h2_executor::begun;
+use super::rewrite_head::forwarded_for;
+use super::stopwatch::Stopwatch;
+use super::worker::Worker;
+use crate::telemetry::logs::RequestId;
+
+/// A client's connection.
+#[derive(Debug)]
+pub(crate) struct Client {
+    pub(crate) worker: Arc<Worker>,
+    pub(crate) peer: IpAddr,
+    /// The peer, as `X-Forwarded-For` has it.
+    pub(crate) address: HeaderValue,
+    /// The beginning of our part of `Forwarded`: `for=192.0.2.1`.
+    pub(crate) forwarded_for: String,
+    /// The host that was asked for last, and our part of `Forwarded` for it.
+    pub(crate) forwarded: Mutex<Option<(HeaderValue, HeaderValue)>>,
+    /// Whether it came over TLS.
+    pub(crate) secure: bool,
+    /// Whether it speaks HTTP/2, and may have several exchanges at once.
+    pub(crate) http2: bool,
+    /// The connection's own deadlines; over HTTP/1.1 those of its exchange, too.
+    pub(crate) watch: Arc<Watch>,
+    active: AtomicUsize,
+    /// How many exchanges in a row the client broke off before they were answered.
+    resets: AtomicUsize,
+}
+
+impl Client {
+    pub(crate) fn new(worker: Arc<Worker>, peer: IpAddr, secure: bool, watch: Arc<Watch>) -> Self {
+        let peer = peer.to_canonical();
+        let text = peer.to_string();
+        let address = HeaderValue::try_from(&text).unwrap_or_else(|_| HeaderValue::from_static("unknown"));
+        let forwarded_for = forwarded_for(peer);
+        let (active, resets) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let http2 = false;
+        let forwarded = Mutex::new(None);
+        Self { worker, peer, address, forwarded_for, forwarded, secure, http2, watch, active, resets }
+    }
+
+    /// Gives back what it remembers only to be quicker.
+    pub(crate) fn forget(&self) {
+        *self.forwarded.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Whether it has broken off so much that it is not listened to any longer.
+    pub(crate) fn resets_too_much(&self) -> bool {
+        self.resets.load(Ordering::Relaxed) > self.worker.settings.bounds.resets
+    }
+
+    /// An exchange begins.
+    pub(crate) fn begin(self: &Arc<Self>) -> Running {
+        let watch = if self.http2 {
+            if self.active.fetch_add(1, Ordering::Relaxed) == 0 {
+                self.watch.rest();
+            }
+            let watch = self.worker.watches.watch();
+            begun(&watch);
+            watch
+        } else {
+            Arc::clone(&self.watch)
+        };
+        watch.begin();
+        self.worker.metrics.requests_open.inc();
+        let (id, since) = (self.worker.ids.next(), Stopwatch::start());
+        Running { client: Arc::clone(self), watch, id, since, went: Went::default(), noted: None }
+    }
+}
+
+/// How an exchange went.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Went {
+    /// What was answered, if anything was.
+    pub(crate) status: Option<StatusCode>,
+    /// Whether the request was passed on.
+    pub(crate) passed_on: bool,
+    /// Whether the response was taken to its end.
+    pub(crate) over: bool,
+    /// Whether the upstream broke it off.
+    pub(crate) broken: bool,
+}
+
+/// An exchange that is running, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Running {
+    client: Arc<Client>,
+    watch: Arc<Watch>,
+    id: RequestId,
+    since: Stopwatch,
+    went: Went,
+    /// What its line says, if it has one.
+    noted: Option<Noted>,
+}
+
+impl Running {
+    pub(crate) const fn client(&self) -> &Arc<Client> {
+        &self.client
+    }
+
+    pub(crate) const fn watch(&self) -> &Arc<Watch> {
+        &self.watch
+    }
+
+    /// By which its lines are found.
+    pub(crate) const fn id(&self) -> &RequestId {
+        &self.id
+    }
+
+    /// It has an ID already, from a trusted peer.
+    pub(crate) fn keep_id(&mut self, id: RequestId) {
+        self.id = id;
+    }
+
+    pub(crate) const fn since(&self) -> &Stopwatch {
+        &self.since
+    }
+
+    /// The head of the response is on its way.
+    pub(crate) fn answered(&mut self, status: StatusCode, noted: Option<Noted>) {
+        self.went.status = Some(status);
+        self.noted = noted;
+        self.watch.answered();
+    }
+
+    /// The request is passed on.
+    pub(crate) const fn passed_on(&mut self) {
+        self.went.passed_on = true;
+    }
+
+    /// The response's body broke off, for this reason. Over HTTP/2 that may be a consequence of what the client did to its own.
+    pub(crate) fn broken(&mut self, why: &str) {
+        self.went.broken = true;
+        if self.watch.fault().is_none() {
+            let why = format!("the body of its response was cut: {why}");
+            self.client.worker.logs.upstream_failed(&self.id, &why);
+        }
+    }
+
+    /// The response was taken to its end.
+    pub(crate) const fn over(&mut self) {
+        self.went.over = true;
+    }
+
+    /// The client has been given something. Over HTTP/2 it can leave it untaken without a write being stuck.
+    pub(crate) fn given(&self) {
+        if self.client.http2 {
+            self.watch.wait_for(Due::Write);
+        } else {
+            self.watch.rest();
+        }
+    }
+
+    /// The client takes what it was given: there is room for more.
+    pub(crate) fn taken(&self) {
+        if self.watch.waits_for(Due::Write) {
+            self.watch.rest();
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let client = &*self.client;
+        client.worker.metrics.requests_open.dec();
+        self.watch.end();
+        let last = if client.http2 { client.active.fetch_sub(1, Ordering::Relaxed) == 1 } else { true };
+        if last {
+            client.watch.wait_for(Due::Idle);
+        }
+        if self.went.status.is_some() {
+            client.resets.store(0, Ordering::Relaxed);
+        } else {
+            client.resets.fetch_add(1, Ordering::Relaxed);
+            if client.resets_too_much() {
+                client.watch.wake();
+            }
+        }
+        let nanos = self.since.nanos();
+        client.worker.exchanged(self.went, nanos);
+        if let (Some(status), Some(noted)) = (self.went.status, &self.noted) {
+            client.worker.served(&self.id, noted, status, nanos);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The answer to bytes that are no request. hyper answers them with a bare status; that is replaced by an answer like any other.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use bytes::{BufMut, BytesMut};
+use http::header::{CONNECTION, CONTENT_LENGTH, DATE};
+use http::{HeaderValue, StatusCode};
+use tokio::io::AsyncWriteExt;
+use tollgate_tower::{Answer, problem};
+
+use super::client_connection::Client;
+use super::client_io::Stream;
+use super::error_response::Stopped;
+use crate::settings::Bounds;
+use crate::telemetry::logs::X_REQUEST_ID;
+
+/// Answers in hyper's place, unless the client has been sent a part of a response already. The connection ends then.
+pub(crate) async fn answer(stream: &mut Stream, client: &Arc<Client>, error: &hyper::Error) {
+    if !stream.is_settled() {
+        return;
+    }
+    let made = Made::read(stream.take_withheld().as_deref().unwrap_or_default());
+    let worker = &client.worker;
+    let problem = problem(made.status, error, &worker.settings.bounds);
+    let mut running = client.begin();
+    let mut answer = worker.stopped(Stopped::Answer(Box::new(problem)));
+    answer.headers.insert(X_REQUEST_ID, running.id().header());
+    answer.headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    answer.headers.insert(CONTENT_LENGTH, answer.body.len().into());
+    answer.headers.extend(made.date.map(|date| (DATE, date)));
+    let bytes = written(&answer);
+    running.answered(answer.status, worker.noted_unreadable(client.peer));
+    let sent = {
+        let mut sending = pin!(async {
+            stream.write_all(&bytes).await?;
+            stream.flush().await
+        });
+        poll_fn(|cx| match sending.as_mut().poll(cx) {
+            Poll::Ready(sent) => Poll::Ready(sent.is_ok()),
+            Poll::Pending => running.watch().poll_late(cx).map(|_| false),
+        })
+        .await
+    };
+    if sent {
+        running.over();
+    }
+}
+
+/// What hyper's own response says.
+struct Made {
+    status: StatusCode,
+    date: Option<HeaderValue>,
+}
+
+impl Made {
+    /// Reads it. Where there is none, the request is plainly wrong.
+    fn read(response: &[u8]) -> Self {
+        let status = response.get(9..12).and_then(|status| StatusCode::from_bytes(status).ok());
+        let lines = response.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+        let mut dates = lines.filter_map(|line| HeaderValue::from_bytes(line.strip_prefix(b"date: ")?).ok());
+        Self { status: status.unwrap_or(StatusCode::BAD_REQUEST), date: dates.next() }
+    }
+}
+
+fn problem(status: StatusCode, error: &hyper::Error, bounds: &Bounds) -> Answer {
+    match status {
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => {
+            let (bytes, fields) = (bounds.head_bytes, bounds.header_fields);
+            let detail = format!(
+                "the head of the request is too large: this gateway takes {bytes} bytes and {fields} header fields"
+            );
+            problem::answer(status, "Request header fields too large", &detail)
+        }
+        StatusCode::URI_TOO_LONG => {
+            problem::answer(status, "URI too long", "the target of the request is longer than any may be")
+        }
+        // What hyper says is one of a few sentences of its own, without the client's bytes.
+        _ => {
+            let detail = format!("the request is not valid HTTP/1.1: {error}");
+            problem::answer(status, "Bad request", &detail)
+        }
+    }
+}
+
+/// An answer as HTTP/1.1 has it.
+fn written(answer: &Answer) -> BytesMut {
+    let mut bytes = BytesMut::with_capacity(512);
+    bytes.put_slice(b"HTTP/1.1 ");
+    bytes.put_slice(answer.status.as_str().as_bytes());
+    bytes.put_u8(b' ');
+    bytes.put_slice(answer.status.canonical_reason().unwrap_or_default().as_bytes());
+    for (name, value) in &answer.headers {
+        bytes.put_slice(b"\r\n");
+        bytes.put_slice(name.as_str().as_bytes());
+        bytes.put_slice(b": ");
+        bytes.put_slice(value.as_bytes());
+    }
+    bytes.put_slice(b"\r\n\r\n");
+    bytes.put_slice(&answer.body);
+    bytes
+}
+
+#[test]
+fn hypers_own_response_is_read_for_its_status_and_date() {
+    let made =
+        Made::read(b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ndate: now\r\n\r\n");
+    assert_eq!((made.status.as_u16(), made.date), (431, Some(HeaderValue::from_static("now"))));
+    let made = Made::read(b"");
+    assert_eq!((made.status, made.date), (StatusCode::BAD_REQUEST, None));
+}

@@ -1,0 +1,187 @@
+//! A response on its way: its head, then its body in pieces, no faster than they are asked for. What is sent is `sending`'s.
+
+use std::io;
+use std::task::{Context, Poll};
+
+use bytes::{Bytes, BytesMut};
+use http::StatusCode;
+use http::response::Parts;
+use http_body::Frame;
+
+use super::chunks::{Chunks, Piece};
+use super::head;
+use super::poll_more;
+use crate::doors::gateway::upstream::UpstreamError;
+use crate::doors::gateway::upstream::connect::Wire;
+
+/// What is read at once, as a rule.
+const READ_USUAL: usize = 8 << 10;
+/// What is read at once of a long body. A connection that rests keeps no more than the usual.
+const READ_LONG: usize = 64 << 10;
+/// So many interim responses may come before the response; more are a bad gateway.
+const INTERIM_MAX: u8 = 64;
+
+/// What is left of a body.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Left {
+    /// So many bytes.
+    Bytes(u64),
+    /// Chunks.
+    Chunks(Chunks),
+    /// All that comes until the connection ends.
+    UntilClose,
+}
+
+/// A response on its way, or none.
+#[derive(Debug)]
+pub(super) struct Receiving {
+    buffer: BytesMut,
+    left: Left,
+    /// Whether it answers `HEAD`.
+    of_head: bool,
+    interim: u8,
+    /// Whether no byte of it has come.
+    untouched: bool,
+    /// Whether the connection may be used again after it.
+    keeps: bool,
+}
+
+impl Default for Receiving {
+    fn default() -> Self {
+        let (buffer, left) = (BytesMut::new(), Left::Bytes(0));
+        Self { buffer, left, of_head: false, interim: 0, untouched: true, keeps: false }
+    }
+}
+
+impl Receiving {
+    /// A response is waited for.
+    pub(super) fn expect(&mut self, of_head: bool) {
+        let buffer = std::mem::take(&mut self.buffer);
+        *self = Self { buffer, of_head, ..Self::default() };
+    }
+
+    /// Nothing is waited for: a long buffer is given back.
+    pub(super) fn rest(&mut self) {
+        if self.buffer.capacity() > 2 * READ_USUAL {
+            self.buffer = BytesMut::new();
+        }
+    }
+
+    /// Whether no byte has come.
+    pub(super) const fn is_untouched(&self) -> bool {
+        self.untouched
+    }
+
+    /// Whether the body is at its end.
+    pub(super) fn is_done(&self) -> bool {
+        matches!(self.left, Left::Bytes(0) | Left::Chunks(Chunks::Done))
+    }
+
+    /// How many bytes are left, if that is known.
+    pub(super) const fn left(&self) -> Option<u64> {
+        match self.left {
+            Left::Bytes(left) => Some(left),
+            Left::Chunks(_) | Left::UntilClose => None,
+        }
+    }
+
+    /// Whether the connection may be used again: all of the response was read, and nothing came that belongs to none.
+    pub(super) fn is_reusable(&self) -> bool {
+        self.keeps && self.is_done() && self.buffer.is_empty()
+    }
+
+    /// Reads the head.
+    pub(super) fn poll_head(
+        &mut self,
+        wire: &mut Wire,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Parts, UpstreamError>> {
+        loop {
+            if !self.buffer.is_empty()
+                && let Some(read) = head::read(&mut self.buffer, self.of_head)?
+            {
+                if !read.parts.status.is_informational() {
+                    (self.left, self.keeps) = (read.left, read.keeps);
+                    return Poll::Ready(Ok(read.parts));
+                }
+                if read.parts.status == StatusCode::SWITCHING_PROTOCOLS {
+                    return Poll::Ready(Err(UpstreamError::Switched));
+                }
+                self.interim = self.interim.saturating_add(1);
+                if self.interim > INTERIM_MAX {
+                    return Poll::Ready(Err(UpstreamError::Interim));
+                }
+                continue;
+            }
+            self.buffer.reserve(READ_USUAL);
+            match poll_more(wire, &mut self.buffer, cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Ok(())) => self.untouched = false,
+                Poll::Ready(Err(error)) => {
+                    return Poll::Ready(Err(UpstreamError::io(&error)));
+                }
+            }
+        }
+    }
+
+    /// Reads the next piece of the body.
+    pub(super) fn poll_body(
+        &mut self,
+        wire: &mut Wire,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, UpstreamError>>> {
+        loop {
+            match self.piece() {
+                Err(why) => {
+                    self.keeps = false;
+                    return Poll::Ready(Some(Err(UpstreamError::Ambiguous(why))));
+                }
+                Ok(Piece::Data(data)) => return Poll::Ready(Some(Ok(Frame::data(data)))),
+                Ok(Piece::Trailers(trailers)) => return Poll::Ready(Some(Ok(Frame::trailers(trailers)))),
+                Ok(Piece::End) => return Poll::Ready(None),
+                Ok(Piece::More) => {}
+            }
+            self.buffer.reserve(self.room());
+            match poll_more(wire, &mut self.buffer, cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Ok(())) => {}
+                Poll::Ready(Err(error)) => {
+                    self.keeps = false;
+                    let ended = error.kind() == io::ErrorKind::UnexpectedEof;
+                    if ended && self.left == Left::UntilClose {
+                        self.left = Left::Bytes(0);
+                        return Poll::Ready(None);
+                    }
+                    return Poll::Ready(Some(Err(UpstreamError::io(&error))));
+                }
+            }
+        }
+    }
+
+    /// The next piece that is in the buffer.
+    fn piece(&mut self) -> Result<Piece, &'static str> {
+        match &mut self.left {
+            Left::Bytes(0) => Ok(Piece::End),
+            Left::Chunks(chunks) => chunks.next(&mut self.buffer),
+            Left::Bytes(_) | Left::UntilClose if self.buffer.is_empty() => Ok(Piece::More),
+            Left::UntilClose => Ok(Piece::Data(self.buffer.split().freeze())),
+            Left::Bytes(left) => {
+                let length = usize::try_from(*left).unwrap_or(usize::MAX).min(self.buffer.len());
+                *left = left.saturating_sub(u64::try_from(length).unwrap_or(u64::MAX));
+                Ok(Piece::Data(self.buffer.split_to(length).freeze()))
+            }
+        }
+    }
+
+    /// How much room to make for the next read.
+    fn room(&self) -> usize {
+        match self.left {
+            Left::Bytes(left) => usize::try_from(left).unwrap_or(usize::MAX).clamp(READ_USUAL, READ_LONG),
+            Left::Chunks(Chunks::Data(left)) => {
+                usize::try_from(left).unwrap_or(usize::MAX).clamp(READ_USUAL, READ_LONG)
+            }
+            Left::Chunks(_) => READ_USUAL,
+            Left::UntilClose => READ_LONG,
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! A policy and a certificate that change while they are in force: files are watched and compared, what is good is swapped in, what
+//! is bad is told.
+
+mod changes;
+pub mod file_hashes;
+mod file_watcher;
+pub mod load;
+mod settings_and_certificate;
+mod unenforced;
+
+use std::future::{Future, pending};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc::{self, Receiver};
+use tokio::sync::watch as latest;
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, timeout};
+use tollgate::{Gate, Limiter};
+use tollgate_policy::{Directory, Policy};
+use tollgate_tower::Answers;
+
+use self::file_watcher::Watch;
+use crate::active_policy::{InForce, Live};
+use crate::doors::gateway::Common;
+use crate::settings::Startup;
+use crate::telemetry::logs::Logs;
+use crate::telemetry::metrics::Metrics;
+use changes::changes;
+pub use file_hashes::Seen;
+use load::load_after;
+pub use load::{Loaded, NotLoaded, load};
+use settings_and_certificate::{Beside, Looked};
+pub(crate) use unenforced::warn_unenforced;
+
+/// Files are read when nothing has happened to them for so long: a write is many events, and a half of one is no document.
+pub const DEBOUNCE: Duration = Duration::from_millis(200);
+/// Where something happens all the time, files are read after so long all the same.
+pub const SETTLE_MAX: Duration = Duration::from_secs(2);
+/// A file that is gone may be on its way back: an editor's rename, a swapped link. It is missed only after so long.
+pub const GONE_FOR: Duration = Duration::from_secs(1);
+
+/// What became of the last reload.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Outcome {
+    /// How many there were, good ones and bad ones.
+    pub attempts: u64,
+    /// What is in force.
+    pub generation: u64,
+    /// What was wrong with the last; `None` if it is in force.
+    pub refused: Option<String>,
+}
+
+/// Keeps what is in force as the files have it.
+///
+/// Files are compared by content when something happens in their folders, every so often, and when somebody asks. Only if
+/// they differ from what was last tried are they loaded, on a thread of its own; so a bad document is told once, and the
+/// next good one recovers. Limits keep their state: the new gate stands on the same limiter. The policy and the certificate are
+/// replaced independently: if one is bad, the other is replaced all the same.
+#[derive(Debug)]
+pub struct Reloader {
+    policy: String,
+    /// The setting `store.namespace`: what a policy's own file says of it now counts after a restart.
+    namespace: Option<String>,
+    answers: Answers,
+    beside: Beside,
+    poll: Option<Duration>,
+    watching: bool,
+    live: Arc<Live>,
+    metrics: Arc<Metrics>,
+    logs: Arc<Logs>,
+    /// What was last tried.
+    seen: Seen,
+    outcome: latest::Sender<Outcome>,
+}
+
+impl Reloader {
+    /// A reloader for what is in force. `seen` is what the policy was loaded from.
+    #[must_use]
+    pub fn new(common: &Common, startup: Option<Startup>, mut seen: Seen) -> Self {
+        let Common { settings, live, metrics, logs, certificate, .. } = common;
+        let first = Outcome { generation: live.load().generation, ..Outcome::default() };
+        let beside = Beside { certificate: certificate.clone(), startup };
+        seen.join(beside.look(&seen).seen);
+        Self {
+            policy: settings.policy.clone(),
+            namespace: settings.store.namespace.clone(),
+            answers: settings.answers,
+            beside,
+            poll: settings.reload_poll,
+            watching: true,
+            live: Arc::clone(live),
+            metrics: Arc::clone(metrics),
+            logs: Arc::clone(logs),
+            seen,
+            outcome: latest::channel(first).0,
+        }
+    }
+
+    /// The same without watching: files are compared every so often only, as where events do not come through.
+    #[must_use]
+    pub fn without_watching(self) -> Self {
+        Self { watching: false, ..self }
+    }
+
+    /// What becomes of reloads, as they happen.
+    #[must_use]
+    pub fn outcomes(&self) -> latest::Receiver<Outcome> {
+        self.outcome.subscribe()
+    }
+
+    /// Reloads until `shutdown`. Whoever asks is answered by a load, also if no file has changed.
+    pub async fn run(mut self, asked: Receiver<()>, shutdown: impl Future<Output = ()>) {
+        tokio::select! {
+            () = shutdown => {}
+            () = self.keep(asked) => {}
+        }
+    }
+
+    async fn keep(&mut self, mut asked: Receiver<()>) {
+        let (happened, mut events) = mpsc::channel(1);
+        let mut watch = Watch::default();
+        let mut poll = self.poll.map(ticks);
+        loop {
+            // Before the first wait, and when other folders are watched: what happened before that was not seen.
+            while self.watch(&mut watch, &happened) {
+                self.compare().await;
+            }
+            tokio::select! {
+                Some(()) = events.recv() => tokio::select! {
+                    () = settle(&mut events) => self.compare().await,
+                    // Whoever asks does not wait.
+                    Some(()) = asked.recv() => self.reload().await,
+                },
+                Some(()) = asked.recv() => self.reload().await,
+                () = tick(&mut poll) => self.compare_at_rest().await,
+            }
+        }
+    }
+
+    /// Watches the folders of what was last read. Says whether they are others than before.
+    fn watch(&self, watch: &mut Watch, happened: &mpsc::Sender<()>) -> bool {
+        if !self.watching {
+            return false;
+        }
+        let renewed = watch.renew(self.seen.names(), happened);
+        if renewed != Ok(false) {
+            self.metrics.reloads.watching.set(u64::from(renewed.is_ok()));
+        }
+        renewed.unwrap_or_else(|why| {
+            self.logs.within(|| tracing::warn!(why, "not all files are watched"));
+            true
+        })
+    }
+
+    /// Loads, if a file holds something else than when it was last tried.
+    async fn compare(&mut self) {
+        let mut now = self.look().await;
+        if now.misses(&self.seen) {
+            sleep(GONE_FOR).await;
+            now = self.look().await;
+        }
+        if now != self.seen {
+            self.reload().await;
+        }
+    }
+
+    /// As [`compare`](Self::compare), where no event says that files are at rest: one that is being written has to be.
+    async fn compare_at_rest(&mut self) {
+        let mut now = self.look().await;
+        if now == self.seen {
+            return;
+        }
+        let rest = async {
+            loop {
+                sleep(DEBOUNCE).await;
+                let next = self.look().await;
+                if next == std::mem::replace(&mut now, next.clone()) {
+                    break;
+                }
+            }
+        };
+        // At the latest now.
+        let _ = timeout(SETTLE_MAX, rest).await;
+        self.compare().await;
+    }
+
+    /// What the files hold now.
+    async fn look(&self) -> Seen {
+        let seen = self.seen.clone();
+        let unchanged = self.seen.clone();
+        tokio::task::spawn_blocking(move || seen.again()).await.unwrap_or(unchanged)
+    }
+
+    /// Loads, and puts in force what is good.
+    async fn reload(&mut self) {
+        let (policy, before, beside) = (self.policy.clone(), self.seen.clone(), self.beside.clone());
+        let (live, metrics, answers) = (Arc::clone(&self.live), Arc::clone(&self.metrics), self.answers);
+        let namespace = self.namespace.clone();
+        let run = move || {
+            let Looked { renewed, needs_restart, mut wrong, seen: others } = beside.look(&before);
+            let (changed, mut seen) = match load_after(&policy, &before) {
+                Ok(Loaded { policy, directory, seen }) => {
+                    let old = live.load();
+                    let limiter = old.guard.gate().limiter().clone();
+                    let gate = gate(limiter, (policy, directory), namespace.as_deref());
+                    let changed = changes(old.guard.gate(), &gate);
+                    let next = InForce::new(gate, answers, &metrics, old.generation.saturating_add(1));
+                    live.swap(next, &metrics);
+                    (Some(changed), seen)
+                }
+                Err(refused) => {
+                    wrong.insert(0, refused.sentence());
+                    (None, refused.seen)
+                }
+            };
+            seen.join(others);
+            Reloaded { changed, renewed, needs_restart, wrong, seen }
+        };
+        let reloaded = match tokio::task::spawn_blocking(run).await {
+            Ok(reloaded) => reloaded,
+            // Nothing in it panics; if something does, what is in force stays so, as with a bad document.
+            Err(_) => Reloaded {
+                wrong: vec!["loading it failed: report this document".into()],
+                changed: None,
+                renewed: false,
+                needs_restart: Vec::new(),
+                seen: self.look().await,
+            },
+        };
+        self.tell(&reloaded);
+        self.seen = reloaded.seen;
+    }
+
+    /// Writes down what came of a reload.
+    fn tell(&self, reloaded: &Reloaded) {
+        let Reloaded { changed, renewed, needs_restart, wrong, .. } = reloaded;
+        let generation = self.live.load().generation;
+        if changed.is_some() || *renewed {
+            let certificate = renewed.then_some("renewed");
+            let needs_restart = (!needs_restart.is_empty()).then(|| needs_restart.join(", "));
+            self.logs.within(|| tracing::info!(generation, changed, certificate, needs_restart, "reloaded"));
+        }
+        if changed.is_some() {
+            warn_unenforced(self.live.load().guard.gate().policy(), &self.logs);
+        }
+        let refused = (!wrong.is_empty()).then(|| wrong.join("; "));
+        if let Some(why) = &refused {
+            self.metrics.reloads.failed.inc();
+            let what = if changed.is_some() {
+                "not all reloaded: what was in force of the rest stays in force"
+            } else {
+                "not reloaded: what was in force stays in force"
+            };
+            self.logs.within(|| tracing::error!(why, "{what}"));
+        } else {
+            self.metrics.reloads.ok.inc();
+        }
+        self.outcome.send_modify(|last| {
+            *last = Outcome { attempts: last.attempts.saturating_add(1), generation, refused };
+        });
+    }
+}
+
+/// What came of a reload.
+struct Reloaded {
+    /// What is different in the policy, if it was replaced.
+    changed: Option<String>,
+    /// Whether the certificate was.
+    renewed: bool,
+    /// The settings that would be others after a restart.
+    needs_restart: Vec<String>,
+    /// What is wrong.
+    wrong: Vec<String>,
+    /// Every file that was asked for.
+    seen: Seen,
+}
+
+/// A policy in force for a gateway, with its limits in the namespace of the settings, or else in that of its title.
+///
+/// Nothing but responses changes what was charged.
+pub fn gate(
+    limiter: Limiter,
+    (policy, directory): (Arc<Policy>, Option<Arc<Directory>>),
+    namespace: Option<&str>,
+) -> Gate {
+    let namespace = namespace.map_or_else(|| policy.namespace_of_title(), str::to_owned);
+    Gate::new(limiter, policy, directory).in_namespace(&namespace).for_good()
+}
+
+/// Waits until nothing has happened for a while.
+async fn settle(events: &mut Receiver<()>) {
+    let quiet = async { while let Ok(Some(())) = timeout(DEBOUNCE, events.recv()).await {} };
+    // At the latest now.
+    let _ = timeout(SETTLE_MAX, quiet).await;
+}
+
+fn ticks(every: Duration) -> Interval {
+    let every = every.max(DEBOUNCE);
+    let mut ticks = interval_at(Instant::now() + every, every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
+}
+
+async fn tick(poll: &mut Option<Interval>) {
+    match poll {
+        Some(ticks) => drop(ticks.tick().await),
+        None => pending().await,
+    }
+}
+
+/// A receiver that is asked whenever the process gets `SIGHUP`. From now on the signal does not end it.
+///
+/// # Errors
+/// When the system does not let it be caught.
+pub fn hang_ups() -> io::Result<Receiver<()>> {
+    let mut signals = signal(SignalKind::hangup())?;
+    let (ask, asked) = mpsc::channel(1);
+    tokio::spawn(async move {
+        // One that waits stands for all.
+        while signals.recv().await.is_some() && !ask.is_closed() {
+            let _ = ask.try_send(());
+        }
+    });
+    Ok(asked)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+//! A policy and its consumers from files, with what was read on the way: at the start, and again. What is in force is `live`'s.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use tollgate_policy::{Directory, Policy, Severity};
+
+use super::file_hashes::Seen;
+use crate::documents::{self, Checked};
+use crate::files;
+use crate::finding::printable;
+use crate::report_errors::{self, Reader};
+
+/// So many errors of a document are told in one line; of the others only the number.
+const TOLD_MAX: usize = 5;
+
+/// What was loaded.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The policy.
+    pub policy: Arc<Policy>,
+    /// The consumers, if the policy names a file of them.
+    pub directory: Option<Arc<Directory>>,
+    /// Every file that was read.
+    pub seen: Seen,
+}
+
+/// Why nothing was loaded.
+#[derive(Debug)]
+pub struct NotLoaded {
+    why: Why,
+    /// Every file that was asked for, as far as it got.
+    pub seen: Seen,
+}
+
+#[derive(Debug)]
+enum Why {
+    /// The document itself cannot be read.
+    Unread(String),
+    /// Something is wrong with it, or with what it leads to.
+    Wrong(Box<Checked>),
+}
+
+/// Loads a policy, and everything that it leads to.
+///
+/// # Errors
+/// When there is an error in them: all that was found.
+pub fn load(policy: &str) -> Result<Loaded, NotLoaded> {
+    load_after(policy, &Seen::default())
+}
+
+/// As [`load`], with what was read comparable with what was seen before.
+pub(super) fn load_after(policy: &str, before: &Seen) -> Result<Loaded, NotLoaded> {
+    let mut seen = before.afresh();
+    if policy == files::DASH {
+        let why = "standard input cannot be read again when it changes: name a file".into();
+        return Err(NotLoaded { why: Why::Unread(why), seen });
+    }
+    let checked = documents::check_noting(policy, &mut |name, piece| seen.note(name, piece));
+    seen.look_at_the_unread();
+    let checked = match checked {
+        Err(why) => return Err(NotLoaded { why: Why::Unread(why), seen }),
+        Ok(checked) => checked,
+    };
+    let usable = checked.usable();
+    match checked {
+        Checked { policy: Some(policy), directory, .. } if usable => {
+            Ok(Loaded { policy: Arc::new(policy), directory: directory.map(Arc::new), seen })
+        }
+        wrong => Err(NotLoaded { why: Why::Wrong(Box::new(wrong)), seen }),
+    }
+}
+
+impl NotLoaded {
+    /// What is wrong, in one line: the first few errors, each with its file, line and column.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let checked = match &self.why {
+            Why::Unread(why) => return printable(why),
+            Why::Wrong(checked) => checked,
+        };
+        let findings = checked.all();
+        let errors: Vec<_> = findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
+        let told = errors.iter().take(TOLD_MAX).map(|finding| {
+            let column = finding.span.column.map_or_else(String::new, |column| format!(":{column}"));
+            format!("{}:{}{column}: {}", finding.span.file, finding.span.line, finding.sentence())
+        });
+        let mut all: Vec<_> = told.collect();
+        let more = errors.len().saturating_sub(TOLD_MAX).saturating_add(checked.more);
+        if more > 0 {
+            all.push(format!("and {more} more"));
+        }
+        printable(&all.join("; "))
+    }
+
+    /// Tells everything that was found, drawn for people.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn tell(&self, out: &mut dyn Write) -> io::Result<()> {
+        match &self.why {
+            Why::Unread(why) => writeln!(out, "error: {}", printable(why)),
+            Why::Wrong(checked) => report_errors::tell(&[checked], Reader::Person, &mut io::sink(), out),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(policy: &str) -> NotLoaded {
+        load(policy).expect_err(policy)
+    }
+
+    #[test]
+    fn what_is_loaded_comes_with_the_names_of_its_files() {
+        let loaded = load("tests/documents/gateway.yaml").expect("the document is good");
+        assert!(loaded.directory.is_some());
+        let names: Vec<_> = loaded.seen.names().collect();
+        assert_eq!(names, ["tests/documents/consumers.csv", "tests/documents/gateway.yaml"]);
+        assert_eq!(loaded.seen, loaded.seen.again());
+    }
+
+    #[test]
+    fn what_is_not_loaded_is_told_in_one_line_with_its_places() {
+        let said = refused("tests/documents/bad.yaml").sentence();
+        assert!(said.starts_with("tests/documents/bad.yaml:") && !said.contains('\n'), "{said}");
+        let said = refused("tests/documents/bad-consumers.yaml").sentence();
+        assert!(said.starts_with("tests/documents/bad-consumers.csv:"), "{said}");
+        let said = refused("no-such-file.yaml").sentence();
+        assert_eq!(said, "no-such-file.yaml cannot be read: there is no such file");
+        let said = refused("-").sentence();
+        assert_eq!(said, "standard input cannot be read again when it changes: name a file");
+    }
+
+    #[test]
+    fn what_is_not_loaded_can_be_drawn_for_people() {
+        for (policy, part) in [
+            ("tests/documents/bad.yaml", "tests/documents/bad.yaml:"),
+            ("tests/documents/bad-consumers.yaml", "bad-consumers.csv:"),
+            ("no-such-file.yaml", "error: no-such-file.yaml cannot be read"),
+        ] {
+            let mut out = Vec::new();
+            refused(policy).tell(&mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            assert!(text.contains(part), "{text}");
+        }
+    }
+
+    #[test]
+    fn files_that_could_not_be_used_are_seen_all_the_same() {
+        // A document that is not text changes when its bytes do, and not with every look.
+        for policy in
+            ["no-such-file.yaml", "tests/documents/bad-consumers.yaml", "tests/documents/no-consumers.yaml"]
+        {
+            let seen = refused(policy).seen;
+            assert_eq!(seen, seen.again(), "{policy}");
+            assert!(seen.names().any(|name| name == policy), "{policy}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What is looked at again beside the policy: the certificate, which is replaced, and the settings, which are only compared.
+
+use std::sync::Arc;
+
+use super::file_hashes::Seen;
+use crate::doors::tls::Certificate;
+use crate::files;
+use crate::settings::{CONFIG, Startup};
+
+/// What there is beside the policy.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Beside {
+    /// The gateway's certificate, if it has one.
+    pub(super) certificate: Option<Arc<Certificate>>,
+    /// What the process was started with, if it was started by a command.
+    pub(super) startup: Option<Startup>,
+}
+
+/// What came of a look.
+#[derive(Debug)]
+pub(super) struct Looked {
+    /// Whether another certificate is in force.
+    pub(super) renewed: bool,
+    /// The settings that would be others after a restart.
+    pub(super) needs_restart: Vec<String>,
+    /// What is wrong.
+    pub(super) wrong: Vec<String>,
+    /// Every file that was asked for.
+    pub(super) seen: Seen,
+}
+
+impl Beside {
+    /// Puts another certificate in force, if there is one, and compares the settings.
+    pub(super) fn look(&self, before: &Seen) -> Looked {
+        let mut seen = before.afresh();
+        let mut wrong = Vec::new();
+        let renewed =
+            self.certificate.as_ref().map_or(Ok(false), |certificate| certificate.reload(&mut seen));
+        let renewed = renewed.unwrap_or_else(|why| {
+            wrong.push(why);
+            false
+        });
+        let needs_restart = self.compare(&mut seen).unwrap_or_else(|why| {
+            wrong.push(format!("a restart would fail: {why}"));
+            Vec::new()
+        });
+        seen.look_at_the_unread();
+        Looked { renewed, needs_restart, wrong, seen }
+    }
+
+    fn compare(&self, seen: &mut Seen) -> Result<Vec<String>, String> {
+        let Some(startup) = &self.startup else { return Ok(Vec::new()) };
+        startup.changed(&mut |name| {
+            let text = files::read_if_there(name);
+            match &text {
+                Ok(Some(text)) => seen.note_whole(name, Some(text.as_bytes())),
+                // It need not be there, and its folder is not watched for that.
+                Ok(None) if name == CONFIG => {}
+                Ok(None) | Err(_) => seen.note_whole(name, None),
+            }
+            text
+        })
+    }
+}

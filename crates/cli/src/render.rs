@@ -1,0 +1,207 @@
+//! Findings drawn for people: the file, the line, what is wrong underlined, other places, what to do. Nothing is found here.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use annotate_snippets::{Annotation, AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
+use anstream::adapter::strip_str;
+use tollgate_policy::{Diagnostic, Place, Severity, Source, Sources};
+
+use crate::finding::{Finding, printable};
+
+/// Places on lines so close together are drawn in one piece of the text.
+const CLOSE_LINES: usize = 8;
+/// Of a line of more characters than this (a document on one line), only what is around the place is drawn.
+const LINE_CHARS_MAX: usize = 200;
+/// So many characters are drawn of such a line, so many of them before the place.
+const AROUND_CHARS: usize = 80;
+const BEFORE_CHARS: usize = 25;
+/// What stands for the rest of such a line.
+const CUT: char = '…';
+
+/// A finding, drawn with colours. A stream that shows none takes them out.
+#[must_use]
+pub fn draw(finding: &Diagnostic, sources: &Sources) -> String {
+    let mut group =
+        Group::with_title(level(finding.severity).primary_title(&finding.message).id(finding.code));
+    for piece in pieces(finding, sources) {
+        group = group.elements(piece.elements());
+    }
+    if let Some(help) = &finding.help {
+        group = group.element(Level::HELP.message(help));
+    }
+    let drawn = Renderer::styled().render(&[group]);
+    // Between a place and its text the drawing marks another file, which is not there.
+    let mark = |line: &&str| strip_str(line).to_string().trim() == ":::";
+    if drawn.lines().any(|line| mark(&line)) {
+        return drawn.lines().filter(|line| !mark(line)).collect::<Vec<_>>().join("\n");
+    }
+    drawn
+}
+
+/// A finding in a file whose text is not kept: its place is given as numbers.
+pub(crate) fn without_text(finding: &Finding) -> String {
+    let number = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+    let mut origin = Origin::path(printable(&finding.span.file)).line(number(finding.span.line));
+    if let Some(column) = finding.span.column {
+        origin = origin.char_column(number(column));
+    }
+    let title = level(finding.severity).primary_title(printable(&finding.message)).id(finding.code);
+    let mut group = Group::with_title(title).element(origin);
+    if let Some(help) = &finding.help {
+        group = group.element(Level::HELP.message(printable(help)));
+    }
+    Renderer::styled().render(&[group])
+}
+
+const fn level(severity: Severity) -> Level<'static> {
+    match severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+        Severity::Note => Level::NOTE,
+    }
+}
+
+/// Something to underline.
+struct Mark<'a> {
+    kind: AnnotationKind,
+    range: Range<usize>,
+    label: &'a str,
+}
+
+/// Some lines of a file, and what is underlined in them.
+struct Piece<'a> {
+    source: &'a Source,
+    lines: Range<usize>,
+    marks: Vec<Mark<'a>>,
+}
+
+/// The places of a finding, its own first, those close to each other together.
+fn pieces<'a>(finding: &'a Diagnostic, sources: &'a Sources) -> Vec<Piece<'a>> {
+    let own = std::iter::once((AnnotationKind::Primary, finding.place, finding.label.as_str()));
+    let others = finding.also.iter().map(|(place, label)| (AnnotationKind::Context, *place, label.as_str()));
+    let mut pieces: Vec<Piece<'a>> = Vec::new();
+    for (kind, place, label) in own.chain(others) {
+        let Some(source) = sources.get(place.file) else { continue };
+        let (range, line) = first_line(source, place);
+        let mark = Mark { kind, range, label };
+        let near = |piece: &&mut Piece<'a>| {
+            let close =
+                piece.lines.start.saturating_sub(CLOSE_LINES)..=piece.lines.end.saturating_add(CLOSE_LINES);
+            std::ptr::eq(piece.source, source) && close.contains(&line)
+        };
+        if let Some(piece) = pieces.iter_mut().find(near) {
+            piece.lines = piece.lines.start.min(line)..piece.lines.end.max(line.saturating_add(1));
+            piece.marks.push(mark);
+        } else {
+            pieces.push(Piece { source, lines: line..line.saturating_add(1), marks: vec![mark] });
+        }
+    }
+    pieces
+}
+
+/// The part of a place that stands on its first line, and that line's number from 0.
+///
+/// A place can be a whole document. Its first line says where it is.
+fn first_line(source: &Source, place: Place) -> (Range<usize>, usize) {
+    let text = source.drawable();
+    let Range { start, end } = place.range();
+    let start = start.min(text.len());
+    let line_end = start.saturating_add(text.get(start..).map_or(0, |rest| first_of(rest).len()));
+    let line = source.line_column(place.start).line.saturating_sub(1);
+    (start..end.clamp(start, line_end), usize::try_from(line).unwrap_or(0))
+}
+
+/// The first line of a text, before its break: of either kind.
+fn first_of(text: &str) -> &str {
+    let line = text.split('\n').next().unwrap_or_default();
+    line.strip_suffix('\r').unwrap_or(line)
+}
+
+impl<'a> Piece<'a> {
+    fn elements(self) -> Vec<Element<'a>> {
+        let Some((start, text)) = self.text() else {
+            // Each place for itself: on a line as long as this one they may be far from each other.
+            return self.marks.iter().flat_map(|mark| around(self.source, mark)).collect();
+        };
+        let snippet: Snippet<'a, Annotation<'a>> =
+            Snippet::source(tame(text)).path(printable(self.source.name()));
+        let marks = self.marks.into_iter().map(|mark| {
+            let range = mark.range.start.saturating_sub(start)..mark.range.end.saturating_sub(start);
+            mark.kind.span(range).label(Some(mark.label).filter(|label| !label.is_empty()))
+        });
+        vec![snippet.line_start(self.lines.start.saturating_add(1)).annotations(marks).into()]
+    }
+
+    /// The lines' text and where it begins. `None` if one is too long to be shown.
+    ///
+    /// Only these lines are given to be drawn: a large document is not looked through once for each finding.
+    fn text(&self) -> Option<(usize, &'a str)> {
+        let text = self.source.drawable();
+        let mark = self.marks.first()?;
+        // From the first mark's line, whose number is known, back and forth to the others.
+        let before = text.get(..mark.range.start)?;
+        let mut start = before.rfind('\n').map_or(0, |at| at.saturating_add(1));
+        let mut end = start;
+        for mark in &self.marks {
+            let before = text.get(..mark.range.start)?;
+            start = start.min(before.rfind('\n').map_or(0, |at| at.saturating_add(1)));
+            let after = text.get(mark.range.end..)?;
+            end = end.max(mark.range.end.saturating_add(first_of(after).len()));
+        }
+        let lines = text.get(start..end)?;
+        let short =
+            |line: &str| line.chars().take(LINE_CHARS_MAX.saturating_add(1)).count() <= LINE_CHARS_MAX;
+        lines.lines().all(short).then_some((start, lines))
+    }
+}
+
+/// A place, and what stands around it on a line that is too long to be shown.
+fn around<'a>(source: &'a Source, mark: &Mark<'a>) -> [Element<'a>; 2] {
+    let text = source.drawable();
+    let Range { start, end } = mark.range;
+    let (before, rest) = text.split_at_checked(start).unwrap_or((text, ""));
+    let line_before = before.rsplit('\n').next().unwrap_or_default();
+    let length = |chars: &mut dyn Iterator<Item = char>| chars.map(char::len_utf8).sum::<usize>();
+    let kept_before = length(&mut line_before.chars().rev().take(BEFORE_CHARS));
+    let line_after = first_of(rest);
+    let kept_after = length(&mut line_after.chars().take(AROUND_CHARS.saturating_sub(BEFORE_CHARS)));
+    let mut drawn = String::new();
+    if kept_before < line_before.len() {
+        drawn.push(CUT);
+    }
+    drawn.push_str(&tame(
+        line_before.get(line_before.len().saturating_sub(kept_before)..).unwrap_or_default(),
+    ));
+    let from = drawn.len();
+    drawn.push_str(&tame(line_after.get(..kept_after).unwrap_or_default()));
+    let to = from.saturating_add(end.saturating_sub(start)).min(drawn.len());
+    if kept_after < line_after.len() {
+        drawn.push(CUT);
+    }
+    let at = source.line_column(u32::try_from(start).unwrap_or(u32::MAX));
+    let number = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+    // The column is that of the document, not of what is left of its line.
+    let origin = Origin::path(printable(source.name())).line(number(at.line)).char_column(number(at.column));
+    let mark = mark.kind.span(from..to).label(Some(mark.label).filter(|label| !label.is_empty()));
+    [origin.into(), Snippet::source(drawn).line_start(number(at.line)).annotation(mark).into()]
+}
+
+/// Lines in which nothing speaks to the terminal.
+///
+/// The drawing takes care of escape and its like, and not of those that a terminal may read as escape and a bracket in one
+/// (U+0080 to U+009F). Each becomes a dot of as many bytes, so that places stay what they are.
+fn tame(text: &str) -> Cow<'_, str> {
+    const HIGH: std::ops::RangeInclusive<char> = '\u{80}'..='\u{9f}';
+    if text.contains(|char| HIGH.contains(&char)) {
+        return Cow::Owned(text.replace(|char| HIGH.contains(&char), "·"));
+    }
+    Cow::Borrowed(text)
+}
+
+#[test]
+fn tame_lines_have_the_same_length_and_no_controls_of_two_bytes() {
+    assert_eq!(tame("a\u{9b}31m\u{85}ä"), "a·31m·ä");
+    assert_eq!(tame("a\u{9b}b").len(), "a\u{9b}b".len());
+    assert!(matches!(tame("plain ä"), Cow::Borrowed(_)));
+}

@@ -1,0 +1,57 @@
+//! Documents with errors, told by a command that needs them without: drawn for people, as data for programs.
+
+use std::io::{self, Write};
+
+use tollgate_policy::{Diagnostic, Sources};
+
+use crate::documents::Checked;
+use crate::finding::Finding;
+use crate::formats::json;
+use crate::render;
+
+/// Whoever reads what a command prints.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reader {
+    /// Finds errors on the other stream: this one is for what the command makes.
+    Person,
+    /// Finds JSON on the stream where it waits for some.
+    Program,
+}
+
+/// Tells what is wrong with these documents. Those without errors have nothing to tell.
+pub(crate) fn tell(
+    documents: &[&Checked],
+    reader: Reader,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> io::Result<()> {
+    let wrong = || documents.iter().filter(|checked| !checked.usable());
+    if reader == Reader::Program {
+        let findings: Vec<_> = wrong().flat_map(|checked| checked.all()).collect();
+        let more = wrong().fold(0_usize, |sum, checked| sum.saturating_add(checked.more));
+        return writeln!(out, "{:#}", json::unusable(&findings, more));
+    }
+    for checked in wrong() {
+        for finding in &checked.findings {
+            writeln!(err, "{}\n", render::draw(finding, &checked.sources))?;
+        }
+        for finding in &checked.in_consumers {
+            writeln!(err, "{}\n", render::without_text(finding))?;
+        }
+    }
+    Ok(())
+}
+
+/// Tells findings that are in files that were read.
+pub(crate) fn tell_findings(
+    findings: &[Diagnostic],
+    sources: &Sources,
+    reader: Reader,
+    (out, err): (&mut dyn Write, &mut dyn Write),
+) -> io::Result<()> {
+    if reader == Reader::Program {
+        let findings: Vec<_> = findings.iter().map(|finding| Finding::of(finding, sources)).collect();
+        return writeln!(out, "{:#}", json::unusable(&findings, 0));
+    }
+    findings.iter().try_for_each(|finding| writeln!(err, "{}\n", render::draw(finding, sources)))
+}

@@ -1,0 +1,143 @@
+//! What the gateway counts, and the page that Prometheus reads. Nothing is looked up by name on a request's way.
+
+pub mod counter;
+pub mod latency;
+pub mod limits;
+pub mod page;
+mod store;
+pub mod worker;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tollgate::{Gate, Limiter};
+
+use crate::files;
+pub use counter::{Count, Counter, Level};
+pub use latency::Latency;
+use limits::Limits;
+pub use limits::{LIMIT_SERIES_MAX, LimitMeters};
+use page::{Kind, Page};
+pub use worker::WorkerMetrics;
+
+/// Everything that is counted.
+///
+/// Whoever counts holds the counter itself: a worker its own [`WorkerMetrics`], a request the [`LimitMeters`] of the policy
+/// that it met. The locks are taken only when a worker starts, a policy is loaded or the page is written.
+#[derive(Debug, Default)]
+pub struct Metrics {
+    workers: Mutex<Vec<Arc<WorkerMetrics>>>,
+    limits: Mutex<Limits>,
+    /// Whose store is told about.
+    limiter: Mutex<Option<Limiter>>,
+    /// What became of reloads.
+    pub reloads: Reloads,
+    /// What became of lines.
+    pub lines: Arc<Lines>,
+}
+
+/// What became of reloads.
+#[derive(Debug, Default)]
+pub struct Reloads {
+    /// Those after which another policy was in force.
+    pub ok: Count,
+    /// Those that were refused, so that the old policy is still in force.
+    pub failed: Count,
+    /// When the policy in force was loaded, in seconds since 1970.
+    pub last_success: Count,
+    /// Which policy is in force: 1 is the first.
+    pub generation: Count,
+    /// 1 if files are watched; 0 if they are only compared now and then.
+    pub watching: Count,
+}
+
+/// What became of lines of the log.
+#[derive(Debug, Default)]
+pub struct Lines {
+    /// Those that were not written, because whoever reads them is too slow or gone.
+    pub dropped: Count,
+    /// Refusals that have no line, because there were too many in a second.
+    pub left_out: Count,
+}
+
+impl Metrics {
+    /// Nothing counted yet.
+    #[must_use]
+    pub fn new() -> Arc<Self> {
+        Arc::new(Self::default())
+    }
+
+    /// The numbers of one more worker.
+    #[must_use]
+    pub fn worker(&self) -> Arc<WorkerMetrics> {
+        let worker = Arc::new(WorkerMetrics::default());
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&worker));
+        worker
+    }
+
+    /// Records that a policy is in force.
+    pub(crate) fn put_in_force(&self, generation: u64) {
+        self.reloads.generation.set(generation);
+        self.reloads.last_success.set(files::wall_clock().get() / 1_000_000);
+    }
+
+    /// The counters of the limits of a policy that is about to be put in force, by number.
+    pub(crate) fn limits_of(&self, gate: &Gate) -> Vec<LimitMeters> {
+        *self.limiter.lock().unwrap_or_else(PoisonError::into_inner) = Some(gate.limiter().clone());
+        self.limits.lock().unwrap_or_else(PoisonError::into_inner).renew(gate.policy())
+    }
+
+    /// The page, as [`page::CONTENT_TYPE`].
+    #[must_use]
+    pub fn encode(&self) -> String {
+        let mut page = Page::default();
+        let version = [("version", env!("CARGO_PKG_VERSION"))];
+        page.family("build_info", Kind::Gauge, "The version that runs.").number(&version, 1);
+        self.limits.lock().unwrap_or_else(PoisonError::into_inner).write(&mut page);
+        let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        worker::write(workers.iter().map(Arc::as_ref), &mut page);
+        self.write_reloads(&mut page);
+        self.write_store(&mut page);
+        let (dropped, left_out) = (self.lines.dropped.get(), self.lines.left_out.get());
+        let name = ("log_lines_dropped_total", Kind::Counter);
+        page.number(name, "Lines of the log that nobody took in time.", dropped);
+        let name = ("log_refusals_left_out_total", Kind::Counter);
+        page.number(name, "Refusals without a line, because there were too many in a second.", left_out);
+        page.text()
+    }
+
+    fn write_reloads(&self, page: &mut Page) {
+        let reloads = &self.reloads;
+        let mut family = page.family("reloads_total", Kind::Counter, "Reloads of the policy, by result.");
+        family.number(&[("result", "ok")], reloads.ok.get());
+        family.number(&[("result", "failed")], reloads.failed.get());
+        let name = ("reload_last_success_timestamp_seconds", Kind::Gauge);
+        page.number(name, "When the policy in force was loaded.", reloads.last_success.get());
+        let name = ("config_generation", Kind::Gauge);
+        page.number(name, "Which policy is in force: 1 is the first.", reloads.generation.get());
+        let name = ("reload_watching", Kind::Gauge);
+        page.number(name, "1 if files are watched, 0 if only compared.", reloads.watching.get());
+    }
+
+    fn write_store(&self, page: &mut Page) {
+        let limiter = self.limiter.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(limiter) = limiter else { return };
+        let stats = limiter.stats();
+        let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        let name = ("store_bytes", Kind::Gauge);
+        page.number(name, "What the limits' state takes in memory.", number(stats.bytes));
+        let name = ("store_max_bytes", Kind::Gauge);
+        page.number(name, "What the limits' state can fill of its memory.", number(stats.bytes_max));
+        page.number(("store_keys", Kind::Gauge), "Keys that have a state.", stats.slots_used);
+        let name = ("store_overflowed_total", Kind::Counter);
+        page.number(name, "Hits that found no room for their key.", stats.overflowed);
+        if let Some(health) = limiter.store_health() {
+            store::write(&health, page);
+            let name = ("shared_store_remembered_total", Kind::Counter);
+            let about = "Refusals that were remembered, so that the shared store was not asked.";
+            page.number(name, about, limiter.refused_from_memory());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
