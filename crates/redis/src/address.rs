@@ -1,10 +1,10 @@
-//! Where the store is, and as whom we come: an address as operators write it. Nothing is resolved or opened here.
+//! The address of a server and the user to log in as, as operators write it. Nothing is resolved or opened here.
+
+mod parse;
 
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
-
-use redis::{ConnectionAddr, IntoConnectionInfo, parse_redis_url};
 
 /// The address of one Redis or Valkey server.
 ///
@@ -100,76 +100,15 @@ impl FromStr for Address {
     type Err = AddressError;
 
     fn from_str(text: &str) -> Result<Self, AddressError> {
-        let (scheme, _) = text.split_once("://").ok_or(AddressError::Scheme)?;
-        let (tls, unix) = match scheme {
-            "redis" | "valkey" => (false, false),
-            "rediss" | "valkeys" => (true, false),
-            "unix" => (false, true),
-            _ => return Err(AddressError::Scheme),
-        };
-        let mut url = parse_redis_url(text).ok_or(AddressError::Unreadable)?;
-        // The client library ignores what it does not know. What was written must mean something.
-        let known =
-            |(name, _): (std::borrow::Cow<'_, str>, _)| unix && ["db", "user", "pass"].contains(&&*name);
-        if url.fragment().is_some() || (!unix && url.query().is_some()) || !url.query_pairs().all(known) {
-            return Err(AddressError::Extra);
+        let (scheme, rest) = text.split_once("://").ok_or(AddressError::Scheme)?;
+        let parts = parse::parts(rest)?;
+        match scheme {
+            "redis" | "valkey" => parse::tcp(&parts, false),
+            "rediss" | "valkeys" => parse::tcp(&parts, true),
+            "unix" => parse::unix(&parts),
+            _ => Err(AddressError::Scheme),
         }
-        if unix {
-            let names: Vec<_> = url.query_pairs().map(|(name, _)| name.into_owned()).collect();
-            if names.iter().enumerate().any(|(at, name)| names.iter().skip(at + 1).any(|other| other == name))
-            {
-                return Err(AddressError::Extra);
-            }
-            if !url.username().is_empty() || url.password().is_some() || url.port().is_some() {
-                return Err(AddressError::Path);
-            }
-        } else {
-            check_tcp(&url_parts(url.host_str(), url.port(), url.path()))?;
-            // TLS is ours: the client library would read the system's certificates anew for each connection.
-            url.set_scheme("redis").map_err(|()| AddressError::Scheme)?;
-        }
-        let info = url.into_connection_info().map_err(|_| failed(unix))?;
-        let settings = info.redis_settings();
-        let database = u32::try_from(settings.db()).map_err(|_| AddressError::Database)?;
-        let word = |word: Option<&str>| word.filter(|word| !word.is_empty()).map(str::to_owned);
-        let (user, password) = (word(settings.username()), word(settings.password()));
-        let place = match info.addr() {
-            ConnectionAddr::Tcp(host, port) => Place::Tcp { host: host.clone(), port: *port, tls },
-            ConnectionAddr::Unix(path) => Place::Unix(path.clone()),
-            ConnectionAddr::TcpTls { .. } | _ => return Err(AddressError::Unreadable),
-        };
-        Ok(Self { place, user, password, database })
     }
-}
-
-/// The parts of a URL that are checked here.
-struct Parts<'a> {
-    host: &'a str,
-    port: Option<u16>,
-    path: &'a str,
-}
-
-fn url_parts<'a>(host: Option<&'a str>, port: Option<u16>, path: &'a str) -> Parts<'a> {
-    Parts { host: host.unwrap_or_default(), port, path }
-}
-
-fn check_tcp(parts: &Parts<'_>) -> Result<(), AddressError> {
-    if parts.host.is_empty() || ["0.0.0.0", "[::]"].contains(&parts.host) {
-        return Err(AddressError::Host);
-    }
-    if parts.port == Some(0) {
-        return Err(AddressError::Port);
-    }
-    let database = parts.path.strip_prefix('/').unwrap_or(parts.path);
-    if !database.is_empty() && (!database.bytes().all(|byte| byte.is_ascii_digit()) || database.len() > 9) {
-        return Err(AddressError::Database);
-    }
-    Ok(())
-}
-
-/// What is still left for the client library to find.
-const fn failed(unix: bool) -> AddressError {
-    if unix { AddressError::Path } else { AddressError::NotUtf8 }
 }
 
 impl fmt::Display for Address {

@@ -1,9 +1,8 @@
 //! A script call as data: what goes to the server, before anything is sent. It opens no connection.
 
-use redis::Value;
 use smallvec::SmallVec;
 
-use crate::KeyName;
+use crate::{KeyName, Value};
 
 /// A script and the digest by which a server knows it.
 #[derive(Debug)]

@@ -1,13 +1,12 @@
 //! Those who wait for one answer of the server: one caller, or several whose calls went together. It moves no bytes.
 
-use redis::{ServerError, Value};
 use smallvec::SmallVec;
 
 use crate::cause::Sign;
 use crate::connect::is_welcome;
 use crate::pipe::{Ended, Output};
 use crate::resp::Frame;
-use crate::{Cause, Script};
+use crate::{Cause, Script, Value};
 
 /// Those whom one answer is for.
 #[derive(Debug)]
@@ -114,13 +113,5 @@ impl Group {
 
 /// An element as it would have come alone.
 fn frame_of(value: Value) -> Frame {
-    if let Value::ServerError(error) = &value { Frame::Error(line(error)) } else { Frame::Value(value) }
-}
-
-/// The words of an error.
-fn line(error: &ServerError) -> String {
-    match error.details() {
-        None => error.code().to_owned(),
-        Some(details) => format!("{} {details}", error.code()),
-    }
+    if let Value::Error(line) = value { Frame::Error(line) } else { Frame::Value(value) }
 }

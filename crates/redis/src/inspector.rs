@@ -3,14 +3,13 @@
 use std::fmt;
 use std::time::Duration;
 
-use redis::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
 use crate::connect::{Connector, Stream};
 use crate::failed::Failed;
 use crate::resp::{self, Frame};
-use crate::{Address, Cause, LinkError, OpenError, Settings};
+use crate::{Address, Cause, LinkError, OpenError, Settings, Value};
 
 /// How long one question may take. A server that does not answer an operator within so long is as good as frozen: the question ends
 /// in [`LinkError::Timeout`], and so does every later one, at once.
@@ -108,19 +107,13 @@ impl Inspector {
 }
 
 /// An answer without the client library's types, of which most never come over our protocol.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "the client library has types for a protocol that we do not speak"
-)]
 fn told(value: Value) -> Told {
     match value {
         Value::Nil => Told::Nothing,
         Value::Int(number) => Told::Number(number),
         Value::BulkString(bytes) => Told::Text(String::from_utf8_lossy(&bytes).into_owned()),
-        Value::SimpleString(text) => Told::Text(text),
-        Value::Okay => Told::Text("OK".into()),
+        Value::SimpleString(text) | Value::Error(text) => Told::Text(text),
         Value::Array(values) => Told::List(values.into_iter().map(told).collect()),
-        other => Told::Text(format!("{other:?}")),
     }
 }
 
@@ -178,7 +171,7 @@ mod tests {
     #[test]
     fn what_a_server_tells_is_text_numbers_and_lists() {
         let list = Value::Array(vec![
-            Value::Okay,
+            Value::SimpleString("OK".into()),
             Value::Int(-7),
             Value::Nil,
             Value::BulkString(b"12\xff".to_vec()),

@@ -5,9 +5,8 @@
 //! calls to one server and never takes longer than its budget. [`Store`] is all of this together.
 //!
 //! ```
-//! use redis::Value;
 //! use tollgate_algorithms::{Limit, Micros, Mode};
-//! use tollgate_redis::{Ask, Hit, Naming, Reply, StateKind};
+//! use tollgate_redis::{Ask, Hit, Naming, Reply, StateKind, Value};
 //! let limit = Limit::token_bucket(5, 1, Micros::from_secs(10))?;
 //! let name = Naming::new(*b"sixteen secrets!").name("per client", b"ada");
 //! let hits = [Hit { limit: &limit, name: &name, cost: 2, mode: Mode::Enforced }];
@@ -63,6 +62,7 @@ mod targets;
 mod tls;
 mod together;
 mod up;
+mod value;
 mod warm_up;
 mod wrote;
 
@@ -85,3 +85,4 @@ pub use reply::Reply;
 pub use settings::{CONNECTIONS_MAX, IN_FLIGHT_MAX, Identity, Roots, Settings, TIME_MAX, TIME_MIN};
 pub use store::{Charged, Store};
 pub use together::TOGETHER_MAX;
+pub use value::Value;

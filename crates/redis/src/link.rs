@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use redis::Value;
 use smallvec::{SmallVec, smallvec};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore};
@@ -23,7 +22,7 @@ use crate::shared::Shared;
 use crate::shared_breaker::SharedBreaker;
 use crate::up::Up;
 use crate::warm_up::WarmUp;
-use crate::{Address, Call, Cause, Health, LinkError, Naming, Script, Settings, StateKind, Writes};
+use crate::{Address, Call, Cause, Health, LinkError, Naming, Script, Settings, StateKind, Value, Writes};
 
 /// A link to one Redis or Valkey server. Cheap to clone; clones share everything, and any thread may use them.
 ///
@@ -43,7 +42,7 @@ use crate::{Address, Call, Cause, Health, LinkError, Naming, Script, Settings, S
 ///
 /// ```
 /// use std::sync::LazyLock;
-/// use tollgate_redis::{Call, Link, Script, Settings, StateKind, Writes};
+/// use tollgate_redis::{Call, Link, Script, Settings, StateKind, Value, Writes};
 ///
 /// static HELLO: LazyLock<Script> = LazyLock::new(|| Script {
 ///     text: "return 'hello'".into(),

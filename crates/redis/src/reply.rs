@@ -8,7 +8,6 @@ pub(crate) mod stands;
 #[cfg(test)]
 mod tests;
 
-use redis::Value;
 use smallvec::SmallVec;
 use tollgate_algorithms::{
     Change, Decision, Limit, Micros, Mode, Outcome, State, decide, decide_up_to, refund_part, settle,
@@ -19,7 +18,7 @@ use batch::Told;
 use crate::calling::{credible, few};
 use crate::state::{number, told};
 use crate::targets::{Target, Targets};
-use crate::{Ask, Hit, KeyName, StateKind, StoreError};
+use crate::{Ask, Hit, KeyName, StateKind, StoreError, Value};
 
 /// The answer to an [`Ask`].
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -80,9 +80,14 @@ static GIVEN: [OnceLock<Script>; SETS * DRIVERS] = [const { OnceLock::new() }; S
 pub(crate) fn script(driver: Driver, kinds: Kinds, clock: Clock) -> &'static Script {
     cell(driver, kinds, clock).get_or_init(|| {
         let text = Assembly { driver, kinds, clock }.text();
-        let digest = redis::Script::new(&text).get_hash().to_string();
+        let digest = digest(&text);
         Script { text, digest }
     })
+}
+
+/// The SHA-1 of a script's text in lower-case hexadecimal digits: the name by which a server knows it.
+pub(crate) fn digest(text: &str) -> String {
+    sha1_smol::Sha1::from(text).digest().to_string()
 }
 
 /// The script that answers several calls of this one; none if it is not one hit on one key.

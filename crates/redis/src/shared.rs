@@ -4,7 +4,6 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use redis::Value;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
@@ -19,7 +18,7 @@ use crate::resp::{Form, Frame};
 use crate::shared_breaker::SharedBreaker;
 use crate::up::Up;
 use crate::warm_up::WarmUp;
-use crate::{Call, Cause, LinkError, Settings};
+use crate::{Call, Cause, LinkError, Settings, Value};
 
 /// How often a call that was certainly not sent is tried on another connection, within its budget.
 const TRIES_MAX: usize = 3;

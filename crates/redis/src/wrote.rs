@@ -3,11 +3,9 @@
 //! A server that takes no writes answers a refusal, and whatever else writes nothing. One that has no memory left also deletes. So
 //! only what was charged counts, and neither a refund nor a reset, which may have deleted a key and no more.
 
-use redis::Value;
-
-use crate::Writes;
 use crate::script::Driver;
 use crate::state::number;
+use crate::{Value, Writes};
 
 impl Driver {
     /// What a call of it changes, given that it asks for so much all in all.

@@ -2,10 +2,9 @@
 
 use std::fmt;
 
-use redis::Value;
 use tollgate_algorithms::{Algorithm, State};
 use tollgate_proof::random::Random;
-use tollgate_redis::{Call, KeyName, Reply, TOGETHER_MAX, state};
+use tollgate_redis::{Call, KeyName, Reply, TOGETHER_MAX, Value, state};
 
 use crate::asked::Asked;
 use crate::mutants::Mutant;

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use redis::{Cmd, Value};
-use tollgate_redis::{Call, Script};
+use redis::Cmd;
+use tollgate_redis::{Call, Script, Value};
 
 use crate::mutants::Mutant;
 use crate::server::{Server, connect};
@@ -22,6 +22,32 @@ pub struct Wire {
     pub failure: Option<String>,
     waiting: Vec<u8>,
     count: usize,
+}
+
+/// What an independent client has read, as a value of the crate under test.
+///
+/// # Errors
+/// When it is of a type that RESP2 does not have.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the client has types of a protocol that is not spoken here"
+)]
+fn value_of(value: redis::Value) -> Answered {
+    Ok(match value {
+        redis::Value::Nil => Value::Nil,
+        redis::Value::Int(number) => Value::Int(number),
+        redis::Value::BulkString(bytes) => Value::BulkString(bytes),
+        redis::Value::Array(values) => {
+            Value::Array(values.into_iter().map(value_of).collect::<Result<_, _>>()?)
+        }
+        redis::Value::SimpleString(text) => Value::SimpleString(text),
+        redis::Value::Okay => Value::SimpleString("OK".into()),
+        redis::Value::ServerError(error) => Value::Error(match error.details() {
+            None => error.code().to_owned(),
+            Some(details) => format!("{} {details}", error.code()),
+        }),
+        other => return Err(format!("not a value of RESP2: {other:?}")),
+    })
 }
 
 /// How long a server may take for an answer. A script that takes longer does not end.
@@ -85,7 +111,7 @@ impl Wire {
         let mut answers = Vec::with_capacity(count);
         for _ in 0..count {
             match self.connection.recv_response() {
-                Ok(value) => answers.push(Ok(value)),
+                Ok(value) => answers.push(Ok(value_of(value)?)),
                 Err(error) if error.is_io_error() => {
                     return Err(self.failed(format!("the server is gone: {error}")));
                 }
@@ -100,11 +126,12 @@ impl Wire {
     /// # Errors
     /// When the server says so.
     pub fn ask(&mut self, command: &Cmd) -> Answered {
-        command.query(&mut self.connection).map_err(|error| {
+        let answer: redis::Value = command.query(&mut self.connection).map_err(|error| {
             let is_lost = error.is_io_error();
             let why = error.to_string();
             if is_lost { self.failed(why) } else { why }
-        })
+        })?;
+        value_of(answer)
     }
 
     /// Remembers that nothing can be compared any more.

@@ -1,9 +1,8 @@
 //! A server that takes no writes: nothing of a batch is written, and nothing is said to be granted.
 #![cfg(test)]
 
-use redis::Value;
 use tollgate_algorithms::{Limit, Micros, Mode};
-use tollgate_redis::{Ask, Hit, Name, Naming, Reply, StoreError};
+use tollgate_redis::{Ask, Hit, Name, Naming, Reply, StoreError, Value};
 use tollgate_twins::server::{Make, Server};
 use tollgate_twins::wire::Wire;
 

@@ -4,10 +4,9 @@
 #[path = "foreign/bytes.rs"]
 mod bytes;
 
-use redis::Value;
 use tollgate_algorithms::{Limit, Micros, Mode, Receipt, Window};
 use tollgate_redis::{
-    Ask, Call, Era, Hit, KeyName, Name, Naming, Reply, StateKind, StoreError, TOGETHER_MAX,
+    Ask, Call, Era, Hit, KeyName, Name, Naming, Reply, StateKind, StoreError, TOGETHER_MAX, Value,
 };
 use tollgate_twins::mutants::Mutant;
 use tollgate_twins::server::{Make, Server};
@@ -179,8 +178,10 @@ impl Bench {
 
     /// The server's clock.
     fn now(&mut self) -> u64 {
-        let [seconds, micros]: [u64; 2] = redis::from_redis_value(self.ask(&[b"TIME"])).unwrap();
-        seconds * 1_000_000 + micros
+        let Value::Array(parts) = self.ask(&[b"TIME"]) else { panic!("no time") };
+        let number =
+            |part: &Value| -> u64 { std::str::from_utf8(part.as_bytes().unwrap()).unwrap().parse().unwrap() };
+        number(&parts[0]) * 1_000_000 + number(&parts[1])
     }
 
     /// The key that the tests put something into.

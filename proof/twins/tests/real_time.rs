@@ -1,9 +1,8 @@
 //! The scripts that ship, by the server's own clock: the core's answers at that time, and keys that go by themselves.
 #![cfg(test)]
 
-use redis::Value;
 use tollgate_algorithms::{Limit, Micros, Mode, Window};
-use tollgate_redis::{Naming, Reply, StateKind};
+use tollgate_redis::{Naming, Reply, StateKind, Value};
 use tollgate_twins::asked::{Asked, Owned};
 use tollgate_twins::compare::stored;
 use tollgate_twins::server::{Make, Server};

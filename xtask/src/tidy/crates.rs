@@ -1,6 +1,7 @@
 //! Which crate may use which. A new arrow needs a decision record.
 
 use super::{assert_none, files, read};
+use crate::run::{command, result_of};
 
 /// Every crate, what it may depend on, and what its tests may use besides.
 const ARROWS: &[(&str, &[&str], &[&str])] = &[
@@ -30,7 +31,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ),
     ("tollgate", LIMITER, LIMITER_TESTS),
     ("tollgate-policy", POLICY, &["jsonschema", "tollgate-testing"]),
-    ("tollgate-redis", REDIS, &["rcgen", "tollgate-testing"]),
+    ("tollgate-redis", REDIS, &["rcgen", "redis", "tollgate-testing"]),
     ("tollgate-cli", SERVER, &["http-body-util", "rcgen", "tollgate-testing", "tollgate-twins"]),
     (
         "tollgate-tower",
@@ -108,9 +109,9 @@ const POLICY: &[&str] = &[
 
 /// What the shared store is reached with.
 const REDIS: &[&str] = &[
-    "redis",
     "rustls",
     "rustls-native-certs",
+    "sha1_smol",
     "sha2",
     "siphasher",
     "smallvec",
@@ -212,6 +213,33 @@ fn every_crate_uses_only_what_it_may() {
         findings.extend(wrong.map(|(used, _)| format!("{name} uses {used}")));
     }
     assert_none(&findings, "a new crate or a new arrow between crates needs a record in docs/adr:");
+}
+
+/// The packages that ship. Everything else is a test, a measurement or a task.
+const SHIPPED: [&str; 7] = [
+    "tollgate",
+    "tollgate-algorithms",
+    "tollgate-cli",
+    "tollgate-http",
+    "tollgate-policy",
+    "tollgate-redis",
+    "tollgate-tower",
+];
+
+/// The client library `redis` would bring some fifty packages, for a type, a parser and a digest: docs/adr/0053.
+#[test]
+fn nothing_that_ships_depends_on_the_redis_client_library() {
+    let mut findings = Vec::new();
+    for package in SHIPPED {
+        let tree = format!(
+            "cargo tree --locked --all-features --edges normal,build --prefix none --package {package}"
+        );
+        let listed = result_of(command(&tree)).expect("cargo lists the dependencies");
+        assert!(listed.starts_with(package), "{listed}");
+        let is_redis = |line: &&str| line.starts_with("redis v");
+        findings.extend(listed.lines().find(is_redis).map(|line| format!("{package} depends on {line}")));
+    }
+    assert_none(&findings, "connections and replies are ours; `redis` is for tests only:");
 }
 
 #[test]

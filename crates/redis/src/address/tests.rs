@@ -17,6 +17,9 @@ fn addresses_are_read_whole() {
         ("redis://:@h", "redis://h:6379/0"),
         ("redis://gate@h", "redis://gate@h:6379/0"),
         ("redis://gate:@h", "redis://gate@h:6379/0"),
+        ("redis://h:", "redis://h:6379/0"),
+        ("redis://[0:0::1]", "redis://[::1]:6379/0"),
+        ("unix://localhost/run/a%20b.sock", "unix:///run/a b.sock?db=0"),
         ("unix:///run/redis.sock?user=gate", "unix://gate@/run/redis.sock?db=0"),
         ("unix:///run/redis.sock", "unix:///run/redis.sock?db=0"),
         ("unix:///run/redis.sock?db=3&user=gate&pass=pw", "unix://gate:***@/run/redis.sock?db=3"),
@@ -32,6 +35,8 @@ fn passwords_are_decoded_and_never_shown() {
     for (text, user, password) in [
         ("redis://gate:p%40ss%2F%3F%23@h", Some("gate"), "p@ss/?#"),
         ("redis://:p%C3%A9@h", None, "pé"),
+        ("redis://:p@ss:%zz%@h", None, "p@ss:%zz%"),
+        ("unix:///s?pass=a+b", None, "a b"),
         ("redis://us%3Aer:secret@h", Some("us:er"), "secret"),
         ("unix:///s?pass=p%40ss%26", None, "p@ss&"),
     ] {
@@ -70,6 +75,18 @@ fn what_is_wrong_is_named_and_nothing_of_it_is_shown() {
         ("rediss://h#insecure", Extra),
         ("unix:///s?database=1", Extra),
         ("unix:///s?db=1&db=2", Extra),
+        ("redis://h:+1", Unreadable),
+        ("redis://h h", Unreadable),
+        ("redis://h\n", Unreadable),
+        ("redis://[::1]x", Unreadable),
+        ("redis://[0:0::0]:1", Host),
+        ("redis://gate:secret@", Unreadable),
+        ("redis://caf\u{e9}", Unreadable),
+        ("redis://h//", Database),
+        ("unix://", Path),
+        ("unix:///", Path),
+        ("unix:///s?secret", Extra),
+        ("unix:///s#secret", Extra),
         ("redis://:%FF@h", NotUtf8),
         ("unix:///s?db=one", Path),
         ("unix:///s?db=-1", Database),
@@ -81,4 +98,54 @@ fn what_is_wrong_is_named_and_nothing_of_it_is_shown() {
         assert_eq!(found, Err(error), "{text}");
         assert!(!error.to_string().contains("secret"));
     }
+}
+
+/// The client library's parser is an independent opinion on every address that both read.
+#[test]
+fn an_address_reads_as_the_client_library_reads_it() {
+    use redis::{ConnectionAddr, IntoConnectionInfo};
+    let addresses = [
+        "redis://gate:p%40ss%2F%3F%23@cache.example:7000/15",
+        "redis://:p@ss:%zz@10.0.0.7",
+        "redis://us%3Aer@[2001:db8::7]:1/0",
+        "unix:///run/a%20b.sock?db=3&user=g%26te&pass=a+b%2B",
+        "unix://localhost/s?pass=%zz",
+    ];
+    for text in addresses {
+        let (ours, theirs) = (text.parse::<Address>().unwrap(), text.into_connection_info().unwrap());
+        let settings = theirs.redis_settings();
+        let login = (settings.username(), settings.password(), settings.db());
+        assert_eq!((ours.named_user(), ours.password(), i64::from(ours.database())), login, "{text}");
+        match (ours.place(), theirs.addr()) {
+            (Place::Tcp { host, port, tls: false }, ConnectionAddr::Tcp(their_host, their_port)) => {
+                assert_eq!((host, port), (their_host, their_port), "{text}");
+            }
+            (Place::Unix(path), ConnectionAddr::Unix(their_path)) => assert_eq!(path, their_path, "{text}"),
+            other => panic!("{text}: {}", matches!(other.0, Place::Unix(_))),
+        }
+    }
+}
+
+/// Any text is read or refused; none makes the parser panic.
+#[test]
+fn addresses_of_random_signs_are_read_or_refused() {
+    let mut random = 1_u64;
+    let mut draw = |bound: usize| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(random >> 33).unwrap() % bound
+    };
+    let words = [
+        "redis://", "unix://", "h", "@", ":", "/", "?", "#", "[", "]", "::1", "%", "%4", "%41", "é", "1",
+        "db=",
+    ];
+    let mut read = 0;
+    for _ in 0..50_000 {
+        let text: String = (0..1 + draw(8)).map(|_| words[draw(words.len())]).collect();
+        let text = format!("{}{text}", words[draw(2)]);
+        if let Ok(address) = text.parse::<Address>() {
+            assert!(!format!("{address}").is_empty());
+            read += 1;
+        }
+    }
+    assert!(read > 500, "only {read} were read");
 }

@@ -9,6 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::sync::Semaphore;
 
 use super::*;
+use crate::Value;
 use crate::pipe::{Ended, Waiting};
 use crate::resp::Frame;
 
@@ -108,7 +109,7 @@ fn answers_go_to_their_callers_in_order_although_one_has_gone() {
             server.write_all(format!(":{number}\r\n").as_bytes()).await.unwrap();
         }
         for (call, number) in calls.iter_mut().zip((0..100).filter(|number| *number != 50)) {
-            assert_eq!(said(call).await, Frame::Value(redis::Value::Int(number)));
+            assert_eq!(said(call).await, Frame::Value(Value::Int(number)));
         }
         drop(calls);
         assert_eq!(permits.available_permits(), 100);
@@ -124,7 +125,7 @@ fn a_server_that_owes_an_answer_and_is_silent_is_left_and_one_that_owes_none_is_
         let mut call = send(&pipe, &permits);
         assert!(server.read(&mut [0; 4096]).await.unwrap() > 0);
         server.write_all(b":1\r\n").await.unwrap();
-        assert_eq!(said(&mut call).await, Frame::Value(redis::Value::Int(1)));
+        assert_eq!(said(&mut call).await, Frame::Value(Value::Int(1)));
         sleep(stall * 3).await;
         assert!(!driver.is_finished(), "nothing was owed");
         let mut call = send(&pipe, &permits);

@@ -1,12 +1,11 @@
 //! A call that may charge, until it is known what came of it; and what is remembered of its answer then. It sends nothing.
 
-use redis::Value;
 use tokio::time::Instant;
 use tollgate_algorithms::{Decision, Limit};
 
 use super::{Learned, Remembered, When};
 use crate::reply::stands::{Standing, Stands, decided_at, stands};
-use crate::{Hit, Reply, StoreError};
+use crate::{Hit, Reply, StoreError, Value};
 
 /// A call that is on its way. If nobody hears what came of it, it may have charged what it asked for.
 #[derive(Debug)]

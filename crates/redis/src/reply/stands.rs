@@ -1,15 +1,14 @@
 //! How keys stand after a charge, as far as its answer tells: what can be remembered of it. Whether it is, is not said here.
 
-use redis::Value;
 use smallvec::SmallVec;
 use tollgate_algorithms::{Change, Hit as CoreHit, Micros, State, Target, decide, decide_batch};
 
 use super::Told;
 use super::batch::Keys;
-use crate::Hit;
 use crate::calling::few;
 use crate::state::{number, told};
 use crate::targets::Targets;
+use crate::{Hit, Value};
 
 /// How a key stands.
 #[derive(Clone, PartialEq, Eq, Debug)]

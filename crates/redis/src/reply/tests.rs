@@ -1,9 +1,8 @@
 //! Answers that no script gives: each is an error with a name, and none is a grant.
 
-use redis::Value;
 use tollgate_algorithms::{Limit, Micros, Mode};
 
-use crate::{Ask, Hit, Name, Naming, Reply, StoreError};
+use crate::{Ask, Hit, Name, Naming, Reply, StoreError, Value};
 
 fn names() -> [Name; 3] {
     ["a", "b", "c"].map(|limit| Naming::new([1; 16]).name(limit, b"ada"))
@@ -64,7 +63,7 @@ fn a_foreign_key_is_named_and_a_key_that_there_is_not_is_none() {
 #[test]
 fn what_is_not_a_string_is_an_error() {
     let name = names()[0];
-    for value in [Value::Nil, Value::Okay, Value::Array(vec![]), Value::SimpleString("OK".into())] {
+    for value in [Value::Nil, Value::Array(vec![]), Value::SimpleString("OK".into())] {
         assert!(matches!(Reply::read(&Ask::Reset(&name), &value), Err(StoreError::Disagrees(_))));
     }
 }

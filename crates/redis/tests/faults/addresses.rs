@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tollgate_redis::{Address, Cause, Link, LinkError, OpenError, Settings};
+use tollgate_redis::{Address, Cause, Link, LinkError, OpenError, Settings, Value};
 use tollgate_testing::server::free_port;
 
 use crate::load::{count, counted};
@@ -14,8 +14,8 @@ pub(crate) fn patient() -> Settings {
     Settings { budget: Duration::from_secs(10), ..Settings::default() }
 }
 
-pub(crate) fn number(value: redis::Value) -> i64 {
-    redis::from_redis_value(value).expect("a number")
+pub(crate) fn number(value: Value) -> i64 {
+    value.as_int().expect("a number")
 }
 
 /// The link to an address, once it is up or in trouble.

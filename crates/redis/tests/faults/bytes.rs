@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixListener;
 use tokio::time::Instant;
-use tollgate_redis::{Call, Cause, Link, LinkError, Settings, Standing, Writes};
+use tollgate_redis::{Call, Cause, Link, LinkError, Settings, Standing, Value, Writes};
 
 use crate::figures::{Noise, Play};
 use crate::load::{count, counted};
@@ -83,7 +83,7 @@ fn a_call_that_only_reads_is_asked_again_on_a_new_connection_and_one_that_writes
             let link = Link::open(proxy.address(), patient()).unwrap();
             let call = Call { writes, ..count("a") };
             link.call(&call).await.unwrap();
-            let heard = link.call(&call).await.map(|value| redis::from_redis_value::<i64>(value).unwrap());
+            let heard = link.call(&call).await.map(|value| value.as_int().unwrap());
             assert_eq!(heard, expected);
             // It was cut after it had run: asked again, it runs again.
             assert_eq!(counted(&server, "a"), if heard.is_ok() { 3 } else { 2 });
@@ -212,7 +212,7 @@ fn what_is_not_the_protocol_ends_the_connection_and_not_the_process() {
             let (_server, link) = saying(b"+OK\r\n+PONG\r\n", then).await;
             let ended = link.call(&count("a")).await;
             // A right answer that is followed by a wrong one is an answer.
-            let right = matches!(ended, Ok(redis::Value::Int(1))) && then.starts_with(b":1");
+            let right = matches!(ended, Ok(Value::Int(1))) && then.starts_with(b":1");
             assert!(right || ended.as_ref().is_err_and(|error| error.may_have_run()), "{then:?}: {ended:?}");
             until("it is given up", || link.health().connections > 1).await;
         }

@@ -137,7 +137,7 @@ impl Load {
 
 /// One count.
 async fn once(link: Link, call: Call) -> Result<i64, LinkError> {
-    link.call(&call).await.map(|value| redis::from_redis_value(value).expect("a number"))
+    link.call(&call).await.map(|value| value.as_int().expect("a number"))
 }
 
 /// How many decisions were wrong, given how far the server has counted, each time that it began anew: heard more often than

@@ -2,11 +2,10 @@
 
 use std::task::Waker;
 
-use redis::Value;
 use tollgate_algorithms::{Limit, Micros, Mode};
 
 use super::*;
-use crate::{Ask, Hit, Naming};
+use crate::{Ask, Hit, Naming, Value};
 
 /// A charge of one limit, which can go together with others.
 fn charge() -> Call {

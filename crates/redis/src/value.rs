@@ -1,0 +1,46 @@
+//! A value of the server's protocol (RESP2), as a reply contains it. How bytes become one is `resp.rs`.
+
+/// A reply of the server, or an element of one.
+///
+/// ```
+/// use tollgate_redis::Value;
+///
+/// assert_eq!(Value::Int(7).as_int(), Some(7));
+/// assert_eq!(Value::BulkString(b"seven".to_vec()).as_bytes(), Some(b"seven".as_slice()));
+/// assert_eq!(Value::Nil.as_bytes(), None);
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Value {
+    /// The null bulk string or the null array: there is no value.
+    Nil,
+    /// An integer.
+    Int(i64),
+    /// A string of any bytes.
+    BulkString(Vec<u8>),
+    /// A list of values.
+    Array(Vec<Self>),
+    /// A status such as `OK`. Bytes that are not UTF-8 are replaced.
+    SimpleString(String),
+    /// An error inside an array, without its `-`. An error that is the whole reply is a [`LinkError`](crate::LinkError).
+    Error(String),
+}
+
+impl Value {
+    /// The number, if the value is an integer.
+    #[must_use]
+    pub const fn as_int(&self) -> Option<i64> {
+        match self {
+            Self::Int(number) => Some(*number),
+            Self::Nil | Self::BulkString(_) | Self::Array(_) | Self::SimpleString(_) | Self::Error(_) => None,
+        }
+    }
+
+    /// The bytes, if the value is a bulk string.
+    #[must_use]
+    pub fn as_bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::BulkString(bytes) => Some(bytes),
+            Self::Nil | Self::Int(_) | Self::Array(_) | Self::SimpleString(_) | Self::Error(_) => None,
+        }
+    }
+}
