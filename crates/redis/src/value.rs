@@ -1,5 +1,7 @@
 //! A value of the server's protocol (RESP2), as a reply contains it. How bytes become one is `resp.rs`.
 
+use std::fmt;
+
 /// A reply of the server, or an element of one.
 ///
 /// ```
@@ -9,7 +11,7 @@
 /// assert_eq!(Value::BulkString(b"seven".to_vec()).as_bytes(), Some(b"seven".as_slice()));
 /// assert_eq!(Value::Nil.as_bytes(), None);
 /// ```
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Value {
     /// The null bulk string or the null array: there is no value.
     Nil,
@@ -41,6 +43,20 @@ impl Value {
         match self {
             Self::BulkString(bytes) => Some(bytes),
             Self::Nil | Self::Int(_) | Self::Array(_) | Self::SimpleString(_) | Self::Error(_) => None,
+        }
+    }
+}
+
+impl fmt::Debug for Value {
+    /// Shows the bytes of a string as text, so that errors can be read.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nil => f.write_str("Nil"),
+            Self::Int(number) => write!(f, "Int({number})"),
+            Self::BulkString(bytes) => write!(f, "BulkString(\"{}\")", bytes.escape_ascii()),
+            Self::Array(values) => f.debug_tuple("Array").field(values).finish(),
+            Self::SimpleString(text) => f.debug_tuple("SimpleString").field(text).finish(),
+            Self::Error(line) => f.debug_tuple("Error").field(line).finish(),
         }
     }
 }
