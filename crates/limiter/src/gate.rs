@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use tollgate_algorithms::{Limit, Mode};
-use tollgate_policy::{BadRequest, Charge, Directory, Facts, Hits, Matched, Policy, Variant, Whose};
+use tollgate_policy::{
+    BadRequest, Charge, Directory, Facts, Hits, Matched, Policy, Variant, VariantId, Whose,
+};
 
 #[cfg(feature = "redis")]
 use crate::StoreFails;
@@ -21,7 +23,7 @@ use tollgate_policy::model::{self, Scope};
 /// ```
 /// use std::sync::Arc;
 /// use tollgate::{Gate, Limiter};
-/// use tollgate_policy::{Hits, Policy, Request, Scratch};
+/// use tollgate_policy::{VariantId, Hits, Policy, Request, Scratch};
 ///
 /// let policy = Policy::parse("tollgate.yaml", "
 /// tollgate: 1
@@ -283,8 +285,8 @@ impl Gate {
         self.limit_of(charge.variant)
     }
 
-    fn limit_of(&self, variant: u32) -> Option<&NamedLimit> {
-        self.limits.get(variant as usize)?.as_ref()
+    fn limit_of(&self, variant: VariantId) -> Option<&NamedLimit> {
+        self.limits.get(variant.index())?.as_ref()
     }
 
     /// The budgets of the client's address that a claimed identity's charge moves to when the upstream denies it: that of the
@@ -314,14 +316,14 @@ impl Gate {
 
     /// Whether no response changes this charge.
     fn is_for_good(&self, charge: &Charge) -> bool {
-        let limit = self.policy.limits().get(charge.limit as usize);
+        let limit = self.policy.limits().get(charge.limit.index());
         charge.whose != Whose::Claimed && limit.is_some_and(|limit| limit.reported_in().is_none())
     }
 
     /// The limiter's limit for a set of numbers. Keys of wider budgets say so themselves, and are nobody's own.
     fn named(&self, variant: &Variant) -> Option<NamedLimit> {
         let numbers = variant.numbers.limit().filter(|limit| *limit != Limit::Unlimited)?;
-        let limit = self.policy.limits().get(variant.limit as usize)?;
+        let limit = self.policy.limits().get(variant.limit.index())?;
         #[cfg(feature = "redis")]
         if limit.scope != Scope::Local {
             let fails = match limit.when_store_fails {
@@ -339,7 +341,7 @@ impl Gate {
         let mut charges = SmallVec::new();
         // One after the other: to collect them takes as long as to charge one.
         for charge in hits.charges() {
-            let Some(Some(limit)) = self.limits.get(charge.variant as usize) else { continue };
+            let Some(Some(limit)) = self.limits.get(charge.variant.index()) else { continue };
             let hit = limit.hit(hits.key(charge)).cost(charge.cost);
             let hit = if self.for_good && self.is_for_good(charge) { hit.for_good() } else { hit };
             charges.push(if charge.mode == Mode::Shadow { hit.shadow() } else { hit });

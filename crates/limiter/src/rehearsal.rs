@@ -120,7 +120,7 @@ fn ask(step: &Step, gate: &Gate, clock: &ManualClock) -> Told {
         Some(Retry::Never) => (Answer::Never, None),
     };
     let charge = verdict.refused_by().and_then(|index| hits.charges().get(index));
-    let by = charge.and_then(|charge| gate.policy().limits().get(charge.limit as usize));
+    let by = charge.and_then(|charge| gate.policy().limits().get(charge.limit.index()));
     Told {
         remaining: verdict.remaining(),
         retry_after,

@@ -3,6 +3,7 @@
 use crate::compile::load::by_name;
 use crate::compile::variants::{Budget, Variant, for_budget};
 use crate::consumers::{Consumers, OverrideId};
+use crate::ids::{LimitId, VariantId};
 use crate::numbers::{Numbers, Written};
 use crate::policy::Policy;
 use crate::quantity::{duration, rate, utc_offset, whole};
@@ -13,7 +14,7 @@ use crate::reading::numbers::span;
 pub struct Directory {
     consumers: Consumers,
     /// For each text of overrides: which of the limits' variants they replace, and with which.
-    overrides: Vec<Vec<(u32, u32)>>,
+    overrides: Vec<Vec<(VariantId, VariantId)>>,
     /// Numbers that no document has. They are numbered after the policy's own.
     extra: Vec<Variant>,
 }
@@ -53,7 +54,7 @@ impl Directory {
                     Ok(variants) => {
                         for (replaced, variant) in variants {
                             let next = policy.variants().len().saturating_add(extra.len());
-                            own.push((replaced, u32::try_from(next).unwrap_or(u32::MAX)));
+                            own.push((replaced, VariantId::from_index(next)));
                             extra.push(variant);
                         }
                     }
@@ -77,7 +78,7 @@ impl Directory {
     }
 
     /// The variant of a consumer's own that replaces one of the policy's.
-    pub(crate) fn variant(&self, overrides: OverrideId, replaced: u32) -> Option<u32> {
+    pub(crate) fn variant(&self, overrides: OverrideId, replaced: VariantId) -> Option<VariantId> {
         let own = self.overrides.get(overrides.index())?;
         own.iter().find(|(of, _)| *of == replaced).map(|(_, variant)| *variant)
     }
@@ -87,8 +88,8 @@ impl Directory {
 fn one(
     text: &str,
     policy: &Policy,
-    limits: &std::collections::HashMap<&str, u32>,
-) -> Result<Vec<(u32, Variant)>, String> {
+    limits: &std::collections::HashMap<&str, LimitId>,
+) -> Result<Vec<(VariantId, Variant)>, String> {
     let shown = tollgate_http::text::shown(text);
     let (name, numbers) = text
         .rsplit_once(": ")
@@ -96,7 +97,7 @@ fn one(
     let id = *limits
         .get(name.trim())
         .ok_or_else(|| format!("there is no limit `{}`", tollgate_http::text::shown(name)))?;
-    let Some(limit) = policy.limits().get(id as usize) else { return Ok(Vec::new()) };
+    let Some(limit) = policy.limits().get(id.index()) else { return Ok(Vec::new()) };
     let own = if numbers.trim() == "none" { None } else { Some(written(numbers)?) };
     // A favour is laid over what the consumer's tier has, whichever that is.
     let replaced = policy.variants.of(id).iter().map(|(number, variant)| {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use http::HeaderName;
 
 use crate::document::sources::Place;
+use crate::ids::DraftLimitId;
 use crate::model::{KeyPlace, PolicyLimit};
 use crate::reading::limit::Limits;
 
@@ -14,7 +15,7 @@ pub(crate) enum LimitsAt {
     /// `none`.
     Off(Place),
     /// These of the draft's limits.
-    These(Vec<u32>),
+    These(Vec<DraftLimitId>),
 }
 
 /// A tag and what it says.
@@ -95,10 +96,9 @@ impl Draft {
         match limits {
             Limits::Off(place) => LimitsAt::Off(place),
             Limits::List(list) => {
-                let first = u32::try_from(self.limits.len()).unwrap_or(u32::MAX);
+                let first = self.limits.len();
                 self.limits.extend(list);
-                let end = u32::try_from(self.limits.len()).unwrap_or(u32::MAX);
-                LimitsAt::These((first..end).collect())
+                LimitsAt::These((first..self.limits.len()).map(DraftLimitId::from_index).collect())
             }
         }
     }

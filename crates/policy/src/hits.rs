@@ -5,6 +5,7 @@ use tollgate_algorithms::Mode;
 use crate::asking::Asking;
 use crate::compile::variants::{Budget, VariantsOf};
 use crate::directory::Directory;
+use crate::ids::{LimitId, VariantId};
 use crate::key::{Kind, push};
 use crate::matching::Matched;
 use crate::model::{Counted, PolicyLimit};
@@ -18,10 +19,10 @@ use tollgate_http::address::Client;
 /// One hit to be charged.
 #[derive(Clone, Debug)]
 pub struct Charge {
-    /// The limit, by number.
-    pub limit: u32,
+    /// The limit.
+    pub limit: LimitId,
     /// Its numbers: of the policy's variants, or, after them, of the directory's.
-    pub variant: u32,
+    pub variant: VariantId,
     /// What for.
     pub budget: Budget,
     /// How much.
@@ -41,7 +42,7 @@ pub struct Charge {
     /// there is none.
     wide_end: u32,
     /// The numbers of the wide network's budget, if there is one.
-    wide_variant: u32,
+    wide_variant: VariantId,
 }
 
 /// The hits of one request, and room that is used again.
@@ -93,7 +94,7 @@ impl Hits {
     /// The key of the wide network around the client's address, and the number of its variant, where
     /// [`address_key`](Self::address_key) has a key and the limit counts such networks too.
     #[must_use]
-    pub fn wide_key(&self, charge: &Charge) -> Option<(u32, &[u8])> {
+    pub fn wide_key(&self, charge: &Charge) -> Option<(VariantId, &[u8])> {
         let key = self.list.keys.get(charge.address_end as usize..charge.wide_end as usize)?;
         Some((charge.wide_variant, key)).filter(|_| !key.is_empty())
     }
@@ -114,12 +115,12 @@ impl List {
 }
 
 impl Policy {
-    /// The limits that a request meets, by number.
+    /// The limits that a request meets.
     #[must_use]
-    pub fn limits_of(&self, matched: Matched) -> &[u32] {
+    pub fn limits_of(&self, matched: Matched) -> &[LimitId] {
         match matched {
             Matched::Operation(id) | Matched::Loosely(id) => {
-                self.operations.get(id as usize).map_or(&[], |operation| &operation.limits)
+                self.operations.get(id.index()).map_or(&[], |operation| &operation.limits)
             }
             Matched::Preflight | Matched::Forwarded => &self.root,
             Matched::Nothing { .. } => &[],
@@ -140,14 +141,14 @@ impl Policy {
         let Hits { list, api_key, room, tier } = hits;
         list.clear();
         let operation = match matched {
-            Matched::Operation(id) | Matched::Loosely(id) => self.operations.get(id as usize),
+            Matched::Operation(id) | Matched::Loosely(id) => self.operations.get(id.index()),
             Matched::Preflight | Matched::Forwarded | Matched::Nothing { .. } => None,
         };
         let places = operation.map_or(self.root_api_key.as_slice(), |operation| &operation.api_key);
         let mut asking = Asking::new(facts, self, directory, places, (api_key, room));
         asking.tier(tier);
         for id in self.limits_of(matched) {
-            let Some(limit) = self.limits.get(*id as usize) else { continue };
+            let Some(limit) = self.limits.get(id.index()) else { continue };
             let name = operation.filter(|_| limit.counted == Counted::PerOperation);
             let name = name.map(|of| of.identity.as_str());
             let variants = self.variants.of(*id);
@@ -185,7 +186,7 @@ impl Policy {
         let wide_variant = if whose == Whose::Claimed { self.push_wide(one, asking, list) } else { None };
         let own = Charge {
             limit: one.id,
-            variant: 0,
+            variant: NO_VARIANT,
             budget: Budget::Own,
             cost,
             mode: one.limit.mode,
@@ -195,7 +196,7 @@ impl Policy {
             end,
             address_end,
             wide_end: place(list.keys.len()),
-            wide_variant: wide_variant.unwrap_or(0),
+            wide_variant: wide_variant.unwrap_or(NO_VARIANT),
         };
         self.charge(&own, one, asking, list);
         let wider: &[Budget] = match whose {
@@ -215,7 +216,7 @@ impl Policy {
 
     /// Writes the key of the wide budget that a client without an identity would be charged for, too. Returns its variant;
     /// `None` if there is no such budget.
-    fn push_wide(&self, one: &One<'_>, asking: &mut Asking<'_>, list: &mut List) -> Option<u32> {
+    fn push_wide(&self, one: &One<'_>, asking: &mut Asking<'_>, list: &mut List) -> Option<VariantId> {
         let variant = one.variants.find(None, Budget::WideAddress)?;
         let wide = asking.client().wide(&self.settings.prefixes)?;
         one.wider_key("wide", (Kind::AddressWide, &wide), &mut list.keys);
@@ -262,8 +263,12 @@ impl Policy {
 
     /// The numbers of a variant: the policy's, or, after them, the directory's.
     #[must_use]
-    pub fn numbers<'a>(&'a self, variant: u32, directory: Option<&'a Directory>) -> Option<&'a Numbers> {
-        let index = variant as usize;
+    pub fn numbers<'a>(
+        &'a self,
+        variant: VariantId,
+        directory: Option<&'a Directory>,
+    ) -> Option<&'a Numbers> {
+        let index = variant.index();
         let own = self.variants.all.get(index);
         let extra = || directory?.variants().get(index.checked_sub(self.variants.all.len())?);
         own.or_else(extra).map(|variant| &variant.numbers)
@@ -272,7 +277,7 @@ impl Policy {
 
 /// A limit that is being charged.
 struct One<'a> {
-    id: u32,
+    id: LimitId,
     limit: &'a PolicyLimit,
     variants: VariantsOf<'a>,
     /// The operation's name, if each has a budget of its own.
@@ -300,6 +305,9 @@ impl One<'_> {
         }
     }
 }
+
+/// A placeholder that is replaced before anyone reads it.
+const NO_VARIANT: VariantId = VariantId::FIRST;
 
 fn place(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)

@@ -12,8 +12,13 @@ mod document;
 mod draft;
 mod fields;
 mod hits;
+mod ids;
 pub mod impact;
+#[cfg(feature = "jwt")]
 pub mod jwt;
+#[cfg(not(feature = "jwt"))]
+#[path = "jwt/disabled.rs"]
+mod jwt;
 pub mod key;
 pub mod lint;
 mod matching;
@@ -41,6 +46,7 @@ pub use document::diagnostic::{Diagnostic, Findings, Severity};
 pub use document::read::{DEPTH_MAX, DOCUMENT_BYTES_MAX, NODES_MAX};
 pub use document::sources::{FileId, LineColumn, Place, Source, Sources};
 pub use hits::{Charge, Hits};
+pub use ids::{LimitId, OperationId, VariantId};
 pub use matching::Matched;
 pub use policy::Policy;
 pub use reading::cost::COST_BODY_MAX;

@@ -24,6 +24,7 @@ use tollgate_algorithms::Mode;
 
 use crate::compile::effective::Operation;
 use crate::document::diagnostic::{Diagnostic, Findings};
+use crate::ids::{LimitId, OperationId};
 use crate::model::PolicyLimit;
 use crate::numbers::Numbers;
 use crate::policy::Policy;
@@ -108,15 +109,15 @@ fn kept(mut all: Vec<Diagnostic>) -> (Findings, Vec<(&'static str, usize)>) {
 pub(crate) struct Lint<'a> {
     policy: &'a Policy,
     /// For each limit, the operations that it meets, in the order of the documents.
-    meets: Vec<Vec<u32>>,
+    meets: Vec<Vec<OperationId>>,
 }
 
 impl<'a> Lint<'a> {
     fn new(policy: &'a Policy) -> Self {
         let mut meets = vec![Vec::new(); policy.limits().len()];
-        for (id, operation) in (0_u32..).zip(policy.operations()) {
+        for (id, operation) in OperationId::number(policy.operations()) {
             for limit in &operation.limits {
-                if let Some(list) = meets.get_mut(*limit as usize) {
+                if let Some(list) = meets.get_mut(limit.index()) {
                     list.push(id);
                 }
             }
@@ -125,18 +126,18 @@ impl<'a> Lint<'a> {
     }
 
     /// Every limit with its number.
-    fn limits(&self) -> impl Iterator<Item = (u32, &'a PolicyLimit)> {
-        (0_u32..).zip(self.policy.limits())
+    fn limits(&self) -> impl Iterator<Item = (LimitId, &'a PolicyLimit)> {
+        LimitId::number(self.policy.limits())
     }
 
-    fn limit(&self, id: u32) -> Option<&'a PolicyLimit> {
-        self.policy.limits().get(id as usize)
+    fn limit(&self, id: LimitId) -> Option<&'a PolicyLimit> {
+        self.policy.limits().get(id.index())
     }
 
     /// The operations that a limit meets.
-    fn operations_of(&self, limit: u32) -> impl Iterator<Item = &'a Operation> {
-        let ids = self.meets.get(limit as usize).map_or(&[][..], Vec::as_slice);
-        ids.iter().filter_map(|id| self.policy.operations().get(*id as usize))
+    fn operations_of(&self, limit: LimitId) -> impl Iterator<Item = &'a Operation> {
+        let ids = self.meets.get(limit.index()).map_or(&[][..], Vec::as_slice);
+        ids.iter().filter_map(|id| self.policy.operations().get(id.index()))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::compile::effective::Operation;
 use crate::compile::routes::{MethodCode, Pick, Picks};
+use crate::ids::OperationId;
 use crate::model::Unmatched;
 use crate::policy::Policy;
 use crate::request::Facts;
@@ -12,12 +13,12 @@ use tollgate_http::header;
 /// What a request means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Matched {
-    /// This operation, by number.
-    Operation(u32),
+    /// This operation.
+    Operation(OperationId),
     /// No operation (or only one whose `{rest*}` takes everything), but a server that is lenient about case, trailing slashes
     /// and `;parameters` would take it for this one: it has this one's limits, so that spelling a path otherwise is no way
     /// around them.
-    Loosely(u32),
+    Loosely(OperationId),
     /// A browser's question before a request of another origin; no operation answers `OPTIONS` itself. It carries no
     /// key, and is limited by the root.
     Preflight,
@@ -72,7 +73,7 @@ impl Policy {
     fn pick(&self, template: u32, facts: &Facts<'_>, wanted: &Wanted<'_>) -> Option<Pick> {
         let picks = self.picks.get(template as usize)?;
         if let Some(only) = picks.only().filter(|only| !only.asks) {
-            let name = || self.operations.get(only.operation as usize)?.method.as_deref();
+            let name = || self.operations.get(only.operation.index())?.method.as_deref();
             return wanted.rank(only.method, name).map(|_| *only);
         }
         self.best(picks, facts, wanted)
@@ -81,7 +82,7 @@ impl Policy {
     fn best(&self, picks: &Picks, facts: &Facts<'_>, wanted: &Wanted<'_>) -> Option<Pick> {
         let mut best: Option<(Pick, (usize, usize, u8))> = None;
         for pick in picks.iter() {
-            let operation = || self.operations.get(pick.operation as usize);
+            let operation = || self.operations.get(pick.operation.index());
             let Some(method) = wanted.rank(pick.method, || operation()?.method.as_deref()) else { continue };
             let mut rank = (0, 0, method);
             if pick.asks {

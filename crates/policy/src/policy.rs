@@ -8,6 +8,7 @@ use crate::compile::routes::Picks;
 use crate::compile::variants::{Variant, Variants};
 use crate::document::diagnostic::Findings;
 use crate::document::sources::{Place, Sources};
+use crate::ids::{LimitId, OperationId};
 use crate::jwt::JwtRules;
 use crate::model::{KeyPlace, PolicyLimit};
 use crate::namespace;
@@ -47,7 +48,7 @@ pub struct Policy {
     pub(crate) router: Router,
     pub(crate) picks: Vec<Picks>,
     /// The limits of the root: of what no operation names, if that is forwarded.
-    pub(crate) root: Vec<u32>,
+    pub(crate) root: Vec<LimitId>,
     pub(crate) root_api_key: Vec<KeyPlace>,
     /// Headers that tell routes apart: sent twice, they could be read in two ways.
     pub(crate) condition_headers: Vec<HeaderName>,
@@ -75,25 +76,37 @@ impl Policy {
         load::parse(name, text)
     }
 
-    /// Every limit. Its number is its place in this list.
+    /// Every limit.
     #[must_use]
     pub fn limits(&self) -> &[PolicyLimit] {
         &self.limits
     }
 
-    /// Every operation. Its number is its place in this list.
+    /// Every operation.
     #[must_use]
     pub fn operations(&self) -> &[Operation] {
         &self.operations
     }
 
-    /// The limits of what no operation names, by number.
+    /// The limits of what no operation names.
     #[must_use]
-    pub fn default_limits(&self) -> &[u32] {
+    pub fn default_limits(&self) -> &[LimitId] {
         &self.root
     }
 
-    /// Every set of numbers that can be charged. Its number is its place in this list.
+    /// The limit with this id; `None` if the id comes from another policy.
+    #[must_use]
+    pub fn limit(&self, id: LimitId) -> Option<&PolicyLimit> {
+        self.limits.get(id.index())
+    }
+
+    /// The operation with this id; `None` if the id comes from another policy.
+    #[must_use]
+    pub fn operation(&self, id: OperationId) -> Option<&Operation> {
+        self.operations.get(id.index())
+    }
+
+    /// Every set of numbers that can be charged.
     #[must_use]
     pub fn variants(&self) -> &[Variant] {
         &self.variants.all
@@ -147,7 +160,7 @@ impl Policy {
 
     /// The limit with this name.
     #[must_use]
-    pub fn limit_named(&self, name: &str) -> Option<(u32, &PolicyLimit)> {
-        (0..).zip(&self.limits).find(|(_, limit)| limit.name == name)
+    pub fn limit_named(&self, name: &str) -> Option<(LimitId, &PolicyLimit)> {
+        LimitId::number(&self.limits).find(|(_, limit)| limit.name == name)
     }
 }

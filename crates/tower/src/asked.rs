@@ -67,7 +67,7 @@ pub struct Answer {
     /// What the request means, if its limits were asked.
     pub matched: Option<Matched>,
     /// The limit that refused, by number: of several, the one that has to wait longest.
-    pub refused_by: Option<u32>,
+    pub refused_by: Option<usize>,
     /// How long the client has to wait, exactly: `Retry-After` is this in whole seconds, with the jitter.
     pub retry: Option<Retry>,
 }

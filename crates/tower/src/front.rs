@@ -93,7 +93,7 @@ impl Admission {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     /// Which limit: a guard's set of numbers, or a rule.
-    pub(crate) card: u32,
+    pub(crate) card: usize,
     pub(crate) decision: Decision,
     pub(crate) mode: Mode,
     pub(crate) source: Source,
@@ -115,11 +115,11 @@ impl Front {
     }
 
     /// The name of a limit.
-    pub(crate) fn name(&self, card: u32) -> &str {
+    pub(crate) fn name(&self, card: usize) -> &str {
         self.card(card).map_or("", Card::name)
     }
 
-    fn card(&self, card: u32) -> Option<&Card> {
+    fn card(&self, card: usize) -> Option<&Card> {
         match &self.0 {
             Kind::Guard(guard) => guard.card(card),
             Kind::Rules(rules) => rules.card(card),
@@ -204,11 +204,11 @@ fn admitted(guard: &Guard, decided: Decided, room: &Room) -> Admission {
     for (charge, answer) in room.hits.charges().iter().zip(answers) {
         let shown = |card| partition(card, room.hits.key(charge), guard.answers());
         entries.push(Entry {
-            card: charge.variant,
+            card: charge.variant.index(),
             decision: answer.decision(),
             mode: answer.mode(),
             source: answer.source(),
-            partition: guard.card(charge.variant).map_or(0, shown),
+            partition: guard.card(charge.variant.index()).map_or(0, shown),
         });
     }
     let settling = if receipt.is_some() { guard.settling(&room.hits) } else { Settling::default() };

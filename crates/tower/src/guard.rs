@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use tollgate::{Gate, Kind, NotAsked, Receipt, Verdict};
 use tollgate_algorithms::{Micros, Mode};
 use tollgate_policy::model::{Identity, PolicyLimit, StoreFails};
-use tollgate_policy::{BadRequest, Budget, Charge, Facts, Hits, Matched, Whose};
+use tollgate_policy::{BadRequest, Budget, Charge, Facts, Hits, LimitId, Matched, Whose};
 
 use crate::answers::Answers;
 use crate::asked::{Answer, Asked, Pass};
@@ -91,7 +91,7 @@ impl Guard {
         let policy = gate.policy();
         let extra = gate.directory().map_or(&[][..], |directory| directory.variants());
         let cards = policy.variants().iter().chain(extra).map(|variant| {
-            let limit = policy.limits().get(variant.limit as usize)?;
+            let limit = policy.limits().get(variant.limit.index())?;
             let visibility = match (limit.visible, variant.budget) {
                 (false, _) => Visibility::Hidden,
                 (true, Budget::Own) => Visibility::Shown,
@@ -133,8 +133,8 @@ impl Guard {
     }
 
     /// What clients may know of a set of numbers.
-    pub(crate) fn card(&self, variant: u32) -> Option<&Card> {
-        self.cards.get(variant as usize)?.as_ref()
+    pub(crate) fn card(&self, variant: usize) -> Option<&Card> {
+        self.cards.get(variant)?.as_ref()
     }
 
     /// Whether some limit of this request's operation is charged by what its body carries, and how much of it to read for that.
@@ -148,7 +148,7 @@ impl Guard {
         let told = (Micros::ZERO, false);
         let facts = head.facts(policy, told, (&mut room.target, &mut room.scratch)).ok()?;
         let limits = policy.limits_of(policy.matched(&facts)).iter();
-        let wanted = limits.filter_map(|id| BodyWanted::of(policy.limits().get(*id as usize)?));
+        let wanted = limits.filter_map(|id| BodyWanted::of(policy.limits().get(id.index())?));
         wanted.reduce(BodyWanted::and)
     }
 
@@ -305,7 +305,7 @@ impl Guard {
         both.filter_map(move |(place, (charge, answer))| {
             // What nothing decided has no numbers to tell.
             let known = answer.source().has_numbers() && !holds(without, place);
-            let card = self.card(charge.variant).filter(|_| known)?;
+            let card = self.card(charge.variant.index()).filter(|_| known)?;
             Some(Line { card, decision: answer.decision(), mode: answer.mode(), key: hits.key(charge) })
         })
     }
@@ -313,14 +313,14 @@ impl Guard {
     /// What is answered to a request that was not granted; `None` if it may pass all the same.
     fn refused(&self, verdict: &Verdict, hits: &Hits, now: Micros) -> Option<Box<Answer>> {
         if let Kind::Unavailable(_) = verdict.kind() {
-            let limit = |id: u32| self.gate.policy().limits().get(id as usize);
+            let limit = |id: LimitId| self.gate.policy().limits().get(id.index());
             let mut enforced = hits.charges().iter().filter(|charge| charge.mode == Mode::Enforced);
             let allows = |id| limit(id).is_some_and(|limit| limit.when_store_fails == StoreFails::Allow);
             return (!enforced.all(|charge| allows(charge.limit))).then(|| Box::new(refusal::unavailable()));
         }
         let lines: SmallVec<[Line<'_>; 2]> = self.lines(verdict, hits, 0).collect();
         let quickly = |line: &Line<'_>, charge: &Charge| {
-            let ready = self.ready.get(charge.variant as usize)?;
+            let ready = self.ready.get(charge.variant.index())?;
             ready.get_or_init(|| Ready::new(line.card, &self.answers)).as_ref()?.answer(
                 line,
                 &self.answers,
@@ -333,13 +333,13 @@ impl Guard {
         };
         let mut answer = answer.or_else(|| refusal::refused(&lines, &self.answers, now))?;
         let refused_by = verdict.refused_by().and_then(|place| hits.charges().get(place));
-        answer.refused_by = refused_by.map(|charge| charge.limit);
+        answer.refused_by = refused_by.map(|charge| charge.limit.index());
         Some(answer)
     }
 
     /// Where the response says what a charge really costs.
     fn reported(&self, charge: &Charge) -> Option<(&HeaderName, u64)> {
-        self.gate.policy().limits().get(charge.limit as usize)?.reported_in()
+        self.gate.policy().limits().get(charge.limit.index())?.reported_in()
     }
 
     /// What the response will do with what was charged.

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use tollgate::{Gate, Limiter, NamedLimit, Receipt};
 use tollgate_http::found::Found;
 use tollgate_http::header;
-use tollgate_policy::Hits;
+use tollgate_policy::{Hits, LimitId};
 
 use crate::fields::{Fields, whole};
 
@@ -69,7 +69,7 @@ pub(crate) type AddressKey = SmallVec<[u8; 24]>;
 #[derive(Clone, Debug)]
 pub(crate) struct Reported {
     /// The limit, by number.
-    pub(crate) limit: u32,
+    pub(crate) limit: LimitId,
     pub(crate) charges: u32,
     pub(crate) header: HeaderName,
     pub(crate) max: u64,

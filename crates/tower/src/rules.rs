@@ -137,8 +137,8 @@ impl Rules {
     }
 
     /// What clients may know of a rule.
-    pub(crate) fn card(&self, rule: u32) -> Option<&Card> {
-        self.rules.get(rule as usize).map(|armed| &armed.card)
+    pub(crate) fn card(&self, rule: usize) -> Option<&Card> {
+        self.rules.get(rule).map(|armed| &armed.card)
     }
 
     /// What clients are told.
@@ -278,7 +278,7 @@ impl Rules {
                 _ => None,
             };
             if let Some(mut answer) = answer.or_else(|| refusal::refused(&lines, &self.answers, now)) {
-                answer.refused_by = verdict.refused_by().and_then(|place| u32::try_from(place).ok());
+                answer.refused_by = verdict.refused_by();
                 told.write(&mut answer.headers);
                 return Err(answer);
             }

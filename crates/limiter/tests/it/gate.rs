@@ -35,8 +35,8 @@ fn ask(gate: &Gate, target: &str, key: &str) -> String {
                 let by = verdict
                     .refused_by()
                     .and_then(|index| hits.charges().get(index))
-                    .map_or(0, |charge| charge.limit);
-                let by = &gate.policy().limits()[by as usize].name;
+                    .map_or(0, |charge| charge.limit.index());
+                let by = &gate.policy().limits()[by].name;
                 match verdict.retry() {
                     Some(Retry::After(wait)) => format!("refused by {by}, come back in {wait}"),
                     other => format!("refused by {by}, {other:?}"),

@@ -147,7 +147,7 @@ fn find<'p, 't>(
 }
 
 fn is_limited(policy: &Policy, operation: &Operation) -> bool {
-    let limits = operation.limits.iter().filter_map(|id| policy.limits().get(*id as usize));
+    let limits = operation.limits.iter().filter_map(|id| policy.limits().get(id.index()));
     limits.into_iter().any(|limit| limit.mode == Mode::Enforced)
 }
 

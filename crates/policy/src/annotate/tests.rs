@@ -74,9 +74,10 @@ fn laws(text: &str, about: &str) -> Annotated {
     assert_eq!(said(&after), said(&policy), "{about}: the policy is the same");
     let tree = tree(&done.text);
     for operation in after.operations() {
-        let limited = operation.limits.iter().any(|id| {
-            after.limits()[usize::try_from(*id).unwrap()].mode == tollgate_algorithms::Mode::Enforced
-        });
+        let limited = operation
+            .limits
+            .iter()
+            .any(|id| after.limits()[id.index()].mode == tollgate_algorithms::Mode::Enforced);
         let method = operation.method.clone().unwrap().to_ascii_lowercase();
         let path = tree.value().get("paths").and_then(|paths| paths.get(&operation.written));
         let responses = path.and_then(|path| path.get(&method)?.get("responses"));

@@ -6,6 +6,7 @@ use crate::compile::merge::Merged;
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::sources::Place;
 use crate::draft::{Draft, LimitsAt, Tag};
+use crate::ids::LimitId;
 use crate::model::{KeyPlace, Unmatched, Where};
 use crate::reading::limit::LIMITS_MAX;
 use crate::reading::settings::Settings;
@@ -51,8 +52,8 @@ pub struct Operation {
     pub place: Place,
     /// Where its path is written.
     pub template_at: Place,
-    /// Its limits, by number.
-    pub limits: Vec<u32>,
+    /// Its limits.
+    pub limits: Vec<LimitId>,
     /// Where they come from.
     pub nearest: Nearest,
     /// Where an API key stands: in one of these places.
@@ -84,13 +85,13 @@ pub(crate) fn root(
     merged: &Merged,
     settings: &Settings,
     findings: &mut Findings,
-) -> (Vec<u32>, Vec<KeyPlace>) {
+) -> (Vec<LimitId>, Vec<KeyPlace>) {
     let own = drafts.first().and_then(|draft| draft.root.as_ref());
     let said: Vec<_> = drafts.iter().enumerate().filter(|(_, draft)| draft.root.is_some()).collect();
     if let (None, [_, (second, _), ..], Unmatched::Forward) = (own, said.as_slice(), settings.unmatched) {
         let limits = drafts.get(*second).and_then(|draft| merged.at(*second, draft.root.as_ref()));
         let place =
-            limits.and_then(|limits| merged.limits.get(*limits.first()? as usize)).map(|limit| limit.place);
+            limits.and_then(|limits| merged.limits.get(limits.first()?.index())).map(|limit| limit.place);
         if let Some(place) = place {
             let message = "several documents have a default: which of them limits what no operation names?";
             let finding = Diagnostic::error("several-defaults", place, message);
@@ -112,7 +113,7 @@ pub(crate) fn operations(
     findings: &mut Findings,
 ) -> Vec<Operation> {
     let mut all = Vec::new();
-    let mut owned: Vec<(u32, &Tag)> = Vec::new();
+    let mut owned: Vec<(LimitId, &Tag)> = Vec::new();
     for (index, draft) in drafts.iter().enumerate() {
         for operation in &draft.operations {
             let (limits, nearest) = nearest(operation, drafts, (index, merged), findings);
@@ -169,8 +170,8 @@ fn identity(operation: &crate::draft::Operation) -> String {
 }
 
 /// A limit on an operation or a path that says nothing of its owner belongs to that of the operation's tag.
-fn inherit(limit: u32, tag: &Tag, merged: &mut Merged) {
-    let Some(limit) = merged.limits.get_mut(limit as usize) else { return };
+fn inherit(limit: LimitId, tag: &Tag, merged: &mut Merged) {
+    let Some(limit) = merged.limits.get_mut(limit.index()) else { return };
     if matches!(limit.at, Where::Operation(_) | Where::Path(_))
         && limit.owner.is_none()
         && limit.reviewers.is_empty()
@@ -185,7 +186,7 @@ fn nearest(
     drafts: &[Draft],
     (index, merged): (usize, &Merged),
     findings: &mut Findings,
-) -> (Vec<u32>, Nearest) {
+) -> (Vec<LimitId>, Nearest) {
     let at = |draft, place: &LimitsAt, nearest| match place {
         LimitsAt::Off(place) => (Vec::new(), Nearest::Off(*place)),
         LimitsAt::These(_) => (merged.at(draft, Some(place)).unwrap_or_default(), nearest),
@@ -198,7 +199,7 @@ fn nearest(
     }
     // What a native file says of tags and at its root holds for the documents that it names, unless they say otherwise.
     let nearer = [index, 0].into_iter().take(if index == 0 { 1 } else { 2 });
-    let mut limits: Vec<u32> = Vec::new();
+    let mut limits: Vec<LimitId> = Vec::new();
     let (mut off, mut on): (Option<Place>, Option<Place>) = (None, None);
     for (tag, place) in &operation.tags {
         let known =

@@ -10,6 +10,7 @@ use crate::document::sources::{FileId, Place, Source, Sources};
 use crate::document::tree::Value;
 use crate::draft::Draft;
 use crate::fields::SETTINGS;
+use crate::ids::LimitId;
 use crate::jwt::{JwtKeys, JwtRules};
 use crate::policy::Policy;
 use crate::reading::settings::Settings;
@@ -240,7 +241,7 @@ fn jwt_rules(read: &Read, read_file: ReadFile<'_>, findings: &mut Findings) -> O
 }
 
 /// A policy's limits by name, for those who look one up.
-pub(crate) fn by_name(policy: &Policy) -> HashMap<&str, u32> {
-    let numbered = (0_u32..).zip(policy.limits());
+pub(crate) fn by_name(policy: &Policy) -> HashMap<&str, LimitId> {
+    let numbered = LimitId::number(policy.limits());
     numbered.map(|(id, limit)| (limit.name.as_str(), id)).collect()
 }

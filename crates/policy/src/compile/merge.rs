@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::suggest;
 use crate::draft::{Draft, LimitsAt, Tag};
+use crate::ids::LimitId;
 use crate::model::{Identity, PolicyLimit, TierFrom};
 use crate::reading::settings::Settings;
 use tollgate_http::trusted::TrustedProxies;
@@ -17,16 +18,16 @@ pub const POLICY_LIMITS_MAX: usize = 200_000;
 pub(crate) struct Merged {
     pub(crate) limits: Vec<PolicyLimit>,
     /// For each draft, the new number of each of its limits.
-    moved: Vec<Vec<u32>>,
+    moved: Vec<Vec<LimitId>>,
 }
 
 impl Merged {
     /// The limits of a place of a draft; `None` if nothing is written there or it is switched off.
-    pub(crate) fn at(&self, draft: usize, place: Option<&LimitsAt>) -> Option<Vec<u32>> {
+    pub(crate) fn at(&self, draft: usize, place: Option<&LimitsAt>) -> Option<Vec<LimitId>> {
         let LimitsAt::These(list) = place? else { return None };
         let moved = self.moved.get(draft)?;
-        let mut limits: Vec<u32> = Vec::new();
-        for id in list.iter().filter_map(|id| moved.get(*id as usize).copied()) {
+        let mut limits: Vec<LimitId> = Vec::new();
+        for id in list.iter().filter_map(|id| moved.get(id.index()).copied()) {
             if !limits.contains(&id) {
                 limits.push(id);
             }
@@ -38,7 +39,7 @@ impl Merged {
 /// Puts the limits together.
 pub(crate) fn merge(drafts: &[Draft], settings: &Settings, findings: &mut Findings) -> Merged {
     let mut merged = Merged::default();
-    let mut names: HashMap<String, u32> = HashMap::new();
+    let mut names: HashMap<String, LimitId> = HashMap::new();
     for (index, draft) in drafts.iter().enumerate() {
         let mut moved = Vec::with_capacity(draft.limits.len());
         for limit in &draft.limits {
@@ -49,9 +50,9 @@ pub(crate) fn merge(drafts: &[Draft], settings: &Settings, findings: &mut Findin
             }
             inherit(&mut limit, draft);
             check(&limit, settings, findings);
-            let next = u32::try_from(merged.limits.len()).unwrap_or(u32::MAX);
+            let next = LimitId::from_index(merged.limits.len());
             let id = *names.entry(limit.name.clone()).or_insert(next);
-            match merged.limits.get(id as usize) {
+            match merged.limits.get(id.index()) {
                 None => merged.limits.push(limit),
                 Some(first) => same(first, &limit, findings),
             }
@@ -111,6 +112,13 @@ fn check(limit: &PolicyLimit, settings: &Settings, findings: &mut Findings) {
             Identity::Jwt(claim) if settings.jwt.is_none() => (
                 format!("`jwt:{}` cannot be verified: there are no keys", tollgate_http::text::shown(claim)),
                 "add `jwt` with `jwks` to the settings, or ask for `jwt_unverified:` by name",
+            ),
+            Identity::JwtUnverified(claim) if !cfg!(feature = "jwt") => (
+                format!(
+                    "`jwt_unverified:{}` cannot be read by this build",
+                    tollgate_http::text::shown(claim)
+                ),
+                "use another key, or enable the feature `jwt` of `tollgate-policy`",
             ),
             Identity::Consumer | Identity::Organisation if settings.consumers.is_none() => (
                 "nobody knows a consumer: there is no consumers file".to_owned(),

@@ -5,6 +5,7 @@ use http::HeaderName;
 use crate::compile::effective::Operation;
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::sources::Place;
+use crate::ids::OperationId;
 use crate::model::Unmatched;
 use crate::reading::settings::Settings;
 use crate::router::{Added, Loose, Router, RouterBuilder, RouterError};
@@ -22,7 +23,7 @@ pub(crate) struct Routes {
 /// An operation as a request looks for it: what most requests need to know, close together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pick {
-    pub(crate) operation: u32,
+    pub(crate) operation: OperationId,
     pub(crate) method: MethodCode,
     /// Whether it asks for a host or for headers.
     pub(crate) asks: bool,
@@ -86,8 +87,8 @@ pub(crate) fn build(
     findings: &mut Findings,
 ) -> Option<Routes> {
     let mut builder = RouterBuilder::new();
-    let mut by_template: Vec<Vec<u32>> = Vec::new();
-    for (id, operation) in (0_u32..).zip(&operations) {
+    let mut by_template: Vec<Vec<OperationId>> = Vec::new();
+    for (id, operation) in OperationId::number(&operations) {
         let tail = if operation.native { Tail::Allowed } else { Tail::Refused };
         for base in &operation.bases {
             let text = format!("{base}{}", operation.written);
@@ -102,8 +103,9 @@ pub(crate) fn build(
             let template = match builder.add(&template) {
                 Ok(Added::New(template) | Added::Same(template)) => template as usize,
                 Err(RouterError::Ambiguous { with }) => {
-                    let other = by_template.get(with as usize).and_then(|list: &Vec<u32>| list.first());
-                    let other = other.and_then(|id| operations.get(*id as usize));
+                    let other =
+                        by_template.get(with as usize).and_then(|list: &Vec<OperationId>| list.first());
+                    let other = other.and_then(|id| operations.get(id.index()));
                     findings.push(overlap(operation, other));
                     continue;
                 }
@@ -133,8 +135,8 @@ pub(crate) fn build(
             return None;
         }
     };
-    let pick = |id: &u32| {
-        let operation = operations.get(*id as usize)?;
+    let pick = |id: &OperationId| {
+        let operation = operations.get(id.index())?;
         let method = operation.method.as_deref().map_or(MethodCode::ANY, MethodCode::of);
         let asks = operation.host.is_some() || !operation.headers.is_empty();
         Some(Pick { operation: *id, method, asks, tail: operation.written.ends_with("*}") })
@@ -183,9 +185,9 @@ fn overlap(operation: &Operation, other: Option<&Operation>) -> Diagnostic {
 }
 
 /// Puts those that ask for more first, and points at those that nothing tells apart.
-fn sort(list: &mut Vec<u32>, operations: &[Operation], findings: &mut Findings) {
+fn sort(list: &mut Vec<OperationId>, operations: &[Operation], findings: &mut Findings) {
     list.dedup();
-    let of = |id: &u32| operations.get(*id as usize);
+    let of = |id: &OperationId| operations.get(id.index());
     list.sort_by_key(|id| {
         of(id).map(|operation| {
             let host = operation.host.as_ref().map(|host| host.specificity());

@@ -3,6 +3,7 @@
 use tollgate_algorithms::{Limit, LimitError, Quota};
 
 use crate::document::diagnostic::{Diagnostic, Findings};
+use crate::ids::{LimitId, VariantId};
 use crate::model::{Identity, PolicyLimit};
 use crate::numbers::Numbers;
 use crate::reading::settings::Settings;
@@ -23,8 +24,8 @@ pub enum Budget {
 /// One set of numbers of one limit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Variant {
-    /// The limit, by number.
-    pub limit: u32,
+    /// The limit.
+    pub limit: LimitId,
     /// Whose numbers these are.
     pub tier: Option<String>,
     /// What they are for.
@@ -38,30 +39,29 @@ pub struct Variant {
 pub(crate) struct Variants {
     pub(crate) all: Vec<Variant>,
     /// For each limit, its first variant; the next limit's ends them.
-    pub(crate) first: Vec<u32>,
+    pub(crate) first: Vec<VariantId>,
 }
 
 /// The variants of one limit: its own first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct VariantsOf<'a> {
-    first: u32,
+    first: usize,
     all: &'a [Variant],
 }
 
 impl Variants {
     /// The variants of a limit.
-    pub(crate) fn of(&self, limit: u32) -> VariantsOf<'_> {
-        let first = self.first.get(limit as usize).copied().unwrap_or(u32::MAX);
-        let end = self.first.get((limit as usize).saturating_add(1)).copied();
-        let end = end.map_or(self.all.len(), |end| end as usize);
-        VariantsOf { first, all: self.all.get(first as usize..end).unwrap_or(&[]) }
+    pub(crate) fn of(&self, limit: LimitId) -> VariantsOf<'_> {
+        let first = self.first.get(limit.index()).map_or(usize::MAX, |first| first.index());
+        let end = self.first.get(limit.index().saturating_add(1)).map_or(self.all.len(), |end| end.index());
+        VariantsOf { first, all: self.all.get(first..end).unwrap_or(&[]) }
     }
 }
 
 impl<'a> VariantsOf<'a> {
     /// Each with its number.
-    pub(crate) fn iter(self) -> impl Iterator<Item = (u32, &'a Variant)> {
-        (self.first..).zip(self.all)
+    pub(crate) fn iter(self) -> impl Iterator<Item = (VariantId, &'a Variant)> {
+        (self.first..).map(VariantId::from_index).zip(self.all)
     }
 
     /// Whether some may be for more than the limit itself: with one variant there is but its own.
@@ -70,10 +70,10 @@ impl<'a> VariantsOf<'a> {
     }
 
     /// The variant for a tier, or the limit's own.
-    pub(crate) fn find(self, tier: Option<&str>, budget: Budget) -> Option<u32> {
+    pub(crate) fn find(self, tier: Option<&str>, budget: Budget) -> Option<VariantId> {
         // Most limits have but one.
         if let [Variant { tier: None, budget: only, .. }] = self.all {
-            return (*only == budget).then_some(self.first);
+            return (*only == budget).then(|| VariantId::from_index(self.first));
         }
         let mut own = None;
         for (id, variant) in self.iter().filter(|(_, variant)| variant.budget == budget) {
@@ -94,8 +94,8 @@ pub(crate) fn build(
     findings: &mut Findings,
 ) -> Option<Variants> {
     let mut variants = Variants::default();
-    for (limit, of) in (0_u32..).zip(limits) {
-        variants.first.push(u32::try_from(variants.all.len()).ok()?);
+    for (limit, of) in LimitId::number(limits) {
+        variants.first.push(VariantId::from_index(variants.all.len()));
         let by_address = of.key.chain.iter().flatten().any(|identity| *identity == Identity::Address);
         let by_address = by_address || of.key.missing == crate::model::Missing::Address;
         let wide = settings.prefixes.ipv6_wide().map(|_| settings.wide_multiple);

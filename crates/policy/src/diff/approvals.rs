@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::limits::Pair;
+use crate::ids::LimitId;
 use crate::model::PolicyLimit;
 use crate::policy::Policy;
 
@@ -47,7 +48,7 @@ pub(super) fn who(before: Option<&PolicyLimit>, after: Option<&PolicyLimit>) -> 
 #[derive(Debug, Default)]
 pub(super) struct Reviews {
     pub(super) list: Vec<Review>,
-    known: HashSet<(Option<u32>, Option<u32>)>,
+    known: HashSet<(Option<LimitId>, Option<LimitId>)>,
 }
 
 impl Reviews {

@@ -4,12 +4,13 @@ use std::collections::{BTreeSet, HashMap};
 
 use tollgate_algorithms::Mode;
 
-use super::operations::Matched;
+use super::operations::{Matched, Met};
 use super::tier::{Defaults, Tier, tiers};
 use super::verdict::{costs, numbers};
 use super::words;
 use super::{Change, LimitDiff, Terms, TierDiff, Verdict};
 use crate::compile::load::by_name;
+use crate::ids::LimitId;
 use crate::model::{PolicyLimit, Where};
 use crate::numbers::Algorithm;
 use crate::policy::Policy;
@@ -17,8 +18,8 @@ use crate::policy::Policy;
 /// A limit before and after, by number. At least one side is there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Pair {
-    pub(super) old: Option<u32>,
-    pub(super) new: Option<u32>,
+    pub(super) old: Option<LimitId>,
+    pub(super) new: Option<LimitId>,
 }
 
 impl Pair {
@@ -27,7 +28,7 @@ impl Pair {
         old: &'a Policy,
         new: &'a Policy,
     ) -> (Option<&'a PolicyLimit>, Option<&'a PolicyLimit>) {
-        let of = |policy: &'a Policy, id: Option<u32>| policy.limits().get(id? as usize);
+        let of = |policy: &'a Policy, id: Option<LimitId>| policy.limits().get(id?.index());
         (of(old, self.old), of(new, self.new))
     }
 }
@@ -35,15 +36,14 @@ impl Pair {
 /// Every limit of either policy: those of the new one in its order, then those that are gone.
 pub(super) fn pairs(old: &Policy, new: &Policy, matched: &Matched) -> Vec<Pair> {
     let (old_names, new_names) = (by_name(old), by_name(new));
-    let gone: Vec<u32> = (0_u32..)
-        .zip(old.limits())
+    let gone: Vec<LimitId> = LimitId::number(old.limits())
         .filter(|(_, limit)| !new_names.contains_key(limit.name.as_str()))
         .map(|(id, _)| id)
         .collect();
     let mut renames = renames(old, new, matched, &gone);
     let mut pairs = Vec::new();
     let mut used = BTreeSet::new();
-    for (id, limit) in (0_u32..).zip(new.limits()) {
+    for (id, limit) in LimitId::number(new.limits()) {
         let before = old_names.get(limit.name.as_str()).copied().or_else(|| renames.remove(&id));
         used.extend(before);
         pairs.push(Pair { old: before, new: Some(id) });
@@ -54,8 +54,8 @@ pub(super) fn pairs(old: &Policy, new: &Policy, matched: &Matched) -> Vec<Pair> 
 }
 
 /// For a new limit, the one that is gone and is the same but for its name. Only where there is one candidate each way.
-fn renames(old: &Policy, new: &Policy, matched: &Matched, gone: &[u32]) -> HashMap<u32, u32> {
-    let mut found: HashMap<u32, u32> = HashMap::new();
+fn renames(old: &Policy, new: &Policy, matched: &Matched, gone: &[LimitId]) -> HashMap<LimitId, LimitId> {
+    let mut found: HashMap<LimitId, LimitId> = HashMap::new();
     if gone.is_empty() {
         return found;
     }
@@ -63,20 +63,20 @@ fn renames(old: &Policy, new: &Policy, matched: &Matched, gone: &[u32]) -> HashM
     let before = matched.met_before(old);
     let after = matched.met_after(new);
     // By the first operation, so that only limits that can meet are compared.
-    let mut by_operations: HashMap<&[u32], Vec<u32>> = HashMap::new();
+    let mut by_operations: HashMap<&[Met], Vec<LimitId>> = HashMap::new();
     for id in gone {
-        if let Some(operations) = before.get(*id as usize).filter(|list| !list.is_empty()) {
+        if let Some(operations) = before.get(id.index()).filter(|list| !list.is_empty()) {
             by_operations.entry(operations).or_default().push(*id);
         }
     }
     for (id, limit) in
-        (0_u32..).zip(new.limits()).filter(|(_, limit)| !old_names.contains_key(limit.name.as_str()))
+        LimitId::number(new.limits()).filter(|(_, limit)| !old_names.contains_key(limit.name.as_str()))
     {
-        let Some(candidates) = after.get(id as usize).and_then(|list| by_operations.get_mut(list.as_slice()))
+        let Some(candidates) = after.get(id.index()).and_then(|list| by_operations.get_mut(list.as_slice()))
         else {
             continue;
         };
-        let same = |was: &u32| old.limits().get(*was as usize).is_some_and(|was| is_renamed(was, limit));
+        let same = |was: &LimitId| old.limits().get(was.index()).is_some_and(|was| is_renamed(was, limit));
         if let Some(at) = candidates.iter().position(same) {
             found.insert(id, candidates.remove(at));
         }

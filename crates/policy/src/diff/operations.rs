@@ -7,64 +7,71 @@ use tollgate_algorithms::Mode;
 use super::Verdict;
 use super::rows::Rows;
 use crate::compile::effective::Operation;
+use crate::ids::{LimitId, OperationId};
 use crate::model::Unmatched;
 use crate::policy::Policy;
 use crate::template::{Tail, Template};
 
-/// In a list of operations that a limit meets: what no operation names.
-const ROOT: u32 = u32::MAX;
+/// What a limit applies to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Met {
+    /// The operation of this pair.
+    Pair(usize),
+    /// Requests that match no operation.
+    Root,
+}
 
 /// The operations of both policies: those of the new one in its order, then those that are gone.
 pub(super) struct Matched {
-    pairs: Vec<(Option<u32>, Option<u32>)>,
+    pairs: Vec<(Option<OperationId>, Option<OperationId>)>,
 }
 
 impl Matched {
     /// For each limit of the old policy, the pairs of operations that it meets.
-    pub(super) fn met_before(&self, old: &Policy) -> Vec<Vec<u32>> {
+    pub(super) fn met_before(&self, old: &Policy) -> Vec<Vec<Met>> {
         self.met(old, |(old, _)| *old)
     }
 
     /// The same for the new policy.
-    pub(super) fn met_after(&self, new: &Policy) -> Vec<Vec<u32>> {
+    pub(super) fn met_after(&self, new: &Policy) -> Vec<Vec<Met>> {
         self.met(new, |(_, new)| *new)
     }
 
     fn met(
         &self,
         policy: &Policy,
-        side: impl Fn(&(Option<u32>, Option<u32>)) -> Option<u32>,
-    ) -> Vec<Vec<u32>> {
+        side: impl Fn(&(Option<OperationId>, Option<OperationId>)) -> Option<OperationId>,
+    ) -> Vec<Vec<Met>> {
         let mut met = vec![Vec::new(); policy.limits().len()];
-        let mut note = |limits: &[u32], at: u32| {
+        let mut note = |limits: &[LimitId], at: Met| {
             for limit in limits {
-                if let Some(list) = met.get_mut(*limit as usize) {
+                if let Some(list) = met.get_mut(limit.index()) {
                     list.push(at);
                 }
             }
         };
-        for (at, pair) in (0_u32..).zip(&self.pairs) {
-            let operation = side(pair).and_then(|id| policy.operations().get(id as usize));
-            note(operation.map_or(&[], |operation| &operation.limits), at);
+        for (at, pair) in self.pairs.iter().enumerate() {
+            let operation = side(pair).and_then(|id| policy.operations().get(id.index()));
+            note(operation.map_or(&[], |operation| &operation.limits), Met::Pair(at));
         }
-        note(policy.default_limits(), ROOT);
+        note(policy.default_limits(), Met::Root);
         met
     }
 }
 
 /// Finds for each operation what it was before.
 pub(super) fn matched(old: &Policy, new: &Policy) -> Matched {
-    let mut before: HashMap<String, u32> = HashMap::new();
-    for (id, operation) in (0_u32..).zip(old.operations()) {
+    let mut before: HashMap<String, OperationId> = HashMap::new();
+    for (id, operation) in OperationId::number(old.operations()) {
         before.entry(identity(operation)).or_insert(id);
     }
     let mut used = BTreeSet::new();
     let mut pairs = Vec::new();
-    for (id, operation) in (0_u32..).zip(new.operations()) {
+    for (id, operation) in OperationId::number(new.operations()) {
         let was = before.get(&identity(operation)).copied().filter(|was| used.insert(*was));
         pairs.push((was, Some(id)));
     }
-    let gone = (0_u32..).zip(old.operations()).map(|(id, _)| id).filter(|id| !used.contains(id));
+    let gone = OperationId::number(old.operations()).map(|(id, _)| id).filter(|id| !used.contains(id));
     pairs.extend(gone.map(|id| (Some(id), None)));
     Matched { pairs }
 }
@@ -102,8 +109,8 @@ pub(super) fn compare(matched: &Matched, rows: &mut Rows<'_>) {
         rows.operation(|| "what no operation names".to_owned(), before, after);
     }
     for (before, after) in &matched.pairs {
-        let before = before.and_then(|id| old.operations().get(id as usize));
-        let after = after.and_then(|id| new.operations().get(id as usize));
+        let before = before.and_then(|id| old.operations().get(id.index()));
+        let after = after.and_then(|id| new.operations().get(id.index()));
         let Some(operation) = after.or(before) else { continue };
         let name = || format!("{}{}", operation.name(), conditions(operation));
         let limits = |operation: &Operation| operation.limits.clone();
@@ -123,13 +130,13 @@ pub(super) fn compare(matched: &Matched, rows: &mut Rows<'_>) {
 }
 
 /// The limits of what no operation names, if it is forwarded.
-fn forwarded(policy: &Policy) -> Option<&[u32]> {
+fn forwarded(policy: &Policy) -> Option<&[LimitId]> {
     (policy.settings().unmatched == Unmatched::Forward).then(|| policy.default_limits())
 }
 
 /// Whether none of these limits is enforced.
-fn is_free(policy: &Policy, limits: &[u32]) -> bool {
-    let mut limits = limits.iter().filter_map(|id| policy.limits().get(*id as usize));
+fn is_free(policy: &Policy, limits: &[LimitId]) -> bool {
+    let mut limits = limits.iter().filter_map(|id| policy.limits().get(id.index()));
     !limits.any(|limit| limit.mode == Mode::Enforced)
 }
 
@@ -138,7 +145,7 @@ fn is_free(policy: &Policy, limits: &[u32]) -> bool {
 fn was_held(policy: &Policy, operation: &Operation) -> bool {
     let other = policy.router.find(&operation.template, |template| {
         let picks = policy.picks.get(template as usize)?;
-        let mut others = picks.iter().filter_map(|pick| policy.operations().get(pick.operation as usize));
+        let mut others = picks.iter().filter_map(|pick| policy.operations().get(pick.operation.index()));
         others.find_map(|other| {
             let free = is_free(policy, &other.limits);
             // A free one stands for them if it takes all of them: else some may meet the next one.

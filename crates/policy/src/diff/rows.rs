@@ -7,6 +7,7 @@ use super::effective::{self, Meeting};
 use super::limits::{self, Pair};
 use super::tier::{Defaults, Tier, tiers};
 use super::{Change, Diff, LimitAt, OperationDiff, Verdict};
+use crate::ids::LimitId;
 use crate::policy::Policy;
 
 /// So many rows of operations are kept. Further ones are only counted; what they mean is still found.
@@ -37,7 +38,7 @@ impl<'a> Rows<'a> {
         let (mut of_old, mut of_new) = (vec![0; old.limits().len()], vec![0; new.limits().len()]);
         for (at, pair) in pairs.iter().enumerate() {
             for (list, id) in [(&mut of_old, pair.old), (&mut of_new, pair.new)] {
-                if let Some(place) = id.and_then(|id| list.get_mut(id as usize)) {
+                if let Some(place) = id.and_then(|id| list.get_mut(id.index())) {
                     *place = at;
                 }
             }
@@ -50,8 +51,8 @@ impl<'a> Rows<'a> {
     pub(super) fn operation(
         &mut self,
         name: impl Fn() -> String,
-        before: Option<&[u32]>,
-        after: Option<&[u32]>,
+        before: Option<&[LimitId]>,
+        after: Option<&[LimitId]>,
     ) {
         let meetings = self.meetings(before.unwrap_or(&[]), after.unwrap_or(&[]));
         let limits = meetings.iter().flat_map(|meeting| [meeting.new, meeting.old]).flatten();
@@ -93,18 +94,18 @@ impl<'a> Rows<'a> {
     }
 
     /// The limits that meet the operation on either side: the new ones in their order, then those that are gone.
-    fn meetings(&self, before: &[u32], after: &[u32]) -> Vec<Meeting<'a>> {
+    fn meetings(&self, before: &[LimitId], after: &[LimitId]) -> Vec<Meeting<'a>> {
         let mut meetings: Vec<Meeting<'a>> = Vec::with_capacity(after.len());
         for id in after {
-            let Some(pair) = self.of_new.get(*id as usize).copied() else { continue };
+            let Some(pair) = self.of_new.get(id.index()).copied() else { continue };
             let was = self.pairs.get(pair).and_then(|pair| pair.old).filter(|old| before.contains(old));
-            let old = was.and_then(|id| self.old.limits().get(id as usize));
-            meetings.push(Meeting { pair, old, new: self.new.limits().get(*id as usize) });
+            let old = was.and_then(|id| self.old.limits().get(id.index()));
+            meetings.push(Meeting { pair, old, new: self.new.limits().get(id.index()) });
         }
         for id in before {
-            let Some(pair) = self.of_old.get(*id as usize).copied() else { continue };
+            let Some(pair) = self.of_old.get(id.index()).copied() else { continue };
             if !meetings.iter().any(|meeting| meeting.pair == pair) {
-                meetings.push(Meeting { pair, old: self.old.limits().get(*id as usize), new: None });
+                meetings.push(Meeting { pair, old: self.old.limits().get(id.index()), new: None });
             }
         }
         meetings

@@ -1,6 +1,7 @@
 //! What is different besides limits, in sentences: who is believed, whose keys, which addresses. What it means is told by `judge`.
 
 use super::{SettingDiff, Verdict, judge};
+use crate::ids::LimitId;
 use crate::model::{Cors, HeaderNames, Identity, KeyPlace, Origins, TierFrom, Unmatched};
 use crate::policy::Policy;
 use crate::reading::settings::Settings;
@@ -73,8 +74,8 @@ pub(super) fn changes(old: &Policy, new: &Policy) -> Vec<SettingDiff> {
 
 /// Operations whose API keys stand elsewhere, by what the documents' security schemes say. Told by the first of them.
 fn moved_keys(old: &Policy, new: &Policy) -> Option<String> {
-    let needs_key = |policy: &Policy, limits: &[u32]| {
-        let limits = limits.iter().filter_map(|id| policy.limits().get(*id as usize));
+    let needs_key = |policy: &Policy, limits: &[LimitId]| {
+        let limits = limits.iter().filter_map(|id| policy.limits().get(id.index()));
         let mut parts = limits.flat_map(|limit| limit.key.chain.iter().flatten());
         parts.any(|part| matches!(part, Identity::ApiKey | Identity::Consumer | Identity::Organisation))
     };

@@ -4,6 +4,7 @@ use super::alike::{Kind, by_cause, finding};
 use super::{Lint, can_refuse};
 use crate::compile::effective::Operation;
 use crate::document::diagnostic::Diagnostic;
+use crate::ids::LimitId;
 use crate::model::{Identity, KeyPlace, PolicyLimit, Unmatched};
 use crate::reading::settings::Settings;
 
@@ -17,7 +18,7 @@ pub(super) fn advise(lint: &Lint<'_>) -> Vec<Diagnostic> {
 }
 
 /// The first part of a limit's key that a client can choose.
-fn claimed<'a>(lint: &Lint<'_>, id: u32, limit: &'a PolicyLimit) -> Option<&'a Identity> {
+fn claimed<'a>(lint: &Lint<'_>, id: LimitId, limit: &'a PolicyLimit) -> Option<&'a Identity> {
     if limit.address_ceiling.is_some() {
         return None;
     }
@@ -29,7 +30,7 @@ fn claimed<'a>(lint: &Lint<'_>, id: u32, limit: &'a PolicyLimit) -> Option<&'a I
 }
 
 /// Whether bearer tokens, which are verified where the settings say how, are the only keys of a limit's operations.
-fn has_tokens_alone(lint: &Lint<'_>, id: u32) -> bool {
+fn has_tokens_alone(lint: &Lint<'_>, id: LimitId) -> bool {
     let forwards = lint.policy.settings().unmatched == Unmatched::Forward;
     if forwards && lint.policy.default_limits().contains(&id) {
         return false;
@@ -84,8 +85,8 @@ fn spelled(identity: &Identity) -> String {
 }
 
 /// Whether everything that meets the limit also meets one that no new name evades.
-fn is_held(lint: &Lint<'_>, id: u32) -> bool {
-    let held = |limits: &[u32]| limits.iter().filter_map(|id| lint.limit(*id)).any(holds);
+fn is_held(lint: &Lint<'_>, id: LimitId) -> bool {
+    let held = |limits: &[LimitId]| limits.iter().filter_map(|id| lint.limit(*id)).any(holds);
     let root = lint.policy.default_limits();
     let forwards = lint.policy.settings().unmatched == Unmatched::Forward;
     let root_held = !forwards || !root.contains(&id) || held(root);

@@ -7,6 +7,7 @@ use super::{Lint, can_refuse};
 use crate::compile::effective::{Nearest, Operation};
 use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::{FileId, Place};
+use crate::ids::LimitId;
 use crate::model::Unmatched;
 
 /// So many of so many operations have a limit that can refuse a request.
@@ -94,7 +95,7 @@ pub(super) fn count(lint: &Lint<'_>) -> Coverage {
     Coverage { whole, by_method: groups(methods), by_tag: groups(tags) }
 }
 
-pub(super) fn is_limited(lint: &Lint<'_>, limits: &[u32]) -> bool {
+pub(super) fn is_limited(lint: &Lint<'_>, limits: &[LimitId]) -> bool {
     limits.iter().filter_map(|id| lint.limit(*id)).any(can_refuse)
 }
 

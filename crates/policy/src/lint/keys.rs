@@ -6,6 +6,7 @@ use super::alike::finding;
 use super::{Lint, named};
 use crate::compile::effective::Operation;
 use crate::document::diagnostic::Diagnostic;
+use crate::ids::LimitId;
 use crate::model::{Identity, KeyPlace, PolicyLimit};
 use crate::numbers::Numbers;
 use crate::quantity::spoken;
@@ -40,7 +41,7 @@ pub(super) fn advise(lint: &Lint<'_>) -> Vec<Diagnostic> {
 }
 
 /// Operations of a limit that ask for credentials of which none is a key.
-fn no_key(lint: &Lint<'_>, id: u32, limit: &PolicyLimit) -> Option<Diagnostic> {
+fn no_key(lint: &Lint<'_>, id: LimitId, limit: &PolicyLimit) -> Option<Diagnostic> {
     let mut keyless = lint.operations_of(id).filter(|operation| operation.keyless);
     let first = keyless.next()?;
     let name = format!("`{}`", tollgate_http::text::shown(&first.name()));
@@ -59,7 +60,7 @@ fn no_key(lint: &Lint<'_>, id: u32, limit: &PolicyLimit) -> Option<Diagnostic> {
 }
 
 /// Whether a token may be the key of an operation that meets the limit.
-fn has_token(lint: &Lint<'_>, id: u32) -> bool {
+fn has_token(lint: &Lint<'_>, id: LimitId) -> bool {
     lint.operations_of(id).any(|operation: &Operation| operation.api_key.iter().any(is_token))
 }
 

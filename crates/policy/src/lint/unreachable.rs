@@ -5,6 +5,7 @@ use tollgate_algorithms::Limit;
 use super::bound::covers;
 use super::{Lint, can_refuse, named};
 use crate::document::diagnostic::Diagnostic;
+use crate::ids::LimitId;
 use crate::model::{Cost, PolicyLimit, Scope};
 
 /// Every limit that never refuses a request, because another does first.
@@ -12,7 +13,7 @@ pub(super) fn advise(lint: &Lint<'_>) -> Vec<Diagnostic> {
     lint.limits().filter_map(|(id, limit)| judge(lint, id, limit)).collect()
 }
 
-fn judge(lint: &Lint<'_>, id: u32, limit: &PolicyLimit) -> Option<Diagnostic> {
+fn judge(lint: &Lint<'_>, id: LimitId, limit: &PolicyLimit) -> Option<Diagnostic> {
     if !is_plain(limit) || limit.address_ceiling.is_some() {
         // A ceiling can refuse where the limit itself does not.
         return None;
@@ -80,15 +81,15 @@ fn is_covered(limit: &PolicyLimit, by: &PolicyLimit) -> bool {
 }
 
 /// The limits beside this one where it is first met.
-fn beside<'a>(lint: &Lint<'a>, id: u32) -> Vec<u32> {
+fn beside<'a>(lint: &Lint<'a>, id: LimitId) -> Vec<LimitId> {
     let root = lint.policy.default_limits();
     let first = lint.operations_of(id).next().map(|operation| operation.limits.as_slice());
-    let list: &'a [u32] = first.unwrap_or(if root.contains(&id) { root } else { &[] });
+    let list: &'a [LimitId] = first.unwrap_or(if root.contains(&id) { root } else { &[] });
     list.iter().copied().filter(|other| *other != id).collect()
 }
 
 /// Whether the other is met wherever this one is. Else this one also counts what the other does not see.
-fn always_beside(lint: &Lint<'_>, id: u32, other: u32) -> bool {
+fn always_beside(lint: &Lint<'_>, id: LimitId, other: LimitId) -> bool {
     let root = lint.policy.default_limits();
     let at_root = !root.contains(&id) || root.contains(&other);
     at_root && lint.operations_of(id).all(|operation| operation.limits.contains(&other))

@@ -8,6 +8,7 @@ use super::alike::finding;
 use super::{Lint, named};
 use crate::compile::effective::Nearest;
 use crate::document::diagnostic::Diagnostic;
+use crate::ids::LimitId;
 use crate::model::{PolicyLimit, Where};
 
 /// Names, owners, shadows, and what no release enforces yet.
@@ -36,7 +37,7 @@ fn without_owner(lint: &Lint<'_>) -> Option<Diagnostic> {
 }
 
 /// Once for each list.
-fn without_name(lint: &Lint<'_>, list: &[u32]) -> Option<Diagnostic> {
+fn without_name(lint: &Lint<'_>, list: &[LimitId]) -> Option<Diagnostic> {
     let limits: Vec<&PolicyLimit> = list.iter().filter_map(|id| lint.limit(*id)).collect();
     let words = (
         "has no name, and stands in a list: its algorithm and its place are all it is known by",
@@ -47,11 +48,11 @@ fn without_name(lint: &Lint<'_>, list: &[u32]) -> Option<Diagnostic> {
 }
 
 /// Limits without a name that stand beside others, list by list.
-fn unnamed(lint: &Lint<'_>) -> BTreeSet<Vec<u32>> {
+fn unnamed(lint: &Lint<'_>) -> BTreeSet<Vec<LimitId>> {
     let mut found = BTreeSet::new();
-    let mut list = |ids: &[u32]| {
+    let mut list = |ids: &[LimitId]| {
         if ids.len() > 1 {
-            let nameless = |id: &u32| lint.limit(*id).is_some_and(|limit| !limit.named);
+            let nameless = |id: &LimitId| lint.limit(*id).is_some_and(|limit| !limit.named);
             found.insert(ids.iter().copied().filter(nameless).collect());
         }
     };
@@ -62,7 +63,7 @@ fn unnamed(lint: &Lint<'_>) -> BTreeSet<Vec<u32>> {
             // Several tags may have brought one limit each: those are no list.
             Nearest::Tag => {
                 for at in &tags_of(lint, &operation.limits) {
-                    let of_tag: Vec<u32> =
+                    let of_tag: Vec<LimitId> =
                         operation.limits.iter().copied().filter(|id| is_at(lint, *id, at)).collect();
                     list(&of_tag);
                 }
@@ -73,10 +74,10 @@ fn unnamed(lint: &Lint<'_>) -> BTreeSet<Vec<u32>> {
     found
 }
 
-fn tags_of<'a>(lint: &Lint<'a>, limits: &[u32]) -> BTreeSet<&'a Where> {
+fn tags_of<'a>(lint: &Lint<'a>, limits: &[LimitId]) -> BTreeSet<&'a Where> {
     limits.iter().filter_map(|id| lint.limit(*id)).map(|limit| &limit.at).collect()
 }
 
-fn is_at(lint: &Lint<'_>, id: u32, at: &Where) -> bool {
+fn is_at(lint: &Lint<'_>, id: LimitId, at: &Where) -> bool {
     lint.limit(id).is_some_and(|limit| limit.at == *at)
 }

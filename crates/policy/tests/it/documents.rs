@@ -42,7 +42,7 @@ fn limits(policy: &Policy) -> Vec<String> {
             Nearest::Root => "root".to_owned(),
             Nearest::Nothing => "nothing".to_owned(),
         };
-        let names = operation.limits.iter().map(|id| policy.limits()[*id as usize].name.as_str());
+        let names = operation.limits.iter().map(|id| policy.limits()[id.index()].name.as_str());
         lines.push(format!("{} ({nearest}): {}", operation.name(), names.collect::<Vec<_>>().join(", ")));
     }
     lines

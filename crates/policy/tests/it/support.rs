@@ -71,7 +71,7 @@ impl Asked {
         let mut hits = Hits::default();
         policy.hits(&facts, matched, directory, &mut hits)?;
         let shown = hits.charges().iter().chain(hits.held()).map(|charge| {
-            let limit = &policy.limits()[charge.limit as usize];
+            let limit = &policy.limits()[charge.limit.index()];
             let parts: Vec<_> =
                 key::parts(hits.key(charge)).expect("a key").map(|part| part.to_string()).collect();
             let numbers = policy.numbers(charge.variant, directory).expect("numbers");
@@ -89,8 +89,8 @@ impl Asked {
     pub(crate) fn operation(&self, policy: &Policy) -> String {
         match self.hits(policy, None) {
             Err(bad) => format!("400 {bad}"),
-            Ok((Matched::Operation(id), _)) => policy.operations()[id as usize].name(),
-            Ok((Matched::Loosely(id), _)) => format!("about {}", policy.operations()[id as usize].name()),
+            Ok((Matched::Operation(id), _)) => policy.operations()[id.index()].name(),
+            Ok((Matched::Loosely(id), _)) => format!("about {}", policy.operations()[id.index()].name()),
             Ok((other, _)) => format!("{other:?}"),
         }
     }

@@ -128,7 +128,7 @@ fn described(matched: Matched, policy: &Policy) -> Match {
         Matched::Forwarded => ("forwarded", None),
         Matched::Nothing { .. } => ("nothing", None),
     };
-    let operation = id.and_then(|id| policy.operations().get(usize::try_from(id).ok()?));
+    let operation = id.and_then(|id| policy.operations().get(id.index()));
     let name = operation.map(tollgate_policy::Operation::name).unwrap_or_default();
     let what = match matched {
         Matched::Operation(_) => name,

@@ -122,9 +122,7 @@ fn api_key(taken: bool, case: &Case<'_>) -> Look {
 /// Where API keys stand: the policy keeps it with its operations. Of what meets none, only what the settings say is known.
 fn places(case: &Case<'_>) -> Vec<KeyPlace> {
     let operation = match case.matched {
-        Matched::Operation(id) | Matched::Loosely(id) => {
-            usize::try_from(id).ok().and_then(|id| case.policy.operations().get(id))
-        }
+        Matched::Operation(id) | Matched::Loosely(id) => case.policy.operations().get(id.index()),
         Matched::Preflight | Matched::Forwarded | Matched::Nothing { .. } => None,
     };
     operation.map_or_else(|| case.policy.settings().api_key.clone(), |operation| operation.api_key.clone())

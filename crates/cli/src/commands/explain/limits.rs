@@ -71,9 +71,10 @@ pub(super) struct Farther {
 ///
 /// Only those in the operation's own file: another document's root was never one of its own.
 pub(super) fn farther(policy: &Policy, operation: &Operation) -> Vec<Farther> {
-    let limits = (0_u32..).zip(policy.limits());
-    let others = limits
-        .filter(|(id, limit)| !operation.limits.contains(id) && limit.place.file == operation.place.file);
+    let limits = policy.limits().iter().enumerate();
+    let others = limits.filter(|(at, limit)| {
+        !operation.limits.iter().any(|id| id.index() == *at) && limit.place.file == operation.place.file
+    });
     let found = others.filter_map(|(_, limit)| {
         let level = match &limit.at {
             Where::Path(path) if *path == operation.written => "path",
@@ -94,7 +95,7 @@ pub(super) fn farther(policy: &Policy, operation: &Operation) -> Vec<Farther> {
 pub(super) fn met(case: &Case<'_>) -> Vec<Met> {
     let Case { policy, matched, hits, .. } = *case;
     let limits = policy.limits_of(matched).iter();
-    let limits = limits.filter_map(|id| Some((*id, policy.limits().get(usize::try_from(*id).ok()?)?)));
+    let limits = limits.filter_map(|id| Some((*id, policy.limits().get(id.index())?)));
     let with_charges = limits.map(|(id, limit)| {
         let charges = hits.charges().iter().chain(hits.held()).filter(|charge| charge.limit == id);
         let charges = charges.filter_map(|charge| charged(charge, limit, case));
@@ -123,7 +124,7 @@ pub(super) fn met(case: &Case<'_>) -> Vec<Met> {
 fn charged(charge: &Charge, limit: &PolicyLimit, case: &Case<'_>) -> Option<Charged> {
     let Case { policy, hits, directory, .. } = *case;
     let numbers = *policy.numbers(charge.variant, directory)?;
-    let numbers_of = match policy.variants().get(usize::try_from(charge.variant).ok()?) {
+    let numbers_of = match policy.variants().get(charge.variant.index()) {
         Some(variant) => variant.tier.as_ref().map(|tier| format!("the tier {tier}")),
         None => Some("this consumer alone".into()),
     };

@@ -26,12 +26,12 @@ impl Worker {
         }
         let charges = room.hits().charges();
         if let Kind::Unavailable(_) = verdict.kind() {
-            let meters = charges.iter().filter_map(|charge| live.meters.get(charge.limit as usize));
+            let meters = charges.iter().filter_map(|charge| live.meters.get(charge.limit.index()));
             meters.for_each(|meters| meters.unavailable.inc());
             return;
         }
         for (charge, answer) in charges.iter().zip(verdict.answers()) {
-            let Some(meters) = live.meters.get(charge.limit as usize) else { continue };
+            let Some(meters) = live.meters.get(charge.limit.index()) else { continue };
             meters.count(answer.granted(), answer.mode(), answer.source());
         }
     }
@@ -101,7 +101,7 @@ impl Worker {
     /// If it was a limit that refused a request, that has a line.
     pub(crate) fn refused(&self, live: &InForce, answer: &Answer, parts: &request::Parts, running: &Running) {
         let policy = live.guard.gate().policy();
-        let limit = answer.refused_by.and_then(|id| policy.limits().get(id as usize));
+        let limit = answer.refused_by.and_then(|id| policy.limits().get(id));
         let (Some(limit), Some(retry)) = (limit, answer.retry) else { return };
         let proxies = &policy.settings().trusted_proxies;
         self.logs.refused(&Refusal {
@@ -178,7 +178,7 @@ pub(crate) struct Noted {
 fn route(policy: &Policy, matched: Option<Matched>) -> &str {
     match matched {
         Some(Matched::Operation(id) | Matched::Loosely(id)) => {
-            policy.operations().get(id as usize).map_or("", |operation| &operation.template)
+            policy.operations().get(id.index()).map_or("", |operation| &operation.template)
         }
         Some(Matched::Preflight | Matched::Forwarded | Matched::Nothing { .. }) | None => "",
     }
