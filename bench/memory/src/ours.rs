@@ -23,7 +23,7 @@ struct Single {
 
 impl Subject for Single {
     fn decide(&self, key: Asked<'_>) -> bool {
-        let verdict = self.limiter.charge(&[self.limit.hit(key.name)]);
+        let verdict = self.limiter.try_charge(&[self.limit.hit(key.name)]);
         verdict.is_ok_and(|verdict| verdict.granted())
     }
 }
@@ -43,7 +43,7 @@ impl Subject for Batches {
             hits.clear();
             hits.extend(keys.iter().map(|&key| self.0.limit.hit(black_box(key).name)));
             let count = |_, verdict: tollgate::Verdict| granted += u64::from(black_box(verdict.granted()));
-            if self.0.limiter.charge_each(&hits, count).is_err() {
+            if self.0.limiter.try_charge_each(&hits, count).is_err() {
                 return 0;
             }
         }
@@ -61,7 +61,7 @@ impl Subject for Three {
     fn decide(&self, key: Asked<'_>) -> bool {
         let name = key.name;
         let hits = [self.limits[0].hit(name), self.limits[1].hit(name), self.limits[2].hit(name)];
-        self.limiter.charge(&hits).is_ok_and(|verdict| verdict.granted())
+        self.limiter.try_charge(&hits).is_ok_and(|verdict| verdict.granted())
     }
 }
 
@@ -70,7 +70,7 @@ struct OneOfThree(Three);
 
 impl Subject for OneOfThree {
     fn decide(&self, key: Asked<'_>) -> bool {
-        let verdict = self.0.limiter.charge(&[self.0.limits[0].hit(key.name)]);
+        let verdict = self.0.limiter.try_charge(&[self.0.limits[0].hit(key.name)]);
         verdict.is_ok_and(|verdict| verdict.granted())
     }
 }

@@ -26,15 +26,15 @@ impl NamedLimit {
     /// When the key is too long: see [`HitError`]. Then nothing was charged.
     pub async fn check(&self, key: impl AsKey) -> Result<Verdict, HitError> {
         let bytes = key.key_bytes();
-        self.1.charge_async(&[self.hit(&bytes)]).await
+        self.1.charge(&[self.hit(&bytes)]).await
     }
 
     /// As [`check`](Self::check), for callers without a runtime. It blocks the thread if the limit is counted in a shared
     /// store.
     ///
     /// # Errors
-    /// As [`check`](Self::check).
+    /// As [`check`](Self::check), and [`HitError::WouldBlock`] if it would block a thread of a runtime.
     pub fn try_check(&self, key: impl AsKey) -> Result<Verdict, HitError> {
-        self.1.charge(&[self.hit(&key.key_bytes())])
+        self.1.try_charge(&[self.hit(&key.key_bytes())])
     }
 }

@@ -162,10 +162,10 @@ impl Clock {
     /// let clock = Clock::manual(Micros::from_secs(1_763_208_000));
     /// let limiter = Limiter::builder().clock(clock.clock()).build()?;
     /// let logins = limiter.limit("logins", Limit::token_bucket(1, 1, Micros::SECOND)?);
-    /// assert!(limiter.charge(&[logins.hit("ada")])?.granted());
-    /// assert!(!limiter.charge(&[logins.hit("ada")])?.granted());
+    /// assert!(limiter.try_charge(&[logins.hit("ada")])?.granted());
+    /// assert!(!limiter.try_charge(&[logins.hit("ada")])?.granted());
     /// clock.advance(Duration::from_secs(1));
-    /// assert!(limiter.charge(&[logins.hit("ada")])?.granted());
+    /// assert!(limiter.try_charge(&[logins.hit("ada")])?.granted());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -375,12 +375,12 @@ mod tests {
             let plain = [hits[0], limits[0].hit("known"), limits[0].hit("other")];
             for hits in [&hits[..1], &hits[1..2], &hits[2..3], &hits[3..], &hits[..2], &hits[..], &plain[..]]
             {
-                once("charge", &|| assert!(limiter.charge(hits).unwrap().granted()));
-                once("receipt", &|| drop(limiter.charge_for_receipt(hits).unwrap()));
-                once("peek", &|| assert!(limiter.peek(hits).unwrap().granted()));
+                once("charge", &|| assert!(limiter.try_charge(hits).unwrap().granted()));
+                once("receipt", &|| drop(limiter.try_charge_for_receipt(hits).unwrap()));
+                once("peek", &|| assert!(limiter.try_peek(hits).unwrap().granted()));
             }
-            once("as much as fits", &|| drop(limiter.charge_up_to(&hits[0]).unwrap()));
-            once("a pipeline", &|| limiter.charge_each(&hits, |_, _| ()).unwrap());
+            once("as much as fits", &|| drop(limiter.try_charge_up_to(&hits[0]).unwrap()));
+            once("a pipeline", &|| limiter.try_charge_each(&hits, |_, _| ()).unwrap());
         }
     }
 }

@@ -1,5 +1,9 @@
 //! Identities that an upstream denied: what they cost is charged to the client's address, and an address that owes too much
 //! is refused whatever identity it claims. Which charges those are is for the caller to say.
+#![cfg_attr(
+    not(feature = "redis"),
+    expect(clippy::unused_async, reason = "with a shared store the same verbs wait for its answer")
+)]
 
 use smallvec::SmallVec;
 #[cfg(feature = "redis")]
@@ -79,42 +83,13 @@ impl Limiter {
     }
 
     /// The verdict on a request whose client's address owes so much for denied identities that it is refused; `None` if no
-    /// address is in the way. Nothing is charged.
+    /// address refuses. Nothing is charged.
     ///
     /// Its answers are in the order of `hits`. Only those in `addresses` that refuse have numbers: the address's.
     ///
     /// # Errors
-    /// When a hit is wrong.
-    pub fn refused_for_address(
-        &self,
-        hits: &[Hit<'_>],
-        addresses: &[AddressHit<'_>],
-    ) -> Result<Option<Verdict>, HitError> {
-        let mut refused = Refused::new();
-        for address in addresses {
-            #[cfg_attr(not(feature = "redis"), expect(unused_mut, reason = "only the store is asked again"))]
-            let mut standing = self.0.standing_here(&address.hit)?;
-            #[cfg(feature = "redis")]
-            if let (Standing::AskStore, Some(shared)) = (&standing, self.0.shared()) {
-                let asked = shared.store().block_on(self.0.standing_in_store(&address.hit));
-                standing = asked.unwrap_or(Standing::Room);
-            }
-            if let Some(verdict) = refused.take(address.place, standing) {
-                return Ok(Some(verdict));
-            }
-        }
-        Ok(self.refusal(hits, addresses, &refused))
-    }
-
-    /// As [`refused_for_address`](Self::refused_for_address), for callers in asynchronous code.
-    ///
-    /// # Errors
-    /// As [`refused_for_address`](Self::refused_for_address).
-    #[cfg_attr(
-        not(feature = "redis"),
-        expect(clippy::unused_async, reason = "the same meaning for stores that do not answer at once")
-    )]
-    pub async fn refused_for_address_async(
+    /// When a hit is invalid.
+    pub async fn refused_for_address(
         &self,
         hits: &[Hit<'_>],
         addresses: &[AddressHit<'_>],
@@ -126,6 +101,31 @@ impl Limiter {
             #[cfg(feature = "redis")]
             if let Standing::AskStore = standing {
                 standing = self.0.standing_in_store(&address.hit).await;
+            }
+            if let Some(verdict) = refused.take(address.place, standing) {
+                return Ok(Some(verdict));
+            }
+        }
+        Ok(self.refusal(hits, addresses, &refused))
+    }
+
+    /// As [`refused_for_address`](Self::refused_for_address), for callers without a runtime.
+    ///
+    /// # Errors
+    /// As [`refused_for_address`](Self::refused_for_address), and [`HitError::WouldBlock`] if it would block a thread of a
+    /// runtime.
+    pub fn try_refused_for_address(
+        &self,
+        hits: &[Hit<'_>],
+        addresses: &[AddressHit<'_>],
+    ) -> Result<Option<Verdict>, HitError> {
+        let mut refused = Refused::new();
+        for address in addresses {
+            #[cfg_attr(not(feature = "redis"), expect(unused_mut, reason = "only the store is asked again"))]
+            let mut standing = self.0.standing_here(&address.hit)?;
+            #[cfg(feature = "redis")]
+            if let (Standing::AskStore, Some(shared)) = (&standing, self.0.shared()) {
+                standing = shared.block_on(&address.hit, self.0.standing_in_store(&address.hit))?;
             }
             if let Some(verdict) = refused.take(address.place, standing) {
                 return Ok(Some(verdict));

@@ -27,6 +27,12 @@ pub enum HitError {
         /// The name.
         limit: String,
     },
+    /// A limit is counted in a shared store, and a `try_` verb would have to block a thread of a Tokio runtime to ask it. Nothing
+    /// was charged: await the verb without `try_`.
+    WouldBlock {
+        /// The limit.
+        limit: String,
+    },
     /// The shared store gave no answer, and there is no rule for this question: see [`Limiter::inspect`](crate::Limiter::inspect).
     Store {
         /// Why.
@@ -53,6 +59,11 @@ impl fmt::Display for HitError {
             Self::SameKeyTwice { limit } => write!(
                 f,
                 "two hits are on the same key of `{limit}` with different numbers: charge it once, with the numbers that hold"
+            ),
+            Self::WouldBlock { limit } => write!(
+                f,
+                "`{limit}` is counted in a shared store, and this thread belongs to a Tokio runtime, which must not be blocked: \
+                 await the verb without `try_`"
             ),
             Self::Store { why } => write!(f, "the shared store cannot tell: {why}"),
         }

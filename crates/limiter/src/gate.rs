@@ -233,15 +233,15 @@ impl Gate {
         }
         let addresses = self.owing(hits);
         if !addresses.is_empty() {
-            *verdict = self.limiter.refused_for_address(&charges, &addresses).map_err(NotAsked::Hit)?;
+            *verdict = self.limiter.try_refused_for_address(&charges, &addresses).map_err(NotAsked::Hit)?;
             if verdict.is_some() {
                 return Ok(None);
             }
         }
         if wanted(hits) {
-            return self.limiter.charge_into(&charges, verdict).map_err(NotAsked::Hit);
+            return self.limiter.try_charge_into(&charges, verdict).map_err(NotAsked::Hit);
         }
-        *verdict = Some(self.limiter.charge(&charges).map_err(NotAsked::Hit)?);
+        *verdict = Some(self.limiter.try_charge(&charges).map_err(NotAsked::Hit)?);
         Ok(None)
     }
 
@@ -260,15 +260,15 @@ impl Gate {
         }
         let addresses = self.owing(hits);
         if !addresses.is_empty() {
-            let refused = self.limiter.refused_for_address_async(&charges, &addresses).await;
+            let refused = self.limiter.refused_for_address(&charges, &addresses).await;
             if let Some(verdict) = refused.map_err(NotAsked::Hit)? {
                 return Ok((Some(verdict), None));
             }
         }
         let charged = if wanted(hits.charges()) {
-            self.limiter.charge_for_receipt_async(&charges).await
+            self.limiter.charge_for_receipt(&charges).await
         } else {
-            self.limiter.charge_async(&charges).await.map(|verdict| (verdict, None))
+            self.limiter.charge(&charges).await.map(|verdict| (verdict, None))
         };
         charged.map(|(verdict, receipt)| (Some(verdict), receipt)).map_err(NotAsked::Hit)
     }

@@ -5,7 +5,6 @@
 
 #[cfg(feature = "redis")]
 mod alone;
-mod asynchronous;
 mod builder;
 mod charging;
 mod check;

@@ -1,24 +1,25 @@
-//! The front door: the verbs, one verdict each. How a key is found and charged is the store's; what fits is the core's.
+//! The limiter: its limits, its clock and its figures. The verbs that charge and ask are in the modules below.
+
+mod charge;
+mod inspect;
+
+pub use inspect::Standing;
 
 use std::collections::HashMap;
 use std::hash::BuildHasher as _;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tollgate_algorithms::{Decision, Limit, Micros};
+use tollgate_algorithms::{Limit, Micros};
 
 use crate::builder::Builder;
 use crate::clock::{Clock, ClockSource};
-use crate::error::{BuildError, HitError};
-use crate::event::{Listener, Verb};
+use crate::error::BuildError;
+use crate::event::Listener;
 use crate::hash::Hashing;
-use crate::limit::{Hit, NamedLimit, Registered};
-use crate::receipt::Receipt;
+use crate::limit::{NamedLimit, Registered};
 use crate::reservation::Book;
-use crate::store::memory::look::prefetch;
-use crate::store::memory::map::Spot;
-use crate::store::memory::{Ask, Given, Memory};
-use crate::verdict::Verdict;
+use crate::store::memory::Memory;
 
 /// A key may have so many bytes; a longer one is an [error](HitError::KeyTooLong). Keys are hashed and not stored, so this
 /// bounds the time that one takes, about 55 µs, and not memory.
@@ -26,9 +27,6 @@ pub const KEY_BYTES_MAX: usize = 1 << 16;
 
 /// So many hits may be charged together; more are an [error](HitError::TooManyHits).
 pub const HITS_MAX: usize = 32;
-
-/// So many hits of a [pipeline](Limiter::charge_each) are on their way at once.
-const PIPELINE: usize = 32;
 
 /// Decides, for any number of keys and threads, who may go on now.
 ///
@@ -39,7 +37,7 @@ const PIPELINE: usize = 32;
 /// use tollgate::{Limit, Limiter, Micros};
 /// let limiter = Limiter::new()?;
 /// let logins = limiter.limit("logins", Limit::token_bucket(5, 1, Micros::from_secs(10))?);
-/// let verdict = limiter.charge(&[logins.hit("ada@example.org")])?;
+/// let verdict = limiter.try_charge(&[logins.hit("ada@example.org")])?;
 /// assert!(verdict.granted() && verdict.remaining() == Some(4));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -52,7 +50,7 @@ const PIPELINE: usize = 32;
 /// let per_user = limiter.limit("per user", Limit::sliding_window_log(100, Micros::MINUTE)?);
 /// let per_team = limiter.limit("per team", Limit::fixed_window(3, Window::Every(Micros::HOUR))?);
 /// let hits = [per_user.hit("ada"), per_team.hit("engines").cost(4)];
-/// let verdict = limiter.charge(&hits)?;
+/// let verdict = limiter.try_charge(&hits)?;
 /// assert!(!verdict.granted());
 /// assert_eq!(verdict.refused_by(), Some(1));
 /// assert_eq!(verdict.retry(), Some(Retry::Never)); // 4 never fit into 3
@@ -85,17 +83,6 @@ pub(crate) struct Name {
     /// How often receipts of charges in the shared store became void.
     #[cfg(feature = "redis")]
     pub(crate) generation: Arc<AtomicU64>,
-}
-
-/// How one key stands, for a person who wants to know why.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Standing {
-    /// Whether there is a state for this key. One that has not been charged for long has none.
-    pub known: bool,
-    /// Whether there was no room for it, so that it has a cell in common with other new keys.
-    pub shared: bool,
-    /// Its numbers at this instant, uncharged.
-    pub decision: Decision,
 }
 
 impl Inner {
@@ -164,178 +151,6 @@ impl Limiter {
     #[must_use]
     pub fn local_limit(&self, name: &str, limit: Limit) -> NamedLimit {
         NamedLimit(Arc::new(self.0.registered(name, limit)), self.clone())
-    }
-
-    /// Charges hits at one instant: if every enforced one fits, all of them, and each shadow hit that fits; otherwise none.
-    ///
-    /// # Errors
-    /// When the question is wrong: see [`HitError`]. Then nothing was charged.
-    #[inline(always)]
-    pub fn charge(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
-        #[cfg(feature = "redis")]
-        if let Some(shared) = self.0.far(hits) {
-            return shared.charge_blocking(&self.0, hits, Verb::Charge).map(|(verdict, _)| verdict);
-        }
-        if let [hit] = hits {
-            return self.0.charge_one(hit);
-        }
-        self.0.charge_several(hits)
-    }
-
-    /// As [`charge`](Self::charge), with a receipt by which it can be [refunded](Self::refund); `None` if nothing was
-    /// charged.
-    ///
-    /// # Errors
-    /// As [`charge`](Self::charge).
-    pub fn charge_for_receipt(&self, hits: &[Hit<'_>]) -> Result<(Verdict, Option<Receipt>), HitError> {
-        #[cfg(feature = "redis")]
-        if let Some(shared) = self.0.far(hits) {
-            return shared.charge_blocking(&self.0, hits, Verb::Charge);
-        }
-        let (verdict, receipt, at) = self.0.charge_for_receipt(hits)?;
-        self.0.tell(Verb::Charge, hits, &verdict, at);
-        Ok((verdict, receipt))
-    }
-
-    /// As [`charge_for_receipt`](Self::charge_for_receipt), with the verdict written where it is wanted: for those who ask often, and keep
-    /// the room. What was there before is gone, also when the question is wrong.
-    ///
-    /// # Errors
-    /// As [`charge`](Self::charge).
-    pub fn charge_into(
-        &self,
-        hits: &[Hit<'_>],
-        verdict: &mut Option<Verdict>,
-    ) -> Result<Option<Receipt>, HitError> {
-        #[cfg(feature = "redis")]
-        if let Some(shared) = self.0.far(hits) {
-            *verdict = None;
-            let (said, receipt) = shared.charge_blocking(&self.0, hits, Verb::Charge)?;
-            *verdict = Some(said);
-            return Ok(receipt);
-        }
-        let charged = self.0.charge_for_receipt_into(hits, verdict);
-        if charged.is_err() {
-            *verdict = None;
-        }
-        let (receipt, at) = charged?;
-        if let Some(verdict) = verdict {
-            self.0.tell(Verb::Charge, hits, verdict, at);
-        }
-        Ok(receipt)
-    }
-
-    /// Charges as much of one hit's cost as fits: [`Decision::charged`] says how much. Refused only if not even a cost of 1
-    /// fits.
-    ///
-    /// # Errors
-    /// As [`charge`](Self::charge).
-    pub fn charge_up_to(&self, hit: &Hit<'_>) -> Result<Verdict, HitError> {
-        #[cfg(feature = "redis")]
-        if let Some(shared) = self.0.far(std::slice::from_ref(hit)) {
-            return shared.charge_up_to_blocking(&self.0, hit);
-        }
-        let (verdict, at) = self.0.charged_up_to(hit)?;
-        self.0.tell(Verb::Charge, std::slice::from_ref(hit), &verdict, at);
-        Ok(verdict)
-    }
-
-    /// Decides independent hits, a verdict each: what comes in from a pipeline. All are at the same instant, and while one
-    /// is decided the next ones are fetched, so that each takes a fraction of a [`charge`](Self::charge).
-    ///
-    /// # Errors
-    /// When one of the hits is wrong; then none is charged.
-    #[inline]
-    pub fn charge_each(
-        &self,
-        hits: &[Hit<'_>],
-        mut each: impl FnMut(usize, Verdict),
-    ) -> Result<(), HitError> {
-        for hit in hits {
-            self.0.check(hit)?;
-        }
-        #[cfg(feature = "redis")]
-        if self.0.far(hits).is_some() {
-            for (position, hit) in hits.iter().enumerate() {
-                each(position, self.charge(&[*hit])?);
-            }
-            return Ok(());
-        }
-        let now = self.0.clock.now();
-        let (all, mut spots) = (hits, [(0, Spot::default()); PIPELINE]);
-        hits.iter().take(PIPELINE).for_each(|hit| prefetch(hit.key));
-        for (start, hits) in (0..).step_by(PIPELINE).zip(hits.chunks(PIPELINE)) {
-            let later = all.get(start + PIPELINE..).unwrap_or(&[]);
-            for ((id, spot), hit) in spots.iter_mut().zip(hits) {
-                *id = self.0.memory.id(hit.limit.hash.of(hit.key));
-                *spot = self.0.memory.spot(*id);
-                spot.prefetch();
-            }
-            // The next keys come while these are decided.
-            later.iter().take(PIPELINE).for_each(|hit| prefetch(hit.key));
-            for (position, ((id, spot), hit)) in (start..).zip(spots.iter().zip(hits)) {
-                each(position, self.0.charge_at(hit, (*id, *spot), now));
-            }
-        }
-        Ok(())
-    }
-
-    /// Says what [`charge`](Self::charge) would, with the numbers of the uncharged keys, and charges nothing.
-    ///
-    /// While a shared store gives no decision it is [unavailable](crate::Kind::Unavailable), whatever its limits say for then:
-    /// to peek is to ask how the budget stands, and neither a share of it nor nothing is an answer to that.
-    ///
-    /// # Errors
-    /// As [`charge`](Self::charge).
-    pub fn peek(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
-        #[cfg(feature = "redis")]
-        if let Some(shared) = self.0.far(hits) {
-            return shared.peek_blocking(&self.0, hits);
-        }
-        let (verdict, at) = self.0.peeked(hits)?;
-        self.0.tell(Verb::Peek, hits, &verdict, at);
-        Ok(verdict)
-    }
-
-    /// Forgets a key of a limit's name: it is as good as never seen. Returns whether there was something to forget.
-    /// Receipts of earlier charges under that name become void.
-    ///
-    /// # Errors
-    /// When the key is too long, the limit another limiter's, or the shared store cannot tell.
-    pub fn reset(&self, limit: &NamedLimit, key: &(impl AsRef<[u8]> + ?Sized)) -> Result<bool, HitError> {
-        let hit = limit.hit(key);
-        let id = self.0.id_of(&hit)?;
-        #[cfg(feature = "redis")]
-        if let Some(shared) = self.0.far(&[hit]) {
-            return shared
-                .store()
-                .block_on(shared.reset(&self.0, &hit))
-                .unwrap_or(Err(crate::shared::blocked()));
-        }
-        Ok(self.0.memory.reset(hit.limit, id, &self.0.clock))
-    }
-
-    /// How a key stands, without charging it.
-    ///
-    /// # Errors
-    /// When the key is too long, the limit another limiter's, or the shared store cannot tell.
-    pub fn inspect(
-        &self,
-        limit: &NamedLimit,
-        key: &(impl AsRef<[u8]> + ?Sized),
-    ) -> Result<Standing, HitError> {
-        let hit = limit.hit(key).cost(0);
-        let id = self.0.id_of(&hit)?;
-        #[cfg(feature = "redis")]
-        if let Some(shared) = self.0.far(&[hit]) {
-            return shared.store().block_on(shared.inspect(&hit)).unwrap_or(Err(crate::shared::blocked()));
-        }
-        let now = self.0.clock.now();
-        let given = self.0.memory.act(hit.limit, id, Ask::Peek(0), (&self.0.clock, now));
-        let unknown = tollgate_algorithms::peek(&limit.limit(), None, now, 0);
-        let given = given.unwrap_or(Given { decision: unknown, shared: true, known: false });
-        let known = given.known && given.decision.reset_after > Micros::ZERO;
-        Ok(Standing { known, shared: given.shared, decision: given.decision })
     }
 
     /// What its clock says now, as the calendar has it: microseconds since 1970. For what has to agree with its decisions, such

@@ -1,4 +1,8 @@
 //! Proof of a verdict's charges, without which nothing is given back. What is given back is the core's to say.
+#![cfg_attr(
+    not(feature = "redis"),
+    expect(clippy::unused_async, reason = "with a shared store the same verbs wait for its answer")
+)]
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -110,6 +114,14 @@ impl Part {
         matches!(self.place, Place::Store(..))
     }
 
+    /// What brings it to its actual cost, or gives all of it back if there is none.
+    pub(crate) const fn adjustment(&self, actual: Option<u64>) -> Adjust {
+        match actual {
+            Some(actual) => self.to(actual),
+            None => self.all(),
+        }
+    }
+
     /// What brings it to its actual cost.
     pub(crate) const fn to(&self, actual: u64) -> Adjust {
         match actual.checked_sub(self.charge.cost) {
@@ -120,26 +132,102 @@ impl Part {
 }
 
 impl Limiter {
-    /// Gives back what the receipt's charges still weigh: never more, possibly less.
+    /// Gives back what the receipt's charges still weigh: never more, possibly less. If a shared store does not answer, what was
+    /// charged stays charged.
     ///
     /// # Errors
-    /// When the receipt is another limiter's.
-    pub fn refund(&self, receipt: Receipt) -> Result<(), HitError> {
+    /// When another limiter made the receipt.
+    pub async fn refund(&self, receipt: Receipt) -> Result<(), HitError> {
         self.0.is_ours(&receipt)?;
+        self.adjust(receipt, None).await;
+        Ok(())
+    }
+
+    /// As [`refund`](Self::refund), for callers without a runtime.
+    ///
+    /// # Errors
+    /// As [`refund`](Self::refund), and [`HitError::WouldBlock`] if it would block a thread of a runtime: then what was charged
+    /// stays charged.
+    pub fn try_refund(&self, receipt: Receipt) -> Result<(), HitError> {
+        self.0.is_ours(&receipt)?;
+        self.0.check_may_block(&receipt)?;
         self.0.give_all_back(Some(receipt));
         Ok(())
     }
 
-    /// Brings every charge of a receipt to what it turned out to cost: what was charged too much is given back, and what
-    /// was charged too little is charged on top, by at most one capacity (see [`tollgate_algorithms::settle`]).
+    /// Corrects every charge of a receipt to its actual cost: gives back what was charged too much, or charges what is missing,
+    /// at most one capacity beyond the limit (see [`tollgate_algorithms::settle`]). If a shared store does not answer, what was
+    /// charged stays charged.
     ///
     /// # Errors
-    /// When the receipt is another limiter's.
-    pub fn settle(&self, receipt: Receipt, actual: u64) -> Result<(), HitError> {
+    /// When another limiter made the receipt.
+    pub async fn settle(&self, receipt: Receipt, actual: u64) -> Result<(), HitError> {
         self.0.is_ours(&receipt)?;
+        self.adjust(receipt, Some(actual)).await;
+        Ok(())
+    }
+
+    /// As [`settle`](Self::settle), for callers without a runtime.
+    ///
+    /// # Errors
+    /// As [`settle`](Self::settle), and [`HitError::WouldBlock`] if it would block a thread of a runtime: then what was charged
+    /// stays charged.
+    pub fn try_settle(&self, receipt: Receipt, actual: u64) -> Result<(), HitError> {
+        self.0.is_ours(&receipt)?;
+        self.0.check_may_block(&receipt)?;
         let now = self.0.clock.now();
         receipt.parts.iter().for_each(|part| self.0.adjust(part, part.to(actual), now));
         Ok(())
+    }
+
+    /// As [`settle`](Self::settle), or as [`refund`](Self::refund) if there is no actual cost, without waiting: charges in a
+    /// shared store are corrected in the background.
+    ///
+    /// # Errors
+    /// When another limiter made the receipt.
+    pub fn settle_in_background(&self, receipt: Receipt, actual: Option<u64>) -> Result<(), HitError> {
+        self.0.is_ours(&receipt)?;
+        #[cfg(feature = "redis")]
+        if let Some(shared) = self.0.shared()
+            && receipt.parts.iter().any(Part::is_in_store)
+        {
+            drop(shared.store().spawn(self.clone().adjusting(receipt, actual)));
+            return Ok(());
+        }
+        match actual {
+            Some(actual) => self.try_settle(receipt, actual),
+            None => self.try_refund(receipt),
+        }
+    }
+
+    /// Brings charges to an actual cost, or gives them back if there is none. Once started it completes even if the caller is
+    /// cancelled: otherwise a reservation could end without its charge being corrected.
+    pub(crate) async fn adjust(&self, receipt: Receipt, actual: Option<u64>) {
+        #[cfg(feature = "redis")]
+        if let Some(shared) = self.0.shared()
+            && receipt.parts.iter().any(Part::is_in_store)
+        {
+            shared.store().spawn(self.clone().adjusting(receipt, actual)).await;
+            return;
+        }
+        let now = self.0.clock.now();
+        for part in receipt.parts.iter() {
+            self.0.adjust(part, part.adjustment(actual), now);
+        }
+    }
+
+    #[cfg(feature = "redis")]
+    async fn adjusting(self, receipt: Receipt, actual: Option<u64>) {
+        for part in receipt.parts.iter() {
+            let adjust = part.adjustment(actual);
+            match self.0.shared() {
+                Some(shared) if part.is_in_store() => {
+                    // If the store gives no decision, what was charged stays charged.
+                    let _ = shared.adjust(part, adjust).await;
+                }
+                _ => self.0.adjust(part, adjust, self.0.clock.now()),
+            }
+        }
     }
 }
 
@@ -201,6 +289,19 @@ impl Inner {
             None => Ok(()),
             Some(part) => Err(HitError::ForeignLimit { limit: part.limit.name.to_string() }),
         }
+    }
+
+    /// Whether the thread may be blocked for what the receipt's charges need.
+    pub(crate) fn check_may_block(&self, receipt: &Receipt) -> Result<(), HitError> {
+        #[cfg(feature = "redis")]
+        if let Some(part) = receipt.parts.iter().find(|part| part.is_in_store())
+            && self.shared().is_some_and(|shared| !shared.store().may_block())
+        {
+            return Err(HitError::WouldBlock { limit: part.limit.name.to_string() });
+        }
+        #[cfg(not(feature = "redis"))]
+        let _ = receipt;
+        Ok(())
     }
 
     /// Gives all of a receipt back.

@@ -1,5 +1,9 @@
 //! Reserve, then commit or cancel: for a cost that is known only afterwards. What is reserved is charged at once; what is
 //! committed is given back or charged on top.
+#![cfg_attr(
+    not(feature = "redis"),
+    expect(clippy::unused_async, reason = "with a shared store the same verbs wait for its answer")
+)]
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::fmt;
@@ -36,6 +40,9 @@ pub enum ReservationError {
     Gone,
     /// It has ended otherwise.
     Ended(Ended),
+    /// It holds a charge in a shared store, and the call would block a thread of a runtime: await
+    /// [`commit`](Limiter::commit) or [`cancel`](Limiter::cancel). The reservation is still open.
+    WouldBlock,
 }
 
 impl fmt::Display for ReservationError {
@@ -43,6 +50,10 @@ impl fmt::Display for ReservationError {
         match self {
             Self::Gone => f.write_str(
                 "there is no such reservation, or it has expired: what it had charged stays charged; reserve for longer",
+            ),
+            Self::WouldBlock => f.write_str(
+                "the reservation holds a charge in a shared store, and this thread belongs to a Tokio runtime, which must not be \
+                 blocked: await `commit` or `cancel` instead",
             ),
             Self::Ended(Ended::Committed(actual)) => {
                 write!(f, "the reservation was committed before, with a cost of {actual}: it cannot be cancelled any more")
@@ -140,21 +151,44 @@ impl Limiter {
     ///
     /// If it is refused or unavailable, nothing is charged and there is nothing to commit.
     ///
+    /// # Errors
+    /// As [`charge`](Self::charge).
+    pub async fn reserve(
+        &self,
+        hits: &[Hit<'_>],
+        within: Duration,
+    ) -> Result<(Verdict, Option<ReservationId>), HitError> {
+        #[cfg(feature = "redis")]
+        if let Some(shared) = self.0.far(hits) {
+            return match self.0.open_reservation() {
+                Ok(opening) => {
+                    let charged = shared.charge(&self.0, hits, Verb::Reserve).await;
+                    opening.reserved(charged, within)
+                }
+                Err(why) => self.0.not_reserved(hits, why),
+            };
+        }
+        self.try_reserve(hits, within)
+    }
+
+    /// As [`reserve`](Self::reserve), for callers without a runtime.
+    ///
     /// ```
     /// use std::time::Duration;
     /// use tollgate::{Limit, Limiter, Micros};
     /// let limiter = Limiter::new()?;
     /// let tokens = limiter.limit("tokens", Limit::token_bucket(10_000, 1, Micros::SECOND)?);
-    /// let (verdict, id) = limiter.reserve(&[tokens.hit("ada").estimate(4_000)], Duration::from_secs(60))?;
+    /// let hits = [tokens.hit("ada").estimate(4_000)];
+    /// let (verdict, id) = limiter.try_reserve(&hits, Duration::from_secs(60))?;
     /// assert!(verdict.granted());
-    /// limiter.commit(id.unwrap(), 1_500)?; // it was less, after all
-    /// assert_eq!(limiter.inspect(&tokens, "ada")?.decision.remaining, 8_500);
+    /// limiter.try_commit(id.unwrap(), 1_500)?; // it was less, after all
+    /// assert_eq!(limiter.try_inspect(&tokens, "ada")?.decision.remaining, 8_500);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// As [`charge`](Self::charge).
-    pub fn reserve(
+    /// As [`try_charge`](Self::try_charge).
+    pub fn try_reserve(
         &self,
         hits: &[Hit<'_>],
         within: Duration,
@@ -182,7 +216,21 @@ impl Limiter {
     ///
     /// # Errors
     /// When it has expired, or was cancelled, or is not remembered any more.
-    pub fn commit(&self, id: ReservationId, actual: u64) -> Result<Ended, ReservationError> {
+    pub async fn commit(&self, id: ReservationId, actual: u64) -> Result<Ended, ReservationError> {
+        let (ended, receipt) = self.0.end(id, Ended::Committed(actual))?;
+        if let Some(receipt) = guessed(receipt) {
+            self.adjust(receipt, Some(actual)).await;
+        }
+        Ok(ended)
+    }
+
+    /// As [`commit`](Self::commit), for callers without a runtime.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit), and [`ReservationError::WouldBlock`] if it would block a thread of a runtime: then the
+    /// reservation is still open.
+    pub fn try_commit(&self, id: ReservationId, actual: u64) -> Result<Ended, ReservationError> {
+        self.0.check_may_end(id)?;
         let (ended, receipt) = self.0.end(id, Ended::Committed(actual))?;
         let now = self.0.clock.now();
         for part in guessed(receipt).iter().flat_map(|receipt| receipt.parts.iter()) {
@@ -197,7 +245,21 @@ impl Limiter {
     ///
     /// # Errors
     /// When it has expired, or was committed.
-    pub fn cancel(&self, id: ReservationId) -> Result<Ended, ReservationError> {
+    pub async fn cancel(&self, id: ReservationId) -> Result<Ended, ReservationError> {
+        let (ended, receipt) = self.0.end(id, Ended::Cancelled)?;
+        if let Some(receipt) = receipt {
+            self.adjust(receipt, None).await;
+        }
+        Ok(ended)
+    }
+
+    /// As [`cancel`](Self::cancel), for callers without a runtime.
+    ///
+    /// # Errors
+    /// As [`cancel`](Self::cancel), and [`ReservationError::WouldBlock`] if it would block a thread of a runtime: then the
+    /// reservation is still open.
+    pub fn try_cancel(&self, id: ReservationId) -> Result<Ended, ReservationError> {
+        self.0.check_may_end(id)?;
         let (ended, receipt) = self.0.end(id, Ended::Cancelled)?;
         self.0.give_all_back(receipt);
         Ok(ended)
@@ -274,6 +336,17 @@ impl Inner {
         let verdict = Verdict { kind: Kind::Unavailable(why), answers: Answers::new() };
         self.tell(Verb::Reserve, hits, &verdict, self.clock.now());
         Ok((verdict, None))
+    }
+
+    /// Whether the thread may be blocked for what the end of a reservation needs.
+    fn check_may_end(&self, id: ReservationId) -> Result<(), ReservationError> {
+        let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+        match &book.get(id, self.clock.now())?.state {
+            State::Open(Some(receipt)) => {
+                self.check_may_block(receipt).map_err(|_| ReservationError::WouldBlock)
+            }
+            State::Open(None) | State::Ended(_) => Ok(()),
+        }
     }
 
     /// Ends a reservation, and gives its receipt to whoever ends it first.

@@ -29,9 +29,6 @@ pub(crate) struct Shared {
 
 pub(crate) type Answered = Result<(Verdict, Option<Receipt>), HitError>;
 
-/// What blocked threads are told when the store's runtime does not run: see [`Store::block_on`].
-const BLOCKED: &str = "blocked";
-
 impl Limiter {
     /// A limit that is counted in the [store](crate::Builder::store), and what it says while that gives no decision. Without a
     /// store it is counted in this process.
@@ -142,12 +139,24 @@ impl Shared {
 
     /// As [`charge`](Self::charge), on a thread that may be blocked.
     pub(crate) fn charge_blocking(&self, inner: &Inner, hits: &[Hit<'_>], verb: Verb) -> Answered {
-        if let Some(charged) = self.store.block_on(self.charge(inner, hits, verb)) {
-            return charged;
-        }
-        let (verdict, receipt) = self.alone(inner, &self.hits(inner, hits)?, BLOCKED)?;
-        inner.tell(verb, hits, &verdict, inner.clock.now());
-        Ok((verdict, receipt))
+        self.block_on_hits(hits, self.charge(inner, hits, verb))?
+    }
+
+    /// Runs what asks the store about a hit on a thread that may be blocked.
+    pub(crate) fn block_on<T>(&self, hit: &Hit<'_>, asking: impl Future<Output = T>) -> Result<T, HitError> {
+        self.block_on_hits(std::slice::from_ref(hit), asking)
+    }
+
+    /// As [`block_on`](Self::block_on), of several hits.
+    pub(crate) fn block_on_hits<T>(
+        &self,
+        hits: &[Hit<'_>],
+        asking: impl Future<Output = T>,
+    ) -> Result<T, HitError> {
+        self.store.block_on(asking).ok_or_else(|| {
+            let far = hits.iter().find(|hit| hit.limit.far.is_some());
+            HitError::WouldBlock { limit: far.map(|hit| hit.limit.name.to_string()).unwrap_or_default() }
+        })
     }
 
     /// Says what a charge would, and charges nothing.
@@ -189,16 +198,6 @@ impl Shared {
         Ok(verdict)
     }
 
-    /// As [`charge_up_to`](Self::charge_up_to), on a thread that may be blocked.
-    pub(crate) fn charge_up_to_blocking(&self, inner: &Inner, hit: &Hit<'_>) -> Result<Verdict, HitError> {
-        if let Some(charged) = self.store.block_on(self.charge_up_to(inner, hit)) {
-            return charged;
-        }
-        let verdict = self.up_to_alone(inner, hit, BLOCKED)?;
-        inner.tell(Verb::Charge, std::slice::from_ref(hit), &verdict, inner.clock.now());
-        Ok(verdict)
-    }
-
     /// Forgets a key.
     pub(crate) async fn reset(&self, inner: &Inner, hit: &Hit<'_>) -> Result<bool, HitError> {
         inner.forget_denied(hit);
@@ -227,11 +226,6 @@ impl Shared {
         let decision = decisions.first().copied();
         let decision = decision.ok_or_else(|| HitError::Store { why: "it answers nothing".into() })?;
         Ok(Standing { known: decision.reset_after > Micros::ZERO, shared: false, decision })
-    }
-
-    /// As [`peek`](Self::peek), on a thread that may be blocked.
-    pub(crate) fn peek_blocking(&self, inner: &Inner, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
-        self.store.block_on(self.peek(inner, hits)).unwrap_or_else(|| Ok(unavailable(BLOCKED)))
     }
 
     /// Checks hits, and finds their names.
@@ -333,13 +327,6 @@ impl Shared {
         let naming = hit.limit.far.as_ref().map_or(&self.naming, |far| &far.naming);
         naming.name(&hit.limit.name, hit.key)
     }
-}
-
-/// What is wrong when a thread was blocked in vain.
-pub(crate) fn blocked() -> HitError {
-    let why = "the runtime in which the store was opened does not run while this thread is blocked: ask with the \
-               asynchronous verb";
-    HitError::Store { why: why.into() }
 }
 
 pub(crate) fn granted() -> Verdict {

@@ -28,12 +28,12 @@ fn a_decision_on_a_known_key_allocates_nothing() {
     for limit in limits.map(Result::unwrap) {
         let named = limiter.limit(&limit.to_string(), limit);
         // Grown to its full length once.
-        let is_refused = |_| !limiter.charge(&[named.hit("ada")]).unwrap().granted();
+        let is_refused = |_| !limiter.try_charge(&[named.hit("ada")]).unwrap().granted();
         assert!((0..1_000).any(is_refused), "it is refused in the end");
         let count = allocations(|| {
             for _ in 0..100 {
-                assert!(!limiter.charge(&[named.hit("ada")]).unwrap().granted());
-                assert!(!limiter.peek(&[named.hit("ada")]).unwrap().granted());
+                assert!(!limiter.try_charge(&[named.hit("ada")]).unwrap().granted());
+                assert!(!limiter.try_peek(&[named.hit("ada")]).unwrap().granted());
             }
         });
         assert_eq!(count, 0, "refused by {limit}");
@@ -46,10 +46,10 @@ fn a_decision_on_a_known_key_allocates_nothing() {
     ];
     for limit in granting.map(Result::unwrap) {
         let named = limiter.limit(&format!("granted {limit}"), limit);
-        assert!(limiter.charge(&[named.hit("ada")]).unwrap().granted());
+        assert!(limiter.try_charge(&[named.hit("ada")]).unwrap().granted());
         let count = allocations(|| {
             for _ in 0..100 {
-                assert!(limiter.charge(&[named.hit("ada")]).unwrap().granted());
+                assert!(limiter.try_charge(&[named.hit("ada")]).unwrap().granted());
             }
         });
         assert_eq!(count, 0, "granted by {limit}");
@@ -62,11 +62,11 @@ fn several_limits_at_once_and_a_pipeline_allocate_nothing() {
     let limit = Limit::token_bucket(1_000_000, 1, Micros::HOUR).unwrap();
     let [a, b, c] = ["a", "b", "c"].map(|name| limiter.limit(name, limit));
     let hits = [a.hit("ada"), b.hit("ada"), c.hit("ada")];
-    assert!(limiter.charge(&hits).unwrap().granted());
+    assert!(limiter.try_charge(&hits).unwrap().granted());
     let count = allocations(|| {
         for _ in 0..100 {
-            assert!(limiter.charge(&hits).unwrap().granted());
-            limiter.charge_each(&hits, |_, verdict| assert!(verdict.granted())).unwrap();
+            assert!(limiter.try_charge(&hits).unwrap().granted());
+            limiter.try_charge_each(&hits, |_, verdict| assert!(verdict.granted())).unwrap();
         }
     });
     assert_eq!(count, 0);
@@ -86,9 +86,9 @@ fn limits_of_several_kinds_at_once_allocate_nothing() {
     let shadowed = [hits[0], hits[1].shadow(), hits[2]];
     let too_much = [hits[0], hits[1].cost(2_000_000), hits[3]];
     let ask = || {
-        assert!(limiter.charge(&hits).unwrap().granted());
-        assert!(limiter.charge(&shadowed).unwrap().granted());
-        assert!(!limiter.charge(&too_much).unwrap().granted());
+        assert!(limiter.try_charge(&hits).unwrap().granted());
+        assert!(limiter.try_charge(&shadowed).unwrap().granted());
+        assert!(!limiter.try_charge(&too_much).unwrap().granted());
     };
     ask();
     assert_eq!(allocations(|| (0..100).for_each(|_| ask())), 0);
@@ -117,7 +117,10 @@ fn as_many_limits_as_there_may_be_allocate_nothing() {
         let mut into = None;
         let mut ask = |hits: &[Hit<'_>], granted: bool| {
             let said = |verdict: &Verdict| verdict.granted() == granted && verdict.answers().len() == many;
-            assert!(limiter.charge_into(hits, &mut into).unwrap().is_none(), "there is nothing to give back");
+            assert!(
+                limiter.try_charge_into(hits, &mut into).unwrap().is_none(),
+                "there is nothing to give back"
+            );
             assert!(into.as_ref().is_some_and(said));
         };
         ask(&hits[..many], true);
@@ -131,9 +134,10 @@ fn as_many_limits_as_there_may_be_allocate_nothing() {
         assert_eq!(count, 0, "{many} hits");
         // A verdict of its own has the room of the one before.
         let ask = || {
-            assert!(limiter.charge(&hits[..many]).unwrap().granted());
-            assert!(limiter.peek(&no_lists[..many.min(no_lists.len())]).unwrap().granted());
-            let both = [limiter.charge(&too_much[..many]).unwrap(), limiter.charge(&hits[..many]).unwrap()];
+            assert!(limiter.try_charge(&hits[..many]).unwrap().granted());
+            assert!(limiter.try_peek(&no_lists[..many.min(no_lists.len())]).unwrap().granted());
+            let both =
+                [limiter.try_charge(&too_much[..many]).unwrap(), limiter.try_charge(&hits[..many]).unwrap()];
             assert_eq!(both.each_ref().map(Verdict::granted), [many <= 9, true]);
             assert!(both.iter().all(|verdict| verdict.clone().answers().len() == many));
         };
@@ -154,15 +158,15 @@ fn receipts_of_several_hits_allocate_nothing() {
     let hits: Vec<_> = limits.iter().map(|limit| limit.hit("ada")).collect();
     for many in [1, 2, 3, 4, 5, 8, 17, HITS_MAX] {
         let hits = &hits[..many];
-        let left = || limiter.peek(hits).unwrap().remaining().unwrap();
+        let left = || limiter.try_peek(hits).unwrap().remaining().unwrap();
         let ask = || {
             let before = left();
-            let (_, receipt) = limiter.charge_for_receipt(hits).unwrap();
-            limiter.refund(receipt.unwrap()).unwrap();
-            let (_, receipt) = limiter.charge_for_receipt(hits).unwrap();
+            let (_, receipt) = limiter.try_charge_for_receipt(hits).unwrap();
+            limiter.try_refund(receipt.unwrap()).unwrap();
+            let (_, receipt) = limiter.try_charge_for_receipt(hits).unwrap();
             let (first, rest) = receipt.unwrap().part(|place| place == 0);
-            limiter.settle(first, 2).unwrap();
-            limiter.settle(rest, 2).unwrap();
+            limiter.try_settle(first, 2).unwrap();
+            limiter.try_settle(rest, 2).unwrap();
             assert_eq!(left(), before - 2);
         };
         ask();
@@ -213,7 +217,7 @@ fn a_log_allocates_when_it_doubles_and_not_again() {
     let log = limiter.limit("log", Limit::sliding_window_log(LIMIT, Micros::HOUR).unwrap());
     let charge = || {
         clock.advance(Duration::from_micros(3_600_000_000_u64.div_ceil(LIMIT)));
-        assert!(limiter.charge(&[log.hit("ada")]).unwrap().granted());
+        assert!(limiter.try_charge(&[log.hit("ada")]).unwrap().granted());
     };
     charge();
     let count = allocations(|| (1..LIMIT).for_each(|_| charge()));

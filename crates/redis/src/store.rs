@@ -243,9 +243,19 @@ impl Store {
         self.remembered.told()
     }
 
-    /// Runs what asks this store on a thread that is no task of a runtime, and blocks it. `None` if it takes longer than a few
-    /// budgets: so it is where the thread is the only one of the store's own runtime.
+    /// Whether [`block_on`](Self::block_on) may block this thread: it is no thread of a Tokio runtime, and has not entered one.
+    #[must_use]
+    pub fn may_block(&self) -> bool {
+        Handle::try_current().is_err()
+    }
+
+    /// Runs a call to this store on a thread outside of any runtime, and blocks it. `None`, at once, if it
+    /// [must not](Self::may_block); `None` also if it takes longer than a few time budgets, which happens when nothing runs the
+    /// store's runtime meanwhile.
     pub fn block_on<T>(&self, asking: impl Future<Output = T>) -> Option<T> {
+        if !self.may_block() {
+            return None;
+        }
         // Timers are those of the runtime, which runs elsewhere.
         let _entered = self.runtime.enter();
         let end = Instant::now() + self.budget.saturating_mul(BUDGETS_BLOCKED);

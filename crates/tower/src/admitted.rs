@@ -94,7 +94,8 @@ impl Admitted {
     /// answer then, what was charged stays charged.
     #[expect(clippy::must_use_candidate, reason = "it is done all the same")]
     pub fn settle(self, actual: u64) -> bool {
-        self.take().is_some_and(|receipt| self.0.front.limiter().settle_soon(receipt, Some(actual)).is_ok())
+        self.take()
+            .is_some_and(|receipt| self.0.front.limiter().settle_in_background(receipt, Some(actual)).is_ok())
     }
 
     /// As [`settle`](Self::settle), but only the charges of the limit with this name.
@@ -106,14 +107,14 @@ impl Admitted {
         let mut kept = self.receipt();
         let Some((its, rest)) = kept.take().map(|receipt| receipt.part(is_its)) else { return false };
         *kept = Some(rest).filter(|rest| !rest.is_empty());
-        !its.is_empty() && self.0.front.limiter().settle_soon(its, Some(actual)).is_ok()
+        !its.is_empty() && self.0.front.limiter().settle_in_background(its, Some(actual)).is_ok()
     }
 
     /// Gives every charge back: nothing was done. Whether there was something to give back. In a shared store as
     /// [`settle`](Self::settle).
     #[expect(clippy::must_use_candidate, reason = "it is done all the same")]
     pub fn refund(self) -> bool {
-        self.take().is_some_and(|receipt| self.0.front.limiter().settle_soon(receipt, None).is_ok())
+        self.take().is_some_and(|receipt| self.0.front.limiter().settle_in_background(receipt, None).is_ok())
     }
 
     /// Does with the response what is to be done, and writes what it has to carry.

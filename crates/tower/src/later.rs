@@ -102,14 +102,14 @@ impl Settling {
             }
             let moves = |place| self.claims.iter().any(|claim| claim.place == place && !claim.stays);
             let (claimed, rest) = receipt.part(moves);
-            let _ = limiter.settle_soon(claimed, None);
+            let _ = limiter.settle_in_background(claimed, None);
             receipt = rest;
         }
         for reported in &self.reported {
             let Found::One(text) = header::find(headers, &reported.header) else { continue };
             let Some(actual) = whole(text) else { continue };
             let (its, rest) = receipt.part(|place| holds(reported.charges, place));
-            let _ = limiter.settle_soon(its, Some(actual.min(reported.max)));
+            let _ = limiter.settle_in_background(its, Some(actual.min(reported.max)));
             receipt = rest;
         }
         receipt

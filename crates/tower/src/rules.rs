@@ -161,9 +161,9 @@ impl Rules {
         let (mut verdict, costs) = (None, costs(&hits));
         let owing = self.owing(&met, &hits);
         let refused =
-            if owing.is_empty() { Ok(None) } else { self.limiter.refused_for_address(&hits, &owing) };
+            if owing.is_empty() { Ok(None) } else { self.limiter.try_refused_for_address(&hits, &owing) };
         let receipt = match refused {
-            Ok(None) => self.limiter.charge_into(&hits, &mut verdict),
+            Ok(None) => self.limiter.try_charge_into(&hits, &mut verdict),
             Ok(refused) => {
                 verdict = refused;
                 Ok(None)
@@ -190,13 +190,10 @@ impl Rules {
             return Ok(self.nothing());
         }
         let (owing, costs) = (self.owing(&met, &hits), costs(&hits));
-        let refused = if owing.is_empty() {
-            Ok(None)
-        } else {
-            self.limiter.refused_for_address_async(&hits, &owing).await
-        };
+        let refused =
+            if owing.is_empty() { Ok(None) } else { self.limiter.refused_for_address(&hits, &owing).await };
         let charged = match refused {
-            Ok(None) => self.limiter.charge_for_receipt_async(&hits).await,
+            Ok(None) => self.limiter.charge_for_receipt(&hits).await,
             Ok(Some(verdict)) => Ok((verdict, None)),
             Err(error) => Err(error),
         };

@@ -84,7 +84,7 @@ fn one_thread(limiter: &Limiter, named: &[NamedLimit], thread: u64, operations: 
             } else {
                 [other.hit("few"), limit.hit("few")]
             };
-            let Ok(verdict) = limiter.charge(&hits) else { continue };
+            let Ok(verdict) = limiter.try_charge(&hits) else { continue };
             if verdict.granted() {
                 let at = |hit: usize| verdict.answers()[hit].decision().at.get();
                 let (own, its) = if thread.is_multiple_of(2) { (0, 1) } else { (1, 0) };
@@ -93,7 +93,7 @@ fn one_thread(limiter: &Limiter, named: &[NamedLimit], thread: u64, operations: 
             }
             continue;
         } else {
-            limiter.charge(&[limit.hit("few")])
+            limiter.try_charge(&[limit.hit("few")])
         };
         if let Ok(verdict) = verdict
             && verdict.granted()

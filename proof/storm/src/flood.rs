@@ -28,7 +28,7 @@ fn run_with(limit: Limit, keys: u64) -> Result<String, String> {
         Limiter::builder().clock(clock.clock()).budget(BUDGET).build().map_err(|error| error.to_string())?;
     let kind = limit.algorithm().map_or("none", tollgate::Algorithm::name);
     let limit = limiter.limit("flooded", limit);
-    let charge = |key: &str| limiter.charge(&[limit.hit(key)]).map_err(|error| error.to_string());
+    let charge = |key: &str| limiter.try_charge(&[limit.hit(key)]).map_err(|error| error.to_string());
     for _ in 0..4 {
         let _ = charge("refused")?;
     }

@@ -40,13 +40,13 @@ fn spent(correct_by: i64, then: &[(u64, bool)]) {
     let (limiter, clock) = with_clock();
     let limit = limiter.limit("minute", Limit::fixed_window(1, Window::Every(Micros::MINUTE)).unwrap());
     clock.advance(Duration::from_secs(20));
-    assert!(limiter.charge(&[limit.hit("ada")]).unwrap().granted());
+    assert!(limiter.try_charge(&[limit.hit("ada")]).unwrap().granted());
     clock.correct_wall_clock(correct_by * 1_000_000);
     let mut second = 20;
     for (at, granted) in then {
         clock.advance(Duration::from_secs(at - second));
         second = *at;
-        let verdict = limiter.charge(&[limit.hit("ada")]).unwrap();
+        let verdict = limiter.try_charge(&[limit.hit("ada")]).unwrap();
         assert_eq!(verdict.granted(), *granted, "{correct_by} s, at {at} s");
     }
 }
@@ -71,7 +71,7 @@ fn small_differences_are_not_corrections() {
     for step in 0..5 {
         clock.correct_wall_clock(if step % 2 == 0 { 100_000 } else { -100_000 });
         clock.advance(Duration::from_secs(2));
-        let verdict = limiter.charge(&[limit.hit(&format!("{step}"))]).unwrap();
+        let verdict = limiter.try_charge(&[limit.hit(&format!("{step}"))]).unwrap();
         let end = verdict.answers()[0].decision().reset_after.get() + clock.now().get();
         assert_eq!(end % 60_000_000, 0, "a window of the wall clock");
     }
@@ -84,9 +84,13 @@ fn limiters_may_share_a_clock() {
     let (one, two) = (build(), build());
     let limit = Limit::gcra(1, 1, Micros::SECOND).unwrap();
     let (a, b) = (one.limit("a", limit), two.limit("a", limit));
-    assert!(one.charge(&[a.hit("k")]).unwrap().granted() && two.charge(&[b.hit("k")]).unwrap().granted());
+    assert!(
+        one.try_charge(&[a.hit("k")]).unwrap().granted() && two.try_charge(&[b.hit("k")]).unwrap().granted()
+    );
     clock.advance(Duration::from_secs(1));
-    assert!(one.charge(&[a.hit("k")]).unwrap().granted() && two.charge(&[b.hit("k")]).unwrap().granted());
+    assert!(
+        one.try_charge(&[a.hit("k")]).unwrap().granted() && two.try_charge(&[b.hit("k")]).unwrap().granted()
+    );
 }
 
 /// The counter's ticks become microseconds at the system's rate: between two readings of the one there is as much time as

@@ -47,7 +47,7 @@ fn sixty_four_threads_on_a_cold_key_are_granted_exactly_fifty() {
         let named = limiter.limit("cold", limit);
         for run in 0..8 {
             let key = format!("key {run}");
-            let count = granted(64, |_| limiter.charge(&[named.hit(&key)]).unwrap().granted());
+            let count = granted(64, |_| limiter.try_charge(&[named.hit(&key)]).unwrap().granted());
             assert_eq!(count, 50, "{limit}");
         }
     }
@@ -63,10 +63,10 @@ fn batches_in_opposite_order_charge_all_or_none() {
             let (a, b) = (format!("a {run}"), format!("b {run}"));
             let count = granted(32, |thread| {
                 let hits = if thread % 2 == 0 { [&a, &b] } else { [&b, &a] };
-                limiter.charge(&hits.map(|key| named.hit(key))).unwrap().granted()
+                limiter.try_charge(&hits.map(|key| named.hit(key))).unwrap().granted()
             });
             assert_eq!(count, 50, "{limit}");
-            let used = |key: &String| 50 - limiter.inspect(&named, key).unwrap().decision.remaining;
+            let used = |key: &String| 50 - limiter.try_inspect(&named, key).unwrap().decision.remaining;
             assert_eq!((used(&a), used(&b)), (50, 50), "{limit}");
         }
     }
@@ -82,35 +82,35 @@ fn what_is_given_back_among_threads_is_given_back_once() {
         let named = limiter.limit("given back", limit);
         let hit = named.hit("ada");
         let kept = granted(16, |thread| {
-            let _ = limiter.peek(&[hit]).unwrap();
+            let _ = limiter.try_peek(&[hit]).unwrap();
             match thread % 4 {
                 0 => {
-                    let (_, receipt) = limiter.charge_for_receipt(&[hit.cost(3)]).unwrap();
-                    receipt.into_iter().for_each(|receipt| limiter.refund(receipt).unwrap());
+                    let (_, receipt) = limiter.try_charge_for_receipt(&[hit.cost(3)]).unwrap();
+                    receipt.into_iter().for_each(|receipt| limiter.try_refund(receipt).unwrap());
                     false
                 }
                 1 => {
-                    let (verdict, id) = limiter.reserve(&[hit.estimate(2)], minute).unwrap();
+                    let (verdict, id) = limiter.try_reserve(&[hit.estimate(2)], minute).unwrap();
                     if let Some(id) = id {
-                        limiter.commit(id, 1).unwrap();
+                        limiter.try_commit(id, 1).unwrap();
                     }
                     verdict.granted()
                 }
                 2 => {
-                    let (_, id) = limiter.reserve(&[hit.estimate(2)], minute).unwrap();
+                    let (_, id) = limiter.try_reserve(&[hit.estimate(2)], minute).unwrap();
                     if let Some(id) = id {
-                        limiter.cancel(id).unwrap();
+                        limiter.try_cancel(id).unwrap();
                     }
                     false
                 }
-                _ => limiter.charge_up_to(&hit).unwrap().granted(),
+                _ => limiter.try_charge_up_to(&hit).unwrap().granted(),
             }
         });
-        let used = || 50 - limiter.inspect(&named, "ada").unwrap().decision.remaining;
+        let used = || 50 - limiter.try_inspect(&named, "ada").unwrap().decision.remaining;
         assert_eq!(used(), kept as u64, "{limit}");
         // One reservation that all of them end: it is given back once.
-        let id = limiter.reserve(&[hit.estimate(10)], minute).unwrap().1.unwrap();
-        let ended = granted(16, |_| limiter.commit(id, 4) == Ok(tollgate::Ended::Committed(4)));
+        let id = limiter.try_reserve(&[hit.estimate(10)], minute).unwrap().1.unwrap();
+        let ended = granted(16, |_| limiter.try_commit(id, 4) == Ok(tollgate::Ended::Committed(4)));
         assert_eq!((ended, used()), (64, kept as u64 + 4), "{limit}");
     }
 }
@@ -127,7 +127,7 @@ fn charges_are_not_lost_while_the_table_grows() {
             // Each thread goes round all keys from another place, four times.
             scope.spawn(move || {
                 let order = keys.iter().cycle().skip(start).take(4 * keys.len());
-                order.filter(|key| limiter.charge(&[named.hit(*key)]).unwrap().granted()).count()
+                order.filter(|key| limiter.try_charge(&[named.hit(*key)]).unwrap().granted()).count()
             })
         };
         let running: Vec<_> = [0, 5_000, 10_000, 15_000].map(run).into();
@@ -175,7 +175,7 @@ fn no_interval_admits_more_than_the_bound() {
                     let mut log = Vec::new();
                     for operation in 0..OPERATIONS {
                         let which = (thread + operation) % named.len();
-                        let verdict = limiter.charge(&[named[which].hit("few")]).unwrap();
+                        let verdict = limiter.try_charge(&[named[which].hit("few")]).unwrap();
                         if verdict.granted() {
                             log.push((which, (verdict.answers()[0].decision().at.get(), 1)));
                         }

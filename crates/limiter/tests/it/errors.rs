@@ -12,7 +12,7 @@ fn wrong_questions_are_told_so_and_charge_nothing() {
     let (limiter, _clock) = with_clock();
     let limit = limiter.limit("logins", Limit::gcra(1, 1, Micros::HOUR).unwrap());
     let (good, long) = (limit.hit("ada"), vec![b'x'; KEY_BYTES_MAX + 1]);
-    let said = |hits: &[Hit<'_>]| limiter.charge(hits).unwrap_err().to_string();
+    let said = |hits: &[Hit<'_>]| limiter.try_charge(hits).unwrap_err().to_string();
     assert_eq!(
         said(&[good, limit.hit(&long)]),
         "a key of `logins` has 65537 bytes, more than 65536: shorten it, or hash it before"
@@ -31,9 +31,11 @@ fn wrong_questions_are_told_so_and_charge_nothing() {
         said(&[good, other.hit("ada")]),
         "two hits are on the same key of `logins` with different numbers: charge it once, with the numbers that hold"
     );
-    assert!(limiter.charge_each(&[good, foreign.hit("ada")], |_, _| panic!("nothing is charged")).is_err());
-    assert!(limiter.charge(&[good]).unwrap().granted(), "nothing was charged");
-    assert!(limiter.charge(&[limit.hit(&long[1..])]).unwrap().granted(), "the longest key there may be");
+    assert!(
+        limiter.try_charge_each(&[good, foreign.hit("ada")], |_, _| panic!("nothing is charged")).is_err()
+    );
+    assert!(limiter.try_charge(&[good]).unwrap().granted(), "nothing was charged");
+    assert!(limiter.try_charge(&[limit.hit(&long[1..])]).unwrap().granted(), "the longest key there may be");
 }
 
 #[test]
@@ -64,18 +66,18 @@ fn extreme_questions_get_an_answer() {
     ];
     for limit in limits.map(Result::unwrap) {
         let named = limiter.limit(&limit.to_string(), limit);
-        let never = limiter.charge(&[named.hit("ada").cost(u64::MAX)]).unwrap();
+        let never = limiter.try_charge(&[named.hit("ada").cost(u64::MAX)]).unwrap();
         assert_eq!((never.granted(), never.retry()), (false, Some(Retry::Never)), "{limit}");
-        let all = limiter.charge(&[named.hit("ada").cost(limit.capacity())]).unwrap();
+        let all = limiter.try_charge(&[named.hit("ada").cost(limit.capacity())]).unwrap();
         assert!(all.granted(), "{limit}");
-        assert!(!limiter.charge(&[named.hit("ada")]).unwrap().granted(), "{limit}");
+        assert!(!limiter.try_charge(&[named.hit("ada")]).unwrap().granted(), "{limit}");
     }
     // Time stands still in the year 2112, and before 1970 there is none.
     clock.set(Micros::new(u64::MAX));
     let named = limiter.limit("late", Limit::gcra(1, 1, Micros::SECOND).unwrap());
-    assert!(limiter.charge(&[named.hit("ada")]).unwrap().granted());
-    assert!(!limiter.charge(&[named.hit("ada")]).unwrap().granted());
-    assert!(limiter.charge(&[]).unwrap().granted(), "no hit, nothing to refuse");
+    assert!(limiter.try_charge(&[named.hit("ada")]).unwrap().granted());
+    assert!(!limiter.try_charge(&[named.hit("ada")]).unwrap().granted());
+    assert!(limiter.try_charge(&[]).unwrap().granted(), "no hit, nothing to refuse");
 }
 
 #[test]
@@ -87,7 +89,7 @@ fn a_reservation_has_a_name_of_32_digits() {
     }
     assert_eq!(NotAnId.to_string(), "the id of a reservation is 32 hexadecimal digits, in lower case");
     let (limiter, _clock) = with_clock();
-    assert_eq!(limiter.commit(id, 1), Err(ReservationError::Gone));
+    assert_eq!(limiter.try_commit(id, 1), Err(ReservationError::Gone));
     assert_eq!(
         ReservationError::Gone.to_string(),
         "there is no such reservation, or it has expired: what it had charged stays charged; reserve for longer"

@@ -30,7 +30,7 @@ fn under_a_flood_known_keys_go_on_and_nobody_gets_around_the_limit() {
     for limit in threes() {
         let (limiter, clock) = small();
         let named = limiter.limit("flooded", limit);
-        let charge = |key: &str| limiter.charge(&[named.hit(key)]).unwrap();
+        let charge = |key: &str| limiter.try_charge(&[named.hit(key)]).unwrap();
         // One key that is refused, one that has used a little.
         assert!((0..1_000).any(|_| !charge("refused").granted()), "it is refused in the end");
         assert!(charge("honest").granted());
@@ -70,12 +70,13 @@ fn a_key_is_not_granted_again_when_there_is_room_for_it() {
     let short = limiter.limit("short", Limit::token_bucket(3, 1, Micros::SECOND).unwrap());
     // Full of keys that are gone in a second.
     for key in 0..FLOOD {
-        let _ = limiter.charge(&[short.hit(&format!("flood {key}"))]).unwrap();
+        let _ = limiter.try_charge(&[short.hit(&format!("flood {key}"))]).unwrap();
     }
     let keys: Vec<String> = (0..200).map(|key| format!("late {key}")).collect();
-    let three = |key: &String| (0..3).filter(|_| limiter.charge(&[long.hit(key)]).unwrap().granted()).count();
+    let three =
+        |key: &String| (0..3).filter(|_| limiter.try_charge(&[long.hit(key)]).unwrap().granted()).count();
     let mut granted: Vec<usize> = keys.iter().map(three).collect();
-    assert!(limiter.peek(&[long.hit(&keys[199])]).unwrap().shared(), "there was no room for it");
+    assert!(limiter.try_peek(&[long.hit(&keys[199])]).unwrap().shared(), "there was no room for it");
     clock.advance(Duration::from_secs(4));
     for (key, granted) in keys.iter().zip(&mut granted) {
         *granted += three(key);
@@ -90,7 +91,7 @@ fn batches_without_room_are_all_or_none() {
         let (limiter, _clock) = small();
         let named = limiter.limit("flooded", limit);
         for key in 0..FLOOD {
-            let _ = limiter.charge(&[named.hit(&format!("flood {key}"))]).unwrap();
+            let _ = limiter.try_charge(&[named.hit(&format!("flood {key}"))]).unwrap();
         }
         let fresh = limiter.limit("fresh", limit);
         let keys: Vec<String> = (0..32).map(|key| format!("new {key}")).collect();
@@ -99,12 +100,12 @@ fn batches_without_room_are_all_or_none() {
         for _ in 0..3 {
             for (position, hit) in hits.iter().enumerate() {
                 let both = [hits[0], *hit];
-                granted[position] += usize::from(limiter.charge(&both).unwrap().granted());
+                granted[position] += usize::from(limiter.try_charge(&both).unwrap().granted());
             }
         }
         // The first key is in all of them.
         assert!(granted.iter().sum::<usize>() <= 3, "{limit}: {granted:?}");
-        let verdict = limiter.charge(&hits).unwrap();
+        let verdict = limiter.try_charge(&hits).unwrap();
         assert!(!verdict.granted() && verdict.answers().len() == 32, "{limit}");
     }
 }
@@ -117,26 +118,26 @@ fn late_costs_of_keys_without_room_are_charged() {
         let (limiter, _clock) = small();
         let flooded = limiter.limit("flooded", Limit::token_bucket(3, 1, Micros::HOUR).unwrap());
         for key in 0..FLOOD {
-            let _ = limiter.charge(&[flooded.hit(&format!("flood {key}"))]).unwrap();
+            let _ = limiter.try_charge(&[flooded.hit(&format!("flood {key}"))]).unwrap();
         }
         let tokens = limiter.limit("tokens", limit);
-        let left = |key: &str| limiter.peek(&[tokens.hit(key)]).unwrap().remaining().unwrap();
+        let left = |key: &str| limiter.try_peek(&[tokens.hit(key)]).unwrap().remaining().unwrap();
         let new = (0..1_000).map(|key| format!("new {key}"));
-        let key = new.into_iter().find(|key| limiter.peek(&[tokens.hit(key)]).unwrap().shared()).unwrap();
+        let key = new.into_iter().find(|key| limiter.try_peek(&[tokens.hit(key)]).unwrap().shared()).unwrap();
         let before = left(&key);
         let (verdict, id) =
-            limiter.reserve(&[tokens.hit(&key).estimate(1)], Duration::from_secs(60)).unwrap();
+            limiter.try_reserve(&[tokens.hit(&key).estimate(1)], Duration::from_secs(60)).unwrap();
         assert!(verdict.granted() && verdict.shared(), "{limit}");
-        limiter.commit(id.unwrap(), 60).unwrap();
+        limiter.try_commit(id.unwrap(), 60).unwrap();
         assert_eq!(left(&key), before - 60, "{limit}");
         // By a receipt as well; but what was charged to others too is not given back.
-        let (verdict, receipt) = limiter.charge_for_receipt(&[tokens.hit(&key)]).unwrap();
+        let (verdict, receipt) = limiter.try_charge_for_receipt(&[tokens.hit(&key)]).unwrap();
         assert!(verdict.granted() && verdict.shared(), "{limit}");
-        limiter.settle(receipt.unwrap(), 30).unwrap();
+        limiter.try_settle(receipt.unwrap(), 30).unwrap();
         assert_eq!(left(&key), before - 90, "{limit}");
-        let (verdict, receipt) = limiter.charge_for_receipt(&[tokens.hit(&key).cost(5)]).unwrap();
+        let (verdict, receipt) = limiter.try_charge_for_receipt(&[tokens.hit(&key).cost(5)]).unwrap();
         assert!(verdict.granted(), "{limit}");
-        limiter.refund(receipt.unwrap()).unwrap();
+        limiter.try_refund(receipt.unwrap()).unwrap();
         assert_eq!(left(&key), before - 95, "{limit}");
     }
 }
@@ -156,7 +157,7 @@ fn an_event_says_that_a_key_found_no_room() {
     let limiter = builder.build().unwrap();
     let named = limiter.limit("flooded", Limit::token_bucket(3, 1, Micros::HOUR).unwrap());
     for key in 0..FLOOD {
-        let _ = limiter.charge(&[named.hit(&format!("flood {key}"))]).unwrap();
+        let _ = limiter.try_charge(&[named.hit(&format!("flood {key}"))]).unwrap();
     }
     let told = shared.load(Ordering::Relaxed);
     assert!(told > 0 && told == limiter.stats().overflowed, "{told} of {:?}", limiter.stats());
@@ -171,11 +172,11 @@ fn long_lists_stay_within_the_budget() {
     for _ in 0..20_000 {
         clock.advance(Duration::from_micros(7));
         for key in &keys {
-            assert!(limiter.charge(&[named.hit(key)]).unwrap().granted());
+            assert!(limiter.try_charge(&[named.hit(key)]).unwrap().granted());
         }
     }
     assert!(limiter.stats().bytes <= BUDGET, "{:?}", limiter.stats());
-    assert!(keys.iter().all(|key| !limiter.charge(&[named.hit(key)]).unwrap().granted()));
+    assert!(keys.iter().all(|key| !limiter.try_charge(&[named.hit(key)]).unwrap().granted()));
     clock.advance(Duration::from_secs(61));
-    assert!(keys.iter().all(|key| limiter.charge(&[named.hit(key).cost(20_000)]).unwrap().granted()));
+    assert!(keys.iter().all(|key| limiter.try_charge(&[named.hit(key).cost(20_000)]).unwrap().granted()));
 }

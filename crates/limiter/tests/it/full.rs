@@ -16,7 +16,7 @@ fn small() -> (Limiter, ManualClock) {
 fn fill(limiter: &Limiter, limits: &[&NamedLimit]) -> usize {
     let is_known = |key: &usize| {
         let name = format!("filling {key}");
-        limits.iter().all(|limit| !limiter.charge(&[limit.hit(&name)]).unwrap().shared())
+        limits.iter().all(|limit| !limiter.try_charge(&[limit.hit(&name)]).unwrap().shared())
     };
     (0..1_000_000).take_while(is_known).count()
 }
@@ -28,17 +28,17 @@ fn a_list_that_is_over_is_counted_off_once() {
     let log = limiter.limit("x", Limit::sliding_window_log(3, Micros::SECOND).unwrap());
     let bucket = limiter.limit("x", Limit::token_bucket(3, 1, Micros::HOUR).unwrap());
     let before = limiter.stats().bytes;
-    assert!(limiter.charge(&[log.hit("first")]).unwrap().granted());
+    assert!(limiter.try_charge(&[log.hit("first")]).unwrap().granted());
     clock.advance(Duration::from_secs(2));
-    assert!(limiter.charge(&[bucket.hit("first")]).unwrap().granted());
+    assert!(limiter.try_charge(&[bucket.hit("first")]).unwrap().granted());
     let without_lists = limiter.stats().bytes;
     assert!(without_lists > before, "cells are made many at a time, and kept");
     for key in 0..100 {
         let key = key.to_string();
-        assert!(limiter.charge(&[log.hit(&key)]).unwrap().granted());
+        assert!(limiter.try_charge(&[log.hit(&key)]).unwrap().granted());
         assert!(limiter.stats().bytes > without_lists);
         clock.advance(Duration::from_secs(2));
-        assert!(limiter.charge(&[bucket.hit(&key)]).unwrap().granted());
+        assert!(limiter.try_charge(&[bucket.hit(&key)]).unwrap().granted());
         assert_eq!(limiter.stats().bytes, without_lists);
     }
 }
@@ -52,7 +52,7 @@ fn cells_that_are_not_needed_any_more_are_used_again_wherever_they_are() {
     let pairs = fill(&limiter, &[&short, &long]);
     assert!(pairs > 5_000, "{pairs}");
     clock.advance(Duration::from_secs(2));
-    let shared = |key: &usize| limiter.charge(&[long.hit(&format!("late {key}"))]).unwrap().shared();
+    let shared = |key: &usize| limiter.try_charge(&[long.hit(&format!("late {key}"))]).unwrap().shared();
     let without_room = (0..pairs * 9 / 10).filter(shared).count();
     // Each looks through a few lines, so that one in many may have bad luck.
     assert!(
@@ -68,7 +68,7 @@ fn cells_that_are_not_needed_any_more_are_used_again_wherever_they_are() {
 fn a_shadow_limit_without_room_stops_nobody() {
     let (limiter, _clock) = small();
     let known = limiter.limit("known", Limit::token_bucket(3, 1, Micros::HOUR).unwrap());
-    assert!(limiter.charge(&[known.hit("ada")]).unwrap().granted());
+    assert!(limiter.try_charge(&[known.hit("ada")]).unwrap().granted());
     let filling = limiter.limit("filling", Limit::fixed_window(3, Window::Every(Micros::DAY)).unwrap());
     fill(&limiter, &[&filling]);
     // Limits that take all that can be had in common.
@@ -76,25 +76,25 @@ fn a_shadow_limit_without_room_stops_nobody() {
     let mut further = (0..1_000).map(|number| limiter.limit(&format!("further {number}"), window));
     let roomless = further
         .find(|limit| {
-            let kind = limiter.charge(&[limit.hit("bob")]).unwrap().kind();
+            let kind = limiter.try_charge(&[limit.hit("bob")]).unwrap().kind();
             kind == Kind::Unavailable(Unavailable::NoRoom)
         })
         .expect("there are more limits than have room");
     let (ada, shadow) = (known.hit("ada"), roomless.hit("bob").shadow());
     for hits in [&[ada, shadow][..], &[shadow, ada], &[shadow, ada, shadow]] {
-        let before = limiter.inspect(&known, "ada").unwrap().decision.remaining;
-        for verdict in [limiter.peek(hits).unwrap(), limiter.charge(hits).unwrap()] {
+        let before = limiter.try_inspect(&known, "ada").unwrap().decision.remaining;
+        for verdict in [limiter.try_peek(hits).unwrap(), limiter.try_charge(hits).unwrap()] {
             assert!(verdict.granted() && verdict.degraded() && verdict.answers().len() == hits.len());
             let sources = verdict.answers().iter().map(tollgate::Answer::source);
             let nothing = sources.filter(|source| *source == Source::Nothing).count();
             assert_eq!(nothing, hits.len() - 1);
         }
-        assert_eq!(limiter.inspect(&known, "ada").unwrap().decision.remaining + 1, before);
-        limiter.reset(&known, "ada").unwrap();
+        assert_eq!(limiter.try_inspect(&known, "ada").unwrap().decision.remaining + 1, before);
+        limiter.try_reset(&known, "ada").unwrap();
     }
-    assert!(limiter.charge(&[shadow]).unwrap().granted());
-    assert!(limiter.charge_up_to(&shadow).unwrap().granted());
-    let enforced = limiter.charge(&[ada, roomless.hit("bob")]).unwrap();
+    assert!(limiter.try_charge(&[shadow]).unwrap().granted());
+    assert!(limiter.try_charge_up_to(&shadow).unwrap().granted());
+    let enforced = limiter.try_charge(&[ada, roomless.hit("bob")]).unwrap();
     assert_eq!(enforced.kind(), Kind::Unavailable(Unavailable::NoRoom), "one that counts cannot be told");
 }
 
@@ -119,7 +119,7 @@ fn a_store_without_room_takes_nine_tenths_of_what_it_can_fill_and_a_half_full_on
             // The part at each number of keys.
             let mut parts = Vec::new();
             for key in 0..10_000_000_u32 {
-                if limiter.charge(&[limit.hit(&key.to_le_bytes())]).unwrap().shared() {
+                if limiter.try_charge(&[limit.hit(&key.to_le_bytes())]).unwrap().shared() {
                     break;
                 }
                 parts.push(part());

@@ -14,28 +14,28 @@ fn a_reservation_is_committed_with_what_it_came_to() {
     let requests = limiter.limit("requests", Limit::gcra(10, 1, Micros::HOUR).unwrap());
     let tokens = limiter.limit("tokens", Limit::token_bucket(1_000, 1, Micros::SECOND).unwrap());
     let left = || {
-        let left = |limit| limiter.inspect(limit, "ada").unwrap().decision.remaining;
+        let left = |limit| limiter.try_inspect(limit, "ada").unwrap().decision.remaining;
         (left(&requests), left(&tokens))
     };
     let reserve = |guess| {
         let hits = [requests.hit("ada"), tokens.hit("ada").estimate(guess)];
-        limiter.reserve(&hits, MINUTE).unwrap().1.unwrap()
+        limiter.try_reserve(&hits, MINUTE).unwrap().1.unwrap()
     };
     let id = reserve(500);
     assert_eq!(left(), (9, 500));
     // It takes twenty seconds, in which twenty drain: as if 100 had been charged to begin with.
     clock.advance(Duration::from_secs(20));
-    assert_eq!(limiter.commit(id, 100), Ok(Ended::Committed(100)));
+    assert_eq!(limiter.try_commit(id, 100), Ok(Ended::Committed(100)));
     assert_eq!(left(), (9, 920));
-    assert_eq!(limiter.commit(id, 7), Ok(Ended::Committed(100)), "once more changes nothing");
-    assert_eq!(limiter.cancel(id), Err(ReservationError::Ended(Ended::Committed(100))));
+    assert_eq!(limiter.try_commit(id, 7), Ok(Ended::Committed(100)), "once more changes nothing");
+    assert_eq!(limiter.try_cancel(id), Err(ReservationError::Ended(Ended::Committed(100))));
     assert_eq!(left(), (9, 920));
     // More than was reserved is charged on top, by at most one capacity.
     let id = reserve(0);
-    limiter.commit(id, 920).unwrap();
+    limiter.try_commit(id, 920).unwrap();
     assert_eq!(left(), (8, 0));
     let id = reserve(0);
-    limiter.commit(id, u64::MAX).unwrap();
+    limiter.try_commit(id, u64::MAX).unwrap();
     clock.advance(Duration::from_secs(1_000));
     assert_eq!(left().1, 0, "overdrawn by one capacity");
     clock.advance(Duration::from_secs(1));
@@ -46,20 +46,20 @@ fn a_reservation_is_committed_with_what_it_came_to() {
 fn a_reservation_is_cancelled_or_expires() {
     let (limiter, clock) = with_clock();
     let limit = limiter.limit("limit", Limit::gcra(10, 1, Micros::DAY).unwrap());
-    let left = || limiter.inspect(&limit, "ada").unwrap().decision.remaining;
-    let reserve = || limiter.reserve(&[limit.hit("ada").cost(4)], MINUTE).unwrap();
+    let left = || limiter.try_inspect(&limit, "ada").unwrap().decision.remaining;
+    let reserve = || limiter.try_reserve(&[limit.hit("ada").cost(4)], MINUTE).unwrap();
     let cancelled = reserve().1.unwrap();
     assert_eq!(left(), 6);
-    assert_eq!(limiter.cancel(cancelled), Ok(Ended::Cancelled));
-    assert_eq!(limiter.cancel(cancelled), Ok(Ended::Cancelled), "once more changes nothing");
+    assert_eq!(limiter.try_cancel(cancelled), Ok(Ended::Cancelled));
+    assert_eq!(limiter.try_cancel(cancelled), Ok(Ended::Cancelled), "once more changes nothing");
     assert_eq!(left(), 10);
-    assert_eq!(limiter.commit(cancelled, 4), Err(ReservationError::Ended(Ended::Cancelled)));
+    assert_eq!(limiter.try_commit(cancelled, 4), Err(ReservationError::Ended(Ended::Cancelled)));
 
     let expired = reserve().1.unwrap();
     clock.advance(MINUTE);
-    assert_eq!(limiter.cancel(expired), Err(ReservationError::Gone));
+    assert_eq!(limiter.try_cancel(expired), Err(ReservationError::Gone));
     assert_eq!(left(), 6, "what was charged stays charged");
-    let (refused, none) = limiter.reserve(&[limit.hit("ada").cost(7)], MINUTE).unwrap();
+    let (refused, none) = limiter.try_reserve(&[limit.hit("ada").cost(7)], MINUTE).unwrap();
     assert!(!refused.granted() && none.is_none());
     assert_ne!(reserve().1, reserve().1);
 }
@@ -69,12 +69,12 @@ fn there_are_only_so_many_reservations_at_once() {
     let clock = Clock::manual(Micros::from_secs(1_000));
     let limiter = Limiter::builder().clock(clock.clock()).reservations_max(2).build().unwrap();
     let limit = limiter.limit("limit", Limit::gcra(10, 1, Micros::DAY).unwrap());
-    let reserve = || limiter.reserve(&[limit.hit("ada")], MINUTE).unwrap();
+    let reserve = || limiter.try_reserve(&[limit.hit("ada")], MINUTE).unwrap();
     let (first, _second) = (reserve().1.unwrap(), reserve().1.unwrap());
     let (verdict, none) = reserve();
     assert_eq!((verdict.kind(), none), (Kind::Unavailable(Unavailable::TooManyReservations), None));
-    assert_eq!(limiter.inspect(&limit, "ada").unwrap().decision.remaining, 8, "nothing was charged");
-    limiter.cancel(first).unwrap();
+    assert_eq!(limiter.try_inspect(&limit, "ada").unwrap().decision.remaining, 8, "nothing was charged");
+    limiter.try_cancel(first).unwrap();
     assert!(reserve().0.granted(), "one has ended");
     clock.advance(MINUTE);
     assert!(reserve().0.granted(), "all have expired");
@@ -86,9 +86,9 @@ fn expired_reservations_take_no_place_whatever_ended_before() {
     let clock = Clock::manual(Micros::from_secs(1_763_208_000));
     let limiter = Limiter::builder().clock(clock.clock()).reservations_max(2).build().unwrap();
     let limit = limiter.limit("limit", Limit::gcra(1_000, 1, Micros::DAY).unwrap());
-    let reserve = || limiter.reserve(&[limit.hit("ada").estimate(1)], MINUTE).unwrap().1;
+    let reserve = || limiter.try_reserve(&[limit.hit("ada").estimate(1)], MINUTE).unwrap().1;
     for _ in 0..10 {
-        limiter.commit(reserve().unwrap(), 1).unwrap();
+        limiter.try_commit(reserve().unwrap(), 1).unwrap();
     }
     clock.advance(Duration::from_secs(1));
     let abandoned = [reserve().unwrap(), reserve().unwrap()];
@@ -96,7 +96,7 @@ fn expired_reservations_take_no_place_whatever_ended_before() {
     clock.advance(2 * MINUTE);
     assert!(reserve().is_some() && reserve().is_some(), "none is open any more");
     assert_eq!(reserve(), None, "two are");
-    assert_eq!(abandoned.map(|id| limiter.commit(id, 1)), [Err(ReservationError::Gone); 2]);
+    assert_eq!(abandoned.map(|id| limiter.try_commit(id, 1)), [Err(ReservationError::Gone); 2]);
 }
 
 /// Those that have ended take no place from new ones; how they ended is remembered of the latest only.
@@ -105,23 +105,23 @@ fn any_number_of_reservations_may_have_ended() {
     let clock = Clock::manual(Micros::from_secs(1_763_208_000));
     let limiter = Limiter::builder().clock(clock.clock()).reservations_max(2).build().unwrap();
     let limit = limiter.limit("limit", Limit::gcra(1_000, 1, Micros::DAY).unwrap());
-    let reserve = || limiter.reserve(&[limit.hit("ada").estimate(1)], MINUTE).unwrap();
+    let reserve = || limiter.try_reserve(&[limit.hit("ada").estimate(1)], MINUTE).unwrap();
     let held = reserve().1.unwrap();
     let ids: Vec<_> = (0..100)
         .map(|_| {
             let id = reserve().1.expect("one is open, and two may be");
-            assert_eq!(limiter.commit(id, 2), Ok(Ended::Committed(2)));
+            assert_eq!(limiter.try_commit(id, 2), Ok(Ended::Committed(2)));
             id
         })
         .collect();
     for (place, id) in ids.into_iter().enumerate() {
-        let again = limiter.commit(id, 3);
+        let again = limiter.try_commit(id, 3);
         // Of 30 that is remembered: fifteen times as many as may be open.
         let expected = if place < 70 { Err(ReservationError::Gone) } else { Ok(Ended::Committed(2)) };
         assert_eq!(again, expected, "{place}");
     }
-    assert_eq!(limiter.cancel(held), Ok(Ended::Cancelled));
-    assert_eq!(limiter.inspect(&limit, "ada").unwrap().decision.remaining, 800);
+    assert_eq!(limiter.try_cancel(held), Ok(Ended::Cancelled));
+    assert_eq!(limiter.try_inspect(&limit, "ada").unwrap().decision.remaining, 800);
     // Two are as many as may be open, however many have ended.
     let (first, second, third) = (reserve().1, reserve().1, reserve());
     assert!(first.is_some() && second.is_some() && third.1.is_none());

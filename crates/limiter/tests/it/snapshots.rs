@@ -39,7 +39,7 @@ fn used(vouched: bool) -> (Limiter, tollgate::ManualClock) {
         for key in 0..300_u64 {
             clock.advance(Duration::from_millis(1));
             let bytes = key.to_le_bytes();
-            assert!(limiter.charge(&[limit.hit(&bytes).cost(key % 9 + 1)]).unwrap().granted());
+            assert!(limiter.try_charge(&[limit.hit(&bytes).cost(key % 9 + 1)]).unwrap().granted());
         }
     }
     (limiter, clock)
@@ -48,7 +48,7 @@ fn used(vouched: bool) -> (Limiter, tollgate::ManualClock) {
 fn left(limiter: &Limiter) -> Vec<u64> {
     let keys = (0..310_u64).map(u64::to_le_bytes);
     let of = |limit: &NamedLimit| -> Vec<u64> {
-        keys.clone().map(|key| limiter.inspect(limit, &key).unwrap().decision.remaining).collect()
+        keys.clone().map(|key| limiter.try_inspect(limit, &key).unwrap().decision.remaining).collect()
     };
     limits(limiter).iter().flat_map(of).collect()
 }
@@ -126,7 +126,7 @@ fn keys_for_which_there_is_no_room_are_counted() {
     let limiter = Limiter::builder().clock(clock.clock()).build().unwrap();
     let named = limiter.limit("many", Limit::gcra(3, 1, Micros::DAY).unwrap());
     for key in 0..300_000_u32 {
-        assert!(limiter.charge(&[named.hit(&key.to_le_bytes())]).unwrap().granted());
+        assert!(limiter.try_charge(&[named.hit(&key.to_le_bytes())]).unwrap().granted());
     }
     let file = folder.join("store");
     assert_eq!(limiter.save(&file).unwrap(), 300_000);
@@ -147,7 +147,7 @@ fn what_new_keys_have_spent_in_common_is_read_back() {
     let limiter = Limiter::builder().clock(clock.clock()).budget(4 << 20).build().unwrap();
     let flood = limiter.limit("flood", Limit::gcra(3, 1, Micros::DAY).unwrap());
     for key in 0..300_000_u32 {
-        let _ = limiter.charge(&[flood.hit(&key.to_le_bytes())]).unwrap();
+        let _ = limiter.try_charge(&[flood.hit(&key.to_le_bytes())]).unwrap();
     }
     let india = UtcOffset::from_minutes(330).unwrap();
     let west = UtcOffset::from_minutes(-210).unwrap();
@@ -161,12 +161,12 @@ fn what_new_keys_have_spent_in_common_is_read_back() {
     let keys = ["new", "newer"];
     for (number, limit) in (0..).zip(limits(&limiter)) {
         for key in keys {
-            let verdict = limiter.charge(&[limit.hit(key).cost(1 + number % 4)]).unwrap();
+            let verdict = limiter.try_charge(&[limit.hit(key).cost(1 + number % 4)]).unwrap();
             assert!(verdict.granted() && verdict.shared(), "{limit:?}");
         }
     }
     let left = |limiter: &Limiter| {
-        let left = |limit: &NamedLimit, key: &str| limiter.peek(&[limit.hit(key)]).unwrap().remaining();
+        let left = |limit: &NamedLimit, key: &str| limiter.try_peek(&[limit.hit(key)]).unwrap().remaining();
         limits(limiter).iter().flat_map(|limit| keys.map(|key| left(limit, key))).collect::<Vec<_>>()
     };
     limiter.save(&file).unwrap();
@@ -190,13 +190,13 @@ fn after_a_clock_that_was_set_back_nobody_without_room_is_locked_out() {
     let clock = Clock::manual(START);
     let limiter = Limiter::builder().clock(clock.clock()).budget(4 << 20).build().unwrap();
     let known = limiter.limit("known", Limit::token_bucket(3, 1, Micros::HOUR).unwrap());
-    assert!(limiter.charge(&[known.hit("ada").cost(3)]).unwrap().granted());
+    assert!(limiter.try_charge(&[known.hit("ada").cost(3)]).unwrap().granted());
     let flood = limiter.limit("flood", Limit::gcra(3, 1, Micros::DAY).unwrap());
     for key in 0..300_000_u32 {
-        let _ = limiter.charge(&[flood.hit(&key.to_le_bytes())]).unwrap();
+        let _ = limiter.try_charge(&[flood.hit(&key.to_le_bytes())]).unwrap();
     }
     let quick = limiter.limit("quick", Limit::token_bucket(3, 1, Micros::SECOND).unwrap());
-    let verdict = limiter.charge(&[quick.hit("new").cost(3)]).unwrap();
+    let verdict = limiter.try_charge(&[quick.hit("new").cost(3)]).unwrap();
     assert!(verdict.granted() && verdict.shared(), "there is no room for it");
     limiter.save(&file).unwrap();
     let earlier = Clock::manual(Micros::from_secs(1_763_208_000 - 86_400));
@@ -205,13 +205,13 @@ fn after_a_clock_that_was_set_back_nobody_without_room_is_locked_out() {
     let known = restored.limit("known", Limit::token_bucket(3, 1, Micros::HOUR).unwrap());
     let quick = restored.limit("quick", Limit::token_bucket(3, 1, Micros::SECOND).unwrap());
     let both = [known.hit("ada"), quick.hit("new")];
-    assert!(!restored.charge(&both).unwrap().granted(), "the known one owes what it owed");
+    assert!(!restored.try_charge(&both).unwrap().granted(), "the known one owes what it owed");
     // Three seconds are what it takes at the most, whatever the clock was.
     earlier.advance(Duration::from_secs(4));
-    assert!(restored.charge(&[quick.hit("new").cost(3)]).unwrap().granted());
-    assert!(!restored.charge(&[known.hit("ada")]).unwrap().granted());
+    assert!(restored.try_charge(&[quick.hit("new").cost(3)]).unwrap().granted());
+    assert!(!restored.try_charge(&[known.hit("ada")]).unwrap().granted());
     earlier.advance(Duration::from_secs(3_600));
-    assert!(restored.charge(&[known.hit("ada")]).unwrap().granted());
+    assert!(restored.try_charge(&[known.hit("ada")]).unwrap().granted());
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn a_store_is_written_beside_and_only_its_owner_may_read_it() {
     let mut opened = fs::File::open(&file).unwrap();
     assert_eq!(opened.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     let more = limiter.limit("more", Limit::gcra(3, 1, Micros::DAY).unwrap());
-    assert!(limiter.charge(&[more.hit("ada")]).unwrap().granted());
+    assert!(limiter.try_charge(&[more.hit("ada")]).unwrap().granted());
     limiter.save(&file).unwrap();
     let mut kept = Vec::new();
     opened.read_to_end(&mut kept).unwrap();

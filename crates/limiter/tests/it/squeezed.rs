@@ -16,13 +16,13 @@ fn full() -> (Limiter, ManualClock, NamedLimit) {
     let clock = Clock::manual(Micros::from_secs(1_763_208_000));
     let limiter = Limiter::builder().clock(clock.clock()).budget(4 << 20).build().unwrap();
     let counter = limiter.limit("counter", Limit::token_bucket(50_000, 1, Micros::DAY).unwrap());
-    assert!(limiter.charge(&[counter.hit("all")]).unwrap().granted());
+    assert!(limiter.try_charge(&[counter.hit("all")]).unwrap().granted());
     let short = limiter.limit("short", Limit::token_bucket(2, 1, Micros::from_secs(2)).unwrap());
     let long = limiter.limit("long", Limit::fixed_window(2, Window::Every(Micros::DAY)).unwrap());
     let mut shared = 0;
     for key in 0..400_000_u32 {
         let limit = if key % 4 == 0 { &long } else { &short };
-        shared += u32::from(limiter.charge(&[limit.hit(&key.to_le_bytes())]).unwrap().shared());
+        shared += u32::from(limiter.try_charge(&[limit.hit(&key.to_le_bytes())]).unwrap().shared());
     }
     assert!(shared > 1_000, "it is full: {:?}", limiter.stats());
     (limiter, clock, counter)
@@ -64,7 +64,7 @@ fn batches_of_many_threads_on_a_full_store_are_all_or_none() {
                 if thread % 2 == 1 {
                     ordered.reverse();
                 }
-                let verdict = limiter.charge(&ordered).unwrap();
+                let verdict = limiter.try_charge(&ordered).unwrap();
                 shared.fetch_add(u64::from(verdict.shared()), Ordering::Relaxed);
                 if verdict.granted() {
                     batches.fetch_add(u64::from(hits.len() > 1), Ordering::Relaxed);
@@ -85,7 +85,7 @@ fn batches_of_many_threads_on_a_full_store_are_all_or_none() {
                 scope.spawn(move || work(thread));
             }
         });
-        let left = limiter.inspect(&counter, "all").unwrap().decision.remaining;
+        let left = limiter.try_inspect(&counter, "all").unwrap().decision.remaining;
         let batches = batches.into_inner();
         // The first charge of it is the only other one.
         assert_eq!(
@@ -98,7 +98,7 @@ fn batches_of_many_threads_on_a_full_store_are_all_or_none() {
             let granted = granted.into_inner();
             assert!(granted <= BURST, "{limit}: {key} was granted {granted} of {BURST}");
             // What it was granted is on record somewhere: its own place, or the cell it has in common.
-            let left = limiter.peek(&[named.hit(key)]).unwrap().remaining().unwrap();
+            let left = limiter.try_peek(&[named.hit(key)]).unwrap().remaining().unwrap();
             assert!(left <= BURST - granted, "{limit}: {key} was granted {granted}, and has {left} left");
         }
     }

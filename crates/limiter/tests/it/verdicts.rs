@@ -17,21 +17,21 @@ fn the_verdict_names_the_limit_that_has_to_wait_longest() {
     let per_minute = limiter.limit("per minute", Limit::token_bucket(2, 1, Micros::MINUTE).unwrap());
     let shadow = limiter.limit("shadow", Limit::token_bucket(1, 1, Micros::HOUR).unwrap());
     let hits = [per_second.hit("ada"), per_minute.hit("ada"), shadow.hit("ada").shadow()];
-    let first = limiter.charge(&hits).unwrap();
+    let first = limiter.try_charge(&hits).unwrap();
     assert_eq!((first.kind(), first.remaining(), first.retry()), (Kind::Granted, Some(0), None));
     clock.advance(Duration::from_secs(1));
     // The shadow limit is exhausted, and stands in nobody's way.
-    let second = limiter.charge(&hits).unwrap();
+    let second = limiter.try_charge(&hits).unwrap();
     assert!(second.granted() && !second.answers()[2].granted());
-    let third = limiter.charge(&hits).unwrap();
+    let third = limiter.try_charge(&hits).unwrap();
     assert_eq!((third.kind(), third.refused_by()), (Kind::Refused, Some(1)));
     assert_eq!(third.retry(), Some(Retry::After(Micros::from_secs(59))));
     assert_eq!(third.answers()[0].decision().retry(), Some(Retry::After(Micros::SECOND)));
     // Obeying it succeeds, and a moment earlier does not.
     clock.advance(Duration::from_micros(59_000_000 - 1));
-    assert!(!limiter.charge(&hits).unwrap().granted());
+    assert!(!limiter.try_charge(&hits).unwrap().granted());
     clock.advance(Duration::from_micros(1));
-    assert!(limiter.charge(&hits).unwrap().granted());
+    assert!(limiter.try_charge(&hits).unwrap().granted());
 }
 
 #[test]
@@ -39,14 +39,17 @@ fn a_peek_charges_nothing_and_a_part_is_charged_exactly() {
     let (limiter, _clock) = with_clock();
     let limit = limiter.limit("peeked", Limit::sliding_window(5, Micros::MINUTE).unwrap());
     for _ in 0..3 {
-        let peeked = limiter.peek(&[limit.hit("ada").cost(5)]).unwrap();
+        let peeked = limiter.try_peek(&[limit.hit("ada").cost(5)]).unwrap();
         assert_eq!((peeked.granted(), peeked.remaining()), (true, Some(5)));
     }
-    assert!(!limiter.peek(&[limit.hit("ada").cost(6)]).unwrap().granted());
-    let part = limiter.charge_up_to(&limit.hit("ada").cost(9)).unwrap();
+    assert!(!limiter.try_peek(&[limit.hit("ada").cost(6)]).unwrap().granted());
+    let part = limiter.try_charge_up_to(&limit.hit("ada").cost(9)).unwrap();
     assert_eq!((part.granted(), part.answers()[0].decision().charged), (true, 5));
-    assert!(!limiter.charge_up_to(&limit.hit("ada").cost(9)).unwrap().granted());
-    assert!(limiter.charge(&[limit.hit("ada").cost(0)]).unwrap().granted(), "a cost of 0 asks for nothing");
+    assert!(!limiter.try_charge_up_to(&limit.hit("ada").cost(9)).unwrap().granted());
+    assert!(
+        limiter.try_charge(&[limit.hit("ada").cost(0)]).unwrap().granted(),
+        "a cost of 0 asks for nothing"
+    );
 }
 
 #[test]
@@ -54,14 +57,14 @@ fn the_same_key_under_two_names_is_two_keys_and_parts_do_not_run_together() {
     let (limiter, _clock) = with_clock();
     let one = Limit::token_bucket(1, 1, Micros::HOUR).unwrap();
     let (a, b) = (limiter.limit("a", one), limiter.limit("b", one));
-    assert!(limiter.charge(&[a.hit("127.0.0.1")]).unwrap().granted());
-    assert!(limiter.charge(&[b.hit("127.0.0.1")]).unwrap().granted());
-    assert!(limiter.charge(&[a.hit(&Key::of(["a:b", "c"]))]).unwrap().granted());
-    assert!(limiter.charge(&[a.hit(&Key::of(["a", "b:c"]))]).unwrap().granted());
+    assert!(limiter.try_charge(&[a.hit("127.0.0.1")]).unwrap().granted());
+    assert!(limiter.try_charge(&[b.hit("127.0.0.1")]).unwrap().granted());
+    assert!(limiter.try_charge(&[a.hit(&Key::of(["a:b", "c"]))]).unwrap().granted());
+    assert!(limiter.try_charge(&[a.hit(&Key::of(["a", "b:c"]))]).unwrap().granted());
     // Any bytes are a key: none at all, a NUL, what is not text.
     for key in [&b""[..], b"\0", b"\0\0", b"\xff\xfe", b"\r\nFLUSHALL"] {
-        assert!(limiter.charge(&[a.hit(key)]).unwrap().granted(), "{key:?}");
-        assert!(!limiter.charge(&[a.hit(key)]).unwrap().granted(), "{key:?}");
+        assert!(limiter.try_charge(&[a.hit(key)]).unwrap().granted(), "{key:?}");
+        assert!(!limiter.try_charge(&[a.hit(key)]).unwrap().granted(), "{key:?}");
     }
 }
 
@@ -70,13 +73,13 @@ fn other_numbers_of_the_same_name_keep_what_was_used() {
     let (limiter, clock) = with_clock();
     let old = limiter.limit("plan", Limit::token_bucket(10, 1, Micros::MINUTE).unwrap());
     let new = limiter.limit("plan", Limit::token_bucket(30, 1, Micros::SECOND).unwrap());
-    assert!(limiter.charge(&[old.hit("ada").cost(10)]).unwrap().granted());
-    assert_eq!(limiter.charge(&[new.hit("ada").cost(0)]).unwrap().remaining(), Some(20));
+    assert!(limiter.try_charge(&[old.hit("ada").cost(10)]).unwrap().granted());
+    assert_eq!(limiter.try_charge(&[new.hit("ada").cost(0)]).unwrap().remaining(), Some(20));
     clock.advance(Duration::from_secs(4));
-    assert_eq!(limiter.inspect(&new, "ada").unwrap().decision.remaining, 24);
+    assert_eq!(limiter.try_inspect(&new, "ada").unwrap().decision.remaining, 24);
     let unlimited = limiter.limit("plan", Limit::Unlimited);
-    assert!(limiter.charge(&[unlimited.hit("ada").cost(u64::MAX)]).unwrap().granted());
-    assert_eq!(limiter.inspect(&new, "ada").unwrap().decision.remaining, 24, "unlimited keeps no state");
+    assert!(limiter.try_charge(&[unlimited.hit("ada").cost(u64::MAX)]).unwrap().granted());
+    assert_eq!(limiter.try_inspect(&new, "ada").unwrap().decision.remaining, 24, "unlimited keeps no state");
 }
 
 #[test]
@@ -87,13 +90,13 @@ fn a_key_can_be_looked_at_and_reset() {
         Limit::fixed_window(2, Window::Every(Micros::HOUR)).unwrap(),
     ] {
         let named = limiter.limit(&limit.to_string(), limit);
-        assert!(!limiter.inspect(&named, "ada").unwrap().known);
-        assert!(!limiter.reset(&named, "ada").unwrap(), "there is nothing to forget");
-        assert!(limiter.charge(&[named.hit("ada").cost(2)]).unwrap().granted());
-        let standing = limiter.inspect(&named, "ada").unwrap();
+        assert!(!limiter.try_inspect(&named, "ada").unwrap().known);
+        assert!(!limiter.try_reset(&named, "ada").unwrap(), "there is nothing to forget");
+        assert!(limiter.try_charge(&[named.hit("ada").cost(2)]).unwrap().granted());
+        let standing = limiter.try_inspect(&named, "ada").unwrap();
         assert!(standing.known && !standing.shared && standing.decision.remaining == 0);
-        assert!(limiter.reset(&named, "ada").unwrap());
-        assert_eq!(limiter.inspect(&named, "ada").unwrap().decision.remaining, 2);
+        assert!(limiter.try_reset(&named, "ada").unwrap());
+        assert_eq!(limiter.try_inspect(&named, "ada").unwrap().decision.remaining, 2);
     }
 }
 
@@ -102,7 +105,7 @@ fn asked_asynchronously_it_answers_the_same_and_never_yields() {
     let (limiter, _clock) = with_clock();
     let limit = limiter.limit("async", Limit::gcra(2, 1, Micros::HOUR).unwrap());
     for expected in [true, true, false] {
-        assert_eq!(at_once(limiter.charge_async(&[limit.hit("ada")])).unwrap().granted(), expected);
+        assert_eq!(at_once(limiter.charge(&[limit.hit("ada")])).unwrap().granted(), expected);
     }
 }
 
@@ -120,49 +123,48 @@ fn every_verb_has_a_form_for_tasks_that_means_the_same() {
     let limit = limiter.limit("limit", Limit::gcra(100, 1, Micros::HOUR).unwrap());
     let (one, other, within) =
         (limit.hit("one").cost(5), limit.hit("other").cost(5), Duration::from_secs(60));
-    let left = |key: &str| limiter.inspect(&limit, key).unwrap().decision.remaining;
+    let left = |key: &str| limiter.try_inspect(&limit, key).unwrap().decision.remaining;
     let same = |expected: u64| assert_eq!((left("one"), left("other")), (expected, expected));
 
     assert!(
-        limiter.charge(&[one]).unwrap().granted()
-            && at_once(limiter.charge_async(&[other])).unwrap().granted()
+        limiter.try_charge(&[one]).unwrap().granted() && at_once(limiter.charge(&[other])).unwrap().granted()
     );
     same(95);
-    let of_one = limiter.charge_for_receipt(&[one]).unwrap().1.unwrap();
-    let of_other = at_once(limiter.charge_for_receipt_async(&[other])).unwrap().1.unwrap();
+    let of_one = limiter.try_charge_for_receipt(&[one]).unwrap().1.unwrap();
+    let of_other = at_once(limiter.charge_for_receipt(&[other])).unwrap().1.unwrap();
     same(90);
-    limiter.refund(of_one).unwrap();
-    at_once(limiter.refund_async(of_other)).unwrap();
+    limiter.try_refund(of_one).unwrap();
+    at_once(limiter.refund(of_other)).unwrap();
     same(95);
-    let of_one = limiter.charge_for_receipt(&[one]).unwrap().1.unwrap();
-    let of_other = at_once(limiter.charge_for_receipt_async(&[other])).unwrap().1.unwrap();
-    limiter.settle(of_one, 7).unwrap();
-    at_once(limiter.settle_async(of_other, 7)).unwrap();
+    let of_one = limiter.try_charge_for_receipt(&[one]).unwrap().1.unwrap();
+    let of_other = at_once(limiter.charge_for_receipt(&[other])).unwrap().1.unwrap();
+    limiter.try_settle(of_one, 7).unwrap();
+    at_once(limiter.settle(of_other, 7)).unwrap();
     same(88);
     let (of_one, of_other) = (limit.hit("one").cost(200), limit.hit("other").cost(200));
     assert!(
-        !limiter.peek(&[of_one]).unwrap().granted()
-            && !at_once(limiter.peek_async(&[of_other])).unwrap().granted()
+        !limiter.try_peek(&[of_one]).unwrap().granted()
+            && !at_once(limiter.peek(&[of_other])).unwrap().granted()
     );
     same(88);
     let some =
-        [limiter.charge_up_to(&of_one).unwrap(), at_once(limiter.charge_up_to_async(&of_other)).unwrap()];
+        [limiter.try_charge_up_to(&of_one).unwrap(), at_once(limiter.charge_up_to(&of_other)).unwrap()];
     assert_eq!(some.map(|verdict| verdict.answers()[0].decision().charged), [88, 88]);
     same(0);
-    assert!(limiter.reset(&limit, "one").unwrap() && at_once(limiter.reset_async(&limit, "other")).unwrap());
+    assert!(limiter.try_reset(&limit, "one").unwrap() && at_once(limiter.reset(&limit, "other")).unwrap());
     same(100);
     // Receipts of the instant of a reset are void.
     clock.advance(Duration::from_micros(1));
-    let of_one = limiter.reserve(&[one.estimate(5)], within).unwrap().1.unwrap();
-    let of_other = at_once(limiter.reserve_async(&[other.estimate(5)], within)).unwrap().1.unwrap();
+    let of_one = limiter.try_reserve(&[one.estimate(5)], within).unwrap().1.unwrap();
+    let of_other = at_once(limiter.reserve(&[other.estimate(5)], within)).unwrap().1.unwrap();
     same(95);
-    assert_eq!(limiter.commit(of_one, 9), at_once(limiter.commit_async(of_other, 9)));
+    assert_eq!(limiter.try_commit(of_one, 9), at_once(limiter.commit(of_other, 9)));
     same(91);
-    let of_one = limiter.reserve(&[one], within).unwrap().1.unwrap();
-    let of_other = at_once(limiter.reserve_async(&[other], within)).unwrap().1.unwrap();
-    assert_eq!(limiter.cancel(of_one), at_once(limiter.cancel_async(of_other)));
+    let of_one = limiter.try_reserve(&[one], within).unwrap().1.unwrap();
+    let of_other = at_once(limiter.reserve(&[other], within)).unwrap().1.unwrap();
+    assert_eq!(limiter.try_cancel(of_one), at_once(limiter.cancel(of_other)));
     same(91);
-    assert_eq!(limiter.inspect(&limit, "one"), at_once(limiter.inspect_async(&limit, "other")));
+    assert_eq!(limiter.try_inspect(&limit, "one"), at_once(limiter.inspect(&limit, "other")));
 }
 
 #[test]
@@ -177,7 +179,7 @@ fn a_pipeline_is_answered_in_order_each_hit_by_itself() {
     hits.push(window.hit("hot").shadow());
     let mut answers = Vec::new();
     limiter
-        .charge_each(&hits, |position, verdict| {
+        .try_charge_each(&hits, |position, verdict| {
             assert_eq!(position, answers.len());
             answers.push(verdict.granted());
         })
@@ -207,15 +209,15 @@ fn every_verdict_is_one_event() {
         .unwrap();
     let limit = limiter.limit("told", Limit::gcra(3, 1, Micros::HOUR).unwrap());
     let hit = limit.hit("ada").cost(2);
-    let _ = limiter.charge(&[hit]).unwrap();
-    let _ = limiter.charge(&[hit]).unwrap();
-    let _ = limiter.peek(&[hit]).unwrap();
-    let _ = limiter.charge(&[hit, hit]).unwrap();
-    let _ = limiter.reserve(&[hit], Duration::from_secs(1)).unwrap();
-    limiter.charge_each(&[hit], |_, _| ()).unwrap();
-    let _ = limiter.charge_for_receipt(&[hit]).unwrap();
-    let _ = limiter.charge_into(&[hit], &mut None).unwrap();
-    let _ = limiter.charge_up_to(&hit).unwrap();
+    let _ = limiter.try_charge(&[hit]).unwrap();
+    let _ = limiter.try_charge(&[hit]).unwrap();
+    let _ = limiter.try_peek(&[hit]).unwrap();
+    let _ = limiter.try_charge(&[hit, hit]).unwrap();
+    let _ = limiter.try_reserve(&[hit], Duration::from_secs(1)).unwrap();
+    limiter.try_charge_each(&[hit], |_, _| ()).unwrap();
+    let _ = limiter.try_charge_for_receipt(&[hit]).unwrap();
+    let _ = limiter.try_charge_into(&[hit], &mut None).unwrap();
+    let _ = limiter.try_charge_up_to(&hit).unwrap();
     assert_eq!(told.load(Ordering::Relaxed), 9);
 }
 
@@ -236,7 +238,7 @@ fn a_plain_batch_makes_one_event_too() {
         let hits: Vec<_> = keys.iter().map(|key| limit.hit(*key)).collect();
         for _ in 0..5 {
             let before = told.load(Ordering::Relaxed);
-            let _ = limiter.charge(&hits).unwrap();
+            let _ = limiter.try_charge(&hits).unwrap();
             assert_eq!(told.load(Ordering::Relaxed), before + 1, "{keys:?}");
         }
     }

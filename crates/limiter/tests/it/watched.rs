@@ -66,7 +66,7 @@ fn one_thread(
             let other = (key + 1 + thread) % named.len();
             let keys = if key == other { vec![key] } else { vec![key, other] };
             let hits: Vec<_> = keys.iter().map(|key| named[*key].hit("few").cost(cost)).collect();
-            let verdict = limiter.charge(&hits).unwrap();
+            let verdict = limiter.try_charge(&hits).unwrap();
             if verdict.granted() {
                 for (key, answer) in keys.iter().zip(verdict.answers()) {
                     logs[*key].push((answer.decision().at.get(), cost, true));
@@ -74,7 +74,7 @@ fn one_thread(
             }
             continue;
         }
-        let verdict = limiter.charge(&[named[key].hit("few").cost(cost)]).unwrap();
+        let verdict = limiter.try_charge(&[named[key].hit("few").cost(cost)]).unwrap();
         refusals += usize::from(!verdict.granted());
         if verdict.granted() || refusals % REFUSALS_PER_LOOK == 0 {
             logs[key].push((verdict.answers()[0].decision().at.get(), cost, verdict.granted()));

@@ -16,7 +16,7 @@ fn let_pass(world: &World, time: Micros) {
 }
 
 fn left(limiter: &Limiter, limit: &NamedLimit, key: &str) -> u64 {
-    limiter.inspect(limit, key).expect("it stands somehow").decision.remaining
+    limiter.try_inspect(limit, key).expect("it stands somehow").decision.remaining
 }
 
 /// A hundred a second, and a hundred a day.
@@ -40,16 +40,16 @@ fn what_a_lowered_limit_has_refused_is_not_granted_when_the_time_of_the_old_numb
     for [old, new] in lowered() {
         let name = new.to_string();
         let (old, new) = (limiter.limit(&name, old), limiter.limit(&name, new));
-        assert!(limiter.charge(&[old.hit("alone").cost(100)]).unwrap().granted(), "{name}");
-        assert!(limiter.charge(&[old.hit("of two").cost(100)]).unwrap().granted(), "{name}");
-        assert!(limiter.charge(&[old.hit("in part").cost(100)]).unwrap().granted(), "{name}");
+        assert!(limiter.try_charge(&[old.hit("alone").cost(100)]).unwrap().granted(), "{name}");
+        assert!(limiter.try_charge(&[old.hit("of two").cost(100)]).unwrap().granted(), "{name}");
+        assert!(limiter.try_charge(&[old.hit("in part").cost(100)]).unwrap().granted(), "{name}");
         lower.push(new);
     }
     let other = limiter.limit("other", many(5));
     let refused = |limit: &NamedLimit| {
-        let alone = limiter.charge(&[limit.hit("alone").cost(50)]).unwrap();
-        let two = limiter.charge(&[other.hit("k"), limit.hit("of two").cost(50)]).unwrap();
-        let part = limiter.charge_up_to(&limit.hit("in part").cost(50)).unwrap();
+        let alone = limiter.try_charge(&[limit.hit("alone").cost(50)]).unwrap();
+        let two = limiter.try_charge(&[other.hit("k"), limit.hit("of two").cost(50)]).unwrap();
+        let part = limiter.try_charge_up_to(&limit.hit("in part").cost(50)).unwrap();
         assert!(!alone.granted() && !two.granted() && !part.granted(), "{limit:?}");
     };
     lower.iter().for_each(refused);
@@ -66,19 +66,19 @@ fn a_cost_that_is_known_late_does_not_bring_the_old_numbers_back() {
     for [old, new] in lowered() {
         let name = new.to_string();
         let (old, new) = (limiter.limit(&name, old), limiter.limit(&name, new));
-        let (_, receipt) = limiter.charge_for_receipt(&[old.hit("k")]).unwrap();
-        let _ = limiter.charge_up_to(&new.hit("k").cost(100)).unwrap();
+        let (_, receipt) = limiter.try_charge_for_receipt(&[old.hit("k")]).unwrap();
+        let _ = limiter.try_charge_up_to(&new.hit("k").cost(100)).unwrap();
         assert_eq!(left(&limiter, &new, "k"), 0, "{name}");
         changed.push((new, receipt.expect("a receipt")));
     }
     let_pass(&world, Micros::from_millis(2_300));
     for (new, receipt) in changed {
-        limiter.settle(receipt, 51).unwrap();
+        limiter.try_settle(receipt, 51).unwrap();
         assert_eq!(left(&limiter, &new, "k"), 0, "{new:?}: the old numbers have emptied it");
-        let retry = limiter.peek(&[new.hit("k")]).unwrap().retry();
+        let retry = limiter.try_peek(&[new.hit("k")]).unwrap().retry();
         let none_late = limiter.limit("none late", new.limit());
-        let _ = limiter.charge(&[none_late.hit("k").cost(100)]).unwrap();
-        let retry_without = limiter.peek(&[none_late.hit("k")]).unwrap().retry();
+        let _ = limiter.try_charge(&[none_late.hit("k").cost(100)]).unwrap();
+        let retry_without = limiter.try_peek(&[none_late.hit("k")]).unwrap().retry();
         let waits = |retry: Option<tollgate::Retry>| match retry {
             Some(tollgate::Retry::After(wait)) => wait,
             other => panic!("{new:?}: {other:?}"),
@@ -102,13 +102,13 @@ fn a_receipt_is_void_once_its_key_was_charged_by_other_numbers_though_the_old_on
         ("two periods", Limit::token_bucket(10, 3, Micros::from_millis(7)).unwrap()),
     ] {
         let (slow, fast) = (limiter.limit(name, slow), limiter.limit(name, fast));
-        let (_, receipt) = limiter.charge_for_receipt(&[slow.hit("k").cost(5)]).unwrap();
+        let (_, receipt) = limiter.try_charge_for_receipt(&[slow.hit("k").cost(5)]).unwrap();
         // By these, all of it has drained.
         let_pass(&world, Micros::from_millis(50));
-        assert!(limiter.charge(&[fast.hit("k").cost(8)]).unwrap().granted(), "{name}");
-        assert!(limiter.charge(&[slow.hit("k")]).unwrap().granted(), "{name}");
+        assert!(limiter.try_charge(&[fast.hit("k").cost(8)]).unwrap().granted(), "{name}");
+        assert!(limiter.try_charge(&[slow.hit("k")]).unwrap().granted(), "{name}");
         let before = left(&limiter, &slow, "k");
-        limiter.refund(receipt.expect("a receipt")).unwrap();
+        limiter.try_refund(receipt.expect("a receipt")).unwrap();
         assert_eq!(left(&limiter, &slow, "k"), before, "{name}: what others have spent since came back");
     }
 }
@@ -126,12 +126,12 @@ fn a_receipt_of_what_the_server_has_lost_gives_nothing_back() {
     ];
     for limit in limits {
         let limit = limiter.limit(&limit.to_string(), limit);
-        let (_, receipt) = limiter.charge_for_receipt(&[limit.hit("k").cost(5)]).unwrap();
+        let (_, receipt) = limiter.try_charge_for_receipt(&[limit.hit("k").cost(5)]).unwrap();
         // A state says since when it is there in steps of four milliseconds.
         let_pass(&world, Micros::from_millis(5));
         redis::cmd("FLUSHALL").exec(&mut world.connect()).unwrap();
-        assert!(limiter.charge(&[limit.hit("k").cost(7)]).unwrap().granted());
-        limiter.refund(receipt.expect("a receipt")).unwrap();
+        assert!(limiter.try_charge(&[limit.hit("k").cost(7)]).unwrap().granted());
+        limiter.try_refund(receipt.expect("a receipt")).unwrap();
         assert_eq!(left(&limiter, &limit, "k"), 3, "{limit:?}: somebody else's charge was given back");
     }
 }
@@ -141,10 +141,10 @@ fn a_receipt_is_good_as_long_as_nobody_has_met_its_key_under_other_numbers() {
     let world = World::new();
     let limiter = world.limiter();
     let old = limiter.limit("tokens", many(10));
-    let (_, receipt) = limiter.charge_for_receipt(&[old.hit("ada").cost(5)]).unwrap();
+    let (_, receipt) = limiter.try_charge_for_receipt(&[old.hit("ada").cost(5)]).unwrap();
     let new = limiter.limit("tokens", many(9));
-    assert!(limiter.charge(&[new.hit("grace")]).unwrap().granted());
-    limiter.refund(receipt.expect("a receipt")).unwrap();
+    assert!(limiter.try_charge(&[new.hit("grace")]).unwrap().granted());
+    limiter.try_refund(receipt.expect("a receipt")).unwrap();
     assert_eq!(left(&limiter, &old, "ada"), 10);
 }
 
@@ -154,10 +154,10 @@ fn a_cost_that_joins_a_log_counts_for_as_long_as_those_count_who_share_it() {
     let limiter = world.limiter();
     let long = limiter.limit("log", Limit::sliding_window_log(10, Micros::from_millis(1_500)).unwrap());
     let short = limiter.limit("log", Limit::sliding_window_log(10, Micros::from_millis(100)).unwrap());
-    let (_, receipt) = limiter.charge_for_receipt(&[short.hit("k")]).unwrap();
-    assert!(limiter.charge(&[long.hit("k").cost(4)]).unwrap().granted());
+    let (_, receipt) = limiter.try_charge_for_receipt(&[short.hit("k")]).unwrap();
+    assert!(limiter.try_charge(&[long.hit("k").cost(4)]).unwrap().granted());
     let_pass(&world, Micros::from_millis(1_200));
-    limiter.settle(receipt.expect("a receipt"), 6).unwrap();
+    limiter.try_settle(receipt.expect("a receipt"), 6).unwrap();
     // What was charged at first is over, and so is the time to live that it had.
     let_pass(&world, Micros::from_millis(600));
     assert_eq!(left(&limiter, &long, "k"), 5, "the five that came late still count");
@@ -170,10 +170,10 @@ fn a_server_without_memory_grants_nothing_to_a_key_that_is_met_under_other_numbe
     for [old, new] in lowered() {
         let name = new.to_string();
         let limit = |numbers| limiter.shared_limit(&name, numbers, StoreFails::Deny);
-        assert!(limiter.charge(&[limit(old).hit("k")]).unwrap().granted(), "{name}");
+        assert!(limiter.try_charge(&[limit(old).hit("k")]).unwrap().granted(), "{name}");
         let mut connection = world.connect();
         redis::cmd("CONFIG").arg(&["SET", "maxmemory", "1"]).exec(&mut connection).unwrap();
-        let verdict = limiter.charge(&[limit(new).hit("k")]).unwrap();
+        let verdict = limiter.try_charge(&[limit(new).hit("k")]).unwrap();
         assert!(matches!(verdict.kind(), Kind::Unavailable(_)), "{name}: {verdict:?}");
         redis::cmd("CONFIG").arg(&["SET", "maxmemory", "0"]).exec(&mut connection).unwrap();
     }

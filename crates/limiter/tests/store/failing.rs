@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::runtime::Builder;
 use tokio::time::{Instant, timeout};
-use tollgate::{Kind, Limiter, Source, StoreFails, Unavailable};
+use tollgate::{Ended, HitError, Kind, Limiter, ReservationError, Source, StoreFails, Unavailable};
 use tollgate_redis::{Naming, Settings, Store};
 
 use crate::support::{World, many};
@@ -21,18 +21,19 @@ fn a_frozen_server_leaves_each_limit_to_its_rule_and_takes_over_again() {
     assert_eq!(until_own(&limiter, &shared).remaining(), Some(5));
     world.server.signal("STOP").unwrap();
     let granted = (0..8).filter(|_| {
-        let verdict = limiter.charge(&[shared.hit("k")]).unwrap();
+        let verdict = limiter.try_charge(&[shared.hit("k")]).unwrap();
         assert!(verdict.degraded() && verdict.answers()[0].source() == Source::Share);
         verdict.granted()
     });
     assert_eq!(granted.count(), 3, "half of six, whatever was spent in the store");
-    let verdict = limiter.charge(&[allowed.hit("k")]).unwrap();
+    let verdict = limiter.try_charge(&[allowed.hit("k")]).unwrap();
     assert!(verdict.granted() && verdict.answers()[0].source() == Source::Nothing);
-    let verdict = limiter.charge(&[denied.hit("k")]).unwrap();
+    let verdict = limiter.try_charge(&[denied.hit("k")]).unwrap();
     assert!(matches!(verdict.kind(), Kind::Unavailable(Unavailable::Store(_))), "{verdict:?}");
-    let verdict = limiter.charge(&[allowed.hit("k"), denied.hit("k"), shared.hit("other")]).unwrap();
+    let verdict = limiter.try_charge(&[allowed.hit("k"), denied.hit("k"), shared.hit("other")]).unwrap();
     assert!(matches!(verdict.kind(), Kind::Unavailable(_)), "one that denies is enough");
-    let verdict = limiter.charge(&[allowed.hit("k"), denied.hit("k").shadow(), shared.hit("other")]).unwrap();
+    let verdict =
+        limiter.try_charge(&[allowed.hit("k"), denied.hit("k").shadow(), shared.hit("other")]).unwrap();
     assert!(verdict.granted(), "what only counts denies nobody");
     world.server.signal("CONT").unwrap();
     // A call that was on its way when the server stood still may have been charged: at most so many.
@@ -43,39 +44,50 @@ fn a_frozen_server_leaves_each_limit_to_its_rule_and_takes_over_again() {
 #[test]
 fn a_limiter_starts_without_a_server() {
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    let _entered = runtime.enter();
+    let entered = runtime.enter();
     let address = "unix:///nonexistent/tollgate.socket".parse().unwrap();
     let store = Store::open(address, Settings::default()).unwrap();
+    drop(entered);
     let limiter = Limiter::builder().store(store, Naming::new([7; 16])).build().unwrap();
     let limit = limiter.limit("l", many(2));
-    let granted = (0..4).filter(|_| limiter.charge(&[limit.hit("k")]).unwrap().granted());
+    let granted = (0..4).filter(|_| limiter.try_charge(&[limit.hit("k")]).unwrap().granted());
     assert_eq!(granted.count(), 2, "the whole limit, for this process alone");
-    assert!(limiter.inspect(&limit, "k").is_err() && limiter.reset(&limit, "k").is_err());
+    assert!(limiter.try_inspect(&limit, "k").is_err() && limiter.try_reset(&limit, "k").is_err());
     assert!(limiter.store_health().is_some_and(|health| !health.up));
 }
 
+/// It neither blocks the runtime nor counts in this process what the store should count.
 #[test]
-fn a_thread_that_blocks_its_own_runtime_gets_an_answer_all_the_same() {
+fn a_blocking_verb_in_a_runtime_is_an_error_that_names_the_other_form() {
     let world = World::new();
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let address = format!("unix://{}", world.server.socket().display()).parse().unwrap();
-        let settings = Settings { budget: Duration::from_millis(20), ..Settings::default() };
-        let store = Store::open(address, settings).unwrap();
+        let store = Store::open(address, Settings::default()).unwrap();
         let limiter = Limiter::builder().store(store, Naming::new([7; 16])).build().unwrap();
         let limit = limiter.limit("l", many(2));
-        let verdict = limiter.charge(&[limit.hit("k")]).unwrap();
-        assert!(verdict.granted() && verdict.degraded(), "{verdict:?}");
-        // As much as fits, by the same rules.
-        let up_to = |name, fails| {
-            let limit = limiter.shared_limit(name, many(6), fails);
-            let verdict = limiter.charge_up_to(&limit.hit("k").cost(9)).unwrap();
-            let told = verdict.answers().first().map(|answer| (answer.source(), answer.decision().charged));
-            (verdict.kind(), told)
-        };
-        assert_eq!(up_to("shared", HALF), (Kind::Granted, Some((Source::Share, 3))));
-        assert_eq!(up_to("allowed", StoreFails::Allow), (Kind::Granted, Some((Source::Nothing, 0))));
-        assert!(matches!(up_to("denied", StoreFails::Deny), (Kind::Unavailable(_), None)));
+        let (hits, within) = ([limit.hit("k")], Duration::from_secs(60));
+        let error = HitError::WouldBlock { limit: "l".into() };
+        assert!(error.to_string().contains("await the verb without `try_`"), "{error}");
+        assert_eq!(limiter.try_charge(&hits).map(|_| ()), Err(error.clone()));
+        assert_eq!(limiter.try_charge_for_receipt(&hits).map(|_| ()), Err(error.clone()));
+        assert_eq!(limiter.try_charge_into(&hits, &mut None).map(|_| ()), Err(error.clone()));
+        assert_eq!(limiter.try_charge_each(&hits, |_, _| ()), Err(error.clone()));
+        assert_eq!(limiter.try_charge_up_to(&hits[0]).map(|_| ()), Err(error.clone()));
+        assert_eq!(limiter.try_peek(&hits).map(|_| ()), Err(error.clone()));
+        assert_eq!(limiter.try_inspect(&limit, "k").map(|_| ()), Err(error.clone()));
+        assert_eq!(limiter.try_reset(&limit, "k"), Err(error.clone()));
+        assert_eq!(limit.try_check("k").map(|_| ()), Err(error.clone()));
+        assert_eq!(limiter.try_reserve(&hits, within).map(|_| ()), Err(error.clone()));
+        // A reservation is still open after such an error, and a receipt's charge stays charged.
+        let (_, id) = limiter.reserve(&hits, within).await.unwrap();
+        let id = id.expect("the store grants it");
+        assert_eq!(limiter.try_commit(id, 0), Err(ReservationError::WouldBlock));
+        assert_eq!(limiter.try_cancel(id), Err(ReservationError::WouldBlock));
+        assert_eq!(limiter.cancel(id).await, Ok(Ended::Cancelled));
+        let (_, receipt) = limiter.charge_for_receipt(&hits).await.unwrap();
+        assert_eq!(limiter.try_refund(receipt.expect("a charge")), Err(error));
+        assert_eq!(limiter.inspect(&limit, "k").await.unwrap().decision.remaining, 1);
     });
 }
 
@@ -87,12 +99,12 @@ fn a_receipt_names_the_hits_that_were_charged_also_without_the_store() {
     let shared = limiter.shared_limit("shared", many(6), HALF);
     world.server.signal("STOP").unwrap();
     let (verdict, receipt) =
-        limiter.charge_for_receipt(&[allowed.hit("k"), shared.hit("k").cost(2)]).unwrap();
+        limiter.try_charge_for_receipt(&[allowed.hit("k"), shared.hit("k").cost(2)]).unwrap();
     assert!(verdict.granted() && verdict.degraded());
     let (first, second) = receipt.expect("the share was charged").part(|place| place == 0);
     assert!(first.is_empty() && !second.is_empty(), "nothing was charged for the one that is allowed");
-    limiter.refund(second).unwrap();
-    let granted = limiter.charge(&[shared.hit("k").cost(3)]).unwrap().granted();
+    limiter.try_refund(second).unwrap();
+    let granted = limiter.try_charge(&[shared.hit("k").cost(3)]).unwrap().granted();
     assert!(granted, "it was given back to the share");
     world.server.signal("CONT").unwrap();
 }
@@ -107,16 +119,16 @@ fn who_does_not_wait_any_more_has_not_paid_here_and_holds_no_place() {
     let gone = Duration::from_millis(20);
     for _ in 0..3 {
         let hits = [near.hit("k").cost(2), far.hit("k")];
-        let waited = world.runtime.block_on(async { timeout(gone, limiter.charge_async(&hits)).await });
+        let waited = world.runtime.block_on(async { timeout(gone, limiter.charge(&hits)).await });
         assert!(waited.is_err(), "the server stands still");
         let hits = [far.hit("k").estimate(1)];
-        let reserving = limiter.reserve_async(&hits, Duration::from_secs(60));
+        let reserving = limiter.reserve(&hits, Duration::from_secs(60));
         assert!(world.runtime.block_on(async { timeout(gone, reserving).await }).is_err());
     }
-    assert_eq!(limiter.inspect(&near, "k").unwrap().decision.remaining, 5);
+    assert_eq!(limiter.try_inspect(&near, "k").unwrap().decision.remaining, 5);
     world.server.signal("CONT").unwrap();
     assert!(!until_own(&limiter, &far).degraded());
-    let reserved = limiter.reserve(&[far.hit("other").estimate(1)], Duration::from_secs(60)).unwrap();
+    let reserved = limiter.try_reserve(&[far.hit("other").estimate(1)], Duration::from_secs(60)).unwrap();
     assert!(reserved.1.is_some(), "there is room for two, and none was kept: {:?}", reserved.0);
 }
 
@@ -124,7 +136,7 @@ fn who_does_not_wait_any_more_has_not_paid_here_and_holds_no_place() {
 fn until_own(limiter: &Limiter, limit: &tollgate::NamedLimit) -> tollgate::Verdict {
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {
-        let verdict = limiter.charge(&[limit.hit("fresh key")]).expect("a good question");
+        let verdict = limiter.try_charge(&[limit.hit("fresh key")]).expect("a good question");
         if verdict.answers().first().is_some_and(|answer| answer.source() == Source::Own) {
             return verdict;
         }

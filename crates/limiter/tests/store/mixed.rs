@@ -13,7 +13,7 @@ fn who_is_refused_at_one_place_has_not_paid_at_the_other() {
     let limiter = world.limiter();
     let (near, far) = (limiter.local_limit("near", many(5)), limiter.limit("far", many(2)));
     let ask = |near_cost, far_cost| {
-        limiter.charge(&[near.hit("k").cost(near_cost), far.hit("k").cost(far_cost)]).unwrap()
+        limiter.try_charge(&[near.hit("k").cost(near_cost), far.hit("k").cost(far_cost)]).unwrap()
     };
     let verdict = ask(1, 1);
     assert!(verdict.granted());
@@ -27,9 +27,9 @@ fn who_is_refused_at_one_place_has_not_paid_at_the_other() {
     let verdict = ask(5, 1);
     assert_eq!((verdict.kind(), verdict.refused_by()), (Kind::Refused, Some(0)));
     assert_eq!(verdict.answers()[1].source(), Source::Unasked);
-    assert_eq!(limiter.inspect(&far, "k").unwrap().decision.remaining, 1, "not charged");
+    assert_eq!(limiter.try_inspect(&far, "k").unwrap().decision.remaining, 1, "not charged");
     let (verdict, receipt) = limiter
-        .charge_for_receipt(&[far.hit("k"), near.hit("k").cost(2)])
+        .try_charge_for_receipt(&[far.hit("k"), near.hit("k").cost(2)])
         .map(|(verdict, receipt)| (verdict, receipt.expect("a receipt")))
         .unwrap();
     assert_eq!(
@@ -37,10 +37,10 @@ fn who_is_refused_at_one_place_has_not_paid_at_the_other() {
         [0, 2]
     );
     let (first, rest) = receipt.part(|place| place == 0);
-    limiter.refund(first).unwrap();
-    assert_eq!(limiter.peek(&[near.hit("k"), far.hit("k")]).unwrap().remaining(), Some(1));
-    limiter.refund(rest).unwrap();
-    assert_eq!(limiter.inspect(&near, "k").unwrap().decision.remaining, 4);
+    limiter.try_refund(first).unwrap();
+    assert_eq!(limiter.try_peek(&[near.hit("k"), far.hit("k")]).unwrap().remaining(), Some(1));
+    limiter.try_refund(rest).unwrap();
+    assert_eq!(limiter.try_inspect(&near, "k").unwrap().decision.remaining, 4);
 }
 
 #[test]

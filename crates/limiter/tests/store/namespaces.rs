@@ -79,8 +79,8 @@ fn a_limit_of_a_namespace_is_inspected_in_it() {
     let limiter = world.limiter();
     let fails = StoreFails::Deny;
     let limit = limiter.shared_limit_in("orders", "login", many(5), fails);
-    assert!(limiter.charge(&[limit.hit("ada").cost(2)]).unwrap().granted());
-    let left = |limit| limiter.inspect(&limit, "ada").unwrap().decision.remaining;
+    assert!(limiter.try_charge(&[limit.hit("ada").cost(2)]).unwrap().granted());
+    let left = |limit| limiter.try_inspect(&limit, "ada").unwrap().decision.remaining;
     assert_eq!(left(limiter.shared_limit_in("orders", "login", many(5), fails)), 3);
     assert_eq!(left(limiter.shared_limit_in("invoices", "login", many(5), fails)), 5);
     assert_eq!(left(limiter.shared_limit("login", many(5), fails)), 5);

@@ -66,7 +66,7 @@ fn a_key_that_a_gate_charged_is_inspected_by_its_parts_from_another_process() {
         ("reports", 5, tenant_at("blue"), 5, false),
     ];
     for (name, burst, key, left, known) in asked {
-        let found = other.inspect(&other.limit(name, many(burst)), &key).unwrap();
+        let found = other.try_inspect(&other.limit(name, many(burst)), &key).unwrap();
         assert_eq!((found.decision.remaining, found.known), (left, known), "{name}");
     }
 }

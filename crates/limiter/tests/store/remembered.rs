@@ -34,7 +34,7 @@ pub(crate) async fn storm(limiter: &Limiter, asks: &[(&NamedLimit, u64)], grants
             let mut asks = asks.iter().cycle().skip(number);
             while granted.load(Ordering::Relaxed) < grants || asked.load(Ordering::Relaxed) < ASKED_MIN {
                 let (limit, cost) = asks.next().expect("it goes round");
-                let verdict = limiter.charge_async(&[limit.hit("hot").cost(*cost).for_good()]).await;
+                let verdict = limiter.charge(&[limit.hit("hot").cost(*cost).for_good()]).await;
                 let verdict = verdict.expect("the question is right");
                 asked.fetch_add(1, Ordering::Relaxed);
                 assert!(
@@ -89,7 +89,7 @@ fn who_is_told_when_to_come_back_is_granted_then() {
     let world = World::new();
     let limiter = world.limiter();
     let limit = limiter.limit("slow", Limit::token_bucket(1, 2, Micros::SECOND).unwrap());
-    let charge = || limiter.charge(&[limit.hit("ada").for_good()]).unwrap();
+    let charge = || limiter.try_charge(&[limit.hit("ada").for_good()]).unwrap();
     for _ in 0..3 {
         assert!(charge().granted());
         let told: Vec<_> = (0..100).map(|_| charge()).collect();
@@ -111,17 +111,17 @@ fn only_hits_for_good_are_remembered_and_only_until_the_key_is_reset() {
     let limit = limiter.limit("few", many(1));
     let charge = |for_good: bool| {
         let hit = limit.hit("ada");
-        let verdict = limiter.charge(&[if for_good { hit.for_good() } else { hit }]).unwrap();
+        let verdict = limiter.try_charge(&[if for_good { hit.for_good() } else { hit }]).unwrap();
         (verdict.granted(), verdict.answers()[0].source())
     };
     assert_eq!(charge(true), (true, Source::Own));
     // The grant has told that there is no room for another. (For a second: on a busy machine that may be over.)
     assert!((0..5).any(|_| charge(true) == (false, Source::Remembered)));
     assert_eq!(charge(false), (false, Source::Own));
-    assert!(limiter.reset(&limit, "ada").unwrap());
+    assert!(limiter.try_reset(&limit, "ada").unwrap());
     assert_eq!(charge(true), (true, Source::Own));
     // There is no receipt for what is never given back.
-    let (verdict, receipt) = limiter.charge_for_receipt(&[limit.hit("grace").for_good()]).unwrap();
+    let (verdict, receipt) = limiter.try_charge_for_receipt(&[limit.hit("grace").for_good()]).unwrap();
     assert!(verdict.granted() && receipt.is_none());
 }
 
@@ -131,7 +131,7 @@ fn a_remembered_refusal_refuses_the_whole_request_and_charges_nothing() {
     let limiter = world.limiter();
     let (near, far) = (limiter.local_limit("near", many(9)), limiter.limit("far", many(9)));
     let narrow = limiter.limit("narrow", many(1));
-    let charge = || limiter.charge(&[near.hit("k"), narrow.hit("k").for_good(), far.hit("k")]).unwrap();
+    let charge = || limiter.try_charge(&[near.hit("k"), narrow.hit("k").for_good(), far.hit("k")]).unwrap();
     assert!(charge().granted());
     let calls = answered(&limiter);
     for _ in 0..10 {
@@ -142,7 +142,7 @@ fn a_remembered_refusal_refuses_the_whole_request_and_charges_nothing() {
         assert_eq!(verdict.answers()[0].decision().remaining, 8);
     }
     assert_eq!(answered(&limiter), calls, "nobody asked the store");
-    assert_eq!(limiter.inspect(&far, "k").unwrap().decision.remaining, 8);
+    assert_eq!(limiter.try_inspect(&far, "k").unwrap().decision.remaining, 8);
 }
 
 #[test]
@@ -150,9 +150,9 @@ fn what_is_remembered_holds_while_the_store_is_gone() {
     let world = World::new();
     let limiter = world.limiter_within(Duration::from_millis(200));
     let limit = limiter.limit("few", Limit::token_bucket(1, 1, Micros::DAY).unwrap());
-    assert!(limiter.charge(&[limit.hit("ada").for_good()]).unwrap().granted());
+    assert!(limiter.try_charge(&[limit.hit("ada").for_good()]).unwrap().granted());
     world.server.signal("STOP").unwrap();
-    let verdict = limiter.charge(&[limit.hit("ada").for_good()]).unwrap();
+    let verdict = limiter.try_charge(&[limit.hit("ada").for_good()]).unwrap();
     world.server.signal("CONT").unwrap();
     assert!(!verdict.granted() && !verdict.degraded());
 }
@@ -164,16 +164,17 @@ fn what_is_for_good_here_is_given_back_if_the_store_does_not_grant() {
     let limiter = world.limiter_within(Duration::from_millis(200));
     let near = limiter.local_limit("near", many(9));
     let far = limiter.shared_limit("far", many(1), StoreFails::Deny);
-    let ask = || limiter.charge_for_receipt(&[near.hit("k").for_good(), far.hit("k").for_good()]).unwrap();
-    let left = || limiter.inspect(&near, "k").unwrap().decision.remaining;
+    let ask =
+        || limiter.try_charge_for_receipt(&[near.hit("k").for_good(), far.hit("k").for_good()]).unwrap();
+    let left = || limiter.try_inspect(&near, "k").unwrap().decision.remaining;
     let (verdict, receipt) = ask();
     assert!(verdict.granted() && receipt.is_none() && left() == 8);
-    assert!(limiter.reset(&far, "k").unwrap());
+    assert!(limiter.try_reset(&far, "k").unwrap());
     // Asked and refused, by another's charge.
     let other = world.limiter();
-    assert!(other.charge(&[other.limit("far", many(1)).hit("k")]).unwrap().granted());
+    assert!(other.try_charge(&[other.limit("far", many(1)).hit("k")]).unwrap().granted());
     assert_eq!((ask().0.kind(), left()), (Kind::Refused, 8));
-    limiter.reset(&far, "k").unwrap();
+    limiter.try_reset(&far, "k").unwrap();
     world.server.signal("STOP").unwrap();
     assert!(matches!(ask().0.kind(), Kind::Unavailable(_)));
     world.server.signal("CONT").unwrap();
@@ -186,7 +187,7 @@ fn two_hits_on_one_key_are_asked_at_once() {
     let world = World::new();
     let limiter = world.limiter();
     let limit = limiter.limit("pairs", many(3));
-    let pair = || limiter.charge(&[limit.hit("k").for_good(), limit.hit("k").for_good()]).unwrap();
+    let pair = || limiter.try_charge(&[limit.hit("k").for_good(), limit.hit("k").for_good()]).unwrap();
     assert!(pair().granted());
     let start = Instant::now();
     assert_eq!(pair().kind(), Kind::Refused);

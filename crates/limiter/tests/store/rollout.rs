@@ -26,7 +26,7 @@ fn granted_in_turn([old, new]: [(&Limiter, &Limit); 2], key: &str) -> u64 {
     for _ in 0..4 * LIMIT {
         for (limiter, limit) in [old, new] {
             let limit = limiter.limit("login", *limit);
-            let verdict = limiter.charge(&[limit.hit(key)]).expect("it is in range");
+            let verdict = limiter.try_charge(&[limit.hit(key)]).expect("it is in range");
             assert!(!verdict.degraded(), "{limit:?}: {verdict:?}");
             granted += u64::from(verdict.granted());
         }
@@ -55,6 +55,6 @@ fn a_reset_forgets_what_either_algorithm_has_counted() {
     let [(_, before), .., (_, after)] = limits()[..] else { panic!("there are several") };
     let spent = [(&old, &before), (&new, &after)];
     assert_eq!(granted_in_turn(spent, "ada"), 2 * LIMIT);
-    assert!(new.reset(&new.limit("login", after), "ada").unwrap());
+    assert!(new.try_reset(&new.limit("login", after), "ada").unwrap());
     assert_eq!(granted_in_turn(spent, "ada"), 2 * LIMIT);
 }

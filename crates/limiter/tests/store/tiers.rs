@@ -101,11 +101,11 @@ fn what_never_fits_on_a_key_that_is_not_there_costs_the_store_hardly_a_call() {
         let named = limiter.limit(&format!("never {number}"), limit);
         let storm = costs_little(&world, &limiter, &[(&named, cost)], 0);
         assert_eq!(storm.granted, 0);
-        let verdict = limiter.charge(&[named.hit("hot").cost(cost).for_good()]).unwrap();
+        let verdict = limiter.try_charge(&[named.hit("hot").cost(cost).for_good()]).unwrap();
         assert_eq!(verdict.retry(), Some(Retry::Never));
         assert_eq!(verdict.answers()[0].decision().remaining, limit.capacity());
         if limit.capacity() > 0 {
-            assert!(limiter.charge(&[named.hit("hot").for_good()]).unwrap().granted(), "one that fits");
+            assert!(limiter.try_charge(&[named.hit("hot").for_good()]).unwrap().granted(), "one that fits");
         }
     }
 }
@@ -136,8 +136,8 @@ fn who_would_be_granted_under_any_numbers_is_never_refused_from_memory() {
             mixed = mixed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let (which, cost) = (mixed >> 33 & 1, [1, 2, 5, 7][usize::try_from(mixed >> 40 & 3).unwrap()]);
             let hit = || named[usize::try_from(which).unwrap()].hit("hot").cost(cost);
-            let fits = limiter.peek(&[hit()]).unwrap().granted();
-            let verdict = limiter.charge(&[hit().for_good()]).unwrap();
+            let fits = limiter.try_peek(&[hit()]).unwrap().granted();
+            let verdict = limiter.try_charge(&[hit().for_good()]).unwrap();
             assert!(verdict.granted() || !fits, "{tiers:?}, step {step}, cost {cost}: {verdict:?}");
             granted += u32::from(verdict.granted());
         }
@@ -153,11 +153,13 @@ fn what_is_charged_under_other_numbers_and_may_be_given_back_is_heeded() {
     let world = World::new();
     let limiter = world.limiter();
     for (number, charge) in [
-        |limiter: &Limiter, quick: &NamedLimit| limiter.charge(&[quick.hit("hot")]).unwrap().granted(),
+        |limiter: &Limiter, quick: &NamedLimit| limiter.try_charge(&[quick.hit("hot")]).unwrap().granted(),
         |limiter: &Limiter, quick: &NamedLimit| {
-            limiter.charge(&[quick.hit("hot").shadow()]).unwrap().granted()
+            limiter.try_charge(&[quick.hit("hot").shadow()]).unwrap().granted()
         },
-        |limiter: &Limiter, quick: &NamedLimit| limiter.charge_up_to(&quick.hit("hot")).unwrap().granted(),
+        |limiter: &Limiter, quick: &NamedLimit| {
+            limiter.try_charge_up_to(&quick.hit("hot")).unwrap().granted()
+        },
     ]
     .into_iter()
     .enumerate()
@@ -165,7 +167,7 @@ fn what_is_charged_under_other_numbers_and_may_be_given_back_is_heeded() {
         let name = format!("otherwise {number}");
         let slow = limiter.limit(&name, Limit::token_bucket(3, 1, Micros::HOUR).unwrap());
         let quick = limiter.limit(&name, Limit::token_bucket(9, 10_000, Micros::SECOND).unwrap());
-        let ask = || limiter.charge(&[slow.hit("hot").for_good()]).unwrap();
+        let ask = || limiter.try_charge(&[slow.hit("hot").for_good()]).unwrap();
         assert!((0..3).all(|_| ask().granted()));
         // Remembered for a second: on a busy machine that may be over.
         assert!((0..5).any(|_| ask().answers()[0].source() == Source::Remembered));

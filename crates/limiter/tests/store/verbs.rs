@@ -28,15 +28,19 @@ fn two_processes_spend_one_budget() {
         let (mine, theirs) = (one.limit(&name, limit), other.limit(&name, limit));
         let granted = (0..15).filter(|turn| {
             let verdict = if turn % 2 == 0 {
-                one.charge(&[mine.hit("ada")]).unwrap()
+                one.try_charge(&[mine.hit("ada")]).unwrap()
             } else {
-                world.runtime.block_on(other.charge_async(&[theirs.hit("ada")])).unwrap()
+                world.runtime.block_on(other.charge(&[theirs.hit("ada")])).unwrap()
             };
             assert_eq!(verdict.answers()[0].source(), Source::Own, "{limit}");
             verdict.granted()
         });
         assert_eq!(granted.count(), 10, "{limit}");
-        assert_eq!(other.peek(&[theirs.hit("grace")]).unwrap().remaining(), Some(10), "{limit}: another key");
+        assert_eq!(
+            other.try_peek(&[theirs.hit("grace")]).unwrap().remaining(),
+            Some(10),
+            "{limit}: another key"
+        );
     }
 }
 
@@ -46,7 +50,8 @@ fn a_batch_is_charged_whole_or_not_at_all_and_shadow_hits_only_count() {
     let limiter = world.limiter();
     let [wide, narrow, watched] =
         [("wide", 10), ("narrow", 2), ("watched", 1)].map(|(name, burst)| limiter.limit(name, many(burst)));
-    let ask = |cost| limiter.charge(&[wide.hit("k"), narrow.hit("k").cost(cost), watched.hit("k").shadow()]);
+    let ask =
+        |cost| limiter.try_charge(&[wide.hit("k"), narrow.hit("k").cost(cost), watched.hit("k").shadow()]);
     let verdict = ask(2).unwrap();
     assert!(verdict.granted() && verdict.answers()[2].granted());
     let verdict = ask(1).unwrap();
@@ -63,16 +68,16 @@ fn what_was_charged_can_be_given_back_or_settled_from_the_receipt() {
     let world = World::new();
     let (limiter, other) = (world.limiter(), world.limiter());
     let limit = limiter.limit("tokens", many(100));
-    let left = || other.inspect(&other.limit("tokens", many(100)), "k").unwrap().decision.remaining;
+    let left = || other.try_inspect(&other.limit("tokens", many(100)), "k").unwrap().decision.remaining;
     let charge =
-        |cost| limiter.charge_for_receipt(&[limit.hit("k").cost(cost)]).unwrap().1.expect("a receipt");
-    limiter.refund(charge(30)).unwrap();
+        |cost| limiter.try_charge_for_receipt(&[limit.hit("k").cost(cost)]).unwrap().1.expect("a receipt");
+    limiter.try_refund(charge(30)).unwrap();
     assert_eq!(left(), 100);
-    limiter.settle(charge(30), 10).unwrap();
+    limiter.try_settle(charge(30), 10).unwrap();
     assert_eq!(left(), 90);
-    world.runtime.block_on(limiter.settle_async(charge(10), 25)).unwrap();
+    world.runtime.block_on(limiter.settle(charge(10), 25)).unwrap();
     assert_eq!(left(), 65);
-    world.runtime.block_on(limiter.refund_async(charge(5))).unwrap();
+    world.runtime.block_on(limiter.refund(charge(5))).unwrap();
     assert_eq!(left(), 65);
 }
 
@@ -83,11 +88,11 @@ fn a_refund_gives_nothing_that_another_process_has_granted_by_other_numbers() {
     let (old, new) = (world.limiter(), world.limiter());
     let slow = old.limit("tokens", many(10));
     let fast = new.limit("tokens", Limit::token_bucket(10, 10, Micros::from_millis(1)).unwrap());
-    let (_, receipt) = old.charge_for_receipt(&[slow.hit("k").cost(5)]).unwrap();
-    until("ten are there", || new.charge(&[fast.hit("k").cost(10)]).unwrap().granted());
-    let left = || old.inspect(&slow, "k").unwrap().decision.remaining;
+    let (_, receipt) = old.try_charge_for_receipt(&[slow.hit("k").cost(5)]).unwrap();
+    until("ten are there", || new.try_charge(&[fast.hit("k").cost(10)]).unwrap().granted());
+    let left = || old.try_inspect(&slow, "k").unwrap().decision.remaining;
     assert_eq!(left(), 0);
-    old.refund(receipt.unwrap()).unwrap();
+    old.try_refund(receipt.unwrap()).unwrap();
     assert_eq!(left(), 0, "the five have come back by the new numbers, and were spent again");
 }
 
@@ -96,21 +101,22 @@ fn a_reservation_is_committed_once_or_cancelled() {
     let world = World::new();
     let limiter = world.limiter();
     let limit = limiter.limit("tokens", many(100));
-    let left = || limiter.inspect(&limit, "k").unwrap().decision.remaining;
-    let reserve = || limiter.reserve(&[limit.hit("k").estimate(40)], Duration::from_secs(600)).unwrap();
+    let left = || limiter.try_inspect(&limit, "k").unwrap().decision.remaining;
+    let reserve = || limiter.try_reserve(&[limit.hit("k").estimate(40)], Duration::from_secs(600)).unwrap();
     let (verdict, id) = reserve();
     assert!(verdict.granted() && left() == 60);
-    assert_eq!(limiter.commit(id.unwrap(), 15), Ok(Ended::Committed(15)));
-    assert_eq!(limiter.commit(id.unwrap(), 99), Ok(Ended::Committed(15)), "once more changes nothing");
+    assert_eq!(limiter.try_commit(id.unwrap(), 15), Ok(Ended::Committed(15)));
+    assert_eq!(limiter.try_commit(id.unwrap(), 99), Ok(Ended::Committed(15)), "once more changes nothing");
     assert_eq!(left(), 85);
     let (_, id) = world
         .runtime
-        .block_on(limiter.reserve_async(&[limit.hit("k").estimate(40)], Duration::from_secs(600)))
+        .block_on(limiter.reserve(&[limit.hit("k").estimate(40)], Duration::from_secs(600)))
         .unwrap();
-    assert_eq!(world.runtime.block_on(limiter.cancel_async(id.unwrap())), Ok(Ended::Cancelled));
-    assert_eq!(limiter.commit(id.unwrap(), 1), Err(ReservationError::Ended(Ended::Cancelled)));
+    assert_eq!(world.runtime.block_on(limiter.cancel(id.unwrap())), Ok(Ended::Cancelled));
+    assert_eq!(limiter.try_commit(id.unwrap(), 1), Err(ReservationError::Ended(Ended::Cancelled)));
     assert_eq!(left(), 85);
-    let (verdict, id) = limiter.reserve(&[limit.hit("k").estimate(86)], Duration::from_secs(600)).unwrap();
+    let (verdict, id) =
+        limiter.try_reserve(&[limit.hit("k").estimate(86)], Duration::from_secs(600)).unwrap();
     assert!(!verdict.granted() && id.is_none());
 }
 
@@ -119,16 +125,16 @@ fn a_part_is_granted_a_key_is_looked_at_and_forgotten() {
     let world = World::new();
     let limiter = world.limiter();
     let limit = limiter.limit("parts", many(10));
-    assert!(!limiter.inspect(&limit, "k").unwrap().known);
-    let verdict = limiter.charge_up_to(&limit.hit("k").cost(7)).unwrap();
+    assert!(!limiter.try_inspect(&limit, "k").unwrap().known);
+    let verdict = limiter.try_charge_up_to(&limit.hit("k").cost(7)).unwrap();
     assert_eq!(verdict.answers()[0].decision().charged, 7);
-    let verdict = world.runtime.block_on(limiter.charge_up_to_async(&limit.hit("k").cost(7))).unwrap();
+    let verdict = world.runtime.block_on(limiter.charge_up_to(&limit.hit("k").cost(7))).unwrap();
     assert_eq!(verdict.answers()[0].decision().charged, 3);
-    assert!(!limiter.charge_up_to(&limit.hit("k")).unwrap().granted());
-    assert!(limiter.inspect(&limit, "k").unwrap().known);
-    assert!(limiter.reset(&limit, "k").unwrap());
-    assert!(!world.runtime.block_on(limiter.reset_async(&limit, "k")).unwrap(), "there is nothing any more");
-    assert_eq!(world.runtime.block_on(limiter.inspect_async(&limit, "k")).unwrap().decision.remaining, 10);
+    assert!(!limiter.try_charge_up_to(&limit.hit("k")).unwrap().granted());
+    assert!(limiter.try_inspect(&limit, "k").unwrap().known);
+    assert!(limiter.try_reset(&limit, "k").unwrap());
+    assert!(!world.runtime.block_on(limiter.reset(&limit, "k")).unwrap(), "there is nothing any more");
+    assert_eq!(world.runtime.block_on(limiter.inspect(&limit, "k")).unwrap().decision.remaining, 10);
 }
 
 #[test]
@@ -139,11 +145,11 @@ fn a_wrong_question_is_an_error_and_changes_nothing() {
     let long = vec![0; tollgate::KEY_BYTES_MAX + 1];
     let (same, foreign) = (limiter.limit("l", many(11)), other.limit("l", many(10)));
     let many_hits = vec![limit.hit("k"); tollgate::HITS_MAX + 1];
-    assert!(limiter.charge(&[limit.hit(&long)]).is_err());
-    assert!(limiter.charge(&[limit.hit("k"), same.hit("k")]).is_err());
-    assert!(limiter.charge(&[foreign.hit("k")]).is_err());
-    assert!(limiter.charge(&many_hits).is_err());
-    assert_eq!(limiter.inspect(&limit, "k").unwrap().decision.remaining, 10);
+    assert!(limiter.try_charge(&[limit.hit(&long)]).is_err());
+    assert!(limiter.try_charge(&[limit.hit("k"), same.hit("k")]).is_err());
+    assert!(limiter.try_charge(&[foreign.hit("k")]).is_err());
+    assert!(limiter.try_charge(&many_hits).is_err());
+    assert_eq!(limiter.try_inspect(&limit, "k").unwrap().decision.remaining, 10);
 }
 
 /// What several limits cost the server is one call, whatever the limits are.
@@ -158,10 +164,10 @@ fn several_hits_of_one_request_are_one_call() {
     ]
     .map(|(name, limit)| limiter.limit(name, limit));
     let answered = || limiter.store_health().unwrap().answered;
-    let verdict = limiter.charge(&[one.hit("k"), two.hit("k"), three.hit("k")]).unwrap();
+    let verdict = limiter.try_charge(&[one.hit("k"), two.hit("k"), three.hit("k")]).unwrap();
     assert!(verdict.granted() && verdict.answers().len() == 3 && answered() == 1, "{verdict:?}");
     let hits = [one.hit("k").cost(9), two.hit("other").shadow(), three.hit("k").for_good(), one.hit("k")];
-    let verdict = limiter.charge(&hits).unwrap();
+    let verdict = limiter.try_charge(&hits).unwrap();
     assert!(!verdict.granted() && verdict.answers().len() == 4 && answered() == 2, "{verdict:?}");
 }
 
@@ -172,18 +178,19 @@ fn a_receipt_is_void_if_a_reset_came_before_its_charge_was_heard_of() {
     let limiter = world.limiter();
     let limit = limiter.limit("tokens", many(10));
     // There is a connection, so that what is asked is sent at once.
-    assert!(limiter.charge(&[limit.hit("other")]).unwrap().granted());
-    let _entered = world.runtime.enter();
+    assert!(limiter.try_charge(&[limit.hit("other")]).unwrap().granted());
     let hits = [limit.hit("k").cost(5)];
-    let mut charging = pin!(limiter.charge_for_receipt_async(&hits));
+    let mut charging = pin!(limiter.charge_for_receipt(&hits));
+    let entered = world.runtime.enter();
     let first = charging.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    drop(entered);
     assert!(first.is_pending(), "it is on its way: {first:?}");
-    assert!(limiter.reset(&limit, "k").unwrap(), "it was charged before");
-    assert!(limiter.charge(&[limit.hit("k").cost(5)]).unwrap().granted(), "somebody else");
+    assert!(limiter.try_reset(&limit, "k").unwrap(), "it was charged before");
+    assert!(limiter.try_charge(&[limit.hit("k").cost(5)]).unwrap().granted(), "somebody else");
     let (verdict, receipt) = world.runtime.block_on(charging).unwrap();
     assert!(verdict.granted());
-    limiter.refund(receipt.expect("it was charged")).unwrap();
-    let left = limiter.inspect(&limit, "k").unwrap().decision.remaining;
+    limiter.try_refund(receipt.expect("it was charged")).unwrap();
+    let left = limiter.try_inspect(&limit, "k").unwrap().decision.remaining;
     assert_eq!(left, 5, "what somebody else has paid is not given back");
 }
 
@@ -194,21 +201,21 @@ fn a_receipt_is_void_after_a_reset_of_which_nothing_was_heard() {
     let (limiter, other) = (world.limiter_within(Duration::from_millis(200)), world.limiter());
     let [limit, theirs] = [&limiter, &other].map(|limiter| limiter.limit("tokens", many(10)));
     // So that the server knows the script.
-    assert_eq!(limiter.reset(&limit, "other"), Ok(false));
-    let (_, receipt) = limiter.charge_for_receipt(&[limit.hit("k").cost(5)]).unwrap();
+    assert_eq!(limiter.try_reset(&limit, "other"), Ok(false));
+    let (_, receipt) = limiter.try_charge_for_receipt(&[limit.hit("k").cost(5)]).unwrap();
     let receipt = receipt.expect("it was charged in the store");
     world.server.signal("STOP").unwrap();
-    let unheard = limiter.reset(&limit, "k");
+    let unheard = limiter.try_reset(&limit, "k");
     assert!(unheard.is_err());
     world.server.signal("CONT").unwrap();
     // The server may take the two in any order.
     let deadline = Instant::now() + Duration::from_secs(20);
-    while other.inspect(&theirs, "k").unwrap().known {
+    while other.try_inspect(&theirs, "k").unwrap().known {
         assert!(Instant::now() < deadline, "the server does it in the end: {unheard:?}");
     }
-    assert!(other.charge(&[theirs.hit("k").cost(5)]).unwrap().granted());
-    limiter.refund(receipt).unwrap();
-    assert_eq!(other.inspect(&theirs, "k").unwrap().decision.remaining, 5);
+    assert!(other.try_charge(&[theirs.hit("k").cost(5)]).unwrap().granted());
+    limiter.try_refund(receipt).unwrap();
+    assert_eq!(other.try_inspect(&theirs, "k").unwrap().decision.remaining, 5);
 }
 
 #[test]
@@ -216,17 +223,17 @@ fn a_receipt_is_void_after_a_reset_and_under_other_numbers() {
     let world = World::new();
     let limiter = world.limiter();
     let limit = limiter.limit("tokens", many(10));
-    let charge = || limiter.charge_for_receipt(&[limit.hit("k").cost(5)]).unwrap().1.expect("a receipt");
-    let left = || limiter.inspect(&limit, "k").unwrap().decision.remaining;
-    let (old, reset) = (charge(), limiter.reset(&limit, "k").unwrap());
+    let charge = || limiter.try_charge_for_receipt(&[limit.hit("k").cost(5)]).unwrap().1.expect("a receipt");
+    let left = || limiter.try_inspect(&limit, "k").unwrap().decision.remaining;
+    let (old, reset) = (charge(), limiter.try_reset(&limit, "k").unwrap());
     let new = charge();
-    limiter.refund(old).unwrap();
+    limiter.try_refund(old).unwrap();
     assert!(reset && left() == 5, "what was charged since is not given back for what was forgotten");
-    limiter.refund(new).unwrap();
+    limiter.try_refund(new).unwrap();
     assert_eq!(left(), 10);
     let old = charge();
     let other = limiter.limit("tokens", Limit::token_bucket(10, 2, Micros::DAY).unwrap());
-    assert!(limiter.charge(&[other.hit("k")]).unwrap().granted());
-    limiter.refund(old).unwrap();
+    assert!(limiter.try_charge(&[other.hit("k")]).unwrap().granted());
+    limiter.try_refund(old).unwrap();
     assert_eq!(left(), 4);
 }

@@ -234,12 +234,12 @@ fn full() -> Limiter {
     let day = Limit::token_bucket(1, 1, Micros::DAY).expect("it fits");
     let flood = limiter.limit("flood", day);
     for key in 0..400_000_u32 {
-        let _ = limiter.charge(&[flood.hit(&key.to_be_bytes())]).expect("a good hit");
+        let _ = limiter.try_charge(&[flood.hit(&key.to_be_bytes())]).expect("a good hit");
     }
     for number in 0..1_000 {
         let limit = limiter.limit(&format!("crowd {number}"), day);
         for key in 0..8_u8 {
-            let _ = limiter.charge(&[limit.hit(&[key])]).expect("a good hit");
+            let _ = limiter.try_charge(&[limit.hit(&[key])]).expect("a good hit");
         }
     }
     limiter

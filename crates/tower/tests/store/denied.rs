@@ -45,7 +45,7 @@ async fn left(limiter: &Limiter) -> u64 {
     let limit = limiter.shared_limit("login", many(5), StoreFails::Deny);
     let mut key = Vec::new();
     push(&mut key, Kind::Address, &Client::of(PEER, &Prefixes::default()).key_bytes());
-    limiter.inspect_async(&limit, &key).await.expect("the store answers").decision.remaining
+    limiter.inspect(&limit, &key).await.expect("the store answers").decision.remaining
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn an_address_that_is_reset_may_claim_again() {
         let mut key = Vec::new();
         push(&mut key, Kind::Address, &Client::of(PEER, &Prefixes::default()).key_bytes());
         let limit = limiter.shared_limit("login", many(5), StoreFails::Deny);
-        limiter.reset_async(&limit, &key).await.expect("the store answers");
+        limiter.reset(&limit, &key).await.expect("the store answers");
         assert_eq!(claim(&app, "u0").await, 401);
     });
 }

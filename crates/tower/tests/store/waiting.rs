@@ -160,7 +160,7 @@ fn the_service_that_was_ready_is_called() {
 async fn left(limiter: &Limiter, limit: &NamedLimit) -> u64 {
     let mut key = Vec::new();
     push(&mut key, Kind::Everyone, b"");
-    limiter.inspect_async(limit, &key).await.expect("it is known").decision.remaining
+    limiter.inspect(limit, &key).await.expect("it is known").decision.remaining
 }
 
 /// Looks until so much is left.
