@@ -46,7 +46,7 @@ fuzz_target!(|bytes: &[u8]| {
     let policy = policy();
     let Ok(facts) = policy.facts(&request, &mut scratch) else { return };
     let matched = policy.matched(&facts);
-    assert!(!matches!(matched, Matched::Nothing { .. }), "everything is forwarded");
+    assert!(!matches!(matched, Matched::Unmatched { .. }), "everything is forwarded");
     if policy.hits(&facts, matched, None, &mut hits).is_err() {
         assert!(hits.charges().is_empty());
         return;

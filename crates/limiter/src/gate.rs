@@ -71,7 +71,7 @@ pub struct Passage {
 }
 
 impl Passage {
-    /// Whether no limit stands in the way. A request that [nothing](Matched::Nothing) is meant by is not limited, and not for a
+    /// Whether no limit stands in the way. A request that [nothing](Matched::Unmatched) is meant by is not limited, and not for a
     /// gate to judge.
     #[must_use]
     pub fn granted(&self) -> bool {

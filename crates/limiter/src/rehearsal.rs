@@ -108,7 +108,7 @@ fn ask(step: &Step, gate: &Gate, clock: &ManualClock) -> Told {
         Err(error) => return Told { wrong: Some(error.to_string()), ..nothing(Answer::Wrong) },
     };
     let Some(verdict) = passage.verdict else {
-        let unmatched = matches!(passage.matched, Matched::Nothing { .. });
+        let unmatched = matches!(passage.matched, Matched::Unmatched { .. });
         return nothing(if unmatched { Answer::Unmatched } else { Answer::Unlimited });
     };
     if let Kind::Unavailable(why) = verdict.kind() {

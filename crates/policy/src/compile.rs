@@ -1,9 +1,9 @@
-//! From documents to one immutable policy that can be asked. Requests are not read here.
+//! From parsed documents to one immutable policy.
 
-pub(crate) mod effective;
+pub(crate) mod default_names;
 pub(crate) mod header_names;
+pub(crate) mod inherit;
 pub(crate) mod load;
 pub(crate) mod merge;
-pub(crate) mod names;
 pub(crate) mod routes;
 pub(crate) mod variants;

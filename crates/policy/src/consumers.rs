@@ -19,9 +19,9 @@
 //! Lines end in LF or CRLF. A byte-order mark is passed over, and so are blank lines and lines that begin with `#`. Spaces
 //! around a cell do not belong to it, unless they are quoted. Line breaks inside quotes are refused.
 
-mod drawers;
 mod error;
 mod header;
+mod key_table;
 mod line;
 mod loader;
 mod names;
@@ -33,7 +33,7 @@ pub use error::{ConsumerError, ERRORS_MAX};
 pub use loader::{CONSUMERS_MAX, LINE_BYTES_MAX, Limits, Loader, TIERS_MAX};
 pub use row::NAME_BYTES_MAX;
 
-use drawers::Table;
+use key_table::Table;
 use names::Names;
 use sha2::{Digest, Sha256};
 

@@ -2,7 +2,7 @@
 
 use http::HeaderName;
 
-use crate::compile::effective::Operation;
+use crate::compile::inherit::Operation;
 use crate::compile::load::{self, ReadFile, Refused};
 use crate::compile::routes::Picks;
 use crate::compile::variants::{Variant, Variants};
@@ -12,7 +12,7 @@ use crate::ids::{LimitId, OperationId};
 use crate::jwt::JwtRules;
 use crate::model::{KeyPlace, PolicyLimit};
 use crate::namespace;
-use crate::reading::settings::Settings;
+use crate::parse::settings::Settings;
 use crate::router::Router;
 use crate::serve::Value;
 

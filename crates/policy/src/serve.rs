@@ -19,8 +19,8 @@ pub(crate) use conceal::conceal;
 pub(crate) use kind::{FILE_CHARS_MAX, Kind, TOKEN_CHARS_MAX, list, parse};
 
 use crate::document::suggest;
-use crate::fields::serve::SERVE;
-use crate::fields::{Field, FieldType};
+use crate::parse::schema_fields::serve::SERVE;
+use crate::parse::schema_fields::{Field, FieldType};
 
 /// What every variable of the environment begins with.
 pub const PREFIX: &str = "TOLLGATE_";

@@ -265,7 +265,7 @@ impl Guard {
 
     fn meet(&self, facts: &Facts<'_>, hits: &mut Hits) -> Result<Matched, Box<Answer>> {
         match self.gate.meet(facts, hits) {
-            Ok(Matched::Nothing { other_methods }) => Err(Box::new(self.nothing(facts, other_methods))),
+            Ok(Matched::Unmatched { other_methods }) => Err(Box::new(self.nothing(facts, other_methods))),
             Ok(matched) => Ok(matched),
             Err(error) => Err(wrong(&error)),
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use http::HeaderName;
 
-use crate::compile::effective::Operation;
+use crate::compile::inherit::Operation;
 use crate::compile::load::Read;
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::sources::Place;

@@ -2,19 +2,19 @@
 
 use std::collections::HashMap;
 
-use crate::compile::{effective, header_names, merge, routes, variants};
-use crate::context::{Context, Trees};
+use crate::compile::{header_names, inherit, merge, routes, variants};
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::read;
 use crate::document::sources::{FileId, Place, Source, Sources};
 use crate::document::tree::Value;
-use crate::draft::Draft;
-use crate::fields::SETTINGS;
 use crate::ids::LimitId;
 use crate::jwt::{JwtKeys, JwtRules};
+use crate::parse::context::{Context, Trees};
+use crate::parse::parsed_document::ParsedDocument;
+use crate::parse::schema_fields::SETTINGS;
+use crate::parse::settings::Settings;
+use crate::parse::{native, openapi, serve, settings};
 use crate::policy::Policy;
-use crate::reading::settings::Settings;
-use crate::reading::{native, openapi, serve, settings};
 
 /// So many files may belong to one policy. More are refused.
 pub const FILES_MAX: usize = 1_000;
@@ -22,8 +22,8 @@ pub const FILES_MAX: usize = 1_000;
 /// Gives the text of a file by its name, or says in a few words why it cannot.
 pub type ReadFile<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
 
-/// Documents that make no policy, and why.
-#[derive(Clone, Debug)]
+/// Documents that were rejected, and every error in them.
+#[derive(Clone)]
 pub struct Refused {
     /// The files that were read.
     pub sources: Sources,
@@ -39,10 +39,40 @@ impl std::fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
+/// The first findings, one line each: the whole value contains the documents, which may be megabytes.
+impl std::fmt::Debug for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let lines = self.findings.lines(&self.sources);
+        let mut list = f.debug_list();
+        list.entries(lines.iter().take(DEBUG_LINES_MAX).map(|line| Shortened(line)));
+        if lines.len() > DEBUG_LINES_MAX {
+            list.entry(&format_args!("and {} more", lines.len().saturating_sub(DEBUG_LINES_MAX)));
+        }
+        list.finish()
+    }
+}
+
+/// Maximum findings in the `Debug` output of a rejected policy; further ones are counted.
+const DEBUG_LINES_MAX: usize = 10;
+/// Maximum characters of a finding in that output; the rest is replaced by `…`.
+const DEBUG_CHARS_MAX: usize = 200;
+
+/// A line of the `Debug` output, cut to [`DEBUG_CHARS_MAX`].
+struct Shortened<'a>(&'a str);
+
+impl std::fmt::Debug for Shortened<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0.char_indices().nth(DEBUG_CHARS_MAX) {
+            Some((end, _)) => write!(f, "{}…", self.0.get(..end).unwrap_or_default()),
+            None => f.write_str(self.0),
+        }
+    }
+}
+
 /// What was understood of all documents.
 #[derive(Debug, Default)]
 pub(crate) struct Read {
-    pub(crate) drafts: Vec<Draft>,
+    pub(crate) drafts: Vec<ParsedDocument>,
     pub(crate) settings: Settings,
     /// Where the settings stand, for what is missing in them.
     pub(crate) settings_at: Option<Place>,
@@ -173,12 +203,12 @@ fn finish(
 ) -> Result<Policy, Refused> {
     let Read { drafts, settings, .. } = &read;
     let mut merged = merge::merge(drafts, settings, &mut findings);
-    let operations = effective::operations(drafts, &mut merged, settings, &mut findings);
+    let operations = inherit::operations(drafts, &mut merged, settings, &mut findings);
     let routes = routes::build(operations, settings, &mut findings);
     let variants = variants::build(&merged.limits, settings, &mut findings);
     merge::check_tiers(settings, &mut findings);
     let jwt = jwt_rules(&read, read_file, &mut findings);
-    let (root, documents) = effective::root(drafts, &merged, settings, &mut findings);
+    let (root, documents) = inherit::root(drafts, &merged, settings, &mut findings);
     let operations = routes.as_ref().map_or(&[][..], |routes| &routes.operations);
     header_names::check(
         (&read, &documents),
@@ -207,7 +237,7 @@ fn finish(
         router: routes.router,
         picks: routes.picks,
         root,
-        root_api_key: effective::key_places(api_key),
+        root_api_key: inherit::key_places(api_key),
         condition_headers,
         variants,
         tag_limits,

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::suggest;
-use crate::draft::{Draft, LimitsAt, Tag};
 use crate::ids::LimitId;
 use crate::model::{Identity, PolicyLimit, TierFrom};
-use crate::reading::settings::Settings;
+use crate::parse::parsed_document::{LimitsAt, ParsedDocument, Tag};
+use crate::parse::settings::Settings;
 use tollgate_http::trusted::TrustedProxies;
 
 /// So many limits may a policy have. More are refused.
@@ -37,7 +37,7 @@ impl Merged {
 }
 
 /// Puts the limits together.
-pub(crate) fn merge(drafts: &[Draft], settings: &Settings, findings: &mut Findings) -> Merged {
+pub(crate) fn merge(drafts: &[ParsedDocument], settings: &Settings, findings: &mut Findings) -> Merged {
     let mut merged = Merged::default();
     let mut names: HashMap<String, LimitId> = HashMap::new();
     for (index, draft) in drafts.iter().enumerate() {
@@ -46,7 +46,7 @@ pub(crate) fn merge(drafts: &[Draft], settings: &Settings, findings: &mut Findin
             let mut limit = limit.clone();
             // Limits of documents that a native file names are told apart by the document's title, whatever else there is.
             if !limit.named && index > 0 {
-                limit.name = super::names::ascii(&format!("{}: {}", draft.title, limit.name));
+                limit.name = super::default_names::ascii(&format!("{}: {}", draft.title, limit.name));
             }
             inherit(&mut limit, draft);
             check(&limit, settings, findings);
@@ -68,7 +68,7 @@ pub(crate) fn merge(drafts: &[Draft], settings: &Settings, findings: &mut Findin
 }
 
 /// A limit on a tag that has no owner belongs to the tag's.
-fn inherit(limit: &mut PolicyLimit, draft: &Draft) {
+fn inherit(limit: &mut PolicyLimit, draft: &ParsedDocument) {
     let crate::model::Where::Tag(name) = &limit.at else { return };
     let Some(Tag { owner, reviewers, .. }) = draft.tag(name) else { return };
     if limit.owner.is_none() {

@@ -2,12 +2,12 @@
 
 use http::HeaderName;
 
-use crate::compile::effective::Operation;
+use crate::compile::inherit::Operation;
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::sources::Place;
 use crate::ids::OperationId;
 use crate::model::Unmatched;
-use crate::reading::settings::Settings;
+use crate::parse::settings::Settings;
 use crate::router::{Added, Loose, Router, RouterBuilder, RouterError};
 use crate::template::{Tail, Template};
 

@@ -6,7 +6,7 @@ use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::ids::{LimitId, VariantId};
 use crate::model::{Identity, PolicyLimit};
 use crate::numbers::Numbers;
-use crate::reading::settings::Settings;
+use crate::parse::settings::Settings;
 
 /// What a set of numbers is for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -2,9 +2,9 @@
 
 use sha2::{Digest, Sha256};
 
-use super::drawers::{Drawers, Row, Table, Twice};
 use super::error::{ConsumerError, ERRORS_MAX, Errors};
 use super::header::{Header, MISSING};
+use super::key_table::{KeyRows, Row, Table, Twice};
 use super::line::column;
 use super::names::{Index, Names};
 use super::row::{Hash, RowText};
@@ -59,7 +59,7 @@ pub struct Loader {
     /// The line that has begun is too long already.
     too_long: bool,
     hash_of_nothing: Hash,
-    keys: Drawers,
+    keys: KeyRows,
     names: Texts,
     tiers: Texts,
     organisations: Texts,
@@ -100,7 +100,7 @@ impl Loader {
             begun: Vec::new(),
             too_long: false,
             hash_of_nothing: Sha256::digest(b"").into(),
-            keys: Drawers::default(),
+            keys: KeyRows::default(),
             names: Texts::default(),
             tiers: Texts::default(),
             organisations: Texts::default(),
@@ -294,7 +294,7 @@ impl Texts {
     }
 }
 
-fn make_table(keys: Drawers, errors: &mut Errors) -> Table {
+fn make_table(keys: KeyRows, errors: &mut Errors) -> Table {
     keys.into_table(|Twice { first, again }| {
         let place = (again.line, u32::from(again.column));
         let line = first.line;

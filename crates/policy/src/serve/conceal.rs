@@ -13,8 +13,8 @@ use crate::document::read::read;
 use crate::document::sources::{FileId, Source};
 use crate::document::suggest::nearest;
 use crate::document::tree::Entry;
-use crate::fields::serve::SERVE;
-use crate::fields::{Field, FieldType, NATIVE, SETTINGS};
+use crate::parse::schema_fields::serve::SERVE;
+use crate::parse::schema_fields::{Field, FieldType, NATIVE, SETTINGS};
 
 /// What ends a URL that stands somewhere in a text.
 const ENDS: [char; 8] = [' ', '\t', '\r', '"', '\'', '`', '<', '>'];

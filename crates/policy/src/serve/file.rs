@@ -1,12 +1,12 @@
 //! A file that may hold settings of `tollgate serve`: what it says, and whether it is a policy too. Its limits are not read here.
 
 use super::Value;
-use crate::context::{Context, Trees};
 use crate::document::diagnostic::Findings;
 use crate::document::read;
 use crate::document::sources::{Place, Source, Sources};
-use crate::fields::{NATIVE, SETTINGS};
-use crate::reading::{native, openapi, serve};
+use crate::parse::context::{Context, Trees};
+use crate::parse::schema_fields::{NATIVE, SETTINGS};
+use crate::parse::{native, openapi, serve};
 
 /// A setting that stands in a file.
 #[derive(Clone, PartialEq, Eq, Debug)]

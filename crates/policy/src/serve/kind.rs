@@ -11,7 +11,7 @@ use crate::quantity::{duration, size, spoken, whole};
 /// The longest time. A longer one is refused as a slip.
 const TIME_MAX: Micros = Micros::new(7 * Micros::DAY.get());
 /// The longest name of a file. A longer one is refused.
-pub(crate) const FILE_CHARS_MAX: usize = crate::fields::PATH_CHARS_MAX;
+pub(crate) const FILE_CHARS_MAX: usize = crate::parse::schema_fields::PATH_CHARS_MAX;
 /// The longest token. A longer one is refused.
 pub(crate) const TOKEN_CHARS_MAX: usize = 128;
 

@@ -101,3 +101,14 @@ fn every_kind_of_error_is_shown_by_a_document() {
     missing.dedup();
     assert!(missing.is_empty(), "no document in tests/messages shows:\n{}", missing.join("\n"));
 }
+
+/// An `unwrap()` on a large document printed the whole document.
+#[test]
+fn the_debug_output_of_a_rejected_policy_fits_on_a_screen() {
+    let wrong: String = (0..40).map(|i| format!("  /p{i}: {{ get: {{ x-rate-limit: {i} }} }}\n")).collect();
+    let text = format!("openapi: 3.1.0\ninfo: {{ title: T, version: '1' }}\npaths:\n{wrong}");
+    let refused = Policy::parse("openapi.yaml", &text).unwrap_err();
+    let shown = format!("{refused:#?}");
+    assert!(shown.lines().count() <= 14 && shown.len() < 3_000, "{shown}");
+    assert!(shown.contains("openapi.yaml:4:32") && shown.contains("and 30 more"), "{shown}");
+}

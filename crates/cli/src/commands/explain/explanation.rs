@@ -78,10 +78,10 @@ pub(super) fn answer(asked: &Asked, policy: &Policy, directory: Option<&Director
         matched: Some(described(matched, policy)),
         ..Answer::empty()
     };
-    if matches!(matched, Matched::Nothing { .. } | Matched::Forwarded) {
+    if matches!(matched, Matched::Unmatched { .. } | Matched::Forwarded) {
         answer.near = suggest::near(policy, &facts);
     }
-    if let Matched::Nothing { other_methods } = matched {
+    if let Matched::Unmatched { other_methods } = matched {
         answer.refused = Some(if other_methods {
             (405, "the path is there, but not with this method".into())
         } else {
@@ -126,7 +126,7 @@ fn described(matched: Matched, policy: &Policy) -> Match {
         Matched::Loosely(id) => ("loosely", Some(id)),
         Matched::Preflight => ("preflight", None),
         Matched::Forwarded => ("forwarded", None),
-        Matched::Nothing { .. } => ("nothing", None),
+        Matched::Unmatched { .. } => ("nothing", None),
     };
     let operation = id.and_then(|id| policy.operations().get(id.index()));
     let name = operation.map(tollgate_policy::Operation::name).unwrap_or_default();
@@ -135,7 +135,7 @@ fn described(matched: Matched, policy: &Policy) -> Match {
         Matched::Loosely(_) => format!("{name}, as a lenient server would read it"),
         Matched::Preflight => "a browser's question before a request of another origin".into(),
         Matched::Forwarded => "no operation; it is forwarded all the same".into(),
-        Matched::Nothing { .. } => "no operation".into(),
+        Matched::Unmatched { .. } => "no operation".into(),
     };
     let unlimited = match (operation.map(|operation| operation.nearest), matched) {
         (Some(Nearest::Off(place)), _) => {

@@ -123,7 +123,7 @@ fn api_key(taken: bool, case: &Case<'_>) -> Look {
 fn places(case: &Case<'_>) -> Vec<KeyPlace> {
     let operation = match case.matched {
         Matched::Operation(id) | Matched::Loosely(id) => case.policy.operations().get(id.index()),
-        Matched::Preflight | Matched::Forwarded | Matched::Nothing { .. } => None,
+        Matched::Preflight | Matched::Forwarded | Matched::Unmatched { .. } => None,
     };
     operation.map_or_else(|| case.policy.settings().api_key.clone(), |operation| operation.api_key.clone())
 }

@@ -176,7 +176,7 @@ fn why(at: &Where, matched: Matched) -> (&'static str, String) {
             Matched::Operation(_) | Matched::Loosely(_) => {
                 ("root", "it stands at the root, and none on the operation, its path or its tags".into())
             }
-            Matched::Preflight | Matched::Forwarded | Matched::Nothing { .. } => {
+            Matched::Preflight | Matched::Forwarded | Matched::Unmatched { .. } => {
                 ("root", "it stands at the root, and no operation is met".into())
             }
         },

@@ -180,6 +180,6 @@ fn route(policy: &Policy, matched: Option<Matched>) -> &str {
         Some(Matched::Operation(id) | Matched::Loosely(id)) => {
             policy.operations().get(id.index()).map_or("", |operation| &operation.template)
         }
-        Some(Matched::Preflight | Matched::Forwarded | Matched::Nothing { .. }) | None => "",
+        Some(Matched::Preflight | Matched::Forwarded | Matched::Unmatched { .. }) | None => "",
     }
 }

@@ -1,0 +1,8 @@
+//! Tools for people who write and review policies. Nothing here runs while requests are decided.
+
+pub(crate) mod annotate;
+pub mod diff;
+pub mod impact;
+pub mod lint;
+pub mod scenario;
+pub(crate) mod schema;

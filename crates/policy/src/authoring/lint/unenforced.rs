@@ -1,0 +1,77 @@
+//! What a policy asks for and this version does not do yet. Everybody who puts a policy in force has to say so.
+
+use super::group_findings::{by_cause, finding};
+use crate::document::diagnostic::Diagnostic;
+use crate::model::{PolicyLimit, Scope};
+use crate::numbers::Algorithm;
+use crate::policy::Policy;
+
+/// Why a limit does not do what it says.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Cause {
+    Concurrency,
+    Queue,
+    Leased,
+    Synced,
+}
+
+/// Warns about everything in a policy that is accepted and not enforced yet: once for each reason, at the first limit that it
+/// concerns. A program that puts a policy in force should print this each time it does so.
+///
+/// ```
+/// use tollgate_policy::{Policy, lint::not_enforced};
+/// let policy = Policy::parse("tollgate.yaml", "
+/// tollgate: 1
+/// rate_limit: { name: at once, algorithm: concurrency, limit: 3 }
+/// ")?;
+/// assert_eq!(
+///     not_enforced(&policy)[0].message,
+///     "`at once` is not enforced yet: this version reads and shows `concurrency`, and refuses nobody"
+/// );
+/// # Ok::<(), tollgate_policy::Refused>(())
+/// ```
+#[must_use]
+pub fn not_enforced(policy: &Policy) -> Vec<Diagnostic> {
+    let causes = policy.limits().iter().flat_map(|limit| {
+        let algorithm = match limit.algorithm {
+            Algorithm::Concurrency => Some(Cause::Concurrency),
+            Algorithm::LeakyBucketQueue => Some(Cause::Queue),
+            Algorithm::TokenBucket
+            | Algorithm::LeakyBucket
+            | Algorithm::Gcra
+            | Algorithm::FixedWindow
+            | Algorithm::SlidingWindow
+            | Algorithm::SlidingWindowLog => None,
+        };
+        let scope = match limit.scope {
+            Scope::Leased => Some(Cause::Leased),
+            Scope::Synced => Some(Cause::Synced),
+            Scope::Local | Scope::Exact => None,
+        };
+        algorithm.into_iter().chain(scope).map(move |cause| (cause, limit))
+    });
+    by_cause(causes).iter().filter_map(|(cause, limits)| warning(*cause, limits)).collect()
+}
+
+fn warning(cause: Cause, limits: &[&PolicyLimit]) -> Option<Diagnostic> {
+    let (what, help) = match cause {
+        Cause::Concurrency | Cause::Queue => {
+            let name = if cause == Cause::Queue { "leaky_bucket_queue" } else { "concurrency" };
+            (
+                format!("not enforced yet: this version reads and shows `{name}`, and refuses nobody"),
+                "do not rely on it: keep another limit beside it until the release that enforces it",
+            )
+        }
+        Cause::Leased | Cause::Synced => {
+            let scope = if cause == Cause::Synced { "synced" } else { "leased" };
+            (
+                format!(
+                    "counted as if with `scope: exact`: this version does not implement `scope: {scope}` yet"
+                ),
+                "write `scope: exact`, which is what happens, until the release that implements the other",
+            )
+        }
+    };
+    let (one, many) = (format!("is {what}"), format!("are {what}"));
+    Some(finding(Diagnostic::warning, "not-yet-enforced", limits, (&one, &many))?.help(help))
+}

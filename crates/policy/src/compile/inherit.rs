@@ -1,0 +1,234 @@
+//! Determines which limits apply to an operation: its own, or its path's, its tags' or the root's.
+
+use http::HeaderName;
+
+use crate::compile::merge::Merged;
+use crate::document::diagnostic::{Diagnostic, Findings};
+use crate::document::sources::Place;
+use crate::ids::LimitId;
+use crate::model::{KeyPlace, Unmatched, Where};
+use crate::parse::limit::LIMITS_MAX;
+use crate::parse::parsed_document::{LimitsAt, ParsedDocument, Tag};
+use crate::parse::settings::Settings;
+use tollgate_http::host::HostPattern;
+
+/// Where an operation's limits come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Nearest {
+    /// They stand on the operation itself.
+    Operation,
+    /// On its path.
+    Path,
+    /// On its tags.
+    Tag,
+    /// At the root.
+    Root,
+    /// Switched off by `none` at this place.
+    Off(Place),
+    /// Nowhere.
+    Nothing,
+}
+
+/// An operation with its limits.
+#[derive(Clone, Debug)]
+pub struct Operation {
+    /// The method; `None` is every method.
+    pub method: Option<String>,
+    /// The template, with its base path: the first, if there are several.
+    pub template: String,
+    /// Every base path under which it stands.
+    pub bases: Vec<String>,
+    /// The template as it is written.
+    pub written: String,
+    /// The hosts on which it stands.
+    pub host: Option<HostPattern>,
+    /// Headers that must be there, with their value if one is asked for.
+    pub headers: Vec<(HeaderName, Option<String>)>,
+    /// Its `operationId`, or the route's name.
+    pub id: Option<String>,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// Where it is written.
+    pub place: Place,
+    /// Where its path is written.
+    pub template_at: Place,
+    /// Its limits.
+    pub limits: Vec<LimitId>,
+    /// Where they come from.
+    pub nearest: Nearest,
+    /// Where an API key stands: in one of these places.
+    pub api_key: Vec<KeyPlace>,
+    /// Whether its security schemes ask for credentials of which none is a key, and the settings do not say where one stands.
+    pub keyless: bool,
+    /// What tells its budgets from those of other operations: never the base path, which may change.
+    pub(crate) identity: String,
+    pub(crate) native: bool,
+}
+
+impl Operation {
+    /// `POST /reports/generate`, or `* /x` for every method.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{} {}", self.method.as_deref().unwrap_or("*"), self.template)
+    }
+}
+
+/// Where API keys stand when nothing is said.
+pub(crate) fn key_places(said: Vec<KeyPlace>) -> Vec<KeyPlace> {
+    if said.is_empty() { vec![KeyPlace::Header(HeaderName::from_static("x-api-key"))] } else { said }
+}
+
+/// The limits of what no operation names, and where its API key stands: by the first document that says so, if the others
+/// do not say otherwise.
+pub(crate) fn root(
+    drafts: &[ParsedDocument],
+    merged: &Merged,
+    settings: &Settings,
+    findings: &mut Findings,
+) -> (Vec<LimitId>, Vec<KeyPlace>) {
+    let own = drafts.first().and_then(|draft| draft.root.as_ref());
+    let said: Vec<_> = drafts.iter().enumerate().filter(|(_, draft)| draft.root.is_some()).collect();
+    if let (None, [_, (second, _), ..], Unmatched::Forward) = (own, said.as_slice(), settings.unmatched) {
+        let limits = drafts.get(*second).and_then(|draft| merged.at(*second, draft.root.as_ref()));
+        let place =
+            limits.and_then(|limits| merged.limits.get(limits.first()?.index())).map(|limit| limit.place);
+        if let Some(place) = place {
+            let message = "several documents have a default: which of them limits what no operation names?";
+            let finding = Diagnostic::error("several-defaults", place, message);
+            findings.push(finding.help("write `rate_limit` in the file that names the documents"));
+        }
+    }
+    let first = said.first().map_or(0, |(draft, _)| *draft);
+    let limits =
+        drafts.get(first).and_then(|draft| merged.at(first, draft.root.as_ref())).unwrap_or_default();
+    let keys = drafts.iter().find(|draft| !draft.api_key.is_empty()).map(|draft| draft.api_key.clone());
+    (limits, keys.unwrap_or_default())
+}
+
+/// Every operation of every draft, with the limits that are nearest to it.
+pub(crate) fn operations(
+    drafts: &[ParsedDocument],
+    merged: &mut Merged,
+    settings: &Settings,
+    findings: &mut Findings,
+) -> Vec<Operation> {
+    let mut all = Vec::new();
+    let mut owned: Vec<(LimitId, &Tag)> = Vec::new();
+    for (index, draft) in drafts.iter().enumerate() {
+        for operation in &draft.operations {
+            let (limits, nearest) = nearest(operation, drafts, (index, merged), findings);
+            if limits.len() > LIMITS_MAX {
+                let message =
+                    format!("{} limits meet this operation, and at most {LIMITS_MAX} can", limits.len());
+                findings.push(Diagnostic::error("too-many", operation.place, message));
+            }
+            let mut tags = operation.tags.iter().filter_map(|(tag, _)| draft.tag(tag));
+            if let Some(tag) = tags.find(|tag| tag.owner.is_some() || !tag.reviewers.is_empty()) {
+                owned.extend(limits.iter().map(|limit| (*limit, tag)));
+            }
+            let host = operation.host.as_ref().and_then(|(text, place)| {
+                HostPattern::parse(text)
+                    .map_err(|why| findings.push(Diagnostic::error("host", *place, why.to_string())))
+                    .ok()
+            });
+            let said = if settings.api_key.is_empty() { &operation.api_key } else { &settings.api_key };
+            let base = operation.bases.first().map_or("", String::as_str);
+            all.push(Operation {
+                method: operation.method.clone(),
+                template: format!("{base}{}", operation.template),
+                bases: operation.bases.clone(),
+                written: operation.template.clone(),
+                host,
+                headers: operation.headers.clone(),
+                id: operation.id.clone(),
+                tags: operation.tags.iter().map(|(tag, _)| tag.clone()).collect(),
+                place: operation.place,
+                template_at: operation.template_at,
+                limits,
+                nearest,
+                api_key: key_places(said.clone()),
+                keyless: operation.keyless && settings.api_key.is_empty(),
+                identity: identity(operation),
+                native: operation.native,
+            });
+        }
+    }
+    for (limit, tag) in owned {
+        inherit(limit, tag, merged);
+    }
+    all
+}
+
+/// The method and template as they are written, and what else a route asks for.
+fn identity(operation: &crate::parse::parsed_document::Operation) -> String {
+    let mut identity = format!("{} {}", operation.method.as_deref().unwrap_or("*"), operation.template);
+    identity.push_str(&crate::parse::parsed_document::asked_for(
+        operation.host.as_ref().map(|(host, _)| host.as_str()),
+        &operation.headers,
+    ));
+    identity
+}
+
+/// A limit on an operation or a path that says nothing of its owner belongs to that of the operation's tag.
+fn inherit(limit: LimitId, tag: &Tag, merged: &mut Merged) {
+    let Some(limit) = merged.limits.get_mut(limit.index()) else { return };
+    if matches!(limit.at, Where::Operation(_) | Where::Path(_))
+        && limit.owner.is_none()
+        && limit.reviewers.is_empty()
+    {
+        limit.owner.clone_from(&tag.owner);
+        limit.reviewers.clone_from(&tag.reviewers);
+    }
+}
+
+fn nearest(
+    operation: &crate::parse::parsed_document::Operation,
+    drafts: &[ParsedDocument],
+    (index, merged): (usize, &Merged),
+    findings: &mut Findings,
+) -> (Vec<LimitId>, Nearest) {
+    let at = |draft, place: &LimitsAt, nearest| match place {
+        LimitsAt::Off(place) => (Vec::new(), Nearest::Off(*place)),
+        LimitsAt::These(_) => (merged.at(draft, Some(place)).unwrap_or_default(), nearest),
+    };
+    if let Some(own) = &operation.own {
+        return at(index, own, Nearest::Operation);
+    }
+    if let Some(path) = &operation.path {
+        return at(index, path, Nearest::Path);
+    }
+    // What a native file says of tags and at its root holds for the documents that it names, unless they say otherwise.
+    let nearer = [index, 0].into_iter().take(if index == 0 { 1 } else { 2 });
+    let mut limits: Vec<LimitId> = Vec::new();
+    let (mut off, mut on): (Option<Place>, Option<Place>) = (None, None);
+    for (tag, place) in &operation.tags {
+        let known =
+            nearer.clone().find_map(|draft| Some((draft, drafts.get(draft)?.tag(tag)?.limits.as_ref()?)));
+        match known {
+            Some((_, LimitsAt::Off(_))) => off = Some(*place),
+            Some((draft, these)) => {
+                on = Some(*place);
+                let more = merged.at(draft, Some(these)).unwrap_or_default();
+                limits.extend(more.into_iter().filter(|id| !limits.contains(id)).collect::<Vec<_>>());
+            }
+            None => {}
+        }
+    }
+    match (off, on) {
+        (Some(off), Some(on)) => {
+            let finding = Diagnostic::error(
+                "tags-disagree",
+                off,
+                "this tag switches limits off, and another sets them",
+            );
+            let finding = finding.also(on, "this one sets them");
+            findings.push(finding.help("write `x-rate-limit` on the operation itself to say which is meant"));
+            return (limits, Nearest::Tag);
+        }
+        (Some(off), None) => return (Vec::new(), Nearest::Off(off)),
+        (None, Some(_)) => return (limits, Nearest::Tag),
+        (None, None) => {}
+    }
+    let root = nearer.clone().find_map(|draft| Some((draft, drafts.get(draft)?.root.as_ref()?)));
+    root.map_or((Vec::new(), Nearest::Nothing), |(draft, root)| at(draft, root, Nearest::Root))
+}

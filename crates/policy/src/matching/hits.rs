@@ -1,0 +1,324 @@
+//! Turns a matched request into hits: which numbers, on which key, at what cost. The limiter charges them.
+
+use tollgate_algorithms::Mode;
+
+use crate::compile::variants::{Budget, VariantsOf};
+use crate::consumer_index::Directory;
+use crate::ids::{LimitId, VariantId};
+use crate::key::{Kind, push};
+use crate::matching::identity::RequestIdentity;
+use crate::matching::key_builder::{Whose, Written};
+use crate::matching::operation::Matched;
+use crate::matching::request::{BadRequest, Facts};
+use crate::matching::{cost as costing, key_builder as whose};
+use crate::model::{Counted, PolicyLimit};
+use crate::numbers::Numbers;
+use crate::policy::Policy;
+use tollgate_http::address::Client;
+
+/// One hit to be charged.
+#[derive(Clone, Debug)]
+pub struct Charge {
+    /// The limit.
+    pub limit: LimitId,
+    /// Its numbers: of the policy's variants, or, after them, of the directory's.
+    pub variant: VariantId,
+    /// What for.
+    pub budget: Budget,
+    /// How much.
+    pub cost: u64,
+    /// Enforced, or only counted.
+    pub mode: Mode,
+    /// Whose budget. When the upstream answers a claimed identity with 401, the charge moves to the client's address: see
+    /// [`Hits::address_key`].
+    pub whose: Whose,
+    /// Whether the client's address is a part of the key. Such a charge is never given back.
+    pub by_address: bool,
+    start: u32,
+    end: u32,
+    /// Where the key of the client's address ends, which stands behind the charge's own key; the same as `end` if there is none.
+    address_end: u32,
+    /// Where the key of the address's wide network ends, which stands behind that of the address; the same as `address_end` if
+    /// there is none.
+    wide_end: u32,
+    /// The numbers of the wide network's budget, if there is one.
+    wide_variant: VariantId,
+}
+
+/// The hits of one request, and room that is used again.
+#[derive(Debug, Default)]
+pub struct Hits {
+    list: List,
+    api_key: Vec<u8>,
+    room: Vec<u8>,
+    tier: String,
+}
+
+/// What is charged.
+#[derive(Debug, Default)]
+struct List {
+    charges: Vec<Charge>,
+    /// Limits that are held rather than charged: concurrency and queues.
+    held: Vec<Charge>,
+    /// The keys of both, one behind the other.
+    keys: Vec<u8>,
+}
+
+impl Hits {
+    /// Hits to be charged, all or none.
+    #[must_use]
+    pub fn charges(&self) -> &[Charge] {
+        &self.list.charges
+    }
+
+    /// Limits on what is in flight, to be held while it is.
+    #[must_use]
+    pub fn held(&self) -> &[Charge] {
+        &self.list.held
+    }
+
+    /// The key of a charge.
+    #[must_use]
+    pub fn key(&self, charge: &Charge) -> &[u8] {
+        self.list.keys.get(charge.start as usize..charge.end as usize).unwrap_or(&[])
+    }
+
+    /// The key of the client's address on the limit of a charge to a [claimed](Whose::Claimed) identity: that of a client who
+    /// sends no identity. `None` for all other charges.
+    #[must_use]
+    pub fn address_key(&self, charge: &Charge) -> Option<&[u8]> {
+        let key = self.list.keys.get(charge.end as usize..charge.address_end as usize)?;
+        Some(key).filter(|key| !key.is_empty())
+    }
+
+    /// The key of the wide network around the client's address, and the number of its variant, where
+    /// [`address_key`](Self::address_key) has a key and the limit counts such networks too.
+    #[must_use]
+    pub fn wide_key(&self, charge: &Charge) -> Option<(VariantId, &[u8])> {
+        let key = self.list.keys.get(charge.address_end as usize..charge.wide_end as usize)?;
+        Some((charge.wide_variant, key)).filter(|_| !key.is_empty())
+    }
+
+    /// The tier that was found; `None` if there is none.
+    #[must_use]
+    pub fn tier(&self) -> Option<&str> {
+        Some(self.tier.as_str()).filter(|tier| !tier.is_empty())
+    }
+}
+
+impl List {
+    fn clear(&mut self) {
+        self.charges.clear();
+        self.held.clear();
+        self.keys.clear();
+    }
+}
+
+impl Policy {
+    /// The limits that a request meets.
+    #[must_use]
+    pub fn limits_of(&self, matched: Matched) -> &[LimitId] {
+        match matched {
+            Matched::Operation(id) | Matched::Loosely(id) => {
+                self.operations.get(id.index()).map_or(&[], |operation| &operation.limits)
+            }
+            Matched::Preflight | Matched::Forwarded => &self.root,
+            Matched::Unmatched { .. } => &[],
+        }
+    }
+
+    /// What a request is charged: its hits replace those of the request before.
+    ///
+    /// # Errors
+    /// When it cannot be told who is asking and the limit says to reject that, or when what it says it costs is wrong.
+    pub fn hits(
+        &self,
+        facts: &Facts<'_>,
+        matched: Matched,
+        directory: Option<&Directory>,
+        hits: &mut Hits,
+    ) -> Result<(), BadRequest> {
+        let Hits { list, api_key, room, tier } = hits;
+        list.clear();
+        let operation = match matched {
+            Matched::Operation(id) | Matched::Loosely(id) => self.operations.get(id.index()),
+            Matched::Preflight | Matched::Forwarded | Matched::Unmatched { .. } => None,
+        };
+        let places = operation.map_or(self.root_api_key.as_slice(), |operation| &operation.api_key);
+        let mut asking = RequestIdentity::new(facts, self, directory, places, (api_key, room));
+        asking.tier(tier);
+        for id in self.limits_of(matched) {
+            let Some(limit) = self.limits.get(id.index()) else { continue };
+            let name = operation.filter(|_| limit.counted == Counted::PerOperation);
+            let name = name.map(|of| of.identity.as_str());
+            let variants = self.variants.of(*id);
+            let one = One { id: *id, limit, variants, operation: name, tier, directory };
+            if let Err(bad) = self.one(&one, &mut asking, list) {
+                list.clear();
+                tier.clear();
+                return Err(bad);
+            }
+        }
+        Ok(())
+    }
+
+    fn one(
+        &self,
+        one: &One<'_>,
+        asking: &mut RequestIdentity<'_>,
+        list: &mut List,
+    ) -> Result<(), BadRequest> {
+        let start = list.keys.len();
+        one.operation(&mut list.keys);
+        // What is not enforced refuses nothing: it takes the most, and the address, where it would have.
+        let cost = match costing::of(one.limit, asking) {
+            Err(_) if one.is_lenient() => one.limit.cost.range().1,
+            other => other?,
+        };
+        let Written { whose, by_address } = match whose::write(one.limit, asking, &mut list.keys) {
+            Err(_) if one.is_lenient() => {
+                push(&mut list.keys, Kind::Address, &asking.client().key_bytes());
+                Written::ADDRESS
+            }
+            other => other?,
+        };
+        let (start, end) = (place(start), place(list.keys.len()));
+        if whose == Whose::Claimed {
+            one.operation(&mut list.keys);
+            push(&mut list.keys, Kind::Address, &asking.client().key_bytes());
+        }
+        let address_end = place(list.keys.len());
+        let wide_variant = if whose == Whose::Claimed { self.push_wide(one, asking, list) } else { None };
+        let own = Charge {
+            limit: one.id,
+            variant: NO_VARIANT,
+            budget: Budget::Own,
+            cost,
+            mode: one.limit.mode,
+            whose,
+            by_address,
+            start,
+            end,
+            address_end,
+            wide_end: place(list.keys.len()),
+            wide_variant: wide_variant.unwrap_or(NO_VARIANT),
+        };
+        self.charge(&own, one, asking, list);
+        let wider: &[Budget] = match whose {
+            Whose::Claimed => &[Budget::AddressCeiling, Budget::WideCeiling],
+            // Without a key, an address counts towards what it gets with any number of keys.
+            Whose::Address => &[Budget::WideAddress, Budget::AddressCeiling],
+            Whose::Shared | Whose::Verified => &[],
+        };
+        // Most limits have no wider ones.
+        if one.variants.has_wider() {
+            for budget in wider {
+                self.wider(Charge { budget: *budget, ..own.clone() }, one, asking, list);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the key of the wide budget that a client without an identity would be charged for, too. Returns its variant;
+    /// `None` if there is no such budget.
+    fn push_wide(
+        &self,
+        one: &One<'_>,
+        asking: &mut RequestIdentity<'_>,
+        list: &mut List,
+    ) -> Option<VariantId> {
+        let variant = one.variants.find(None, Budget::WideAddress)?;
+        let wide = asking.client().wide(&self.settings.prefixes)?;
+        one.wider_key("wide", (Kind::AddressWide, &wide), &mut list.keys);
+        Some(variant)
+    }
+
+    /// A wider budget beside the limit's own: for an address or for a wide prefix. Its key says which, so that it is
+    /// nobody's own.
+    fn wider(&self, own: Charge, one: &One<'_>, asking: &mut RequestIdentity<'_>, list: &mut List) {
+        let client = asking.client();
+        let wide = client.wide(&self.settings.prefixes);
+        let (name, kind, client) = match own.budget {
+            Budget::WideAddress => ("wide", Kind::AddressWide, wide),
+            Budget::WideCeiling => ("wide ceiling", Kind::AddressWide, wide),
+            Budget::Own | Budget::AddressCeiling => ("ceiling", Kind::Address, Some(client)),
+        };
+        let Some(client) = client else { return };
+        if one.variants.find(None, own.budget).is_none() {
+            return;
+        }
+        let start = list.keys.len();
+        one.wider_key(name, (kind, &client), &mut list.keys);
+        let (start, end) = (place(start), place(list.keys.len()));
+        let (address_end, wide_end) = (end, end);
+        let charge =
+            Charge { start, end, address_end, wide_end, whose: Whose::Address, by_address: true, ..own };
+        self.charge(&charge, one, asking, list);
+    }
+
+    /// Finds the numbers, and keeps the charge unless it is unlimited.
+    fn charge(&self, charge: &Charge, one: &One<'_>, asking: &mut RequestIdentity<'_>, list: &mut List) {
+        let tier = Some(one.tier).filter(|tier| !tier.is_empty());
+        let Some(usual) = one.variants.find(tier, charge.budget) else { return };
+        let overrides = asking.consumer().and_then(|consumer| consumer.overrides);
+        let own = one.directory.zip(overrides).and_then(|(directory, id)| directory.variant(id, usual));
+        let variant = own.unwrap_or(usual);
+        let charged = || Charge { variant, ..charge.clone() };
+        match self.numbers(variant, one.directory) {
+            None | Some(Numbers::Unlimited) => {}
+            Some(Numbers::Counted(_)) => list.charges.push(charged()),
+            Some(Numbers::Queue { .. } | Numbers::Concurrency { .. }) => list.held.push(charged()),
+        }
+    }
+
+    /// The numbers of a variant: the policy's, or, after them, the directory's.
+    #[must_use]
+    pub fn numbers<'a>(
+        &'a self,
+        variant: VariantId,
+        directory: Option<&'a Directory>,
+    ) -> Option<&'a Numbers> {
+        let index = variant.index();
+        let own = self.variants.all.get(index);
+        let extra = || directory?.variants().get(index.checked_sub(self.variants.all.len())?);
+        own.or_else(extra).map(|variant| &variant.numbers)
+    }
+}
+
+/// A limit that is being charged.
+struct One<'a> {
+    id: LimitId,
+    limit: &'a PolicyLimit,
+    variants: VariantsOf<'a>,
+    /// The operation's name, if each has a budget of its own.
+    operation: Option<&'a str>,
+    tier: &'a str,
+    directory: Option<&'a Directory>,
+}
+
+impl One<'_> {
+    /// Whether it refuses nothing.
+    fn is_lenient(&self) -> bool {
+        self.limit.mode == Mode::Shadow || self.limit.numbers.limit().is_none()
+    }
+
+    /// The key of a wider budget: which one it is, and the network or address.
+    fn wider_key(&self, name: &str, (kind, client): (Kind, &Client), keys: &mut Vec<u8>) {
+        push(keys, Kind::Limit, name.as_bytes());
+        self.operation(keys);
+        push(keys, kind, &client.key_bytes());
+    }
+
+    fn operation(&self, keys: &mut Vec<u8>) {
+        if let Some(name) = self.operation {
+            push(keys, Kind::Operation, name.as_bytes());
+        }
+    }
+}
+
+/// A placeholder that is replaced before anyone reads it.
+const NO_VARIANT: VariantId = VariantId::FIRST;
+
+fn place(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}

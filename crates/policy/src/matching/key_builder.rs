@@ -1,0 +1,195 @@
+//! Builds the key that a limit charges: the first complete link of its `consumer_key` chain, as bytes.
+
+use crate::key::{Kind, push};
+use crate::matching::identity::{KeyPart, RequestIdentity, Sent, Token};
+use crate::matching::request::BadRequest;
+use crate::model::{Identity, Missing, PolicyLimit, Repeated};
+use tollgate_http::found::Found;
+use tollgate_http::{cookie, header, query};
+
+/// Whose budget is charged, and how sure that is. Of parts that are joined, the last of these counts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Whose {
+    /// Of everyone, or of all who cannot be told.
+    Shared,
+    /// Of an address, over trusted hops only.
+    Address,
+    /// Of somebody who was verified.
+    Verified,
+    /// Of somebody by their own word.
+    Claimed,
+}
+
+/// The claim of a verified token that says whose it is.
+const SUBJECT: &str = "sub";
+
+/// What was written of a key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Written {
+    /// Whose budget it is.
+    pub(crate) whose: Whose,
+    /// Whether the client's address is a part of it.
+    pub(crate) by_address: bool,
+}
+
+impl Written {
+    /// The client's address alone.
+    pub(crate) const ADDRESS: Self = Self { whose: Whose::Address, by_address: true };
+}
+
+/// What one link of a chain gives.
+enum Link {
+    /// The parts were written.
+    Key(Whose),
+    /// One is not there.
+    Missing,
+    /// One is there twice, or cannot be read.
+    Unclear,
+}
+
+/// Writes the key: the first link of the chain that is there, or what the limit says of nobody.
+pub(crate) fn write(
+    limit: &PolicyLimit,
+    asking: &mut RequestIdentity<'_>,
+    keys: &mut Vec<u8>,
+) -> Result<Written, BadRequest> {
+    let start = keys.len();
+    for link in &limit.key.chain {
+        match together(link, asking, keys) {
+            Link::Key(whose) => return Ok(Written { whose, by_address: link.contains(&Identity::Address) }),
+            Link::Missing => keys.truncate(start),
+            Link::Unclear => {
+                keys.truncate(start);
+                if limit.key.repeated == Repeated::Reject {
+                    return Err(BadRequest::TwoIdentities { limit: limit.name.clone() });
+                }
+            }
+        }
+    }
+    match limit.key.missing {
+        Missing::Reject if asking.has_invalid_token(&limit.key.chain) => {
+            Err(BadRequest::InvalidToken { limit: limit.name.clone() })
+        }
+        Missing::Reject => Err(BadRequest::NoIdentity { limit: limit.name.clone() }),
+        Missing::Anonymous => {
+            push(keys, Kind::Anonymous, b"");
+            Ok(Written { whose: Whose::Shared, by_address: false })
+        }
+        Missing::Address => {
+            push(keys, Kind::Address, &asking.client().key_bytes());
+            Ok(Written::ADDRESS)
+        }
+    }
+}
+
+/// One link: every part of it has to be there.
+fn together(link: &[Identity], asking: &mut RequestIdentity<'_>, keys: &mut Vec<u8>) -> Link {
+    let mut whose = Whose::Shared;
+    for identity in link {
+        match part(identity, asking, keys) {
+            Link::Key(more) => whose = whose.max(more),
+            other @ (Link::Missing | Link::Unclear) => return other,
+        }
+    }
+    Link::Key(whose)
+}
+
+fn part(identity: &Identity, asking: &mut RequestIdentity<'_>, keys: &mut Vec<u8>) -> Link {
+    let (headers, query) = (asking.facts.headers, asking.facts.query.unwrap_or(""));
+    match identity {
+        Identity::Everyone => {
+            push(keys, Kind::Everyone, b"");
+            Link::Key(Whose::Shared)
+        }
+        Identity::Address => {
+            push(keys, Kind::Address, &asking.client().key_bytes());
+            Link::Key(Whose::Address)
+        }
+        Identity::ApiKey => api_key(asking, keys),
+        Identity::Consumer => match asking.consumer() {
+            Some(consumer) => verified(keys, Kind::Consumer, consumer.name.as_bytes()),
+            None => missing_or_unclear(asking),
+        },
+        Identity::Organisation => match asking.consumer().and_then(|consumer| consumer.organisation) {
+            Some(organisation) => verified(keys, Kind::Organisation, organisation.as_bytes()),
+            None => missing_or_unclear(asking),
+        },
+        Identity::Header(name) => claimed(header::find(headers, name), keys, Kind::Header(name.as_str())),
+        Identity::Cookie(name) => claimed(cookie::find(headers, name), keys, Kind::Cookie(name)),
+        Identity::Query(name) => claimed(query::find(query, name, asking.room), keys, Kind::Query(name)),
+        Identity::Jwt(claim) => token(asking.claims(), Kind::JwtClaim(claim), Whose::Verified, keys),
+        Identity::JwtUnverified(claim) => {
+            token(asking.unverified(), Kind::JwtClaimUnverified(claim), Whose::Claimed, keys)
+        }
+    }
+}
+
+/// Where consumers are known, an unknown key is no key, and all keys of a consumer are one. A token is its subject where tokens
+/// are verified.
+fn api_key(asking: &mut RequestIdentity<'_>, keys: &mut Vec<u8>) -> Link {
+    match asking.api_key() {
+        Sent::Nothing => return Link::Missing,
+        Sent::Unclear => return Link::Unclear,
+        Sent::One => {}
+    }
+    if let Some(consumer) = asking.consumer() {
+        return verified(keys, Kind::Consumer, consumer.name.as_bytes());
+    }
+    if asking.can_verify() && !asking.key_is_verifiable() {
+        return Link::Missing;
+    }
+    let mut whose = Whose::Shared;
+    for place in 0.. {
+        let part = match asking.key_part(place) {
+            None => break,
+            Some(KeyPart::Token(_)) if asking.verifies_tokens() => {
+                token(asking.claims(), Kind::JwtClaim(SUBJECT), Whose::Verified, keys)
+            }
+            Some(KeyPart::Key(value) | KeyPart::Token(value)) => {
+                push(keys, Kind::ApiKey, value);
+                Link::Key(Whose::Claimed)
+            }
+        };
+        match part {
+            Link::Key(more) => whose = whose.max(more),
+            other @ (Link::Missing | Link::Unclear) => return other,
+        }
+    }
+    Link::Key(whose)
+}
+
+fn missing_or_unclear(asking: &mut RequestIdentity<'_>) -> Link {
+    if asking.api_key() == Sent::Unclear { Link::Unclear } else { Link::Missing }
+}
+
+fn verified(keys: &mut Vec<u8>, kind: Kind<'_>, value: &[u8]) -> Link {
+    push(keys, kind, value);
+    Link::Key(Whose::Verified)
+}
+
+fn claimed(found: Found<'_>, keys: &mut Vec<u8>, kind: Kind<'_>) -> Link {
+    match found {
+        Found::Missing | Found::Empty => Link::Missing,
+        Found::Repeated | Found::Malformed => Link::Unclear,
+        Found::One(value) => {
+            push(keys, kind, value);
+            Link::Key(Whose::Claimed)
+        }
+    }
+}
+
+fn token(token: &Token, kind: Kind<'_>, whose: Whose, keys: &mut Vec<u8>) -> Link {
+    let (Kind::JwtClaim(claim) | Kind::JwtClaimUnverified(claim)) = kind else { return Link::Missing };
+    let claims = match token {
+        Token::Nothing | Token::Invalid => return Link::Missing,
+        Token::Unclear => return Link::Unclear,
+        Token::Claims(claims) => claims,
+    };
+    match claims.get(claim).map(|value| value.text()).filter(|text| !text.is_empty()) {
+        None => Link::Missing,
+        Some(text) => {
+            push(keys, kind, text.as_bytes());
+            Link::Key(whose)
+        }
+    }
+}

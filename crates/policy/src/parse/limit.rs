@@ -1,0 +1,254 @@
+//! `x-rate-limit`: one limit, a list, or `none`, as it is written. Which requests meet it is decided when it is compiled.
+
+use tollgate_algorithms::Mode;
+
+use crate::document::diagnostic::Diagnostic;
+use crate::document::sources::Place;
+use crate::document::tree::Value;
+use crate::model::{Cost, Counted, PolicyLimit, Scope, StoreFails, TierNumbers, Where, ZeroStatus};
+use crate::numbers::{Algorithm, Numbers};
+use crate::parse::context::Context;
+use crate::parse::schema_fields::{
+    ALGORITHMS, COUNTED, DESCRIPTION_CHARS_MAX, LIMIT, MODES, NAME_CHARS_MAX, NUMBERS, SCOPES, VISIBILITY,
+    ZERO_STATUSES,
+};
+use crate::parse::{cost, identity, numbers};
+use crate::quantity::whole;
+
+/// So many limits may meet one operation. A longer list is refused: each is a decision on every request, and with its wider
+/// budgets up to three.
+pub const LIMITS_MAX: usize = 10;
+/// So many tiers may have numbers of their own under one limit.
+pub const TIERS_MAX: usize = 1_000;
+
+/// What stands at a place where limits may stand.
+#[derive(Clone, Debug)]
+pub(crate) enum Limits {
+    /// `none`: switched off, on purpose.
+    Off(Place),
+    /// These, all or none. Possibly fewer than are written, if some are wrong, which has been said.
+    List(Vec<PolicyLimit>),
+}
+
+/// Reads the limits that stand here.
+pub(crate) fn read<'t>(value: Value<'t>, at: &Where, context: &mut Context<'t>) -> Limits {
+    context.used.insert((value.tree.file, value.id));
+    if value.text() == Some("none") {
+        return Limits::Off(value.place());
+    }
+    let list: Vec<_> = if value.is_list() { value.items().collect() } else { vec![value] };
+    if list.is_empty() || value.is_null() {
+        let finding = Diagnostic::error("empty", value.place(), "there is no limit here");
+        context.findings.push(finding.help("write `none` to switch limits off"));
+        return Limits::List(Vec::new());
+    }
+    if list.len() > LIMITS_MAX {
+        let message =
+            format!("{} limits stand here, and at most {LIMITS_MAX} can meet one operation", list.len());
+        context.error("too-many", value.place(), message);
+        return Limits::List(Vec::new());
+    }
+    let several = list.len() > 1;
+    let mut limits: Vec<PolicyLimit> = Vec::new();
+    for item in list {
+        beside_reference(item, context);
+        let Some(resolved) = context.resolve(item) else { continue };
+        context.used.insert((resolved.tree.file, resolved.id));
+        let Some(mut limit) = one(resolved, at, context) else { continue };
+        if !limit.named {
+            limit.name = made_name(&limit, &limits, several);
+        }
+        limits.push(limit);
+    }
+    Limits::List(limits)
+}
+
+/// A name made of the place; in a list of several, of the algorithm too, so that taking one out does not give its keys to
+/// another.
+fn made_name(limit: &PolicyLimit, before: &[PolicyLimit], several: bool) -> String {
+    let mut name = crate::compile::default_names::ascii(&limit.at.name());
+    if several {
+        name = format!("{name} ({})", limit.algorithm.name());
+    }
+    let alike = before.iter().filter(|other| !other.named && other.algorithm == limit.algorithm).count();
+    if alike == 0 { name } else { format!("{name} #{}", alike.saturating_add(1)) }
+}
+
+/// What stands beside a `$ref` would be dropped silently.
+fn beside_reference<'t>(item: Value<'t>, context: &mut Context<'t>) {
+    if item.get("$ref").is_none() {
+        return;
+    }
+    for entry in item.entries().filter(|entry| entry.key != "$ref") {
+        let message = format!("`{}` has no effect beside $ref", tollgate_http::text::shown(entry.key));
+        let finding = Diagnostic::error("beside-ref", entry.key_at, message);
+        context.findings.push(finding.help("write the limit out here, or put it where the $ref leads"));
+    }
+}
+
+/// One limit.
+fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> Option<PolicyLimit> {
+    if let Some(text) = map.text().filter(|_| !map.is_null()) {
+        let message = format!("`{}` is not a limit", tollgate_http::text::shown(text));
+        let finding = Diagnostic::error("type", map.place(), message);
+        context
+            .findings
+            .push(finding.help("write `none` alone to switch limits off, or a map with `algorithm`"));
+        return None;
+    }
+    let map = context.map(map, "a limit")?;
+    context.unknown_fields(map, &[LIMIT, NUMBERS], "a limit");
+    let algorithm = algorithm(map, context);
+    let written = numbers::read(map, context);
+    let key = identity::read(map, context);
+    let mut limit = PolicyLimit {
+        name: String::new(),
+        named: false,
+        place: map.place(),
+        at: at.clone(),
+        algorithm: algorithm.unwrap_or(Algorithm::TokenBucket),
+        written: written.unwrap_or_default(),
+        numbers: Numbers::Unlimited,
+        tiers: Vec::new(),
+        key,
+        address_ceiling: None,
+        cost: Cost::Fixed(1),
+        mode: Mode::Enforced,
+        when_store_fails: StoreFails::Local { share: 1, of: 1 },
+        scope: Scope::Exact,
+        counted: Counted::Together,
+        zero_status: ZeroStatus::Forbidden,
+        description: None,
+        visible: true,
+        owner: None,
+        reviewers: Vec::new(),
+    };
+    words(map, &mut limit, context);
+    texts(map, &mut limit, context);
+    if let Some(value) = map.get("cost") {
+        limit.cost = cost::read(value, context)?;
+    }
+    if let Some(value) = map.get("address_ceiling") {
+        limit.address_ceiling = context.parsed(value, "address_ceiling", |text| match whole(text) {
+            Ok(0) => Err("would refuse everything: it is how many times the limit one address gets".into()),
+            other => other,
+        });
+    }
+    let written = written?;
+    limit.numbers = numbers::build(&written, algorithm?, map, context)?;
+    tiers(map, &mut limit, context);
+    Some(limit)
+}
+
+fn algorithm<'t>(map: Value<'t>, context: &mut Context<'t>) -> Option<Algorithm> {
+    let Some(value) = map.get("algorithm") else {
+        let finding = Diagnostic::error("missing-field", map.place(), "this limit has no `algorithm`");
+        context.findings.push(finding.help(format!("add one of {}", ALGORITHMS.join(", "))));
+        return None;
+    };
+    let word = context.word(value, "algorithm", ALGORITHMS)?;
+    Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == word)
+}
+
+fn words<'t>(map: Value<'t>, limit: &mut PolicyLimit, context: &mut Context<'t>) {
+    let mut word = |name: &str, words| map.get(name).and_then(|value| context.word(value, name, words));
+    if word("mode", MODES) == Some("shadow") {
+        limit.mode = Mode::Shadow;
+    }
+    if word("counted", COUNTED) == Some("per_operation") {
+        limit.counted = Counted::PerOperation;
+    }
+    if word("zero_status", ZERO_STATUSES) == Some("429") {
+        limit.zero_status = ZeroStatus::TooManyRequests;
+    }
+    if word("visibility", VISIBILITY) == Some("hidden") {
+        limit.visible = false;
+    }
+    match word("scope", SCOPES) {
+        Some("local") => limit.scope = Scope::Local,
+        Some("leased") => limit.scope = Scope::Leased,
+        Some("synced") => limit.scope = Scope::Synced,
+        _ => {}
+    }
+    if let Some(value) = map.get("when_store_fails")
+        && let Some(rule) = context.parsed(value, "when_store_fails", store_fails)
+    {
+        limit.when_store_fails = rule;
+    }
+}
+
+/// `allow`, `deny`, `local`, `local 1/4`.
+fn store_fails(text: &str) -> Result<StoreFails, String> {
+    let wrong =
+        || "is not a known rule: write `allow`, `deny`, `local`, or `local 1/4` for a share".to_owned();
+    match text {
+        "allow" => Ok(StoreFails::Allow),
+        "deny" => Ok(StoreFails::Deny),
+        "local" => Ok(StoreFails::Local { share: 1, of: 1 }),
+        _ => {
+            let share = text.strip_prefix("local ").ok_or_else(wrong)?;
+            let (share, of) = share.split_once('/').ok_or_else(wrong)?;
+            let part = |text| whole(text).ok().and_then(|number| u32::try_from(number).ok());
+            match (part(share), part(of)) {
+                (Some(share @ 1..), Some(of)) if share <= of => Ok(StoreFails::Local { share, of }),
+                _ => Err(wrong()),
+            }
+        }
+    }
+}
+
+fn texts<'t>(map: Value<'t>, limit: &mut PolicyLimit, context: &mut Context<'t>) {
+    if let Some(value) = map.get("name")
+        && let Some(name) = context.text(value, "name", NAME_CHARS_MAX)
+    {
+        // It becomes a string of a structured field.
+        if name.is_empty() || !name.bytes().all(|byte| (0x20..0x7f).contains(&byte)) {
+            let finding =
+                Diagnostic::error("name", value.place(), "a name is printable ASCII: it stands in a header");
+            context.findings.push(finding);
+        } else {
+            limit.name = name.into();
+            limit.named = true;
+        }
+    }
+    if let Some(value) = map.get("description") {
+        limit.description = context.text(value, "description", DESCRIPTION_CHARS_MAX).map(Into::into);
+    }
+    if let Some(value) = map.get("owner") {
+        limit.owner = context.text(value, "owner", NAME_CHARS_MAX).map(Into::into);
+    }
+    if let Some(value) = map.get("reviewers") {
+        let names = context.texts(value, "reviewers", NAME_CHARS_MAX);
+        limit.reviewers = names.into_iter().map(|(name, _)| name.to_owned()).collect();
+    }
+}
+
+fn tiers<'t>(map: Value<'t>, limit: &mut PolicyLimit, context: &mut Context<'t>) {
+    let Some(value) = map.get("tier_overrides") else { return };
+    let Some(tiers) = context.map(value, "`tier_overrides`") else { return };
+    let count = tiers.entries().count();
+    if count > TIERS_MAX {
+        context.error(
+            "too-many",
+            value.place(),
+            format!("{count} tiers have numbers here, and at most {TIERS_MAX} can"),
+        );
+        return;
+    }
+    for entry in tiers.entries() {
+        let place = entry.value.place();
+        if entry.value.text() == Some("none") {
+            let tier = entry.key.to_owned();
+            limit.tiers.push(TierNumbers { tier, written: None, numbers: Numbers::Unlimited, place });
+            continue;
+        }
+        let what = format!("the tier `{}`", tollgate_http::text::shown(entry.key));
+        let Some(own) = context.map(entry.value, &what) else { continue };
+        context.unknown_fields(own, &[NUMBERS], &what);
+        let Some(written) = numbers::read(own, context) else { continue };
+        let written = written.over(&limit.written);
+        let Some(numbers) = numbers::build(&written, limit.algorithm, own, context) else { continue };
+        let tier = entry.key.to_owned();
+        limit.tiers.push(TierNumbers { tier, written: Some(written), numbers, place });
+    }
+}

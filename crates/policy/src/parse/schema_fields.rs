@@ -1,0 +1,345 @@
+//! Every field that a document may contain: its name, type and description. Parser, messages and JSON Schema all use this table.
+
+pub(crate) mod serve;
+
+use tollgate_algorithms::Limit;
+
+use crate::serve::Kind;
+
+/// What may stand in a field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum FieldType {
+    /// A whole number of at least so much.
+    Whole(u64),
+    /// A whole number from the first to the second.
+    Between(u64, u64),
+    /// A number per second, or `10 per second`.
+    Rate,
+    /// `500ms`, `1m`, `1 day`.
+    Duration,
+    /// A duration, or `calendar day`.
+    Window,
+    /// `+02:00`.
+    Offset,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// `allow`, `deny`, `local` or `local 1/4`.
+    StoreFails,
+    /// A text for people, of at most so many characters.
+    Text(usize),
+    /// The same in printable ASCII, and not empty: it stands in a header.
+    Ascii(usize),
+    /// A list of these, or one of them.
+    Texts(&'static Self),
+    /// A header's name.
+    Header,
+    /// A method, in upper case.
+    Method,
+    /// A path's template.
+    Template,
+    /// `header:NAME`, `query:NAME` or `cookie:NAME`.
+    KeyPlace,
+    /// `https://app.example.org`, or `*`.
+    BrowserOrigin,
+    /// `10.0.0.0/8`, or one address.
+    Network,
+    /// `consumers`, `jwt:CLAIM` or `header:NAME`.
+    TierSource,
+    /// Bytes, or `64 KiB`.
+    Size,
+    /// Headers and their values; nothing as a value is any value.
+    Headers,
+    /// A consumer key, or a list of them.
+    Key,
+    /// A cost.
+    Cost,
+    /// Numbers by tier.
+    Tiers,
+    /// One of the maps below.
+    Map(&'static [Field]),
+    /// Names, and under each one of the maps below.
+    MapOf(&'static [Field]),
+    /// A list of the maps below.
+    ListOf(&'static [Field]),
+    /// Limits: one, a list, or `none`.
+    Limits,
+    /// A setting of `tollgate serve`.
+    Setting(Kind),
+    /// Something that only the reader of the document knows.
+    Other(&'static str),
+}
+
+/// One field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Field {
+    pub(crate) name: &'static str,
+    pub(crate) kind: FieldType,
+    /// Whether nothing can be done without it.
+    pub(crate) needed: bool,
+    /// What it says, in a sentence.
+    pub(crate) about: &'static str,
+}
+
+const fn field(name: &'static str, kind: FieldType, about: &'static str) -> Field {
+    Field { name, kind, needed: false, about }
+}
+
+const fn needed(name: &'static str, kind: FieldType, about: &'static str) -> Field {
+    Field { name, kind, needed: true, about }
+}
+
+/// A name in a list of them.
+const NAME: FieldType = FieldType::Text(NAME_CHARS_MAX);
+/// The longest window in seconds.
+const WINDOW_SECONDS_MAX: u64 = Limit::WINDOW_MAX.get() / 1_000_000;
+
+/// The algorithms by name.
+pub(crate) const ALGORITHMS: &[&str] = &[
+    "token_bucket",
+    "leaky_bucket",
+    "leaky_bucket_queue",
+    "gcra",
+    "fixed_window",
+    "sliding_window",
+    "sliding_window_log",
+    "concurrency",
+];
+
+/// The numbers, which overrides may change.
+pub(crate) const NUMBERS: &[Field] = &[
+    field(
+        "capacity",
+        FieldType::Whole(0),
+        "How much at once, for buckets; how many may wait, for the queue.",
+    ),
+    field("refill_rate", FieldType::Rate, "How much comes back: a number per second, or `10 per second`."),
+    field(
+        "limit",
+        FieldType::Whole(0),
+        "How much in one window; how many at the same time, for concurrency.",
+    ),
+    field(
+        "window_seconds",
+        FieldType::Between(1, WINDOW_SECONDS_MAX),
+        "The length of the window in seconds.",
+    ),
+    field("window", FieldType::Window, "The length of the window: `1m`, `1 day`, `calendar month`."),
+    field("utc_offset", FieldType::Offset, "Where the calendar's midnight is: `+02:00`."),
+    field(
+        "buckets",
+        FieldType::Between(1, Limit::BUCKETS_MAX as u64),
+        "Makes sliding_window the conservative one, of so many buckets.",
+    ),
+    field("max_wait", FieldType::Duration, "The longest that a request may wait in the queue."),
+    field("max_hold", FieldType::Duration, "After what time a request in flight counts as gone."),
+];
+
+/// A limit, besides its numbers.
+pub(crate) const LIMIT: &[Field] = &[
+    needed("algorithm", FieldType::Word(ALGORITHMS), "How it is counted."),
+    field(
+        "name",
+        FieldType::Ascii(NAME_CHARS_MAX),
+        "What it is called, to clients too; limits of one name are one limit.",
+    ),
+    field(
+        "description",
+        FieldType::Text(DESCRIPTION_CHARS_MAX),
+        "What it is for; clients see it when they are refused.",
+    ),
+    field(
+        "consumer_key",
+        FieldType::Key,
+        "Who is asking; a list is a chain, of which the first that is there counts.",
+    ),
+    field("missing_key", FieldType::Word(MISSING), "What happens when nobody can be told."),
+    field("repeated_key", FieldType::Word(REPEATED), "What happens when an identity is sent twice."),
+    field(
+        "address_ceiling",
+        FieldType::Whole(1),
+        "So many times the limit for one address, whatever keys it shows.",
+    ),
+    field("tier_overrides", FieldType::Tiers, "Other numbers for some tiers, or `none`."),
+    field("cost", FieldType::Cost, "What a request costs; 1 if nothing is said."),
+    field("mode", FieldType::Word(MODES), "Whether it is enforced, or only counted."),
+    field("when_store_fails", FieldType::StoreFails, "What happens when the shared store cannot answer."),
+    field("scope", FieldType::Word(SCOPES), "Where it is counted."),
+    field("counted", FieldType::Word(COUNTED), "Whether operations that inherit it share one budget."),
+    field(
+        "zero_status",
+        FieldType::Word(ZERO_STATUSES),
+        "What is answered where the limit is 0: 403, or 429 without `Retry-After`.",
+    ),
+    field("visibility", FieldType::Word(VISIBILITY), "Whether clients are shown its numbers."),
+    field("owner", FieldType::Text(NAME_CHARS_MAX), "Whose it is."),
+    field("reviewers", FieldType::Texts(&NAME), "Who has to approve a change, besides the owner."),
+];
+
+/// The longest name. A longer one is refused.
+pub(crate) const NAME_CHARS_MAX: usize = 128;
+/// The longest description. A longer one is refused.
+pub(crate) const DESCRIPTION_CHARS_MAX: usize = 1_000;
+pub(crate) const MISSING: &[&str] = &["address", "reject", "anonymous"];
+pub(crate) const REPEATED: &[&str] = &["reject", "address"];
+pub(crate) const MODES: &[&str] = &["enforced", "shadow"];
+pub(crate) const SCOPES: &[&str] = &["local", "exact", "leased", "synced"];
+pub(crate) const COUNTED: &[&str] = &["together", "per_operation"];
+pub(crate) const ZERO_STATUSES: &[&str] = &["403", "429"];
+pub(crate) const VISIBILITY: &[&str] = &["shown", "hidden"];
+pub(crate) const BODY_KINDS: &[&str] = &["json_array", "graphql"];
+
+/// A cost that is a map.
+pub(crate) const COST: &[Field] = &[
+    field("header", FieldType::Header, "The request's header that says what it costs."),
+    field("query", FieldType::Text(NAME_CHARS_MAX), "The query parameter that says what it costs."),
+    field("reported", FieldType::Header, "The response's header in which the upstream says what it cost."),
+    field("operations", FieldType::Word(BODY_KINDS), "Counts the operations that the body carries."),
+    field("default", FieldType::Whole(1), "When the request says nothing."),
+    field("estimate", FieldType::Whole(0), "What is charged before the upstream says it."),
+    field("max", FieldType::Whole(1), "The most that may be charged."),
+    field("max_body", FieldType::Size, "The largest body that is read for it: `64 KiB`."),
+];
+
+/// What a gateway needs besides limits; in the native file, or under `x-tollgate` in an OpenAPI document.
+pub(crate) const SETTINGS: &[Field] = &[
+    field("consumers", FieldType::Text(PATH_CHARS_MAX), "The file that says whose the API keys are."),
+    field(
+        "api_key",
+        FieldType::Texts(&FieldType::KeyPlace),
+        "Where an API key stands: `header:NAME`, `query:NAME` or `cookie:NAME`.",
+    ),
+    field("tiers", FieldType::Map(TIERS), "From where a consumer's tier is known."),
+    field("jwt", FieldType::Map(JWT), "How tokens are verified."),
+    field("trusted_proxies", FieldType::Map(PROXIES), "Whose word is taken for a client's address."),
+    field("addresses", FieldType::Map(ADDRESSES), "Which addresses are one client."),
+    field("unmatched", FieldType::Word(UNMATCHED), "What happens to a request that no operation names."),
+    field("cors", FieldType::Map(CORS), "Which scripts in browsers may read a refusal."),
+    field(
+        "header_names",
+        FieldType::Word(HEADER_NAMES),
+        "Which headers a gateway passes on: `plain` names of letters, digits and hyphens, or `any`.",
+    ),
+];
+
+/// The longest path or address of a file.
+pub(crate) const PATH_CHARS_MAX: usize = 1_000;
+pub(crate) const UNMATCHED: &[&str] = &["reject", "forward"];
+pub(crate) const HEADER_NAMES: &[&str] = &["plain", "any"];
+
+pub(crate) const TIERS: &[Field] = &[
+    field("from", FieldType::TierSource, "`consumers`, `jwt:CLAIM`, or `header:NAME` set by a trusted hop."),
+    field("names", FieldType::Texts(&NAME), "Every tier there is, so that a mistyped one is noticed."),
+    field("default", FieldType::Text(NAME_CHARS_MAX), "The tier of those of whom nothing else is known."),
+];
+
+pub(crate) const CORS: &[Field] = &[
+    needed(
+        "origins",
+        FieldType::Texts(&FieldType::BrowserOrigin),
+        "Of which origins: `https://app.example.org`, or `*` for every one.",
+    ),
+    field("credentials", FieldType::Setting(Kind::Flag), "Whether requests may carry cookies: `false`."),
+];
+
+pub(crate) const JWT: &[Field] = &[
+    needed("jwks", FieldType::Text(PATH_CHARS_MAX), "The file with the keys, a JWK set."),
+    field("issuer", FieldType::Text(PATH_CHARS_MAX), "Who must have issued a token."),
+    field("audience", FieldType::Text(PATH_CHARS_MAX), "For whom it must be."),
+    field("leeway", FieldType::Duration, "How far clocks may be apart."),
+    field("header", FieldType::Header, "The header it stands in; Authorization if nothing is said."),
+];
+
+pub(crate) const PROXIES: &[Field] = &[
+    field(
+        "networks",
+        FieldType::Texts(&FieldType::Network),
+        "The proxies' addresses: walked from right to left.",
+    ),
+    field("hops", FieldType::Whole(1), "How many proxies stand in front, instead of their addresses."),
+    needed("header", FieldType::Header, "The one header that is read: X-Forwarded-For, Forwarded."),
+];
+
+pub(crate) const ADDRESSES: &[Field] = &[
+    field("ipv4_prefix", FieldType::Between(1, 32), "How many bits of an IPv4 address are one client: 32."),
+    field("ipv6_prefix", FieldType::Between(1, 128), "How many bits of an IPv6 address are one client: 64."),
+    field(
+        "ipv6_wide_prefix",
+        FieldType::Setting(Kind::Or("none", &Kind::Whole(1, 127))),
+        "A second, wider budget for so many bits of an IPv6 address: 48; `none` for no such budget.",
+    ),
+    field(
+        "ipv6_wide_multiple",
+        FieldType::Whole(1),
+        "How many times the limit the wider budget has: 256 for a /48 of /64s.",
+    ),
+];
+
+/// The native file, besides the settings.
+pub(crate) const NATIVE: &[Field] = &[
+    needed("tollgate", FieldType::Word(&["1"]), "The version of the format."),
+    field(
+        "openapi",
+        FieldType::Texts(&FieldType::Text(PATH_CHARS_MAX)),
+        "OpenAPI documents whose operations and limits belong to the policy.",
+    ),
+    field("rate_limit", FieldType::Limits, "The default."),
+    field("tags", FieldType::MapOf(TAG), "Limits, owners and reviewers by tag."),
+    field("routes", FieldType::ListOf(ROUTE), "Which requests meet which limits."),
+    field("serve", FieldType::Map(serve::SERVE), "The settings of `tollgate serve`."),
+];
+
+/// A tag of the native file.
+pub(crate) const TAG: &[Field] = &[
+    field("rate_limit", FieldType::Limits, "The limits of what has this tag."),
+    field("owner", FieldType::Text(NAME_CHARS_MAX), "Whose it is."),
+    field("reviewers", FieldType::Texts(&NAME), "Who has to approve a change."),
+    field("description", FieldType::Text(DESCRIPTION_CHARS_MAX), "What it is for."),
+];
+
+/// A route of the native file.
+pub(crate) const ROUTE: &[Field] = &[
+    field("name", FieldType::Text(NAME_CHARS_MAX), "What it is called."),
+    field("methods", FieldType::Texts(&FieldType::Method), "The methods; every method if nothing is said."),
+    needed("path", FieldType::Template, "The path's template, such as `/reports/{id}` or `/files/{rest*}`."),
+    field("host", FieldType::Text(NAME_CHARS_MAX), "The host, such as `api.example.org` or `*.example.org`."),
+    field("headers", FieldType::Headers, "Headers that must be there, with their values."),
+    field("tags", FieldType::Texts(&NAME), "Its tags."),
+    field("rate_limit", FieldType::Limits, "Its limits."),
+];
+
+/// A file of scenarios.
+pub(crate) const SCENARIOS: &[Field] = &[
+    field("policy", FieldType::Text(PATH_CHARS_MAX), "The policy's file."),
+    field("scenarios", FieldType::Other("scenarios"), "The scenarios."),
+];
+
+/// One scenario.
+pub(crate) const SCENARIO: &[Field] = &[
+    field("name", FieldType::Text(NAME_CHARS_MAX), "What it shows."),
+    field("starts", FieldType::Other("time"), "The wall clock at its beginning: `2026-01-31T23:59:50Z`."),
+    field("steps", FieldType::Other("steps"), "What happens."),
+];
+
+/// One step of a scenario.
+pub(crate) const STEP: &[Field] = &[
+    field("at", FieldType::Duration, "When, from the beginning; if nothing is said, with the step before."),
+    field("request", FieldType::Text(10_000), "A method and a target."),
+    field("headers", FieldType::Other("headers"), "Its headers."),
+    field("from", FieldType::Text(NAME_CHARS_MAX), "The address that it comes from."),
+    field("tier", FieldType::Text(NAME_CHARS_MAX), "The tier, in place of the policy's own source."),
+    field("times", FieldType::Whole(1), "How often at this instant."),
+    field("expect", FieldType::Other("expect"), "What has to be answered."),
+];
+
+/// What a step expects.
+pub(crate) const EXPECT: &[Field] = &[
+    field("answer", FieldType::Word(ANSWERS), "Every answer."),
+    field("granted", FieldType::Whole(0), "How many are granted."),
+    field("refused", FieldType::Whole(0), "How many are refused."),
+    field("remaining", FieldType::Whole(0), "What the last answer says remains."),
+    field("retry_after", FieldType::Duration, "When the last answer says to come back."),
+    field("by", FieldType::Text(NAME_CHARS_MAX), "Which limit refused the last one."),
+];
+
+/// What a request can be answered.
+pub(crate) const ANSWERS: &[&str] = &["granted", "refused", "never", "unlimited", "unmatched", "wrong"];

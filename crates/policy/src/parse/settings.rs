@@ -1,0 +1,234 @@
+//! What a gateway needs besides limits: whose keys, which tiers, which proxies. In a native file, or under `x-tollgate`.
+
+use http::HeaderName;
+use http::header::AUTHORIZATION;
+use tollgate_algorithms::Micros;
+
+use crate::document::diagnostic::Diagnostic;
+use crate::document::sources::Place;
+use crate::document::tree::Value;
+use crate::model::{Cors, HeaderNames, JwtSettings, KeyPlace, TierFrom, Unmatched};
+use crate::parse::context::{Context, beside};
+use crate::parse::cors;
+use crate::parse::identity::{header, key_place};
+use crate::parse::openapi::without_doubles;
+use crate::parse::schema_fields::{
+    ADDRESSES, HEADER_NAMES, JWT, NAME_CHARS_MAX, PATH_CHARS_MAX, PROXIES, TIERS, UNMATCHED,
+};
+use crate::quantity::{duration, whole};
+use crate::serve::Written;
+use tollgate_http::address::Prefixes;
+use tollgate_http::trusted::{ForwardHeader, HOPS_MAX, TrustedProxies, parse_cidr};
+
+/// How far clocks may be apart, when nothing is said.
+const LEEWAY: Micros = Micros::from_secs(30);
+
+/// Everything that is not a limit.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The consumers file, and where it is named.
+    pub consumers: Option<(String, Place)>,
+    /// Where an API key stands, in place of what security schemes say.
+    pub api_key: Vec<KeyPlace>,
+    /// From where a tier is known.
+    pub tier_from: Option<TierFrom>,
+    /// Where that is written.
+    pub tier_from_at: Option<Place>,
+    /// Every tier there is, if they are listed.
+    pub tier_names: Vec<String>,
+    /// The tier of those of whom nothing else is known.
+    pub tier_default: Option<String>,
+    /// How tokens are verified.
+    pub jwt: Option<JwtSettings>,
+    /// Whose word is taken for a client's address.
+    pub trusted_proxies: TrustedProxies,
+    /// Which addresses are one client.
+    pub prefixes: Prefixes,
+    /// How many times the limit a wide IPv6 prefix has.
+    pub wide_multiple: u64,
+    /// Whether nothing is written about the wide prefix: then no limit is refused because so many times it do not fit.
+    pub wide_implied: bool,
+    /// What happens to a request that no operation names.
+    pub unmatched: Unmatched,
+    /// Which headers a gateway passes on, by the characters in their names.
+    pub header_names: HeaderNames,
+    /// Which scripts in browsers may read a refusal.
+    pub cors: Option<Cors>,
+    /// The settings of `tollgate serve` that stand in the same file.
+    pub serve: Vec<Written>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            consumers: None,
+            api_key: Vec::new(),
+            tier_from: None,
+            tier_from_at: None,
+            tier_names: Vec::new(),
+            tier_default: None,
+            jwt: None,
+            trusted_proxies: TrustedProxies::None,
+            prefixes: Prefixes::default(),
+            wide_multiple: Prefixes::default().usual_multiple(),
+            wide_implied: true,
+            unmatched: Unmatched::Reject,
+            header_names: HeaderNames::Plain,
+            cors: None,
+            serve: Vec::new(),
+        }
+    }
+}
+
+/// Reads the settings of a map. Its unknown fields are its owner's business.
+pub(crate) fn read<'t>(map: Value<'t>, context: &mut Context<'t>) -> Settings {
+    let mut settings = Settings::default();
+    let here = context.trees.sources.get(map.tree.file).map_or("", |source| source.name()).to_owned();
+    if let Some(value) = map.get("consumers") {
+        let file = context.text(value, "consumers", PATH_CHARS_MAX);
+        settings.consumers = file.map(|file| (beside(&here, file), value.place()));
+    }
+    if let Some(value) = map.get("api_key") {
+        let list: Vec<_> = if value.is_list() { value.items().collect() } else { vec![value] };
+        let places = list.into_iter().filter_map(|item| context.parsed(item, "api_key", key_place));
+        settings.api_key = without_doubles(places.collect());
+    }
+    if let Some(value) = map.get("unmatched")
+        && context.word(value, "unmatched", UNMATCHED) == Some("forward")
+    {
+        settings.unmatched = Unmatched::Forward;
+    }
+    if let Some(value) = map.get("header_names")
+        && context.word(value, "header_names", HEADER_NAMES) == Some("any")
+    {
+        settings.header_names = HeaderNames::Any;
+    }
+    tiers(map, &mut settings, context);
+    settings.jwt = map.get("jwt").and_then(|value| jwt(value, &here, context));
+    if let Some(value) = map.get("trusted_proxies") {
+        settings.trusted_proxies = proxies(value, context).unwrap_or(TrustedProxies::None);
+    }
+    settings.cors = map.get("cors").and_then(|value| cors::read(value, context));
+    if let Some(value) = map.get("addresses") {
+        addresses(value, &mut settings, context);
+    }
+    settings
+}
+
+fn tiers<'t>(map: Value<'t>, settings: &mut Settings, context: &mut Context<'t>) {
+    let Some(value) = map.get("tiers") else { return };
+    let Some(tiers) = context.map(value, "`tiers`") else { return };
+    context.unknown_fields(tiers, &[TIERS], "`tiers`");
+    if let Some(from) = tiers.get("from") {
+        settings.tier_from_at = Some(from.place());
+        settings.tier_from = context.parsed(from, "from", |text| match text.split_once(':') {
+            None if text == "consumers" => Ok(TierFrom::Consumers),
+            Some(("jwt", claim)) if !claim.is_empty() => Ok(TierFrom::Jwt(claim.into())),
+            Some(("header", name)) => Ok(TierFrom::Header(header(name)?)),
+            _ => Err("is no source of tiers: write `consumers`, `jwt:CLAIM` or `header:NAME`".into()),
+        });
+    }
+    if let Some(names) = tiers.get("names") {
+        let names = context.texts(names, "names", NAME_CHARS_MAX);
+        settings.tier_names = names.into_iter().map(|(name, _)| name.to_owned()).collect();
+    }
+    if let Some(value) = tiers.get("default")
+        && let Some(name) = context.text(value, "default", NAME_CHARS_MAX)
+    {
+        let names = &settings.tier_names;
+        if !names.is_empty() && !names.iter().any(|known| known == name) {
+            let message = format!("the tier `{}` is not among `names`", tollgate_http::text::shown(name));
+            context.error("unknown-tier", value.place(), message);
+        }
+        settings.tier_default = Some(name.into());
+    }
+}
+
+fn jwt<'t>(value: Value<'t>, here: &str, context: &mut Context<'t>) -> Option<JwtSettings> {
+    let map = context.map(value, "`jwt`")?;
+    context.unknown_fields(map, &[JWT], "`jwt`");
+    let Some(jwks) = map.get("jwks") else {
+        let finding =
+            Diagnostic::error("missing-field", map.place(), "`jwt` has no `jwks`: nothing could be verified");
+        context.findings.push(finding.help("name the file with the keys, such as `jwks: jwks.json`"));
+        return None;
+    };
+    let jwks = beside(here, context.text(jwks, "jwks", PATH_CHARS_MAX)?);
+    let mut text = |field: &str| map.get(field).and_then(|value| context.text(value, field, PATH_CHARS_MAX));
+    let (issuer, audience) = (text("issuer").map(Into::into), text("audience").map(Into::into));
+    let leeway = map.get("leeway").map_or(Some(LEEWAY), |value| context.parsed(value, "leeway", duration))?;
+    let header: HeaderName = match map.get("header") {
+        None => AUTHORIZATION,
+        Some(value) => context.parsed(value, "header", header)?,
+    };
+    Some(JwtSettings { jwks, issuer, audience, leeway, header })
+}
+
+fn proxies<'t>(value: Value<'t>, context: &mut Context<'t>) -> Option<TrustedProxies> {
+    let map = context.map(value, "`trusted_proxies`")?;
+    context.unknown_fields(map, &[PROXIES], "`trusted_proxies`");
+    let Some(named) = map.get("header") else {
+        let finding = Diagnostic::error("missing-field", map.place(), "`trusted_proxies` names no `header`");
+        let help = "name the one header that your proxies set, such as `header: X-Forwarded-For`";
+        context.findings.push(finding.help(help));
+        return None;
+    };
+    let header = context.parsed(named, "header", ForwardHeader::named)?;
+    let built = match (map.get("networks"), map.get("hops")) {
+        (Some(networks), None) => {
+            let list: Vec<_> = if networks.is_list() { networks.items().collect() } else { vec![networks] };
+            let count = list.len();
+            let cidrs: Vec<_> =
+                list.into_iter().filter_map(|item| context.parsed(item, "networks", parse_cidr)).collect();
+            if cidrs.len() != count {
+                return None;
+            }
+            TrustedProxies::networks(&cidrs, header)
+        }
+        (None, Some(hops)) => {
+            let most = u64::from(HOPS_MAX);
+            let count = context.parsed(hops, "hops", |text| match whole(text)? {
+                count if count <= most => Ok(u8::try_from(count).unwrap_or(u8::MAX)),
+                _ => Err(format!("is more than the {most} hops that are looked at")),
+            })?;
+            TrustedProxies::hops(count, header)
+        }
+        _ => Err("`trusted_proxies` needs either `networks` or `hops`, and not both".to_owned()),
+    };
+    built.map_err(|why| context.error("trusted-proxies", map.place(), why)).ok()
+}
+
+fn addresses<'t>(value: Value<'t>, settings: &mut Settings, context: &mut Context<'t>) {
+    let Some(map) = context.map(value, "`addresses`") else { return };
+    context.unknown_fields(map, &[ADDRESSES], "`addresses`");
+    let most = |text: &str| match whole(text)? {
+        bits @ 0..=128 => Ok(u8::try_from(bits).unwrap_or(u8::MAX)),
+        _ => Err("is more bits than an address has".to_owned()),
+    };
+    let mut bits = |field: &str| map.get(field).and_then(|value| context.parsed(value, field, most));
+    let ipv4 = bits("ipv4_prefix").unwrap_or(settings.prefixes.ipv4());
+    let ipv6 = bits("ipv6_prefix").unwrap_or(settings.prefixes.ipv6());
+    let (wide_at, multiple_at) = (map.get("ipv6_wide_prefix"), map.get("ipv6_wide_multiple"));
+    let wide = match wide_at {
+        None => Prefixes::usual_wide(ipv6),
+        Some(value) => context
+            .parsed(value, "ipv6_wide_prefix", |text| match text {
+                "none" => Ok(None),
+                _ => most(text).map(Some),
+            })
+            .flatten(),
+    };
+    let multiple = multiple_at.and_then(|value| context.parsed(value, "ipv6_wide_multiple", whole));
+    settings.wide_implied = wide_at.is_none() && multiple_at.is_none();
+    let built = Prefixes::new(ipv4, ipv6, wide);
+    match built {
+        Ok(prefixes) => settings.prefixes = prefixes,
+        Err(error) => context.error("addresses", map.place(), error.to_string()),
+    }
+    settings.wide_multiple = multiple.unwrap_or_else(|| settings.prefixes.usual_multiple());
+    // Whether a multiple can be reached is told by good prefixes only.
+    let checked = multiple.filter(|multiple| built.is_ok() || *multiple == 0);
+    if let Some(Err(why)) = checked.map(|multiple| settings.prefixes.check_multiple(multiple)) {
+        context.error("addresses", multiple_at.unwrap_or(map).place(), why);
+    }
+}
