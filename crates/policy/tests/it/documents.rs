@@ -173,7 +173,7 @@ paths:
     }
     for request in ["GET /a", "GET /v1/b", "PUT /b", "GET /{stage}/v1/a"] {
         assert!(
-            met(request).starts_with("Nothing") || met(request).starts_with("400"),
+            met(request).starts_with("Unmatched") || met(request).starts_with("400"),
             "{request}: {}",
             met(request)
         );

@@ -110,5 +110,5 @@ fn the_debug_output_of_a_rejected_policy_fits_on_a_screen() {
     let refused = Policy::parse("openapi.yaml", &text).unwrap_err();
     let shown = format!("{refused:#?}");
     assert!(shown.lines().count() <= 14 && shown.len() < 3_000, "{shown}");
-    assert!(shown.contains("openapi.yaml:4:32") && shown.contains("and 30 more"), "{shown}");
+    assert!(shown.contains("openapi.yaml:4:31") && shown.contains("and 30 more"), "{shown}");
 }
