@@ -1,6 +1,7 @@
 //! Runs one kind of decision n times and prints what it did. Callgrind counts the instructions of two such runs, and
 //! their difference is the cost of the decisions alone. It measures nothing itself.
 
+mod memory;
 mod ours;
 mod peers;
 
@@ -25,6 +26,9 @@ fn main() -> Result<(), String> {
     let (granted, refused) = match who.as_str() {
         "governor" => peers::governor(false, granting, limit, n)?,
         "governor+remaining" => peers::governor(true, granting, limit, n)?,
+        "memory" => memory::run("one", granting, limit, n)?,
+        "memory+receipt" => memory::run("receipt", granting, limit, n)?,
+        "memory+three" => memory::run("three", granting, limit, n)?,
         algorithm => ours::run(algorithm, granting, (limit, cost), n)?,
     };
     println!("granted {granted} refused {refused}");
