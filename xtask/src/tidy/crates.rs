@@ -32,7 +32,18 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("tollgate", LIMITER, LIMITER_TESTS),
     ("tollgate-policy", POLICY, &["jsonschema", "tollgate-testing"]),
     ("tollgate-redis", REDIS, &["rcgen", "redis", "tollgate-testing"]),
-    ("tollgate-cli", SERVER, &["http-body-util", "rcgen", "tollgate-testing", "tollgate-twins"]),
+    (
+        "tollgate-cli",
+        SERVER,
+        &[
+            "futures-util",
+            "http-body-util",
+            "rcgen",
+            "tokio-tungstenite",
+            "tollgate-testing",
+            "tollgate-twins",
+        ],
+    ),
     (
         "tollgate-tower",
         TOWER,

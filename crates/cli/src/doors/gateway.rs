@@ -25,7 +25,9 @@ mod rewrite_head;
 pub(crate) mod sanitize;
 mod socket;
 mod stopwatch;
+mod tunnel;
 pub mod upstream;
+mod websocket;
 mod worker;
 mod workers;
 

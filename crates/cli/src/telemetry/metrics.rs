@@ -17,7 +17,7 @@ pub use latency::Latency;
 use limits::Limits;
 pub use limits::{LIMIT_SERIES_MAX, LimitMeters};
 use page::{Kind, Page};
-pub use worker::WorkerMetrics;
+pub use worker::{TunnelEnds, WorkerMetrics};
 
 /// Everything that is counted.
 ///

@@ -39,3 +39,4 @@ mod tls;
 mod told;
 mod unreadable;
 mod uploads;
+mod websocket;

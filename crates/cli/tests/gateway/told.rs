@@ -34,11 +34,12 @@ fn a_request_that_was_charged_is_told_so_whatever_becomes_of_it() {
     let nobody = closed.local_addr().expect("it is bound");
     drop(closed);
     let (get, post) = ("GET /a HTTP/1.1\r\nHost: a\r\n", "POST /a HTTP/1.1\r\nHost: a\r\n");
-    let upgrade = "Connection: upgrade\r\nUpgrade: websocket\r\n";
+    let upgrade =
+        "Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\nSec-WebSocket-Version: 13\r\n";
     let table = [
         (502, nobody, format!("{get}\r\n")),
         (504, silent.address, format!("{get}\r\n")),
-        (501, silent.address, format!("{get}{upgrade}\r\n")),
+        (504, silent.address, format!("{get}{upgrade}\r\n")),
         (408, silent.address, format!("{post}Content-Length: 9\r\n\r\nhalf")),
         (
             413,

@@ -149,7 +149,8 @@ impl Worker {
     pub(crate) fn exchanged(&self, went: Went, nanos: u64) {
         if let Some(status) = went.status {
             self.metrics.responses.count(status);
-            if went.passed_on {
+            // A tunnel is as long as its client stays, which says nothing about the upstream.
+            if went.passed_on && status != StatusCode::SWITCHING_PROTOCOLS {
                 self.metrics.proxied.record(nanos);
             }
         }

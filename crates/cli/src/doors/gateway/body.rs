@@ -241,7 +241,8 @@ pub(crate) enum Source {
 #[derive(Debug)]
 pub(crate) struct ResponseBody {
     source: Source,
-    running: Running,
+    /// `None` if the exchange goes on without it, as a tunnel.
+    running: Option<Running>,
     /// Whether the upstream is being waited for.
     waiting: bool,
     /// Why it broke off. It is told at the next poll: what came before is sent first, and an error would drop it.
@@ -250,7 +251,12 @@ pub(crate) struct ResponseBody {
 
 impl ResponseBody {
     pub(crate) const fn new(source: Source, running: Running) -> Self {
-        Self { source, running, waiting: false, failed: None }
+        Self { source, running: Some(running), waiting: false, failed: None }
+    }
+
+    /// None: the exchange goes on as a tunnel.
+    pub(crate) const fn of_tunnel() -> Self {
+        Self { source: Source::Whole(Bytes::new()), running: None, waiting: false, failed: None }
     }
 
     /// Whether all of it was taken. Our own answers are taken at once or not at all, and of some only the head is wanted.
@@ -262,8 +268,10 @@ impl ResponseBody {
 
 impl Drop for ResponseBody {
     fn drop(&mut self) {
-        if self.is_over() {
-            self.running.over();
+        if self.is_over()
+            && let Some(running) = &mut self.running
+        {
+            running.over();
         }
     }
 }
@@ -277,7 +285,8 @@ impl Body for ResponseBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let this = &mut *self;
-        this.running.taken();
+        let Some(running) = &mut this.running else { return Poll::Ready(None) };
+        running.taken();
         if let Some(error) = this.failed.take() {
             return Poll::Ready(Some(Err(error)));
         }
@@ -285,7 +294,7 @@ impl Body for ResponseBody {
             Source::Whole(bytes) if bytes.is_empty() => return Poll::Ready(None),
             Source::Whole(bytes) => {
                 // Our own answers wait for a client's window like others.
-                this.running.given();
+                running.given();
                 return Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes)))));
             }
             Source::Http1(body) => Pin::new(body).poll_frame(cx),
@@ -296,11 +305,11 @@ impl Body for ResponseBody {
         match polled {
             Poll::Ready(Some(Ok(frame))) => {
                 this.waiting = false;
-                this.running.given();
+                running.given();
                 Poll::Ready(Some(Ok(cleaned(frame, None))))
             }
             Poll::Ready(Some(Err(error))) => {
-                this.running.broken(&error.to_string());
+                running.broken(&error.to_string());
                 this.failed = Some(BodyError::Upstream(error));
                 cx.waker().wake_by_ref();
                 Poll::Pending
@@ -309,11 +318,11 @@ impl Body for ResponseBody {
             Poll::Pending => {
                 if !this.waiting {
                     this.waiting = true;
-                    this.running.watch().wait_for(Due::ResponseBody);
+                    running.watch().wait_for(Due::ResponseBody);
                 }
-                match this.running.watch().poll_late(cx) {
+                match running.watch().poll_late(cx) {
                     Poll::Ready(due) => {
-                        this.running.broken("nothing of it has come in time");
+                        running.broken("nothing of it has come in time");
                         Poll::Ready(Some(Err(BodyError::Late(due))))
                     }
                     Poll::Pending => Poll::Pending,

@@ -2,7 +2,7 @@
 
 use http::header::HOST;
 use http::uri::Scheme;
-use http::{HeaderValue, Method, StatusCode, Version, request};
+use http::{Method, StatusCode, Version, request};
 use tollgate_http::trusted::TrustedProxies;
 use tollgate_tower::{Answer, problem};
 
@@ -35,12 +35,6 @@ pub(super) fn prepare(parts: &mut request::Parts, client: &Client, live: &InForc
 
 pub(super) fn trusted_proxies(live: &InForce) -> &TrustedProxies {
     &live.guard.gate().policy().settings().trusted_proxies
-}
-
-/// Whether WebSocket is among the protocols that a client would rather speak.
-pub(super) fn is_websocket(upgrade: &HeaderValue) -> bool {
-    let mut protocols = upgrade.as_bytes().split(|byte| *byte == b',');
-    protocols.any(|protocol| protocol.trim_ascii().eq_ignore_ascii_case(b"websocket"))
 }
 
 pub(super) fn bad(detail: &str) -> Stopped {

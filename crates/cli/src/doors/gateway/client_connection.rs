@@ -11,6 +11,7 @@ use super::deadlines::{Due, Watch};
 use super::h2_executor::begun;
 use super::rewrite_head::forwarded_for;
 use super::stopwatch::Stopwatch;
+use super::tunnel::Tunnel;
 use super::worker::Worker;
 use crate::telemetry::logs::RequestId;
 
@@ -31,6 +32,8 @@ pub(crate) struct Client {
     pub(crate) http2: bool,
     /// The connection's own deadlines; over HTTP/1.1 those of its exchange, too.
     pub(crate) watch: Arc<Watch>,
+    /// What the connection becomes when its response is sent.
+    tunnel: Mutex<Option<Box<Tunnel>>>,
     active: AtomicUsize,
     /// How many exchanges in a row the client broke off before they were answered.
     resets: AtomicUsize,
@@ -45,7 +48,18 @@ impl Client {
         let (active, resets) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let http2 = false;
         let forwarded = Mutex::new(None);
-        Self { worker, peer, address, forwarded_for, forwarded, secure, http2, watch, active, resets }
+        let tunnel = Mutex::new(None);
+        Self { worker, peer, address, forwarded_for, forwarded, secure, http2, watch, tunnel, active, resets }
+    }
+
+    /// The connection becomes a tunnel when its response is sent. Whoever drives it has to take the tunnel: it refers back here.
+    pub(crate) fn set_tunnel(&self, tunnel: Tunnel) {
+        *self.tunnel.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(tunnel));
+    }
+
+    /// What the connection becomes, if it does.
+    pub(crate) fn take_tunnel(&self) -> Option<Box<Tunnel>> {
+        self.tunnel.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Gives back what it remembers only to be quicker.

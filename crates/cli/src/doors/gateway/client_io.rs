@@ -8,7 +8,7 @@ use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio_rustls::server::TlsStream;
 
-use super::deadlines::{Due, Watch};
+use super::deadlines::{Due, Switching, Watch};
 use super::socket::Socket;
 
 /// What an HTTP/2 connection begins with (RFC 9113 3.4).
@@ -121,6 +121,31 @@ impl Stream {
         self.back = bytes;
     }
 
+    /// From now on bytes are a tunnel's.
+    pub(crate) fn begin_tunnel(&mut self) {
+        self.bytes_are_requests = false;
+        self.watch().set_switching(Switching::No);
+    }
+
+    /// Notices whether a client that has to be silent is. Nothing is read for now.
+    fn poll_silent(&mut self, cx: &mut Context<'_>) {
+        if !self.watch().is_switching(Switching::Asked) {
+            return;
+        }
+        let spoke = match &mut self.wire {
+            // A read that fails here fails again when it is time to read.
+            Wire::Plain(plain) => {
+                let mut byte = [0; 1];
+                let peeked = plain.tcp.poll_peek(cx, &mut ReadBuf::new(&mut byte));
+                matches!(peeked, Poll::Ready(Ok(1..)))
+            }
+            Wire::Tls(_) => matches!(self.poll_bytes(cx), Poll::Ready(Ok(()))),
+        };
+        if spoke {
+            self.watch().set_switching(Switching::AskedAndNotSilent);
+        }
+    }
+
     /// Waits for the first byte of whatever comes next, without room for more.
     pub(crate) fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.from < self.to {
@@ -144,6 +169,13 @@ impl Stream {
         }
     }
 
+    /// A client that is being answered need not be silent any longer.
+    fn write_begins(&self) {
+        if self.watch().is_switching(Switching::Asked) {
+            self.watch().set_switching(Switching::Answered);
+        }
+    }
+
     fn watch(&self) -> &Watch {
         match &self.wire {
             Wire::Plain(plain) => &plain.watch,
@@ -159,6 +191,10 @@ impl AsyncRead for Stream {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
+        if !this.watch().is_switching(Switching::No) {
+            this.poll_silent(cx);
+            return Poll::Pending;
+        }
         let before = buf.filled().len();
         if !this.back.is_empty() {
             let taken = this.back.len().min(buf.remaining());
@@ -199,6 +235,7 @@ impl AsyncRead for Stream {
 impl AsyncWrite for Stream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        this.write_begins();
         if this.is_settled() {
             this.withhold(buf);
             return Poll::Ready(Ok(buf.len()));
@@ -215,6 +252,7 @@ impl AsyncWrite for Stream {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        this.write_begins();
         if this.is_settled() {
             bufs.iter().for_each(|buf| this.withhold(buf));
             return Poll::Ready(Ok(bufs.iter().map(|buf| buf.len()).sum()));

@@ -59,6 +59,7 @@ pub(crate) async fn serve(tcp: TcpStream, peer: SocketAddr, worker: Arc<Worker>,
 
 /// Over HTTP/1.1 a connection that has been idle for a moment gives back its buffers, and takes new ones with the next byte.
 async fn speak_http1(mut stream: Stream, client: Arc<Client>, stop: Receiver<bool>) {
+    let _tunnel = DropTunnel(&client);
     loop {
         let service = Exchanges(Arc::clone(&client));
         let mut connection = client.worker.http1.serve_connection(TokioIo::new(stream), service);
@@ -66,8 +67,14 @@ async fn speak_http1(mut stream: Stream, client: Arc<Client>, stop: Receiver<boo
         match run(Pin::new(&mut connection), shut_down, &client, &stop).await {
             Run::Cut => return,
             Run::Over(served) => {
+                let parts = connection.into_parts();
+                let mut stream = parts.io.into_inner();
                 // In boxes: hardly any connection has to.
-                let mut stream = connection.into_parts().io.into_inner();
+                if served.is_ok()
+                    && let Some(tunnel) = client.take_tunnel()
+                {
+                    return Box::pin(tunnel.run(stream, parts.read_buf)).await;
+                }
                 if let Err(error) = &served
                     && error.is_parse()
                 {
@@ -89,6 +96,15 @@ async fn speak_http1(mut stream: Stream, client: Arc<Client>, stop: Receiver<boo
         } else if !nap(&mut stream, &client, &stop).await {
             return;
         }
+    }
+}
+
+/// Drops a tunnel that has not begun when its connection ends. The two refer to each other.
+struct DropTunnel<'a>(&'a Client);
+
+impl Drop for DropTunnel<'_> {
+    fn drop(&mut self) {
+        drop(self.0.take_tunnel());
     }
 }
 

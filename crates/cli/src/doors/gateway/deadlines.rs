@@ -30,6 +30,20 @@ pub(crate) enum Fault {
     TooLarge,
 }
 
+/// How far an exchange has come with switching its connection to another protocol. Until it has, what the client sends
+/// is not read: it may be meant as another request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Switching {
+    /// It does not.
+    No,
+    /// The client waits for an answer, and has to be silent until it has one.
+    Asked,
+    /// The client was not silent.
+    AskedAndNotSilent,
+    /// The answer is being written.
+    Answered,
+}
+
 /// The time of a worker, in ticks since it began.
 #[derive(Debug)]
 pub(crate) struct Ticks {
@@ -104,6 +118,8 @@ pub(crate) struct Watch {
     begun: AtomicU32,
     /// Whether the client has ended its side of the connection, and waits for a response.
     half_closed: AtomicBool,
+    /// How far the exchange has come with switching the connection to another protocol.
+    switching: AtomicU8,
     waker: Mutex<Option<Waker>>,
 }
 
@@ -121,6 +137,7 @@ impl Watch {
             fault: AtomicU8::new(0),
             begun: AtomicU32::new(0),
             half_closed: AtomicBool::new(false),
+            switching: AtomicU8::new(Switching::No as u8),
             waker: Mutex::new(None),
         }
     }
@@ -208,6 +225,16 @@ impl Watch {
         self.half_closed.load(Ordering::Relaxed)
     }
 
+    /// The exchange has come so far with switching the connection to another protocol.
+    pub(crate) fn set_switching(&self, switching: Switching) {
+        self.switching.store(switching as u8, Ordering::Relaxed);
+    }
+
+    /// Whether it has come so far with that.
+    pub(crate) fn is_switching(&self, switching: Switching) -> bool {
+        self.switching.load(Ordering::Relaxed) == switching as u8
+    }
+
     /// Whether no exchange is running: the connection waits for a request.
     pub(crate) fn is_between_requests(&self) -> bool {
         [Due::Header, Due::Head, Due::Idle].into_iter().any(|due| self.waits_for(due))
@@ -257,6 +284,7 @@ impl Watch {
 
     /// An exchange has ended.
     pub(crate) fn end(&self) {
+        self.set_switching(Switching::No);
         self.total.store(NEVER, Ordering::Relaxed);
         self.rest();
     }

@@ -1,30 +1,35 @@
 //! One request and its response: asked, forwarded, answered. Which limits there are is the policy's; bytes are hyper's.
 
+mod response_future;
+
 use std::cell::RefCell;
-use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::net::IpAddr;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::Poll;
 
-use http::header::{CONNECTION, TRANSFER_ENCODING, UPGRADE};
+use http::header::{CONNECTION, TRANSFER_ENCODING};
 use http::{HeaderValue, Request, Response, StatusCode, Version, request};
 use hyper::body::Incoming;
 use tollgate_tower::{Answer, Asked, BodyWanted, Head, Pass, Room, grpc};
 
+pub(crate) use self::response_future::Exchange;
+use self::response_future::Waiting;
 use super::access_log::Noted;
 use super::body::{RequestBody, ResponseBody, Rest, Source};
 use super::body_rate::Pace;
 use super::buffered_body::hold;
-use super::check_head::{bad, is_websocket, not_implemented, prepare, trusted_proxies};
+use super::check_head::{bad, not_implemented, prepare, trusted_proxies};
 use super::client_connection::{Client, Running};
-use super::deadlines::{Due, Fault};
+use super::deadlines::{Due, Fault, Switching};
 use super::error_response::Stopped;
 use super::max_forwards::{self, Reach};
 use super::rewrite_head::{self, Outgoing};
 use super::stopwatch::Stopwatch;
+use super::tunnel::Tunnel;
 use super::upstream::{Answered, Departing, Effort, UpstreamError};
+use super::websocket;
 use crate::active_policy::InForce;
 use crate::telemetry::logs::{RequestId, X_REQUEST_ID};
 
@@ -37,8 +42,6 @@ thread_local! {
 struct Came {
     parts: request::Parts,
     live: Arc<InForce>,
-    /// Whether it would rather speak WebSocket.
-    upgrade: bool,
     /// How far it may go.
     reach: Reach,
     /// Since when it can be asked about.
@@ -55,33 +58,8 @@ struct ToAnswer {
     running: Running,
     /// Whether it is a call of gRPC, and has to be answered as one.
     grpc: bool,
-}
-
-/// A request that is being answered. Most refusals are ready at once, and nothing is allocated for waiting.
-#[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "a response in a box would be an allocation for every refusal")]
-pub(crate) enum Exchange {
-    /// It is answered.
-    Ready(Option<Response<ResponseBody>>),
-    /// The upstream, or the rest of its body, is waited for.
-    Waiting(Waiting),
-}
-
-/// In a box, so that a connection without a request has no room for one.
-pub(crate) struct Waiting(Pin<Box<dyn Future<Output = Response<ResponseBody>> + Send>>);
-
-impl Future for Exchange {
-    type Output = Result<Response<ResponseBody>, Infallible>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.get_mut() {
-            Self::Ready(response) => match response.take() {
-                Some(response) => Poll::Ready(Ok(response)),
-                None => Poll::Pending,
-            },
-            Self::Waiting(waiting) => waiting.0.as_mut().poll(cx).map(Ok),
-        }
-    }
+    /// Whether it asks to switch to WebSocket.
+    websocket: bool,
 }
 
 /// Answers a request.
@@ -97,11 +75,14 @@ pub(crate) fn exchange(client: &Arc<Client>, request: Request<Incoming>) -> Exch
         running.keep_id(kept);
     }
     let id = running.id().header();
-    let upgrade = parts.headers.get(UPGRADE).is_some_and(is_websocket);
+    let websocket = websocket::is_requested(&parts);
+    if websocket {
+        running.watch().set_switching(Switching::Asked);
+    }
     let grpc = grpc::is_call(&parts.headers);
     let since = *running.since();
-    let to_answer = ToAnswer { id, noted, running, grpc };
-    let mut came = Came { parts, live, upgrade, reach: Reach::Upstream, to_answer, since };
+    let to_answer = ToAnswer { id, noted, running, grpc, websocket };
+    let mut came = Came { parts, live, reach: Reach::Upstream, to_answer, since };
     match came.asked_at_once(body) {
         Err(stopped) => Exchange::Ready(Some(came.to_answer.stopped(stopped))),
         Ok(AtOnce::Passes(pass, body)) => {
@@ -137,6 +118,10 @@ impl Came {
         if bytes_max.is_some_and(|most| http_body::Body::size_hint(&body).lower() > most) {
             return Err(Stopped::TooLarge);
         }
+        if self.to_answer.websocket {
+            let has_body = !http_body::Body::is_end_stream(&body);
+            websocket::check_request(&self.parts, has_body).map_err(bad)?;
+        }
         prepare(&mut self.parts, client, &self.live)?;
         self.reach = max_forwards::step(&mut self.parts).map_err(bad)?;
         let wanted = |room: &mut Room| self.live.guard.wants_body(&asked(&self.parts, client, None), room);
@@ -169,14 +154,14 @@ impl Came {
 
     /// Writes down what came of asking.
     fn told(&mut self, asked: Asked, room: &Room) -> Result<Pass, Stopped> {
-        let Self { parts, live, upgrade, reach, since, to_answer: ToAnswer { running, noted, .. } } = self;
+        let Self { parts, live, reach, since, to_answer: ToAnswer { running, noted, websocket, .. } } = self;
         let client = running.client();
         client.worker.decided(live, room, since);
         client.worker.note(live, &parts.headers, &asked, noted);
         match asked {
             // It was charged, and is told so.
-            Asked::Pass(pass) if *upgrade => {
-                let mut answer = not_implemented("this gateway does not speak WebSocket");
+            Asked::Pass(pass) if *websocket && !client.worker.upstream.can_switch() => {
+                let mut answer = not_implemented("WebSocket needs HTTP/1.1, and the upstream speaks HTTP/2");
                 pass.fields.write(&mut answer.headers);
                 Err(Stopped::Answer(Box::new(answer)))
             }
@@ -272,6 +257,10 @@ impl ToAnswer {
             // Left to itself, hyper sends no body with a GET whose length is not known.
             parts.headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
         }
+        if self.websocket {
+            websocket::set_request_fields(&mut parts.headers);
+            return Ok(Departing::Switching(Box::new(Request::from_parts(parts, body))));
+        }
         Ok(worker.upstream.depart(Request::from_parts(parts, body), http2))
     }
 
@@ -281,6 +270,9 @@ impl ToAnswer {
             Err(stopped) => self.charged_and_stopped(stopped, pass),
             Ok((mut head, source)) => {
                 pass.responded(head.status, &mut head.headers);
+                if head.status == StatusCode::SWITCHING_PROTOCOLS {
+                    return self.switched(head, source);
+                }
                 self.answered(head.status, head, source)
             }
         }
@@ -324,8 +316,32 @@ impl ToAnswer {
     ) -> Response<ResponseBody> {
         let mut running = self.running;
         head.headers.insert(X_REQUEST_ID, self.id);
+        if self.websocket {
+            // What the client sends behind a handshake that has failed may be frames as well as a request.
+            head.headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         running.answered(status, self.noted);
         Response::from_parts(head, ResponseBody::new(source, running))
+    }
+
+    /// The upstream has switched to WebSocket: the client is told, and its connection becomes a tunnel.
+    fn switched(self, mut head: http::response::Parts, source: Source) -> Response<ResponseBody> {
+        let Source::Http1(body) = source else {
+            return self.stopped(Stopped::Upstream(UpstreamError::Switched));
+        };
+        let Some((wire, first)) = body.into_wire() else {
+            return self.stopped(Stopped::Upstream(UpstreamError::Switched));
+        };
+        if self.running.watch().is_switching(Switching::AskedAndNotSilent) {
+            return self.stopped(bad("a WebSocket client sends nothing before the server's 101"));
+        }
+        let mut running = self.running;
+        head.headers.insert(X_REQUEST_ID, self.id);
+        websocket::set_response_fields(&mut head.headers);
+        running.answered(head.status, self.noted);
+        let client = Arc::clone(running.client());
+        client.set_tunnel(Tunnel::new(wire, first, running));
+        Response::from_parts(head, ResponseBody::of_tunnel())
     }
 }
 
@@ -371,13 +387,12 @@ async fn answered(
             (head, Source::Http2 { body, _stream: stream })
         }
     };
+    if head.status == StatusCode::SWITCHING_PROTOCOLS {
+        // An upstream may switch only where it was asked to.
+        websocket::check_response(&head.headers)
+            .map_err(|why| Stopped::Upstream(UpstreamError::Ambiguous(why)))?;
+    }
     rewrite_head::response(&mut head.headers, head.version, &worker.via);
     head.version = Version::HTTP_11;
     Ok((head, source))
-}
-
-impl std::fmt::Debug for Waiting {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Waiting")
-    }
 }

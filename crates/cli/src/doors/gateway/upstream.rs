@@ -12,8 +12,7 @@ use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 
 pub use self::addresses::{Addresses, Changed};
-pub(crate) use self::connect::Connector;
-use self::connect::Wire;
+pub(crate) use self::connect::{Connector, Wire};
 pub(crate) use self::error::UpstreamError;
 pub(crate) use self::http1::LinkBody;
 use self::http1::{Link, Outbound};
@@ -55,6 +54,8 @@ pub(crate) enum Departing {
     Pooled(Box<Link>, Outbound),
     /// On a connection that has to be made first, or over HTTP/2 if it is to be shared.
     Otherwise(Box<Request<RequestBody>>, Shares),
+    /// On a connection of its own, over HTTP/1.1: it asks to switch to another protocol.
+    Switching(Box<Request<RequestBody>>),
 }
 
 /// Whether a request goes over a connection that it shares with others.
@@ -114,6 +115,11 @@ impl Upstream {
         }
     }
 
+    /// Whether a connection to it can switch to another protocol, as HTTP/1.1 does it.
+    pub(crate) fn can_switch(&self) -> bool {
+        self.protocol != Protocol::Http2
+    }
+
     /// Sends a request and waits for the head of its response. `watch` says what is waited for meanwhile.
     ///
     /// A connection from the pool may be dead without its knowing. Then the request is sent once more, on a new connection:
@@ -131,6 +137,9 @@ impl Upstream {
             Departing::Pooled(link, outbound) => (link, outbound),
             Departing::Otherwise(request, shares) => {
                 return Box::pin(self.send_otherwise(*request, shares, watch, effort)).await;
+            }
+            Departing::Switching(request) => {
+                return Box::pin(self.send_switching(*request, watch, effort)).await;
             }
         };
         watch.wait_for(Due::Response);
@@ -178,6 +187,20 @@ impl Upstream {
             return self.send_http2(request, watch, effort).await;
         }
         self.send_on(wire, Outbound::new(request), watch).await
+    }
+
+    /// Sends a request that asks to switch to another protocol, once: what follows a response that does not switch is
+    /// never sent on the same connection.
+    async fn send_switching(
+        self: &Arc<Self>,
+        request: Request<RequestBody>,
+        watch: &Watch,
+        effort: &mut Effort,
+    ) -> Result<Answered, UpstreamError> {
+        watch.wait_for(Due::Connect);
+        effort.connects = effort.connects.saturating_add(1);
+        let wire = self.connector.connect_http1().await?;
+        self.send_on(wire, Outbound::switching(request), watch).await
     }
 
     /// Sends a request on a new connection.

@@ -37,6 +37,53 @@ pub struct WorkerMetrics {
     pub upstream_retries: Count,
     /// What went wrong with the upstream.
     pub upstream_errors: UpstreamErrors,
+    /// WebSocket tunnels that are open.
+    pub tunnels_open: Level,
+    /// WebSocket tunnels that were opened.
+    pub tunnels_total: Count,
+    /// How tunnels ended.
+    pub tunnels_ended: TunnelEnds,
+    /// What went through tunnels.
+    pub tunnel_bytes: TunnelBytes,
+}
+
+/// How tunnels ended.
+#[derive(Default, Debug)]
+pub struct TunnelEnds {
+    /// Both sides closed.
+    pub closed: Count,
+    /// A side was silent for too long, or the tunnel had its time.
+    pub late: Count,
+    /// A connection failed.
+    pub broken: Count,
+    /// The client sent data before the 101.
+    pub early_data: Count,
+}
+
+impl TunnelEnds {
+    const fn all(&self) -> [(&'static str, &Count); 4] {
+        [
+            ("closed", &self.closed),
+            ("late", &self.late),
+            ("broken", &self.broken),
+            ("early_data", &self.early_data),
+        ]
+    }
+}
+
+/// Bytes that went through tunnels, by direction.
+#[derive(Default, Debug)]
+pub struct TunnelBytes {
+    /// From clients to the upstream.
+    pub to_upstream: Count,
+    /// From the upstream to clients.
+    pub to_client: Count,
+}
+
+impl TunnelBytes {
+    const fn all(&self) -> [(&'static str, &Count); 2] {
+        [("upstream", &self.to_upstream), ("client", &self.to_client)]
+    }
 }
 
 /// Responses by class.
@@ -167,7 +214,7 @@ impl UpstreamErrors {
 type Ask = fn(&WorkerMetrics) -> u64;
 
 /// Every number without a label.
-const PLAIN: [(&str, Kind, &str, Ask); 10] = [
+const PLAIN: [(&str, Kind, &str, Ask); 12] = [
     ("connections_open", Kind::Gauge, "Connections of clients.", |worker| worker.connections_open.get()),
     ("connections_total", Kind::Counter, "Connections accepted.", |worker| worker.connections_total.get()),
     ("connections_refused_total", Kind::Counter, "Connections closed at once: too many.", |worker| {
@@ -187,6 +234,8 @@ const PLAIN: [(&str, Kind, &str, Ask); 10] = [
         worker.upstream_connects.get()
     }),
     ("upstream_open", Kind::Gauge, "Connections to the upstream.", |worker| worker.upstream_open.get()),
+    ("tunnels_open", Kind::Gauge, "WebSocket tunnels.", |worker| worker.tunnels_open.get()),
+    ("tunnels_total", Kind::Counter, "WebSocket tunnels opened.", |worker| worker.tunnels_total.get()),
     ("upstream_retries_total", Kind::Counter, "Requests sent again, on another connection.", |worker| {
         worker.upstream_retries.get()
     }),
@@ -196,13 +245,19 @@ const PLAIN: [(&str, Kind, &str, Ask); 10] = [
 type AskAll = fn(&WorkerMetrics) -> Vec<(&'static str, u64)>;
 
 /// Every number with a label: name, help, label.
-const LABELLED: [(&str, &str, &str, AskAll); 3] = [
+const LABELLED: [(&str, &str, &str, AskAll); 5] = [
     ("responses_total", "Responses to clients, by class.", "class", |worker| values(&worker.responses.all())),
     ("answered_total", "Requests that the gateway answered by itself, by the reason.", "kind", |worker| {
         values(&worker.answered.all())
     }),
     ("upstream_errors_total", "What went wrong with the upstream.", "kind", |worker| {
         values(&worker.upstream_errors.all())
+    }),
+    ("tunnels_ended_total", "WebSocket tunnels that ended, by the reason.", "reason", |worker| {
+        values(&worker.tunnels_ended.all())
+    }),
+    ("tunnel_bytes_total", "Bytes through WebSocket tunnels, by their receiver.", "to", |worker| {
+        values(&worker.tunnel_bytes.all())
     }),
 ];
 

@@ -31,6 +31,8 @@ pub(crate) struct Connector {
     addresses: Arc<Addresses>,
     head_start: Duration,
     dialer: Dialer,
+    /// As `dialer`, for connections that have to be HTTP/1.1.
+    http1: Dialer,
 }
 
 /// Makes a connection to one address.
@@ -81,9 +83,11 @@ impl Connector {
         metrics: Arc<WorkerMetrics>,
     ) -> Result<Self, String> {
         let upstream = &settings.upstream;
-        let tls = if upstream.tls { Some(tls(upstream)?) } else { None };
+        let tls = |protocol| if upstream.tls { tls(upstream, protocol).map(Some) } else { Ok(None) };
+        let http1 = Dialer { metrics: Arc::clone(&metrics), tls: tls(Protocol::Http1)? };
+        let tls = tls(upstream.protocol)?;
         let head_start = HEAD_START.min(settings.timeouts.connect / 4);
-        Ok(Self { addresses, head_start, dialer: Dialer { metrics, tls } })
+        Ok(Self { addresses, head_start, dialer: Dialer { metrics, tls }, http1 })
     }
 
     /// Whether connections have TLS.
@@ -98,20 +102,34 @@ impl Connector {
 
     /// A new connection, and whether HTTP/2 was agreed on. How long it may take is the caller's business.
     pub(crate) async fn connect(&self) -> Result<(Wire, bool), UpstreamError> {
+        self.connect_with(&self.dialer).await
+    }
+
+    /// As [`connect`](Self::connect), for HTTP/1.1 only.
+    pub(crate) async fn connect_http1(&self) -> Result<Wire, UpstreamError> {
+        let (wire, _) = self.connect_with(&self.http1).await?;
+        Ok(wire)
+    }
+
+    async fn connect_with(&self, dialer: &Dialer) -> Result<(Wire, bool), UpstreamError> {
         let addresses = self.addresses.now().await.map_err(UpstreamError::Connect)?;
         match *addresses {
-            [address] => self.dialer.clone().dial(address).await,
-            _ => self.first_of(&addresses).await,
+            [address] => dialer.clone().dial(address).await,
+            _ => self.first_of(dialer, &addresses).await,
         }
     }
 
     /// A connection to the address that answers first. Each has a head start before the next one is tried beside it, so that one
     /// where nobody answers costs little time and does not hide the next.
-    async fn first_of(&self, addresses: &[SocketAddr]) -> Result<(Wire, bool), UpstreamError> {
+    async fn first_of(
+        &self,
+        dialer: &Dialer,
+        addresses: &[SocketAddr],
+    ) -> Result<(Wire, bool), UpstreamError> {
         let mut tries = JoinSet::new();
         let mut failed = UpstreamError::Connect(io::Error::other("the host's name has no address"));
         for address in addresses {
-            tries.spawn(self.dialer.clone().dial(*address));
+            tries.spawn(dialer.clone().dial(*address));
             tokio::select! {
                 () = sleep(self.head_start) => {}
                 ended = first(&mut tries, &mut failed) => if let Some(connected) = ended { return Ok(connected) },
@@ -159,7 +177,7 @@ impl Dialer {
     }
 }
 
-fn tls(upstream: &Upstream) -> Result<(TlsConnector, ServerName<'static>), String> {
+fn tls(upstream: &Upstream, protocol: Protocol) -> Result<(TlsConnector, ServerName<'static>), String> {
     let mut roots = RootCertStore::empty();
     match &upstream.ca {
         Some(file) => {
@@ -185,7 +203,7 @@ fn tls(upstream: &Upstream) -> Result<(TlsConnector, ServerName<'static>), Strin
     let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let config = config.map_err(|error| error.to_string())?;
     let mut config = config.with_root_certificates(roots).with_no_client_auth();
-    config.alpn_protocols = match upstream.protocol {
+    config.alpn_protocols = match protocol {
         Protocol::Auto => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
         Protocol::Http1 => vec![b"http/1.1".to_vec()],
         Protocol::Http2 => vec![b"h2".to_vec()],

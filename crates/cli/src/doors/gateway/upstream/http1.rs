@@ -62,7 +62,7 @@ impl Link {
         request: Outbound,
         upstream: &Arc<Upstream>,
     ) -> Result<Response<LinkBody>, Failed> {
-        self.receiving.expect(request.is_head());
+        self.receiving.expect(&request);
         let mut sending = Sending::new(request);
         let got = poll_fn(|cx| self.poll_response(&mut sending, cx)).await;
         match got {
@@ -107,6 +107,16 @@ impl Link {
         let mut into = ReadBuf::new(&mut byte);
         let mut cx = Context::from_waker(Waker::noop());
         Pin::new(&mut self.wire).poll_read(&mut cx, &mut into).is_pending()
+    }
+}
+
+impl LinkBody {
+    /// The connection itself, which has switched to another protocol, and what came behind the response that says so. `None` if
+    /// not all of the request was sent before.
+    pub(crate) fn into_wire(mut self) -> Option<(Wire, bytes::BytesMut)> {
+        let link = self.link.take().filter(|_| self.sending.is_none())?;
+        let Link { wire, receiving, .. } = *link;
+        Some((wire, receiving.into_rest()))
     }
 }
 

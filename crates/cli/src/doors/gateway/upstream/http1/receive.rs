@@ -11,6 +11,7 @@ use http_body::Frame;
 use super::chunks::{Chunks, Piece};
 use super::head;
 use super::poll_more;
+use super::request::Outbound;
 use crate::doors::gateway::upstream::UpstreamError;
 use crate::doors::gateway::upstream::connect::Wire;
 
@@ -39,6 +40,8 @@ pub(super) struct Receiving {
     left: Left,
     /// Whether it answers `HEAD`.
     of_head: bool,
+    /// Whether its request asked to switch to another protocol.
+    may_switch: bool,
     interim: u8,
     /// Whether no byte of it has come.
     untouched: bool,
@@ -49,15 +52,16 @@ pub(super) struct Receiving {
 impl Default for Receiving {
     fn default() -> Self {
         let (buffer, left) = (BytesMut::new(), Left::Bytes(0));
-        Self { buffer, left, of_head: false, interim: 0, untouched: true, keeps: false }
+        Self { buffer, left, of_head: false, may_switch: false, interim: 0, untouched: true, keeps: false }
     }
 }
 
 impl Receiving {
     /// A response is waited for.
-    pub(super) fn expect(&mut self, of_head: bool) {
+    pub(super) fn expect(&mut self, request: &Outbound) {
         let buffer = std::mem::take(&mut self.buffer);
-        *self = Self { buffer, of_head, ..Self::default() };
+        let (of_head, may_switch) = (request.is_head(), request.switches());
+        *self = Self { buffer, of_head, may_switch, ..Self::default() };
     }
 
     /// Nothing is waited for: a long buffer is given back.
@@ -65,6 +69,11 @@ impl Receiving {
         if self.buffer.capacity() > 2 * READ_USUAL {
             self.buffer = BytesMut::new();
         }
+    }
+
+    /// What came behind the head of a response that has switched to another protocol.
+    pub(super) fn into_rest(self) -> BytesMut {
+        self.buffer
     }
 
     /// Whether no byte has come.
@@ -100,11 +109,13 @@ impl Receiving {
             if !self.buffer.is_empty()
                 && let Some(read) = head::read(&mut self.buffer, self.of_head)?
             {
-                if !read.parts.status.is_informational() {
-                    (self.left, self.keeps) = (read.left, read.keeps);
+                let switched = read.parts.status == StatusCode::SWITCHING_PROTOCOLS;
+                if !read.parts.status.is_informational() || (switched && self.may_switch) {
+                    // An upstream that was asked to switch may think that it has.
+                    (self.left, self.keeps) = (read.left, read.keeps && !self.may_switch);
                     return Poll::Ready(Ok(read.parts));
                 }
-                if read.parts.status == StatusCode::SWITCHING_PROTOCOLS {
+                if switched {
                     return Poll::Ready(Err(UpstreamError::Switched));
                 }
                 self.interim = self.interim.saturating_add(1);

@@ -31,6 +31,8 @@ pub(crate) struct Outbound {
     /// What was taken of the body for a connection on which nothing could be sent.
     pub(super) taken: Option<Box<Taken>>,
     method: Method,
+    /// Whether it asks to switch to another protocol.
+    switches: bool,
 }
 
 impl Outbound {
@@ -63,7 +65,17 @@ impl Outbound {
             Coding::None => {}
         }
         head.extend_from_slice(b"\r\n");
-        Self { head, body, coding, taken: None, method: parts.method }
+        Self { head, body, coding, taken: None, method: parts.method, switches: false }
+    }
+
+    /// As [`new`](Self::new), for a request that asks to switch to another protocol.
+    pub(crate) fn switching(request: Request<RequestBody>) -> Self {
+        Self { switches: true, ..Self::new(request) }
+    }
+
+    /// Whether it asks to switch to another protocol.
+    pub(super) const fn switches(&self) -> bool {
+        self.switches
     }
 
     /// Whether its response has no body, whatever it says.
