@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use http::HeaderName;
-use tollgate::Gate;
-use tollgate_tower::{Answers, Guard};
+use tollgate_engine::{Enforcer, PolicyLimits};
+use tollgate_tower::{ResponseConfig, ResponseWriter};
 
 use self::policy_headers::headers_read;
 use crate::telemetry::metrics::{LimitMeters, Metrics};
@@ -16,26 +16,33 @@ use crate::telemetry::metrics::{LimitMeters, Metrics};
 /// A policy in force, with the counters of its limits. It does not change.
 #[derive(Debug)]
 pub struct InForce {
-    /// The gate, and what clients are told.
-    pub guard: Guard,
+    /// The limits.
+    pub limits: Arc<PolicyLimits>,
+    /// Checks requests against them.
+    pub enforcer: Arc<Enforcer>,
+    /// Writes the responses that show them.
+    pub responses: ResponseWriter,
     /// The counters of each limit, by its number in the policy.
     pub meters: Vec<LimitMeters>,
     /// Which one it is: 1 is what was loaded at the start.
     pub generation: u64,
-    /// Whether to ask takes a while, because limits are counted in a shared store.
+    /// Whether a check may wait, because some limits are counted in a shared store.
     pub waits: bool,
     /// The headers that the policy reads, in order.
     pub(crate) reads: Vec<HeaderName>,
 }
 
 impl InForce {
-    /// Makes a gate ready to be put in force. From now on the metrics show its limits, and no others.
+    /// Prepares limits to be put in force. From now on the metrics show these limits, and no others.
     #[must_use]
-    pub fn new(gate: Gate, answers: Answers, metrics: &Metrics, generation: u64) -> Self {
-        let meters = metrics.limits_of(&gate);
-        let waits = gate.waits();
-        let reads = headers_read(gate.policy());
-        Self { guard: Guard::new(gate, answers), meters, generation, waits, reads }
+    pub fn new(limits: PolicyLimits, config: ResponseConfig, metrics: &Metrics, generation: u64) -> Self {
+        let meters = metrics.limits_of(&limits);
+        let reads = headers_read(limits.policy());
+        let limits = Arc::new(limits);
+        let enforcer = Enforcer::from(Arc::clone(&limits));
+        let responses = ResponseWriter::new(&enforcer, config);
+        let (waits, enforcer) = (enforcer.waits(), Arc::new(enforcer));
+        Self { limits, enforcer, responses, meters, generation, waits, reads }
     }
 }
 

@@ -17,9 +17,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{self, Receiver};
 use tokio::sync::watch as latest;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, timeout};
-use tollgate::{Gate, Limiter};
+use tollgate::Limiter;
+use tollgate_engine::PolicyLimits;
 use tollgate_policy::{Directory, Policy};
-use tollgate_tower::Answers;
+use tollgate_tower::ResponseConfig;
 
 use self::file_watcher::Watch;
 use crate::active_policy::{InForce, Live};
@@ -63,7 +64,7 @@ pub struct Reloader {
     policy: String,
     /// The setting `store.namespace`: what a policy's own file says of it now counts after a restart.
     namespace: Option<String>,
-    answers: Answers,
+    answers: ResponseConfig,
     beside: Beside,
     poll: Option<Duration>,
     watching: bool,
@@ -203,10 +204,10 @@ impl Reloader {
             let (changed, mut seen) = match load_after(&policy, &before) {
                 Ok(Loaded { policy, directory, seen }) => {
                     let old = live.load();
-                    let limiter = old.guard.gate().limiter().clone();
-                    let gate = gate(limiter, (policy, directory), namespace.as_deref());
-                    let changed = changes(old.guard.gate(), &gate);
-                    let next = InForce::new(gate, answers, &metrics, old.generation.saturating_add(1));
+                    let limiter = old.limits.limiter().clone();
+                    let limits = policy_limits(limiter, (policy, directory), namespace.as_deref());
+                    let changed = changes(&old.limits, &limits);
+                    let next = InForce::new(limits, answers, &metrics, old.generation.saturating_add(1));
                     live.swap(next, &metrics);
                     (Some(changed), seen)
                 }
@@ -243,7 +244,7 @@ impl Reloader {
             self.logs.within(|| tracing::info!(generation, changed, certificate, needs_restart, "reloaded"));
         }
         if changed.is_some() {
-            warn_unenforced(self.live.load().guard.gate().policy(), &self.logs);
+            warn_unenforced(self.live.load().limits.policy(), &self.logs);
         }
         let refused = (!wrong.is_empty()).then(|| wrong.join("; "));
         if let Some(why) = &refused {
@@ -277,16 +278,16 @@ struct Reloaded {
     seen: Seen,
 }
 
-/// A policy in force for a gateway, with its limits in the namespace of the settings, or else in that of its title.
+/// The limits of a policy for a gateway, with its limits in the namespace of the settings, or else in that of its title.
 ///
 /// Nothing but responses changes what was charged.
-pub fn gate(
+pub fn policy_limits(
     limiter: Limiter,
     (policy, directory): (Arc<Policy>, Option<Arc<Directory>>),
     namespace: Option<&str>,
-) -> Gate {
+) -> PolicyLimits {
     let namespace = namespace.map_or_else(|| policy.namespace_of_title(), str::to_owned);
-    Gate::new(limiter, policy, directory).in_namespace(&namespace).for_good()
+    PolicyLimits::new(limiter, policy, directory).in_namespace(&namespace).for_good()
 }
 
 /// Waits until nothing has happened for a while.

@@ -112,16 +112,20 @@ pub fn start_from(
         builder = builder.store(opened.store.clone(), opened.naming.clone());
     }
     let limiter = builder.build().map_err(|error: BuildError| other(error.to_string()))?;
-    let gate = reload::gate(limiter, (loaded.policy, loaded.directory), settings.store.namespace.as_deref());
+    let limits = reload::policy_limits(
+        limiter,
+        (loaded.policy, loaded.directory),
+        settings.store.namespace.as_deref(),
+    );
     if settings.store.url.is_some() {
-        store::tell_namespace(gate.namespace(), &logs);
+        store::tell_namespace(limits.namespace(), &logs);
     }
     if let Some(opened) = &opened {
         // The first requests meet a store that knows their scripts, or one of which it is known that it does not serve.
         opened.runtime.block_on(opened.store.ready());
     }
     let store = opened.map(|opened| opened.runtime);
-    let live = Arc::new(Live::new(InForce::new(gate, settings.answers, &metrics, 1), &metrics));
+    let live = Arc::new(Live::new(InForce::new(limits, settings.answers, &metrics, 1), &metrics));
     file_descriptors::make_room(&mut settings, &logs);
     let caught = Caught::new().map_err(other)?;
     let listeners: Result<Vec<_>, _> = settings.listen.iter().map(bind).collect();

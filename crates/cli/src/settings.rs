@@ -17,7 +17,7 @@ mod tests;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use tollgate_tower::Answers;
+use tollgate_tower::ResponseConfig;
 
 pub use files::{CONFIG, ReadFile};
 pub use print::print;
@@ -46,7 +46,7 @@ pub struct Settings {
     /// Where budgets are counted that several processes share.
     pub store: StoreAt,
     /// What clients are told.
-    pub answers: Answers,
+    pub answers: ResponseConfig,
     /// How long things may take.
     pub timeouts: Timeouts,
     /// How much there may be of things.
@@ -307,7 +307,7 @@ impl Settings {
             workers: None,
             memory: MEMORY,
             store: StoreAt::default(),
-            answers: Answers::default(),
+            answers: ResponseConfig::default(),
             timeouts: Timeouts::default(),
             bounds: Bounds::default(),
             forwarding: Forwarding::default(),

@@ -115,6 +115,19 @@ fn is_token(token: &[u8]) -> bool {
     end > 0 && token.iter().take(end).all(is_fine)
 }
 
+/// A whole number: digits only, without leading zeros. `None` if it is anything else, or larger than 64 bits.
+///
+/// ```
+/// use tollgate_http::header::whole_number;
+/// assert_eq!([&b"0"[..], b"42", b"042", b"-1", b""].map(whole_number), [Some(0), Some(42), None, None, None]);
+/// ```
+#[must_use]
+pub fn whole_number(text: &[u8]) -> Option<u64> {
+    let is_plain = text == b"0" || !text.starts_with(b"0");
+    let is_digits = text.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(text).ok().filter(|_| is_plain && is_digits)?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

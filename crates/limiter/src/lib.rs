@@ -12,16 +12,12 @@ mod clock;
 mod denied;
 mod error;
 mod event;
-#[cfg(feature = "policy")]
-mod gate;
 mod hash;
 mod key;
 mod limit;
 mod limiter;
 mod listing;
 mod receipt;
-#[cfg(feature = "policy")]
-mod rehearsal;
 mod reservation;
 #[cfg(feature = "redis")]
 mod share;
@@ -37,16 +33,12 @@ pub use clock::{Clock, ClockSource, ManualClock};
 pub use denied::AddressHit;
 pub use error::{BuildError, HitError};
 pub use event::{Event, Verb};
-#[cfg(feature = "policy")]
-pub use gate::{Charged, Gate, NotAsked, Passage};
 pub use key::{AsKey, Key, KeyBytes};
 #[cfg(feature = "redis")]
 pub use limit::StoreFails;
 pub use limit::{Hit, NamedLimit};
 pub use limiter::{HITS_MAX, KEY_BYTES_MAX, Limiter, Standing, Stats};
 pub use receipt::Receipt;
-#[cfg(feature = "policy")]
-pub use rehearsal::{Difference, StepReport, Told, rehearse};
 pub use reservation::{Ended, NotAnId, ReservationError, ReservationId};
 pub use snapshot::{RestoreError, SaveError};
 pub use tollgate_algorithms::{

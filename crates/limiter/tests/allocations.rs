@@ -1,12 +1,9 @@
 //! A decision on a known key allocates nothing: an allocator that counts says so.
 #![cfg(test)]
 
-use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
-use tollgate::{Clock, Gate, HITS_MAX, Hit, Limit, Limiter, Micros, Verdict, Window};
-use tollgate_policy::{Hits, Policy, Request, Scratch};
+use tollgate::{Clock, HITS_MAX, Hit, Limit, Limiter, Micros, Verdict, Window};
 use tollgate_testing::allocations::{Counting, allocations};
 
 #[global_allocator]
@@ -171,39 +168,6 @@ fn receipts_of_several_hits_allocate_nothing() {
         };
         ask();
         assert_eq!(allocations(|| (0..100).for_each(|_| ask())), 0, "{many} hits");
-    }
-}
-
-#[test]
-fn a_request_that_meets_many_limits_allocates_nothing() {
-    let limits = (0..10).map(|number| {
-        format!("  - {{ name: l{number}, algorithm: token_bucket, capacity: 1000000, refill_rate: 1 }}")
-    });
-    let limits: Vec<String> = limits.collect();
-    for many in [1, 4, 5, 10] {
-        let limits = limits[..many].join("\n");
-        let text = format!("tollgate: 1\nrate_limit:\n{limits}\nroutes: [{{ path: '/reports/{{id}}' }}]\n");
-        let policy = Arc::new(Policy::parse("tollgate.yaml", &text).unwrap());
-        let gate = Gate::new(Limiter::new().unwrap(), policy, None);
-        let (headers, mut scratch) = (http::HeaderMap::new(), Scratch::default());
-        let (mut hits, mut verdict) = (Hits::default(), None);
-        let mut ask = |receipt: bool| {
-            let request = Request {
-                method: "GET",
-                target: "/reports/7",
-                headers: &headers,
-                authority: None,
-                peer: IpAddr::from([203, 0, 113, 9]),
-                now: Micros::ZERO,
-            };
-            let facts = gate.policy().facts(&request, &mut scratch).unwrap();
-            gate.meet(&facts, &mut hits).unwrap();
-            let given = gate.charge_into(&hits, |_| receipt, &mut verdict).unwrap();
-            assert_eq!(given.is_some(), receipt);
-            assert!(verdict.as_ref().is_some_and(|verdict: &Verdict| verdict.answers().len() == many));
-        };
-        [false, true].into_iter().for_each(&mut ask);
-        assert_eq!(allocations(|| (0..100).for_each(|turn| ask(turn % 2 == 0))), 0, "{many} limits");
     }
 }
 

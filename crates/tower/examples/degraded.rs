@@ -8,16 +8,16 @@ use axum::{Router, routing::get};
 use http::Request;
 use tollgate::{Limit, Limiter, Micros, StoreFails};
 use tollgate_redis::{Naming, Settings, Store};
-use tollgate_tower::{Admitted, Answers, Rule, Rules, TollgateLayer};
+use tollgate_tower::{Admitted, ResponseConfig, Rule, Rules, TollgateLayer};
 use tower::ServiceExt;
 
 /// A limit of four a day, and what holds while the store gives no decision.
 fn app(limiter: Limiter, fails: StoreFails) -> Result<Router, Box<dyn std::error::Error>> {
     let rule = Rule::new("per client", Limit::token_bucket(4, 1, Micros::DAY)?).when_store_fails(fails);
-    let answers = Answers { degraded: true, ..Answers::default() };
-    let limits = TollgateLayer::new(Rules::new(limiter, [rule])?.answers(answers));
-    let handler = |admitted: Admitted| async move { format!("degraded: {}", admitted.degraded()) };
-    Ok(Router::new().route("/", get(handler)).layer(limits.peer(IpAddr::V4(Ipv4Addr::LOCALHOST))))
+    let answers = ResponseConfig { degraded: true, ..ResponseConfig::default() };
+    let limits = TollgateLayer::new(Rules::new(limiter, [rule])?).with_responses(answers);
+    let handler = |admitted: Admitted| async move { format!("degraded: {}", admitted.is_degraded()) };
+    Ok(Router::new().route("/", get(handler)).layer(limits.with_peer(IpAddr::V4(Ipv4Addr::LOCALHOST))))
 }
 
 #[tokio::main(flavor = "current_thread")]

@@ -14,7 +14,7 @@ type Failure = Box<dyn std::error::Error>;
 /// What is tested: the service takes its limiter from outside, as it takes all that reads a clock.
 fn app(limiter: Limiter) -> Result<Router, Failure> {
     let per_client = Rule::new("per client", Limit::token_bucket(2, 2, Micros::from_secs(3_600))?);
-    let limits = TollgateLayer::new(Rules::new(limiter, [per_client])?).peer("203.0.113.9".parse()?);
+    let limits = TollgateLayer::new(Rules::new(limiter, [per_client])?).with_peer("203.0.113.9".parse()?);
     Ok(Router::new().route("/", get(|| async { "hello" })).layer(limits))
 }
 

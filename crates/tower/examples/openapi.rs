@@ -7,9 +7,9 @@ use axum::body::Body;
 use axum::routing::{get, post};
 use axum::{Router, response::Response};
 use http::Request;
-use tollgate::{Clock, Gate, Limiter, Micros};
+use tollgate::{Clock, Limiter, Micros};
 use tollgate_policy::Policy;
-use tollgate_tower::{Answers, Guard, Peer, TollgateLayer};
+use tollgate_tower::{Peer, PolicyLimits, TollgateLayer};
 use tower::ServiceExt;
 
 const DOCUMENT: &str = "
@@ -36,11 +36,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let clock = Clock::manual(Micros::from_secs(1_763_208_000));
     let limiter = Limiter::builder().clock(clock.clock()).build()?;
     let policy = Arc::new(Policy::parse("openapi.yaml", DOCUMENT)?);
-    let guard = Guard::new(Gate::new(limiter, policy, None), Answers::default());
+    let limits = PolicyLimits::new(limiter, policy, None);
     let app: Router = Router::new()
         .route("/reports/{id}", get(|| async { "a report" }))
         .route("/reports/generate", post(|| async { "a new report" }))
-        .layer(TollgateLayer::new(guard));
+        .layer(TollgateLayer::new(limits));
 
     for (method, path) in
         [("GET", "/reports/7"), ("POST", "/reports/generate"), ("POST", "/reports/generate")]

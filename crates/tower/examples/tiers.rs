@@ -5,9 +5,9 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::{Router, routing::post};
 use http::Request;
-use tollgate::{Clock, Gate, Limiter, Micros};
+use tollgate::{Clock, Limiter, Micros};
 use tollgate_policy::Policy;
-use tollgate_tower::{Admitted, Answers, Guard, TollgateLayer};
+use tollgate_tower::{Admitted, PolicyLimits, TollgateLayer};
 use tower::ServiceExt;
 
 /// The proxy in front verifies who is asking, and says the tier; only its word is taken for it.
@@ -30,7 +30,7 @@ routes:
 /// Twenty tokens are charged beforehand; in the end it took fewer.
 async fn complete(admitted: Admitted) -> String {
     let tier = admitted.tier().unwrap_or("no tier").to_owned();
-    let left = admitted.binding().map_or(0, |limit| limit.remaining);
+    let left = admitted.binding_limit().map_or(0, |limit| limit.remaining());
     admitted.settle(5);
     format!("tier {tier}, {left} left while it was made")
 }
@@ -41,8 +41,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let clock = Clock::manual(Micros::from_secs(1_763_208_000));
     let limiter = Limiter::builder().clock(clock.clock()).build()?;
     let policy = Arc::new(Policy::parse("tollgate.yaml", POLICY)?);
-    let guard = Guard::new(Gate::new(limiter, policy, None), Answers::default());
-    let limits = TollgateLayer::new(guard).peer("203.0.113.9".parse()?);
+    let limits = PolicyLimits::new(limiter, policy, None);
+    let limits = TollgateLayer::new(limits).with_peer("203.0.113.9".parse()?);
     let app: Router = Router::new().route("/complete", post(complete)).layer(limits);
 
     for (user, tier) in [("ada", "gold"), ("ada", "gold"), ("bob", "free"), ("bob", "free")] {

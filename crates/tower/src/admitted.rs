@@ -1,19 +1,14 @@
-//! What a handler may know of its request's limits, and do about them: settle, or give back. An extension of the request.
+//! What a handler may know of its request's limits, and do about them: settle or refund. An extension of the request.
 
 use std::fmt;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
-use http::{HeaderMap, StatusCode};
-use tollgate::{Receipt, Source};
-use tollgate_algorithms::{Micros, Mode};
+use tollgate_engine::{Admission, LimitStatus};
 
-use crate::fields::binds;
-use crate::front::{Admission, Entry, Front};
-
-/// A request that its limits have let through: for its handler.
+/// The admission of a request, for its handler.
 ///
-/// The layer puts it into the request's extensions; with the feature `axum` it is an extractor. Copies are of one admission, and
-/// what was charged can be settled or given back once: whoever comes first does it.
+/// The layer puts it into the request's extensions; with the feature `axum` it is an extractor. Clones share one admission, and
+/// its charges can be settled or refunded once: the first call does it.
 ///
 /// ```
 /// # #[cfg(feature = "axum")] {
@@ -27,119 +22,62 @@ use crate::front::{Admission, Entry, Front};
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct Admitted(Arc<Inner>);
-
-struct Inner {
-    front: Front,
-    admission: Admission,
-}
-
-/// How a request stands with one limit.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Standing<'a> {
-    /// The limit's name.
-    pub name: &'a str,
-    /// How much there is.
-    pub limit: u64,
-    /// How much is left.
-    pub remaining: u64,
-    /// After how long, if nothing more is charged, all of it is there again.
-    pub reset_after: Micros,
-    /// Whether a refusal counts.
-    pub mode: Mode,
-    /// Whether the limit would have let it through. Only one that does not count may say no.
-    pub granted: bool,
-    /// By what it was decided. By nothing, the numbers are those of a client never seen.
-    pub source: Source,
-}
+pub struct Admitted(Arc<Admission>);
 
 impl Admitted {
-    /// What a handler gets.
     #[inline]
-    pub(crate) fn new(front: &Front, admission: Admission) -> Self {
-        Self(Arc::new(Inner { front: front.clone(), admission }))
+    pub(crate) fn new(admission: Admission) -> Self {
+        Self(Arc::new(admission))
     }
 
-    /// Every limit that the request met, in the policy's order.
-    pub fn limits(&self) -> impl Iterator<Item = Standing<'_>> {
-        self.0.admission.entries.iter().map(|entry| self.standing(entry))
+    pub(crate) fn admission(&self) -> &Admission {
+        &self.0
     }
 
-    /// The enforced limit that binds: the one with the least remaining. `None` if there is none whose numbers are known.
+    /// The status of every limit of the request, in the policy's order.
+    pub fn limits(&self) -> impl Iterator<Item = LimitStatus<'_>> {
+        self.0.limits()
+    }
+
+    /// The enforced limit with the least remaining quota. `None` if no enforced limit has numbers.
     #[must_use]
-    pub fn binding(&self) -> Option<Standing<'_>> {
-        let known = self.0.admission.entries.iter().filter(|entry| entry.source.has_numbers());
-        let enforced = known.filter(|entry| entry.mode == Mode::Enforced);
-        enforced.min_by_key(|entry| binds(&entry.decision)).map(|entry| self.standing(entry))
+    pub fn binding_limit(&self) -> Option<LimitStatus<'_>> {
+        self.0.binding_limit()
     }
 
-    /// Whether it was let through without its limits' own count: a shared store gave no decision, so that a share was charged
-    /// or nothing; or there was no room for a key, so that a cell was charged which new keys have in common. Each limit's
-    /// [source](Standing::source) says which.
+    /// Whether something stood in for the state of a key: a share, because a store failed, the overflow bucket, because the
+    /// memory had no room, or nothing. Each limit's [source](LimitStatus::source) says which.
     #[must_use]
-    pub fn degraded(&self) -> bool {
-        self.0.admission.degraded
+    pub fn is_degraded(&self) -> bool {
+        self.0.is_degraded()
     }
 
     /// The tier whose numbers were charged, if there is one.
     #[must_use]
     pub fn tier(&self) -> Option<&str> {
-        self.0.admission.tier.as_deref()
+        self.0.tier()
     }
 
-    /// Brings every charge to what the work turned out to cost: too much is given back, too little is charged on top, by at
-    /// most one capacity. Whether there was something to settle.
+    /// Replaces the cost of every charge with the actual cost: refunds what was charged in excess, and charges what is missing,
+    /// by at most one capacity. Returns whether there was something to settle.
     ///
-    /// What was charged in a shared store is changed in the background, so that nobody waits for it; if the store gives no
-    /// answer then, what was charged stays charged.
-    #[expect(clippy::must_use_candidate, reason = "it is done all the same")]
+    /// Charges in a shared store are settled in the background. If the store fails then, they stay as they are.
+    #[expect(clippy::must_use_candidate, reason = "settling has an effect of its own")]
     pub fn settle(self, actual: u64) -> bool {
-        self.take()
-            .is_some_and(|receipt| self.0.front.limiter().settle_in_background(receipt, Some(actual)).is_ok())
+        self.0.settle(actual)
     }
 
     /// As [`settle`](Self::settle), but only the charges of the limit with this name.
-    #[expect(clippy::must_use_candidate, reason = "it is done all the same")]
-    pub fn settle_only(&self, limit: &str, actual: u64) -> bool {
-        let is_its = |place: usize| {
-            self.0.admission.entries.get(place).is_some_and(|entry| self.0.front.name(entry.card) == limit)
-        };
-        let mut kept = self.receipt();
-        let Some((its, rest)) = kept.take().map(|receipt| receipt.part(is_its)) else { return false };
-        *kept = Some(rest).filter(|rest| !rest.is_empty());
-        !its.is_empty() && self.0.front.limiter().settle_in_background(its, Some(actual)).is_ok()
+    #[expect(clippy::must_use_candidate, reason = "settling has an effect of its own")]
+    pub fn settle_limit(&self, limit: &str, actual: u64) -> bool {
+        self.0.settle_limit(limit, actual)
     }
 
-    /// Gives every charge back: nothing was done. Whether there was something to give back. In a shared store as
-    /// [`settle`](Self::settle).
-    #[expect(clippy::must_use_candidate, reason = "it is done all the same")]
+    /// Refunds every charge, because no work was done. Returns whether there was something to refund. Charges in a shared store
+    /// are refunded in the background.
+    #[expect(clippy::must_use_candidate, reason = "refunding has an effect of its own")]
     pub fn refund(self) -> bool {
-        self.take().is_some_and(|receipt| self.0.front.limiter().settle_in_background(receipt, None).is_ok())
-    }
-
-    /// Does with the response what is to be done, and writes what it has to carry.
-    pub(crate) fn responded(&self, status: StatusCode, headers: &mut HeaderMap) {
-        self.0.admission.responded(&self.0.front, status, headers);
-    }
-
-    fn receipt(&self) -> MutexGuard<'_, Option<Receipt>> {
-        self.0.admission.receipt()
-    }
-
-    fn take(&self) -> Option<Receipt> {
-        self.receipt().take()
-    }
-
-    fn standing(&self, entry: &Entry) -> Standing<'_> {
-        Standing {
-            name: self.0.front.name(entry.card),
-            limit: entry.decision.limit,
-            remaining: entry.decision.remaining,
-            reset_after: entry.decision.reset_after,
-            mode: entry.mode,
-            granted: entry.decision.granted(),
-            source: entry.source,
-        }
+        self.0.refund()
     }
 }
 

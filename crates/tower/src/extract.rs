@@ -5,23 +5,23 @@ use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 
 use crate::admitted::Admitted;
-use crate::asked::Answer;
-use crate::problem;
+use crate::response::error_response::ErrorResponse;
+use crate::response::problem;
 
-/// Said when a handler asks for limits, and no layer has put any in front of it. It is the server's mistake, never "not limited".
+/// The rejection if a handler takes [`Admitted`] and no layer is in front of it: the server is misconfigured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NoLayer;
 
 impl IntoResponse for NoLayer {
     fn into_response(self) -> Response {
         problem::internal(
-            "This handler wants to know its limits, and none stand in front of it: add a `TollgateLayer`.",
+            "This handler takes `Admitted`, and no rate limits are in front of it: add a `TollgateLayer`.",
         )
         .into_response()
     }
 }
 
-impl IntoResponse for Answer {
+impl IntoResponse for ErrorResponse {
     fn into_response(self) -> Response {
         (self.status, self.headers, self.body).into_response()
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use http::request::Parts;
@@ -9,11 +10,13 @@ use http::{Request, Response};
 use pin_project_lite::pin_project;
 use tower_service::Service;
 
+use tollgate_engine::{Admission, CheckError, Outcome};
+
 use crate::admitted::Admitted;
-use crate::asked::Answer;
 use crate::body::ResponseBody;
-use crate::front::{Admission, Front};
 use crate::layer::Settings;
+use crate::live::ActiveLimits;
+use crate::response::error_response::ErrorResponse;
 
 pin_project! {
     /// The response that is to come, of [`Tollgate`](crate::Tollgate).
@@ -35,39 +38,43 @@ pin_project! {
     where
         S: Service<Request<B>>,
     {
-        Asking { asking: Asking, next: Option<(S, B)> },
-        Admitted { #[pin] future: S::Future, admitted: Admitted },
-        Untold { #[pin] future: S::Future, front: Front, admission: Admission },
-        Answered { answer: Option<Box<Answer>> },
+        Checking { checking: Checking, next: Option<(S, B)> },
+        Admitted { #[pin] future: S::Future, limits: Arc<ActiveLimits>, admitted: Admitted },
+        Untold { #[pin] future: S::Future, limits: Arc<ActiveLimits>, admission: Admission },
+        Answered { response: Option<ErrorResponse> },
     }
 }
 
-/// What was asked, and what came of it.
-type Asked = ((Front, Settings), Parts, Result<Admission, Box<Answer>>);
+/// What was checked, and what came of it.
+type Checked = ((Arc<ActiveLimits>, Settings), Parts, Result<Outcome, CheckError>);
 
-/// A shared store that is asked. In a box, which only those pay for who wait.
-type Asking = Pin<Box<dyn Future<Output = Asked> + Send>>;
+/// A check that waits for a store. In a box, which only such checks pay for.
+type Checking = Pin<Box<dyn Future<Output = Checked> + Send>>;
 
 impl<S, B> ResponseFuture<S, B>
 where
     S: Service<Request<B>>,
 {
     /// A store is asked first. The service is one that is ready; if it is not called in the end, it is dropped.
-    pub(crate) fn asking(asking: impl Future<Output = Asked> + Send + 'static, service: S, body: B) -> Self {
-        Self { kind: Kind::Asking { asking: Box::pin(asking), next: Some((service, body)) } }
+    pub(crate) fn checking(
+        checking: impl Future<Output = Checked> + Send + 'static,
+        service: S,
+        body: B,
+    ) -> Self {
+        Self { kind: Kind::Checking { checking: Box::pin(checking), next: Some((service, body)) } }
     }
 
-    pub(crate) const fn admitted(future: S::Future, admitted: Admitted) -> Self {
-        Self { kind: Kind::Admitted { future, admitted } }
+    pub(crate) const fn admitted(future: S::Future, limits: Arc<ActiveLimits>, admitted: Admitted) -> Self {
+        Self { kind: Kind::Admitted { future, limits, admitted } }
     }
 
     /// The handler knows nothing of what the request was charged.
-    pub(crate) const fn untold(future: S::Future, front: Front, admission: Admission) -> Self {
-        Self { kind: Kind::Untold { future, front, admission } }
+    pub(crate) const fn untold(future: S::Future, limits: Arc<ActiveLimits>, admission: Admission) -> Self {
+        Self { kind: Kind::Untold { future, limits, admission } }
     }
 
-    pub(crate) const fn answered(answer: Box<Answer>) -> Self {
-        Self { kind: Kind::Answered { answer: Some(answer) } }
+    pub(crate) const fn answered(response: ErrorResponse) -> Self {
+        Self { kind: Kind::Answered { response: Some(response) } }
     }
 }
 
@@ -79,30 +86,32 @@ where
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut kind = self.project().kind;
-        if let Projected::Asking { asking, next } = kind.as_mut().project() {
-            let ((front, settings), parts, asked) = ready!(asking.as_mut().poll(context));
+        if let Projected::Checking { checking, next } = kind.as_mut().project() {
+            let (limits, parts, checked) = ready!(checking.as_mut().poll(context));
             let Some((mut service, body)) = next.take() else { return Poll::Pending };
-            let then = crate::service::went_on(&mut service, (&front, settings), (parts, body), asked);
+            let then = crate::service::proceed(&mut service, limits, (parts, body), checked);
             kind.set(then.kind);
         }
         match kind.project() {
-            Projected::Admitted { future, admitted } => {
+            Projected::Admitted { future, limits, admitted } => {
                 let mut response = ready!(future.poll(context))?;
-                admitted.responded(response.status(), response.headers_mut());
+                let status = response.status();
+                limits.responses.finish(admitted.admission(), status, response.headers_mut());
                 Poll::Ready(Ok(response.map(ResponseBody::inner)))
             }
-            Projected::Untold { future, front, admission } => {
+            Projected::Untold { future, limits, admission } => {
                 let mut response = ready!(future.poll(context))?;
-                admission.responded(front, response.status(), response.headers_mut());
+                let status = response.status();
+                limits.responses.finish(admission, status, response.headers_mut());
                 Poll::Ready(Ok(response.map(ResponseBody::inner)))
             }
-            Projected::Answered { answer } => match answer.take() {
-                Some(answer) => Poll::Ready(Ok(answer.into_response_with(ResponseBody::answer))),
+            Projected::Answered { response } => match response.take() {
+                Some(response) => Poll::Ready(Ok(response.into_response_with(ResponseBody::answer))),
                 // Whoever asks again after the answer waits for ever, as futures may.
                 None => Poll::Pending,
             },
             // It went on above.
-            Projected::Asking { .. } => Poll::Pending,
+            Projected::Checking { .. } => Poll::Pending,
         }
     }
 }
@@ -113,7 +122,7 @@ where
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.kind {
-            Kind::Asking { .. } => "ResponseFuture(asking)",
+            Kind::Checking { .. } => "ResponseFuture(checking)",
             Kind::Admitted { .. } | Kind::Untold { .. } => "ResponseFuture(admitted)",
             Kind::Answered { .. } => "ResponseFuture(answered)",
         })

@@ -1,36 +1,39 @@
-//! The tower layer: limits in front of any HTTP service. What it does with a request is `service`'s.
+//! The tower layer: rate limits in front of any HTTP service. What it does with a request is `service`'s.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
+use tollgate_engine::Enforcer;
 use tower_layer::Layer;
 
-use crate::front::Front;
+use crate::live::{ActiveLimits, LiveLimits};
+use crate::response::config::ResponseConfig;
 use crate::service::Tollgate;
 
-/// Limits in front of any HTTP service: axum's, hyper's, tonic's.
+/// Rate limits in front of any HTTP service: axum's, hyper's, tonic's.
 ///
-/// It is cheap to clone, holds no state of its own, and buffers nothing. A request that may go on goes on as it came, but for
-/// its path, which is the one that was matched (a policy only), and with [`Admitted`](crate::Admitted) in its extensions, unless nobody
-/// [wants](Self::without_admitted) it. The response carries fields about limits. A request that may not go on is answered, and the service does not see it.
+/// It is cheap to clone, and buffers nothing. An admitted request proceeds as it came, except for its path, which is the one
+/// that was matched (policies only), and with [`Admitted`](crate::Admitted) in its extensions, unless
+/// [nobody needs it](Self::without_admitted). Its response carries headers that show the limits. A request that is not admitted
+/// is answered, and the service does not see it.
 ///
-/// Limits that are charged by what a body carries charge the most here, because no body is read: count it in front of the layer's
-/// place, or use the gateway.
+/// A limit that counts the operations in a body charges its maximum here, because the layer reads no body.
 ///
-/// Limits that are counted in a store which several processes share are waited for without blocking anybody: the response's
-/// future does it, for a few milliseconds at the most, and then calls the service that was ready; a clone takes its place. All
-/// other limits are asked at once, in `call`. Who leaves while the store is asked has paid nothing in this process.
+/// If a limit is counted in a store that is shared by several processes, the response's future waits for the store, and then
+/// calls the service that was ready; a clone takes its place. If the client leaves while the store is asked, nothing was charged
+/// in this process. All other limits are checked at once, in `call`.
 ///
-/// Whoever accepts connections says who is at the other end: with a [`Peer`](crate::Peer) among the request's extensions, or
-/// axum's `ConnectInfo<SocketAddr>` with the feature `axum`. If nobody does, requests are answered with 500.
+/// The server that accepts connections states the peer: with a [`Peer`](crate::Peer) in the request's extensions, or with axum's
+/// `ConnectInfo<SocketAddr>` and the feature `axum`. Otherwise requests are answered with 500.
 ///
 /// ```
 /// # #[cfg(feature = "axum")] {
 /// use axum::{Router, routing::get};
-/// use tollgate::{Limit, Limiter, Micros};
+/// use tollgate::{Limit, Limiter};
 /// use tollgate_tower::{Rule, Rules, TollgateLayer};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let per_client = Rule::new("per client", Limit::token_bucket(5, 1, Micros::SECOND)?);
+/// let per_client = Rule::new("per client", Limit::per_second(1).burst(5)?);
 /// let limits = TollgateLayer::new(Rules::new(Limiter::new()?, [per_client])?);
 /// let app: Router = Router::new().route("/", get(|| async { "hello" })).layer(limits);
 /// # Ok(()) }
@@ -38,34 +41,43 @@ use crate::service::Tollgate;
 /// ```
 #[derive(Clone, Debug)]
 pub struct TollgateLayer {
-    front: Front,
+    live: Arc<LiveLimits>,
     settings: Settings,
 }
 
 /// How the layer treats requests, whatever its limits are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
-    /// Who is asking, whatever a request says.
+    /// The peer of every request, whatever a request says.
     pub(crate) peer: Option<IpAddr>,
-    /// Whether handlers find out how their requests stand.
+    /// Whether handlers get an `Admitted`.
     pub(crate) tells_handlers: bool,
 }
 
 impl TollgateLayer {
-    /// Of a [`Guard`](crate::Guard), which is a policy in force, or of [`Rules`](crate::Rules).
+    /// A layer that enforces [`Rules`](crate::Rules), the limits of a policy, or any [`Enforcer`].
     #[must_use]
-    pub fn new(front: impl Into<Front>) -> Self {
-        Self { front: front.into(), settings: Settings { peer: None, tells_handlers: true } }
+    pub fn new(enforcer: impl Into<Enforcer>) -> Self {
+        let active = ActiveLimits::new(enforcer.into(), ResponseConfig::default());
+        let settings = Settings { peer: None, tells_handlers: true };
+        Self { live: Arc::new(LiveLimits::new(active)), settings }
     }
 
-    /// Takes all requests for those of one peer, whatever they say: for tests, and for services with one client.
+    /// Sets what responses show.
     #[must_use]
-    pub fn peer(self, peer: IpAddr) -> Self {
+    pub fn with_responses(self, config: ResponseConfig) -> Self {
+        self.live.configure(config);
+        self
+    }
+
+    /// Takes every request for one of this peer, whatever it says: for tests, and for services with one client.
+    #[must_use]
+    pub fn with_peer(self, peer: IpAddr) -> Self {
         Self { settings: Settings { peer: Some(peer), ..self.settings }, ..self }
     }
 
-    /// Puts no [`Admitted`](crate::Admitted) into the extensions: for services whose handlers neither look at how a request stands nor
-    /// settle what it was charged. A request takes a little less time then; responses say the same.
+    /// Puts no [`Admitted`](crate::Admitted) into the extensions, for services whose handlers neither look at their limits nor
+    /// settle charges. A request takes a little less time then; responses are the same.
     #[must_use]
     pub fn without_admitted(self) -> Self {
         Self { settings: Settings { tells_handlers: false, ..self.settings }, ..self }
@@ -76,6 +88,6 @@ impl<S> Layer<S> for TollgateLayer {
     type Service = Tollgate<S>;
 
     fn layer(&self, inner: S) -> Tollgate<S> {
-        Tollgate::new(inner, self.front.clone(), self.settings)
+        Tollgate::new(inner, Arc::clone(&self.live), self.settings)
     }
 }

@@ -1,33 +1,43 @@
-//! A service with limits in front of it: one request in, admitted or answered. It decides nothing itself.
+//! A service with rate limits in front of it: one request in, admitted or answered. It decides nothing itself.
 
+use std::cell::RefCell;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{Request, Response, Uri};
+use tollgate_engine::{CheckError, Outcome, RequestHead, Scratch};
 use tower_service::Service;
 
 use crate::admitted::Admitted;
-use crate::asked::Answer;
 use crate::body::ResponseBody;
-use crate::front::{Admission, Front};
 use crate::future::ResponseFuture;
-use crate::grpc;
 use crate::layer::Settings;
+use crate::live::{ActiveLimits, LiveLimits};
+use crate::peer;
+use crate::response::error_response::ErrorResponse;
+use crate::response::writer::Reply;
+use crate::response::{grpc, problem};
 
-/// A service with limits in front of it, made by [`TollgateLayer`](crate::TollgateLayer).
+/// A service with rate limits in front of it, made by [`TollgateLayer`](crate::TollgateLayer).
 #[derive(Clone, Debug)]
 pub struct Tollgate<S> {
     inner: S,
-    front: Front,
+    live: Arc<LiveLimits>,
     settings: Settings,
 }
 
 impl<S> Tollgate<S> {
-    pub(crate) const fn new(inner: S, front: Front, settings: Settings) -> Self {
-        Self { inner, front, settings }
+    pub(crate) const fn new(inner: S, live: Arc<LiveLimits>, settings: Settings) -> Self {
+        Self { inner, live, settings }
     }
+}
+
+thread_local! {
+    /// One for each thread, so that clones of a service need none of their own.
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
 }
 
 impl<S, B, R> Service<Request<B>> for Tollgate<S>
@@ -49,55 +59,70 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let (parts, body) = request.into_parts();
-        if self.front.waits() {
-            // The one that is ready is called, and the next request makes another one ready.
+        let (limits, settings) = (self.live.load(), self.settings);
+        if limits.enforcer.waits() {
+            // The service that is ready is called, and the next request makes another one ready.
             let next = self.inner.clone();
             let ready = std::mem::replace(&mut self.inner, next);
-            let (front, settings) = (self.front.clone(), self.settings);
-            let asking = async move {
-                let asked = front.ask_async(&parts, settings.peer).await;
-                ((front, settings), parts, asked)
+            let checking = async move {
+                // Other requests are checked meanwhile, so the thread's scratch is not free.
+                let checked = limits.enforcer.check(&head(&parts, settings), &mut Scratch::default()).await;
+                ((limits, settings), parts, checked)
             };
-            return ResponseFuture::asking(asking, ready, body);
+            return ResponseFuture::checking(checking, ready, body);
         }
-        let asked = self.front.ask(&parts, self.settings.peer);
-        went_on(&mut self.inner, (&self.front, self.settings), (parts, body), asked)
+        let checked = SCRATCH.with(|scratch| {
+            let head = head(&parts, settings);
+            match scratch.try_borrow_mut() {
+                Ok(mut scratch) => limits.enforcer.try_check(&head, &mut scratch),
+                // A rule's closure called another service in turn.
+                Err(_) => limits.enforcer.try_check(&head, &mut Scratch::default()),
+            }
+        });
+        proceed(&mut self.inner, (limits, settings), (parts, body), checked)
     }
 }
 
-/// What becomes of a request that was asked about: it goes on to the service, or is answered.
+fn head(parts: &Parts, settings: Settings) -> RequestHead<'_> {
+    let mut head = RequestHead::of_uri(&parts.method, &parts.uri, &parts.headers);
+    head.extensions = Some(&parts.extensions);
+    head.peer = settings.peer.or_else(|| peer::find(parts));
+    head
+}
+
+/// Calls the service with an admitted request, or answers a request that was not admitted.
 #[inline]
-pub(crate) fn went_on<S, B>(
+pub(crate) fn proceed<S, B>(
     service: &mut S,
-    (front, settings): (&Front, Settings),
+    (limits, settings): (Arc<ActiveLimits>, Settings),
     (mut parts, body): (Parts, B),
-    asked: Result<Admission, Box<Answer>>,
+    checked: Result<Outcome, CheckError>,
 ) -> ResponseFuture<S, B>
 where
     S: Service<Request<B>>,
 {
-    let mut admission = match asked {
-        Ok(admission) => admission,
-        Err(mut answer) => {
+    let admission = match limits.responses.reply(checked, &parts.headers) {
+        Reply::Admitted(admission) => admission,
+        Reply::Rejected(mut response) => {
             if grpc::is_call(&parts.headers) {
-                grpc::answer_call(&mut answer);
+                grpc::answer_call(&mut response);
             }
-            return ResponseFuture::answered(answer);
+            return ResponseFuture::answered(response);
         }
     };
-    if let Some(path) = admission.path.take() {
-        match with_path(&parts.uri, &path) {
+    if let Some(path) = admission.path() {
+        match with_path(&parts.uri, path) {
             Some(uri) => parts.uri = uri,
-            None => return ResponseFuture::answered(Box::new(no_path())),
+            None => return ResponseFuture::answered(no_path()),
         }
     }
     if !settings.tells_handlers {
         let future = service.call(Request::from_parts(parts, body));
-        return ResponseFuture::untold(future, front.clone(), admission);
+        return ResponseFuture::untold(future, limits, admission);
     }
-    let admitted = Admitted::new(front, admission);
+    let admitted = Admitted::new(admission);
     parts.extensions.insert(admitted.clone());
-    ResponseFuture::admitted(service.call(Request::from_parts(parts, body)), admitted)
+    ResponseFuture::admitted(service.call(Request::from_parts(parts, body)), limits, admitted)
 }
 
 /// The same target with another path. What was matched is what goes on.
@@ -112,6 +137,6 @@ fn with_path(uri: &Uri, path: &str) -> Option<Uri> {
 }
 
 /// A normalised path is always a path; but what was matched must never be another one than what goes on.
-fn no_path() -> Answer {
-    crate::problem::bad_request("the path cannot be forwarded as it was matched")
+fn no_path() -> ErrorResponse {
+    problem::bad_request("the path cannot be forwarded as it was matched")
 }

@@ -11,7 +11,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("tollgate-testing", &[], &[]),
     ("tollgate-proof", &["tollgate-algorithms", "tollgate-testing"], &["tollgate-mutants"]),
     ("xtask", &["tollgate-testing"], &[]),
-    ("counts", &["governor", "tollgate-algorithms"], &[]),
+    ("counts", &["governor", "tollgate", "tollgate-algorithms"], &[]),
     ("gateway", GATEWAY, &[]),
     ("memory", MEMORY, &[]),
     ("policy", &["http", "matchit", "tollgate-http", "tollgate-policy"], &[]),
@@ -45,10 +45,25 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
         ],
     ),
     (
+        "tollgate-engine",
+        &[
+            "http",
+            "serde",
+            "serde_json",
+            "smallvec",
+            "tollgate",
+            "tollgate-algorithms",
+            "tollgate-http",
+            "tollgate-policy",
+        ],
+        &["tokio", "tollgate-redis", "tollgate-testing", "tollgate-twins"],
+    ),
+    (
         "tollgate-tower",
         TOWER,
         &[
             "http-body-util",
+            "serde_json",
             "sfv",
             "tokio",
             "tollgate-redis",
@@ -79,25 +94,16 @@ const MEMORY: &[&str] = &[
 ];
 
 /// What the library is built on.
-const LIMITER: &[&str] = &[
-    "foldhash",
-    "getrandom",
-    "rustix",
-    "smallvec",
-    "tollgate-algorithms",
-    "tollgate-policy",
-    "tollgate-redis",
-];
+const LIMITER: &[&str] =
+    &["foldhash", "getrandom", "rustix", "smallvec", "tollgate-algorithms", "tollgate-redis"];
 
 /// What its tests use besides: other implementations, and real servers.
 const LIMITER_TESTS: &[&str] = &[
     "aes",
     "cmac",
-    "http",
     "redis",
     "siphasher",
     "tokio",
-    "tollgate-http",
     "tollgate-proof",
     "tollgate-redis",
     "tollgate-testing",
@@ -157,6 +163,7 @@ const SERVER: &[&str] = &[
     "tokio-rustls",
     "tollgate",
     "tollgate-algorithms",
+    "tollgate-engine",
     "tollgate-http",
     "tollgate-policy",
     "tollgate-redis",
@@ -167,16 +174,16 @@ const SERVER: &[&str] = &[
 
 /// What the layer is built on. It opens no socket, so that it needs no runtime.
 const TOWER: &[&str] = &[
+    "arc-swap",
     "axum",
     "bytes",
     "http",
     "http-body",
     "pin-project-lite",
-    "serde",
-    "serde_json",
     "smallvec",
     "tollgate",
     "tollgate-algorithms",
+    "tollgate-engine",
     "tollgate-http",
     "tollgate-policy",
     "tower-layer",

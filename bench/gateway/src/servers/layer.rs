@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::http::HeaderName;
-use tollgate::{Gate, Limit, Limiter, Micros};
+use tollgate::{Limit, Limiter, Micros};
 use tollgate_policy::Policy;
-use tollgate_tower::{Answers, By, Generations, Guard, Rule, Rules, TollgateLayer};
+use tollgate_tower::{
+    Generations, KeyExtractor, PolicyLimits, ResponseConfig, Rule, Rules, TollgateLayer,
+};
 
 use crate::measure::document::{Limits, openapi};
 
@@ -20,15 +22,15 @@ pub(crate) fn one_limit(service: Router) -> Result<Router, String> {
 /// nothing.
 pub(crate) fn as_little(service: Router) -> Result<Router, String> {
     let generations = Generations { draft: false, x_ratelimit: true, triple: false };
-    let rules = rules()?.answers(Answers { generations, ..Answers::default() });
-    Ok(service.layer(TollgateLayer::new(rules).without_admitted()))
+    let config = ResponseConfig { generations, ..ResponseConfig::default() };
+    Ok(service.layer(TollgateLayer::new(rules()?).with_responses(config).without_admitted()))
 }
 
 fn rules() -> Result<Rules, String> {
     let said = |error: &dyn std::error::Error| error.to_string();
     let limiter = Limiter::builder().build().map_err(|error| said(&error))?;
     let limit = Limit::token_bucket(1_000_000, 1_000_000, Micros::SECOND).map_err(|error| said(&error))?;
-    let rule = Rule::new("api", limit).by(By::header(HeaderName::from_static("x-api-key")));
+    let rule = Rule::new("api", limit).keyed_by(KeyExtractor::header(HeaderName::from_static("x-api-key")));
     Rules::new(limiter, [rule]).map_err(|error| said(&error))
 }
 
@@ -37,6 +39,5 @@ pub(crate) fn limited(service: Router) -> Result<Router, String> {
     let limiter = Limiter::builder().build().map_err(|error| error.to_string())?;
     let policy =
         Policy::parse("openapi.yaml", &openapi(Limits::Generous)).map_err(|error| error.to_string())?;
-    let guard = Guard::new(Gate::new(limiter, Arc::new(policy), None), Answers::default());
-    Ok(service.layer(TollgateLayer::new(guard)))
+    Ok(service.layer(TollgateLayer::new(PolicyLimits::new(limiter, Arc::new(policy), None))))
 }

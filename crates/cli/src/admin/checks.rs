@@ -73,7 +73,7 @@ impl Checks {
 
 /// Why the shared store gives no decisions; nothing if it does, or there is none.
 fn store(live: &Live) -> Option<String> {
-    let health = live.load().guard.gate().limiter().store_health()?;
+    let health = live.load().limits.limiter().store_health()?;
     if health.up && health.breaker == Standing::Closed {
         return None;
     }

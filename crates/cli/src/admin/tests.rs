@@ -8,7 +8,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use tollgate::{Clock, Gate, Limiter};
+use tollgate::{Clock, Limiter};
+use tollgate_engine::PolicyLimits;
 use tollgate_policy::Policy;
 
 use super::*;
@@ -46,8 +47,8 @@ fn operations(metrics: Arc<Metrics>) -> Operations {
     };
     let settings = Settings::new("t.yaml", upstream);
     let policy = Policy::parse("t.yaml", "tollgate: 1\nroutes: []\n").unwrap();
-    let gate = Gate::new(Limiter::new().unwrap(), Arc::new(policy), None);
-    let live = InForce::new(gate, settings.answers, &Metrics::new(), 1);
+    let limits = PolicyLimits::new(Limiter::new().unwrap(), Arc::new(policy), None);
+    let live = InForce::new(limits, settings.answers, &Metrics::new(), 1);
     let logs = Logs::start(&settings.log, &metrics, Clock::monotonic(), std::io::sink()).unwrap();
     let common = Common {
         upstream: Arc::new(Addresses::new(&settings.upstream)),

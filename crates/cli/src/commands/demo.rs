@@ -82,7 +82,7 @@ fn free(wanted: SocketAddr) -> io::Result<SocketAddr> {
 fn show(running: &Running, out: &mut dyn Write) -> io::Result<()> {
     let address = running.addresses().first().copied().ok_or(ErrorKind::AddrNotAvailable)?;
     let live = running.live().load();
-    let limits = live.guard.gate().policy().limits();
+    let limits = live.limits.policy().limits();
     let numbers = limits.first().map(|limit| limit.numbers.to_string()).unwrap_or_default();
     writeln!(out, "An OpenAPI document says of GET /hello: {numbers}, for each API key.")?;
     writeln!(out, "A gateway in front of that API listens on http://{address}. Four requests, at once:\n")?;

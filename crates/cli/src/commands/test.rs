@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use annotate_snippets::renderer::{AnsiColor, Style};
 use serde_json::{Value, json};
-use tollgate::rehearse;
+use tollgate_engine::simulate;
 use tollgate_policy::scenario::Scenarios;
 use tollgate_policy::{Diagnostic, Sources};
 
@@ -104,7 +104,7 @@ fn play_file(argument: &str) -> Result<Played, String> {
     }
     let (policy, directory) = (Arc::new(policy), directory.map(Arc::new));
     for scenario in &scenarios.list {
-        let reports = rehearse(scenario, &policy, directory.as_ref()).map_err(|error| error.to_string())?;
+        let reports = simulate(scenario, &policy, directory.as_ref()).map_err(|error| error.to_string())?;
         let (failures, drawn) = failure::failures(scenario, &reports, &scenarios.sources);
         played.scenarios.push(Outcome { name: scenario.name.clone(), failures, drawn });
     }

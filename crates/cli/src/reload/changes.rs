@@ -1,6 +1,6 @@
 //! What a reload changed, in a line of the log. How policies compare is decided in `tollgate-policy`.
 
-use tollgate::Gate;
+use tollgate_engine::PolicyLimits;
 use tollgate_http::text::shown;
 use tollgate_policy::diff::{LimitDiff, diff};
 
@@ -10,7 +10,7 @@ use crate::finding::counted;
 const NAMED_MAX: usize = 5;
 
 /// What is different, in a few words.
-pub(super) fn changes(old: &Gate, new: &Gate) -> String {
+pub(super) fn changes(old: &PolicyLimits, new: &PolicyLimits) -> String {
     let policies = diff(old.policy(), new.policy());
     let mut parts = Vec::new();
     if !policies.limits.is_empty() {
@@ -26,8 +26,8 @@ pub(super) fn changes(old: &Gate, new: &Gate) -> String {
         }
     }
     if new.waits() && old.namespace() != new.namespace() {
-        let name = |gate: &Gate| {
-            if gate.namespace().is_empty() { "none".into() } else { shown(gate.namespace()) }
+        let name = |limits: &PolicyLimits| {
+            if limits.namespace().is_empty() { "none".into() } else { shown(limits.namespace()) }
         };
         parts.push(format!(
             "the store's namespace {} became {}, all budgets in it start afresh",
@@ -35,7 +35,7 @@ pub(super) fn changes(old: &Gate, new: &Gate) -> String {
             name(new)
         ));
     }
-    let consumers = |gate: &Gate| gate.directory().map(|directory| directory.consumers().len());
+    let consumers = |limits: &PolicyLimits| limits.directory().map(|directory| directory.consumers().len());
     match (consumers(old), consumers(new)) {
         (Some(before), Some(after)) if before != after => {
             parts.push(format!("{before} consumers became {after}"));
@@ -70,14 +70,14 @@ mod tests {
 
     use super::*;
 
-    fn gate(limits: impl IntoIterator<Item = (usize, u64)>) -> Gate {
+    fn gate(limits: impl IntoIterator<Item = (usize, u64)>) -> PolicyLimits {
         let mut text = String::from("tollgate: 1\nroutes:\n");
         for (route, limit) in limits {
             text.push_str(&format!(
                 "  - path: /r{route}\n    rate_limit: {{ name: l{route}, algorithm: fixed_window, limit: {limit}, window: 10 s }}\n"
             ));
         }
-        Gate::new(Limiter::new().unwrap(), Arc::new(Policy::parse("t.yaml", &text).unwrap()), None)
+        PolicyLimits::new(Limiter::new().unwrap(), Arc::new(Policy::parse("t.yaml", &text).unwrap()), None)
     }
 
     #[test]
@@ -99,7 +99,7 @@ mod tests {
                  x-rate-limit: {{ algorithm: fixed_window, limit: 5, window: 10 s }}\npaths: {{ /a: {{ get: {{}} }} }}\n"
             );
             let policy = Arc::new(Policy::parse("openapi.yaml", &text).unwrap());
-            crate::reload::gate(limiter.clone(), (policy, None), namespace)
+            crate::reload::policy_limits(limiter.clone(), (policy, None), namespace)
         };
         let of = |limiter: &Limiter, namespace: Option<&str>| {
             changes(&titled(limiter, "Orders", namespace), &titled(limiter, "Order service", namespace))

@@ -126,7 +126,7 @@ async fn consumers_alone_may_change() {
     let bob = format!("{},bob,gold\n", "b".repeat(64));
     world.write("consumers.csv", &format!("{head}{}{bob}", ada("free")));
     world.until_generation(2).await;
-    let directory = world.live.load().guard.gate().directory().map(|directory| directory.consumers().len());
+    let directory = world.live.load().limits.directory().map(|directory| directory.consumers().len());
     assert_eq!(directory, Some(2));
     let line = world.line("reloaded").await;
     assert_eq!(line["changed"], "1 consumers became 2");

@@ -28,13 +28,13 @@ pub fn banner(running: &Running, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  forwards to  {to}://{}:{}", upstream.host, upstream.port)?;
     let live = running.common.live.load();
     if let Some(url) = &settings.store.url {
-        let namespace = match live.guard.gate().namespace() {
+        let namespace = match live.limits.namespace() {
             "" => String::new(),
             namespace => format!(", namespace {namespace}"),
         };
         writeln!(out, "  counts in    {}{namespace}", Value::Store(url.clone()))?;
     }
-    policy(live.guard.gate().policy(), &settings.policy, out)?;
+    policy(live.limits.policy(), &settings.policy, out)?;
     if let Some(operations) = running.operations() {
         writeln!(out, "  look at      http://{operations}/metrics, /readyz, /healthz")?;
     }

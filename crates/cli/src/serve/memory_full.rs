@@ -30,7 +30,7 @@ pub(super) async fn tell(live: Arc<Live>, logs: Arc<Logs>) {
     let mut fullness = Fullness::default();
     loop {
         let now = looks.tick().await.saturating_duration_since(begun);
-        let stats = live.load().guard.gate().limiter().stats();
+        let stats = live.load().limits.limiter().stats();
         if fullness.is_due(stats.overflowed, now) {
             let (bytes, bytes_max, keys) = (stats.bytes, stats.bytes_max, stats.slots_used);
             logs.within(|| {

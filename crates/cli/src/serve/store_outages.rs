@@ -60,7 +60,7 @@ pub(super) async fn tell(live: Arc<Live>, logs: Arc<Logs>) {
     let mut outages = Outages::new();
     loop {
         let now = looks.tick().await.saturating_duration_since(begun);
-        let Some(health) = live.load().guard.gate().limiter().store_health() else { return };
+        let Some(health) = live.load().limits.limiter().store_health() else { return };
         let seen = Seen {
             serves: health.up && health.breaker == Standing::Closed,
             trouble: health.trouble.as_ref().map(tollgate_redis::LinkError::cause),

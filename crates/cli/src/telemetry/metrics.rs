@@ -9,7 +9,8 @@ pub mod worker;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tollgate::{Gate, Limiter};
+use tollgate::Limiter;
+use tollgate_engine::PolicyLimits;
 
 use crate::files;
 pub use counter::{Count, Counter, Level};
@@ -81,9 +82,9 @@ impl Metrics {
     }
 
     /// The counters of the limits of a policy that is about to be put in force, by number.
-    pub(crate) fn limits_of(&self, gate: &Gate) -> Vec<LimitMeters> {
-        *self.limiter.lock().unwrap_or_else(PoisonError::into_inner) = Some(gate.limiter().clone());
-        self.limits.lock().unwrap_or_else(PoisonError::into_inner).renew(gate.policy())
+    pub(crate) fn limits_of(&self, limits: &PolicyLimits) -> Vec<LimitMeters> {
+        *self.limiter.lock().unwrap_or_else(PoisonError::into_inner) = Some(limits.limiter().clone());
+        self.limits.lock().unwrap_or_else(PoisonError::into_inner).renew(limits.policy())
     }
 
     /// The page, as [`page::CONTENT_TYPE`].

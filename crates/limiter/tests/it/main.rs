@@ -7,11 +7,7 @@ mod crowd;
 mod errors;
 mod flood;
 mod full;
-#[cfg(feature = "policy")]
-mod gate;
 mod receipts;
-#[cfg(feature = "policy")]
-mod rehearsal;
 mod reservations;
 mod snapshots;
 mod squeezed;

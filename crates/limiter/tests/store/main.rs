@@ -6,8 +6,6 @@
 mod changed;
 mod failing;
 mod mixed;
-mod namespaces;
-mod parts;
 mod remembered;
 mod rights;
 mod rollout;

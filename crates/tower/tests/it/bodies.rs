@@ -1,9 +1,10 @@
 //! Costs by what a body carries: asked for before, counted, charged. The counting itself is tested where it is written.
 
+use tollgate_engine::{Body, Outcome, RequestHead, Scratch};
+use tollgate_tower::BodyWanted;
 use tollgate_tower::operations::{BodyKind, count};
-use tollgate_tower::{Answers, Asked, BodyWanted, Guard, Head, Room};
 
-use crate::support::{PEER, guard, limiter};
+use crate::support::{Gateway, PEER, limiter};
 
 const POLICY: &str = "
 tollgate: 1
@@ -20,23 +21,42 @@ routes:
     rate_limit: { name: plain, algorithm: token_bucket, capacity: 10, refill_rate: 1 }
 ";
 
-fn with<T>(target: &str, body_operations: Option<u64>, mut then: impl FnMut(&Head<'_>) -> T) -> T {
-    let (uri, headers) = (target.parse().expect("a target"), http::HeaderMap::new());
-    then(&Head { method: &http::Method::POST, uri: &uri, headers: &headers, peer: PEER, body_operations })
+fn check(gateway: &Gateway, target: &str, body: Body, scratch: &mut Scratch) -> Option<Outcome> {
+    let headers = http::HeaderMap::new();
+    let head = RequestHead::new("POST", target, &headers).with_peer(PEER).with_body(body);
+    gateway.enforcer.try_check(&head, scratch).ok()
+}
+
+/// Checks a request whose body is read if a limit wants it. Says what it had left.
+fn left(gateway: &Gateway, target: &str, operations: Option<u64>) -> Option<u64> {
+    let mut scratch = Scratch::default();
+    let outcome = check(gateway, target, Body::Unread, &mut scratch);
+    let Some(Outcome::NeedsBody { matched, .. }) = outcome else { return None };
+    assert!(scratch.verdict().is_none(), "nothing is charged before");
+    let outcome = check(gateway, target, Body::Read { operations, matched }, &mut scratch);
+    assert!(matches!(outcome, Some(Outcome::Admitted(_))), "it fits");
+    scratch.verdict().and_then(|verdict| verdict.remaining())
 }
 
 #[test]
 fn a_body_is_wanted_where_it_is_charged_for_and_nowhere_else() {
     let (limiter, _) = limiter();
-    let guard = guard(&limiter, POLICY, Answers::default());
+    let gateway = Gateway::new(&limiter, POLICY);
     let wants =
-        |guard: &Guard, target: &str| with(target, None, |head| guard.wants_body(head, &mut Room::default()));
+        |gateway: &Gateway, target: &str| match check(gateway, target, Body::Unread, &mut Scratch::default())
+        {
+            Some(Outcome::NeedsBody { wanted, .. }) => Some(wanted),
+            _ => None,
+        };
     let graphql = BodyWanted { kind: BodyKind::GraphQl, max_body: 100_000 };
-    assert_eq!(wants(&guard, "/graphql"), Some(graphql));
-    assert_eq!(wants(&guard, "/batch").map(|wanted| wanted.kind), Some(BodyKind::JsonArray));
+    assert_eq!(wants(&gateway, "/graphql"), Some(graphql));
+    assert_eq!(wants(&gateway, "/batch").map(|wanted| wanted.kind), Some(BodyKind::JsonArray));
     // A count that serves both is never smaller than either.
-    assert_eq!(wants(&guard, "/both"), Some(BodyWanted { kind: BodyKind::GraphQl, max_body: 500 }));
-    assert_eq!((wants(&guard, "/plain"), wants(&guard, "/none"), wants(&guard, "/%zz")), (None, None, None));
+    assert_eq!(wants(&gateway, "/both"), Some(BodyWanted { kind: BodyKind::GraphQl, max_body: 500 }));
+    assert_eq!(
+        (wants(&gateway, "/plain"), wants(&gateway, "/none"), wants(&gateway, "/%zz")),
+        (None, None, None)
+    );
 }
 
 #[test]
@@ -46,11 +66,8 @@ fn three_thousand_aliases_cost_three_thousand_and_what_was_not_counted_the_most(
     let counted = count(BodyKind::GraphQl, body.as_bytes());
     for (operations, left) in [(counted, 2_000), (Some(0), 4_999), (Some(9_999), 1_000), (None, 1_000)] {
         let (limiter, _) = limiter();
-        let guard = guard(&limiter, POLICY, Answers::default());
-        let mut room = Room::default();
-        let asked = with("/graphql", operations, |head| guard.ask(head, &mut room));
-        assert!(matches!(asked, Asked::Pass(_)), "it fits");
-        assert_eq!(room.verdict().and_then(|verdict| verdict.remaining()), Some(left), "{operations:?}");
+        let found = self::left(&Gateway::new(&limiter, POLICY), "/graphql", operations);
+        assert_eq!(found, Some(left), "{operations:?}");
     }
 }
 
@@ -68,10 +85,7 @@ fn graphql_in_the_query_string_costs_what_it_would_in_the_body() {
     ];
     for (target, left) in table {
         let (limiter, _) = limiter();
-        let guard = guard(&limiter, POLICY, Answers::default());
-        let mut room = Room::default();
-        let asked = with(target, Some(1), |head| guard.ask(head, &mut room));
-        assert!(matches!(asked, Asked::Pass(_)), "it fits");
-        assert_eq!(room.verdict().and_then(|verdict| verdict.remaining()), Some(left), "{target}");
+        let found = self::left(&Gateway::new(&limiter, POLICY), target, Some(1));
+        assert_eq!(found, Some(left), "{target}");
     }
 }

@@ -1,7 +1,7 @@
 //! What is told of answers that a full store in memory gave. What is told without a shared store is in `tests/store`.
 
 use tollgate::{Clock, Limit, Limiter, Micros};
-use tollgate_tower::{Answers, By, Rule, Rules, TollgateLayer};
+use tollgate_tower::{KeyExtractor, ResponseConfig, Rule, Rules, TollgateLayer};
 
 use crate::support::{START, Told, get, request, send_to};
 
@@ -15,10 +15,11 @@ fn who_is_counted_together_with_others_is_told_so() {
     let clock = Clock::manual(Micros::from_secs(START));
     let limiter = Limiter::builder().clock(clock.clock()).budget(4 << 20).build().expect("there is memory");
     let layer = |name: &str, answers| {
-        let rule = Rule::new(name, bucket(5)).by(By::everyone());
-        TollgateLayer::new(Rules::new(limiter.clone(), [rule]).expect("they are right").answers(answers))
+        let rule = Rule::new(name, bucket(5)).keyed_by(KeyExtractor::everyone());
+        TollgateLayer::new(Rules::new(limiter.clone(), [rule]).expect("they are right"))
+            .with_responses(answers)
     };
-    let telling = Answers { degraded: true, ..Answers::default() };
+    let telling = ResponseConfig { degraded: true, ..ResponseConfig::default() };
     let known = layer("known", telling);
     assert_eq!(seen(&get(&known, "/")), (200, ""));
     let flood = limiter.limit("flood", bucket(1));
@@ -27,7 +28,7 @@ fn who_is_counted_together_with_others_is_told_so() {
     }
     assert_eq!(seen(&get(&known, "/")), (200, ""), "it has its own count");
     assert_eq!(seen(&get(&layer("new", telling), "/")), (200, "full"));
-    assert_eq!(seen(&get(&layer("new", Answers::default()), "/")), (200, ""), "not unless set");
+    assert_eq!(seen(&get(&layer("new", ResponseConfig::default()), "/")), (200, ""), "not unless set");
     let refused = (0..9).map(|_| get(&layer("new", telling), "/")).find(|told| told.status == 429);
     assert_eq!(seen(&refused.expect("five are soon spent")), (429, "full"));
 }
@@ -37,9 +38,11 @@ fn who_is_counted_together_with_others_is_told_so() {
 fn the_services_own_word_goes_if_the_field_is_ours() {
     let limiter = Limiter::new().expect("there is memory");
     for (degraded, wanted) in [(true, ""), (false, "local")] {
-        let rules = Rules::new(limiter.clone(), [Rule::new("a", bucket(5)).by(By::everyone())]);
-        let rules = rules.expect("they are right").answers(Answers { degraded, ..Answers::default() });
-        let told = send_to(&TollgateLayer::new(rules), request("GET", "/", &[]), |_| {
+        let rules =
+            Rules::new(limiter.clone(), [Rule::new("a", bucket(5)).keyed_by(KeyExtractor::everyone())]);
+        let config = ResponseConfig { degraded, ..ResponseConfig::default() };
+        let layer = TollgateLayer::new(rules.expect("they are right")).with_responses(config);
+        let told = send_to(&layer, request("GET", "/", &[]), |_| {
             let response = http::Response::builder().header("Tollgate-Degraded", "local");
             response.body(http_body_util::Full::default()).expect("a response")
         });

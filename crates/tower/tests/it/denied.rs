@@ -5,11 +5,12 @@ use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use tollgate::{Limit, Limiter, ManualClock, Micros};
-use tollgate_tower::{Answers, Asked, By, Guard, Head, Pass, Room, Rule, Rules, TollgateLayer};
+use tollgate_engine::{Admission, Scratch};
+use tollgate_tower::{KeyExtractor, Reply, RequestHead, Rule, Rules, TollgateLayer};
 
-use crate::support::{PEER, guard, limiter, request, send_to};
+use crate::support::{Gateway, PEER, limiter, request, send_to};
 
 /// What each identity may use, and the address.
 const CAPACITY: u64 = 5;
@@ -73,17 +74,16 @@ impl Claims {
         Self { headers, target: format!("/login?user={user}") }
     }
 
-    fn ask(&self, guard: &Guard, room: &mut Room) -> Option<Pass> {
-        self.ask_from(PEER, guard, room)
+    fn ask(&self, gateway: &Gateway, scratch: &mut Scratch) -> Option<Admission> {
+        self.ask_from(PEER, gateway, scratch)
     }
 
-    fn ask_from(&self, peer: IpAddr, guard: &Guard, room: &mut Room) -> Option<Pass> {
-        let uri = self.target.parse().expect("a target");
-        let (method, headers) = (&Method::POST, &self.headers);
-        match guard.ask(&Head { method, uri: &uri, headers, peer, body_operations: None }, room) {
-            Asked::Pass(pass) => Some(pass),
-            Asked::Answered(answer) => {
-                assert_eq!(answer.status, 429);
+    fn ask_from(&self, peer: IpAddr, gateway: &Gateway, scratch: &mut Scratch) -> Option<Admission> {
+        let head = RequestHead::new("POST", &self.target, &self.headers).with_peer(peer);
+        match gateway.check(&head, scratch) {
+            Reply::Admitted(admission) => Some(admission),
+            Reply::Rejected(response) => {
+                assert_eq!(response.status, 429);
                 None
             }
         }
@@ -111,13 +111,13 @@ fn an_upstream_that_denies_everybody_sees_no_more_than_one_limit() {
     for numbers in ALGORITHMS {
         for key in KEYS {
             let (limiter, _) = limiter();
-            let guard = guard(&limiter, &policy(key, numbers, ""), Answers::default());
-            let mut room = Room::default();
+            let gateway = Gateway::new(&limiter, &policy(key, numbers, ""));
+            let mut scratch = Scratch::default();
             let mut passed = 0;
             for _ in 0..200 {
-                if let Some(pass) = Claims::of("u0").ask(&guard, &mut room) {
+                if let Some(pass) = Claims::of("u0").ask(&gateway, &mut scratch) {
                     passed += 1;
-                    pass.responded(StatusCode::UNAUTHORIZED, &mut HeaderMap::new());
+                    gateway.finish(&pass, 401);
                 }
             }
             assert_eq!(passed, CAPACITY, "{key}, {numbers}");
@@ -132,14 +132,14 @@ fn a_network_of_addresses_that_are_denied_sees_no_more_than_its_wide_limit() {
         for key in KEYS.iter().filter(|key| **key != "everyone") {
             let (limiter, _) = limiter();
             let text = policy(key, numbers, "") + "addresses: { ipv6_wide_multiple: 2 }\n";
-            let guard = guard(&limiter, &text, Answers::default());
-            let (mut room, mut passed) = (Room::default(), 0);
+            let gateway = Gateway::new(&limiter, &text);
+            let (mut scratch, mut passed) = (Scratch::default(), 0);
             for network in 0..20 {
                 let peer = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 7, network, 0, 0, 0, 1));
                 for user in ["u0", "u1", "u2", "u3", "u0"] {
-                    if let Some(pass) = Claims::of(user).ask_from(peer, &guard, &mut room) {
+                    if let Some(pass) = Claims::of(user).ask_from(peer, &gateway, &mut scratch) {
                         passed += 1;
-                        pass.responded(StatusCode::UNAUTHORIZED, &mut HeaderMap::new());
+                        gateway.finish(&pass, 401);
                     }
                 }
             }
@@ -155,8 +155,8 @@ fn whatever_the_upstream_returns_an_address_gets_no_more_than_its_limits_allow()
         for key in KEYS {
             for numbers in ALGORITHMS {
                 let (limiter, clock) = limiter();
-                let guard = guard(&limiter, &policy(key, numbers, ""), Answers::default());
-                let seen = played(&guard, &clock, seed);
+                let gateway = Gateway::new(&limiter, &policy(key, numbers, ""));
+                let seen = played(&gateway, &clock, seed);
                 let case = format!("{key}, {numbers}, seed {seed}: {seen:?}");
                 // One capacity, and the overdraft of those that are in flight together.
                 assert!(seen.denied < 2 * CAPACITY, "{case}");
@@ -173,13 +173,13 @@ struct Seen {
     accepted: HashMap<String, u64>,
 }
 
-fn played(guard: &Guard, clock: &ManualClock, seed: u64) -> Seen {
-    let (mut seed, mut room, mut seen) = (seed, Room::default(), Seen::default());
-    let mut flying: VecDeque<(String, Pass)> = VecDeque::new();
+fn played(gateway: &Gateway, clock: &ManualClock, seed: u64) -> Seen {
+    let (mut seed, mut scratch, mut seen) = (seed, Scratch::default(), Seen::default());
+    let mut flying: VecDeque<(String, Admission)> = VecDeque::new();
     for _ in 0..150 {
         let user = format!("u{}", next(&mut seed, 4));
         if flying.len() < IN_FLIGHT && next(&mut seed, 2) == 0 {
-            if let Some(pass) = Claims::of(&user).ask(guard, &mut room) {
+            if let Some(pass) = Claims::of(&user).ask(gateway, &mut scratch) {
                 flying.push_back((user, pass));
             }
         } else if let Some((user, pass)) = flying.remove(next(&mut seed, IN_FLIGHT)) {
@@ -189,7 +189,7 @@ fn played(guard: &Guard, clock: &ManualClock, seed: u64) -> Seen {
             } else {
                 *seen.accepted.entry(user).or_default() += 1;
             }
-            pass.responded(StatusCode::from_u16(status).expect("a status"), &mut HeaderMap::new());
+            gateway.finish(&pass, status);
         }
         // In all far less than what gives one back.
         clock.advance(Duration::from_secs(1));
@@ -201,30 +201,31 @@ fn played(guard: &Guard, clock: &ManualClock, seed: u64) -> Seen {
 fn a_charge_whose_key_contains_the_address_is_never_given_back() {
     let text = policy("'header:X-User + ip'", ALGORITHMS[0], "");
     let (limiter, clock) = limiter();
-    let guard = guard(&limiter, &text, Answers::default());
-    let mut room = Room::default();
+    let gateway = Gateway::new(&limiter, &text);
+    let mut scratch = Scratch::default();
     for _ in 0..CAPACITY {
-        let pass = Claims::of("u0").ask(&guard, &mut room).expect("there is room");
-        pass.responded(StatusCode::UNAUTHORIZED, &mut HeaderMap::new());
+        let pass = Claims::of("u0").ask(&gateway, &mut scratch).expect("there is room");
+        gateway.finish(&pass, 401);
     }
     // The address has one again, and so has the user; both were charged.
     clock.advance(Duration::from_secs(3_600));
-    let pass = Claims::of("u0").ask(&guard, &mut room).expect("one is back");
+    let pass = Claims::of("u0").ask(&gateway, &mut scratch).expect("one is back");
     drop(pass);
-    assert!(Claims::of("u0").ask(&guard, &mut room).is_none(), "the user's own charges stayed");
+    assert!(Claims::of("u0").ask(&gateway, &mut scratch).is_none(), "the user's own charges stayed");
 }
 
 /// The claimed identity does not pay: its owner, at another address, has the whole limit.
 #[test]
 fn the_owner_of_a_name_does_not_pay_for_those_who_claim_it() {
     let (limiter, _) = limiter();
-    let guard =
-        std::sync::Arc::new(guard(&limiter, &policy("header:X-User", ALGORITHMS[0], ""), Answers::default()));
-    let mut room = Room::default();
-    while let Some(pass) = Claims::of("u0").ask(&guard, &mut room) {
-        pass.responded(StatusCode::UNAUTHORIZED, &mut HeaderMap::new());
+    let gateway = Gateway::new(&limiter, &policy("header:X-User", ALGORITHMS[0], ""));
+    let mut scratch = Scratch::default();
+    while let Some(pass) = Claims::of("u0").ask(&gateway, &mut scratch) {
+        gateway.finish(&pass, 401);
     }
-    let owner = TollgateLayer::new(guard).peer("198.51.100.7".parse().expect("an address"));
+    let text = policy("header:X-User", ALGORITHMS[0], "");
+    let owner = TollgateLayer::new(crate::support::limits(&limiter, &text))
+        .with_peer("198.51.100.7".parse().expect("an address"));
     let statuses: Vec<_> = (0..=CAPACITY).map(|_| status(&owner, 200)).collect();
     assert_eq!(statuses, [200, 200, 200, 200, 200, 429]);
 }
@@ -280,16 +281,16 @@ fn a_reload_forgives_nothing() {
 
 fn rules(limiter: &Limiter) -> Rules {
     let limit = Limit::token_bucket(CAPACITY, 1, Micros::HOUR).expect("a limit");
-    let rule = Rule::new("login", limit).by(By::header(HeaderName::from_static("x-user")));
+    let rule = Rule::new("login", limit).keyed_by(KeyExtractor::header(HeaderName::from_static("x-user")));
     Rules::new(limiter.clone(), [rule]).expect("rules")
 }
 
 #[test]
 fn limits_written_in_rust_do_the_same() {
     let (limiter, _) = limiter();
-    let layer = TollgateLayer::new(rules(&limiter)).peer(PEER);
+    let layer = TollgateLayer::new(rules(&limiter)).with_peer(PEER);
     assert_eq!([(); 7].map(|()| status(&layer, 401)), [401, 401, 401, 401, 401, 429, 429]);
-    let owner = TollgateLayer::new(rules(&limiter)).peer("198.51.100.7".parse().expect("an address"));
+    let owner = TollgateLayer::new(rules(&limiter)).with_peer("198.51.100.7".parse().expect("an address"));
     assert_eq!([(); 6].map(|()| status(&owner, 200)), [200, 200, 200, 200, 200, 429]);
 }
 

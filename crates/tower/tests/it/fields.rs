@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use tollgate::{Limit, Micros, UtcOffset, Window};
-use tollgate_algorithms::{Decision, Mode, Outcome, Retry};
+use tollgate_algorithms::{Decision, Outcome, Retry};
 use tollgate_tower::{
-    Answers, By, Card, Fields, Generations, Line, Reset, Rule, Rules, TollgateLayer, Visibility,
+    DescriptorId, Generations, KeyExtractor, LimitDescriptor, LimitStatus, Reset, ResponseConfig,
+    ResponseWriter, Rule, Rules, TollgateLayer,
 };
 
 use crate::support::{PEER, START, Told, get, limiter, policy, read};
@@ -15,9 +16,12 @@ fn decision(remaining: u64, reset: Micros, outcome: Outcome) -> Decision {
     Decision { outcome, charged: 0, limit: 5, remaining, reset_after: reset, at }
 }
 
-fn told(fields: Fields) -> Told {
+fn told(descriptor: &LimitDescriptor, decision: Decision, config: ResponseConfig) -> Told {
     let mut headers = http::HeaderMap::new();
-    fields.write(&mut headers);
+    let mut status = LimitStatus::new(DescriptorId::from(0), descriptor, decision);
+    status.key_fingerprint = 7;
+    let writer = ResponseWriter::for_descriptors(&[Some(descriptor.clone())], config);
+    writer.write_limits(std::iter::once(status), Micros::from_secs(START), &mut headers);
     Told { status: 200, headers, body: bytes::Bytes::new() }
 }
 
@@ -45,13 +49,12 @@ fn what_is_written_is_read_back_by_another_parser() {
         names.iter().cycle().zip(limits.iter().cycle().take(names.len() * limits.len()))
     {
         let limit = limit.expect("it fits");
-        let card = Card::new(name, &limit, Visibility::Shown, None);
+        let descriptor = LimitDescriptor::new(name, limit);
         for (remaining, reset) in states {
             let decision = decision(remaining, Micros::new(reset), Outcome::Granted);
-            let line = Line { card: &card, decision, mode: Mode::Enforced, key: b"k" };
             for partition_key in [false, true] {
-                let answers = Answers { partition_key, ..Answers::default() };
-                let told = told(Fields::of([line].into_iter(), &answers, Micros::from_secs(START)));
+                let config = ResponseConfig { partition_key, ..ResponseConfig::default() };
+                let told = told(&descriptor, decision, config);
                 let q = i64::try_from(limit.capacity()).expect("it fits").min(most);
                 let mut parameters = vec![("q".to_owned(), q)];
                 parameters.extend(window.map(|window| ("w".to_owned(), window)));
@@ -72,8 +75,7 @@ fn what_is_written_is_read_back_by_another_parser() {
 
 #[test]
 fn t_is_the_wait_of_the_refused_and_the_reset_of_the_granted() {
-    let card =
-        Card::new("a", &Limit::token_bucket(5, 1, Micros::SECOND).expect("it fits"), Visibility::Shown, None);
+    let descriptor = LimitDescriptor::new("a", Limit::token_bucket(5, 1, Micros::SECOND).expect("it fits"));
     let reset = Micros::from_secs(50);
     let table = [
         (Outcome::Granted, 50),
@@ -82,9 +84,7 @@ fn t_is_the_wait_of_the_refused_and_the_reset_of_the_granted() {
         (Outcome::Refused(Retry::Never), 50),
     ];
     for (outcome, t) in table {
-        let line =
-            Line { card: &card, decision: decision(1, reset, outcome), mode: Mode::Enforced, key: b"" };
-        let told = told(Fields::of([line].into_iter(), &Answers::default(), Micros::ZERO));
+        let told = told(&descriptor, decision(1, reset, outcome), ResponseConfig::default());
         assert_eq!(told.parameter("ratelimit", "t"), t, "{outcome:?}");
     }
 }
@@ -98,8 +98,8 @@ fn generations_are_sent_as_the_settings_say() {
         let (limiter, _) = limiter();
         let rule = Rule::new("a", Limit::token_bucket(5, 1, Micros::from_secs(10)).expect("it fits"));
         let rules = Rules::new(limiter, [rule]).expect("they are right");
-        let rules = rules.answers(Answers { generations, ..Answers::default() });
-        let told = get(&TollgateLayer::new(rules).peer(PEER), "/");
+        let config = ResponseConfig { generations, ..ResponseConfig::default() };
+        let told = get(&TollgateLayer::new(rules).with_peer(PEER).with_responses(config), "/");
         let sent = all.map(|name| told.headers.contains_key(name));
         assert_eq!(sent, [on(1), on(1), on(2), on(4)], "{generations:?}");
         if on(4) {
@@ -118,8 +118,8 @@ fn the_older_reset_is_an_instant_or_a_wait() {
         clock.advance(Duration::from_micros(1));
         let rule = Rule::new("a", Limit::token_bucket(5, 1, Micros::from_secs(10)).expect("it fits"));
         let rules = Rules::new(limiter, [rule]).expect("they are right");
-        let rules = rules.answers(Answers { reset, ..Answers::default() });
-        let told = get(&TollgateLayer::new(rules).peer(PEER), "/");
+        let config = ResponseConfig { reset, ..ResponseConfig::default() };
+        let told = get(&TollgateLayer::new(rules).with_peer(PEER).with_responses(config), "/");
         let three =
             ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"].map(|name| told.number(name));
         assert_eq!(three, [5, 4, wanted], "{reset:?}");
@@ -154,11 +154,12 @@ fn a_partition_key_is_the_same_for_the_same_budget_and_says_nothing() {
     let (limiter, _) = limiter();
     let key = |who: &str| {
         let rule = Rule::new("a", Limit::token_bucket(50, 1, Micros::SECOND).expect("it fits"));
-        let by = By::header(http::HeaderName::from_static("x-user"));
-        let rules = Rules::new(limiter.clone(), [rule.by(by)]).expect("they are right");
-        let rules = rules.answers(Answers { partition_key: true, ..Answers::default() });
+        let by = KeyExtractor::header(http::HeaderName::from_static("x-user"));
+        let rules = Rules::new(limiter.clone(), [rule.keyed_by(by)]).expect("they are right");
+        let config = ResponseConfig { partition_key: true, ..ResponseConfig::default() };
         let request = crate::support::request("GET", "/", &[("x-user", who)]);
-        let told = crate::support::send(&TollgateLayer::new(rules).peer(PEER), request);
+        let told =
+            crate::support::send(&TollgateLayer::new(rules).with_peer(PEER).with_responses(config), request);
         let state = told.field("ratelimit").to_owned();
         read(&state);
         assert!(!state.contains(who), "{state}");

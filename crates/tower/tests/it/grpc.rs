@@ -26,7 +26,7 @@ async fn a_tonic_service_is_limited_like_any_other() {
     let (limiter, clock) = limiter();
     let rule = Rule::new("calls", Limit::token_bucket(2, 1, Micros::SECOND).expect("it fits"));
     let rules = Rules::new(limiter, [rule]).expect("the rule is well");
-    let layer = TollgateLayer::new(rules).peer(PEER);
+    let layer = TollgateLayer::new(rules).with_peer(PEER);
     let (_reporter, health) = tonic_health::server::health_reporter();
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("there is a port");
     let address = listener.local_addr().expect("it is bound");

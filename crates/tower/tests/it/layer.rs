@@ -9,7 +9,7 @@ use axum::routing::get as route;
 use http::{HeaderName, Request, StatusCode};
 use http_body::Body as _;
 use tollgate::{Limit, Limiter, Micros};
-use tollgate_tower::{Admitted, By, Peer, Rule, Rules, TollgateLayer};
+use tollgate_tower::{Admitted, KeyExtractor, Peer, Rule, Rules, TollgateLayer};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
 use crate::support::{PEER, get, limiter, policy, request, run, send};
@@ -28,8 +28,7 @@ fn without_a_peer_requests_are_answered_500_and_never_let_through() {
     let (limiter, _) = limiter();
     let of_rules = rules(&limiter, [Rule::new("a", bucket(1))]);
     let text = "tollgate: 1\nroutes: [{ path: /, rate_limit: { name: p, algorithm: token_bucket, capacity: 1, refill_rate: 1 } }]";
-    let guard = crate::support::guard(&limiter, text, tollgate_tower::Answers::default());
-    for layer in [of_rules, TollgateLayer::new(guard)] {
+    for layer in [of_rules, TollgateLayer::new(crate::support::limits(&limiter, text))] {
         for _ in 0..3 {
             let told = get(&layer, "/");
             assert_eq!(told.status, 500);
@@ -43,7 +42,7 @@ fn without_a_peer_requests_are_answered_500_and_never_let_through() {
         assert_eq!([with("192.0.2.1"), with("192.0.2.1"), with("192.0.2.2")], [200, 429, 200]);
     }
     // Where nobody's address matters, none is asked for.
-    let layer = rules(&limiter, [Rule::new("e", bucket(1)).by(By::everyone())]);
+    let layer = rules(&limiter, [Rule::new("e", bucket(1)).keyed_by(KeyExtractor::everyone())]);
     assert_eq!([get(&layer, "/").status, get(&layer, "/").status], [200, 429]);
 }
 
@@ -67,8 +66,9 @@ fn axums_connect_info_is_a_peer() {
 fn a_service_whose_handlers_are_told_nothing_answers_the_same() {
     let [told, untold] = [true, false].map(|tells| {
         let (limiter, _) = limiter();
-        let rule = Rule::new("a", bucket(2)).by(By::header(HeaderName::from_static("x-user")));
-        let layer = rules(&limiter, [rule]).peer(PEER);
+        let rule =
+            Rule::new("a", bucket(2)).keyed_by(KeyExtractor::header(HeaderName::from_static("x-user")));
+        let layer = rules(&limiter, [rule]).with_peer(PEER);
         let layer = if tells { layer } else { layer.without_admitted() };
         let service = layer.layer(service_fn(move |request: Request<Body>| async move {
             assert_eq!(request.extensions().get::<Admitted>().is_some(), tells);
@@ -111,8 +111,10 @@ fn the_path_that_goes_on_is_the_one_that_was_matched() {
 #[test]
 fn a_handler_sees_its_limits_and_settles_once() {
     let (limiter, _) = limiter();
-    let limits =
-        [Rule::new("tokens", bucket(100)).cost(10), Rule::new("requests", bucket(50)).by(By::everyone())];
+    let limits = [
+        Rule::new("tokens", bucket(100)).cost(10),
+        Rule::new("requests", bucket(50)).keyed_by(KeyExtractor::everyone()),
+    ];
     let app: Router = Router::new()
         .route(
             "/settle",
@@ -124,9 +126,9 @@ fn a_handler_sees_its_limits_and_settles_once() {
             "/only",
             route(|admitted: Admitted| async move {
                 let settled = [
-                    admitted.settle_only("tokens", 30),
-                    admitted.settle_only("tokens", 1),
-                    admitted.settle_only("x", 1),
+                    admitted.settle_limit("tokens", 30),
+                    admitted.settle_limit("tokens", 1),
+                    admitted.settle_limit("x", 1),
                 ];
                 format!("{settled:?} {}", admitted.refund())
             }),
@@ -137,13 +139,14 @@ fn a_handler_sees_its_limits_and_settles_once() {
             route(|admitted: Admitted| async move {
                 let all: Vec<_> = admitted
                     .limits()
-                    .map(|standing| (standing.name.to_owned(), standing.remaining))
+                    .map(|standing| (standing.name().to_owned(), standing.remaining()))
                     .collect();
-                let binding = admitted.binding().map(|standing| (standing.name.to_owned(), standing.limit));
-                format!("{all:?} {binding:?} {} {:?}", admitted.degraded(), admitted.tier())
+                let binding =
+                    admitted.binding_limit().map(|standing| (standing.name().to_owned(), standing.limit()));
+                format!("{all:?} {binding:?} {} {:?}", admitted.is_degraded(), admitted.tier())
             }),
         )
-        .layer(rules(&limiter, limits).peer(PEER));
+        .layer(rules(&limiter, limits).with_peer(PEER));
     let ask = |target: &str| {
         let request = Request::get(target).body(Body::empty()).expect("it is a request");
         run(async {
@@ -183,7 +186,7 @@ fn a_handler_without_a_layer_is_told_so() {
 fn limits_in_memory_are_asked_at_once() {
     let (limiter, _) = limiter();
     let mut service =
-        rules(&limiter, [Rule::new("a", bucket(1))]).peer(PEER).layer(service_fn(|_: Request<()>| {
+        rules(&limiter, [Rule::new("a", bucket(1))]).with_peer(PEER).layer(service_fn(|_: Request<()>| {
             std::future::ready(Ok::<_, std::convert::Infallible>(http::Response::new(String::new())))
         }));
     run(async {
@@ -198,7 +201,7 @@ fn limits_in_memory_are_asked_at_once() {
 #[test]
 fn a_cancelled_request_has_spent_its_token() {
     let (limiter, _) = limiter();
-    let layer = rules(&limiter, [Rule::new("a", bucket(2))]).peer(PEER);
+    let layer = rules(&limiter, [Rule::new("a", bucket(2))]).with_peer(PEER);
     let mut never = layer.layer(service_fn(|_: Request<()>| {
         std::future::pending::<Result<http::Response<String>, std::convert::Infallible>>()
     }));
@@ -212,7 +215,7 @@ fn a_cancelled_request_has_spent_its_token() {
 #[test]
 fn an_answers_length_is_known_and_its_body_ends() {
     let (limiter, _) = limiter();
-    let layer = rules(&limiter, [Rule::new("a", bucket(1)).cost(2)]).peer(PEER);
+    let layer = rules(&limiter, [Rule::new("a", bucket(1)).cost(2)]).with_peer(PEER);
     let service = layer.layer(service_fn(|_: Request<()>| async {
         Ok::<_, std::convert::Infallible>(http::Response::new(String::from("four")))
     }));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tollgate::{Limit, Micros, Window};
 use tollgate_testing::random::Random;
-use tollgate_tower::{Answers, By, Rule, Rules, TollgateLayer};
+use tollgate_tower::{KeyExtractor, ResponseConfig, Rule, Rules, TollgateLayer};
 
 use crate::support::{PEER, Told, limiter, request, send};
 
@@ -73,11 +73,11 @@ fn whatever_the_limits_answers_keep_their_promises() {
         let costs: Vec<_> = limits.iter().map(|(name, _, cost)| (name.clone(), *cost)).collect();
         let rules = limits
             .into_iter()
-            .map(|(name, limit, cost)| Rule::new(name, limit).by(By::everyone()).cost(cost));
+            .map(|(name, limit, cost)| Rule::new(name, limit).keyed_by(KeyExtractor::everyone()).cost(cost));
         let jitter = Micros::new(dice.below(2) * 3_000_000);
         let rules = Rules::new(limiter, rules).expect("they are right");
-        let rules = rules.answers(Answers { retry_jitter: jitter, ..Answers::default() });
-        let layer = TollgateLayer::new(rules).peer(PEER);
+        let config = ResponseConfig { retry_jitter: jitter, ..ResponseConfig::default() };
+        let layer = TollgateLayer::new(rules).with_peer(PEER).with_responses(config);
         for step in 0..60 {
             let case = format!("seed {seed}, step {step}");
             let told = send(&layer, request("GET", "/", &[]));

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use tollgate::{Clock, Limit, Limiter, Micros, Mode};
-use tollgate_tower::{Answers, TollgateLayer};
+use tollgate_tower::ResponseConfig;
 
-use crate::support::{PEER, START, get, guard, limiter, policy, request, send};
+use crate::support::{START, get, limiter, policy, request, send};
 
 const ONE: &str = "
 tollgate: 1
@@ -212,8 +212,8 @@ routes:
 #[test]
 fn jitter_only_makes_a_wait_longer_and_spreads_those_who_were_refused_together() {
     let (limiter, _) = limiter();
-    let answers = Answers { retry_jitter: Micros::from_secs(20), ..Answers::default() };
-    let layer = TollgateLayer::new(guard(&limiter, ONE, answers)).peer(PEER);
+    let answers = ResponseConfig { retry_jitter: Micros::from_secs(20), ..ResponseConfig::default() };
+    let layer = policy(&limiter, ONE).with_responses(answers);
     assert_eq!([get(&layer, "/a").status, get(&layer, "/a").status], [200, 200]);
     let mut waits = std::collections::BTreeSet::new();
     for _ in 0..300 {

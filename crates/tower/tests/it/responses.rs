@@ -1,11 +1,12 @@
 //! What a response does to charges: a 401 gives back what was claimed, a reported cost settles an estimate.
 
 use bytes::Bytes;
-use http::{Response, StatusCode};
+use http::Response;
 use http_body_util::Full;
-use tollgate_tower::{Admitted, Answers, Asked, Head, Room, TollgateLayer};
+use tollgate_engine::Scratch;
+use tollgate_tower::{Admitted, Reply, RequestHead, TollgateLayer};
 
-use crate::support::{PEER, guard, limiter, policy, request, send, send_to};
+use crate::support::{Gateway, PEER, limiter, policy, request, send, send_to};
 
 fn respond(layer: &TollgateLayer, headers: &[(&str, &str)], status: u16, reported: &[&str]) {
     let _ = send_to(layer, request("GET", "/a", headers), |_| {
@@ -134,29 +135,20 @@ fn a_reported_cost_settles_the_estimate_of_its_limit_alone() {
 
 /// The same, as a gateway does it: with a head and no service.
 #[test]
-fn a_pass_says_whether_the_response_matters() {
+fn a_gateway_settles_by_the_head_of_a_response() {
     let (limiter, _) = limiter();
-    let (claimed, uri) = (guard(&limiter, CLAIMED, Answers::default()), "/a".parse().expect("a target"));
-    let mut room = Room::default();
-    for (key, matters) in [(Some("ada"), true), (None, false)] {
+    let gateway = Gateway::new(&limiter, CLAIMED);
+    let mut scratch = Scratch::default();
+    for key in [Some("ada"), None] {
         let mut headers = http::HeaderMap::new();
         headers.extend(
             key.map(|key| (http::HeaderName::from_static("x-key"), http::HeaderValue::from_static(key))),
         );
-        let head = Head {
-            method: &http::Method::GET,
-            uri: &uri,
-            headers: &headers,
-            peer: PEER,
-            body_operations: None,
-        };
-        let Asked::Pass(pass) = claimed.ask(&head, &mut room) else { panic!("it passes") };
-        assert_eq!(pass.later.is_some(), matters, "{key:?}");
-        assert_eq!((pass.path.clone(), room.hits().charges().len()), (None, 2));
-        if let Some(later) = pass.later {
-            later.responded(StatusCode::UNAUTHORIZED, &mut http::HeaderMap::new());
-        }
+        let head = RequestHead::new("GET", "/a", &headers).with_peer(PEER);
+        let Reply::Admitted(admission) = gateway.check(&head, &mut scratch) else { panic!("it passes") };
+        assert_eq!((admission.path(), scratch.hits().charges().len()), (None, 2));
+        gateway.finish(&admission, 401);
+        assert!(!admission.refund(), "what the response does not settle is charged for good");
     }
-    let layer = TollgateLayer::new(claimed).peer(PEER);
-    assert_eq!(left(&layer, &[("x-key", "ada")]), [100, 98]);
+    assert_eq!(left(&policy(&limiter, CLAIMED), &[("x-key", "ada")]), [100, 98]);
 }

@@ -2,7 +2,7 @@
 
 use tollgate::{Limit, Limiter, Micros};
 use tollgate_http::trusted::{ForwardHeader, TrustedProxies};
-use tollgate_tower::{By, NAME_CHARS_MAX, Rule, Rules, RulesError, TollgateLayer};
+use tollgate_tower::{KeyExtractor, NAME_CHARS_MAX, Rule, Rules, RulesError, TollgateLayer};
 
 use crate::support::{PEER, limiter, request, send};
 
@@ -11,7 +11,7 @@ fn bucket(capacity: u64) -> Limit {
 }
 
 fn layer(limiter: &Limiter, rules: impl IntoIterator<Item = Rule>) -> TollgateLayer {
-    TollgateLayer::new(Rules::new(limiter.clone(), rules).expect("they are right")).peer(PEER)
+    TollgateLayer::new(Rules::new(limiter.clone(), rules).expect("they are right")).with_peer(PEER)
 }
 
 /// One request each, to a limit of one: who shares a budget with somebody before is refused.
@@ -19,17 +19,17 @@ fn layer(limiter: &Limiter, rules: impl IntoIterator<Item = Rule>) -> TollgateLa
 fn a_rule_charges_whom_it_says() {
     let user = || http::HeaderName::from_static("x-user");
     let key = || {
-        By::key(|parts| {
+        KeyExtractor::from_fn(|parts| {
             let user = parts.headers.get("x-user")?;
             user.to_str().ok()?.split_once('@').map(|(_, domain)| domain.as_bytes().to_vec())
         })
     };
     type Asked = (&'static [(&'static str, &'static str)], u16);
-    let table: [(By, &[Asked]); 4] = [
-        (By::address(), &[(&[], 200), (&[("x-user", "a")], 429)]),
-        (By::everyone(), &[(&[], 200), (&[("x-user", "a")], 429)]),
+    let table: [(KeyExtractor, &[Asked]); 4] = [
+        (KeyExtractor::address(), &[(&[], 200), (&[("x-user", "a")], 429)]),
+        (KeyExtractor::everyone(), &[(&[], 200), (&[("x-user", "a")], 429)]),
         (
-            By::header(user()),
+            KeyExtractor::header(user()),
             &[
                 (&[("x-user", "a")], 200),
                 (&[("x-user", "a")], 429),
@@ -54,7 +54,7 @@ fn a_rule_charges_whom_it_says() {
     for (by, asked) in table {
         let (limiter, _) = limiter();
         let shown = format!("{by:?}");
-        let layer = layer(&limiter, [Rule::new("a", bucket(1)).by(by)]);
+        let layer = layer(&limiter, [Rule::new("a", bucket(1)).keyed_by(by)]);
         for (headers, status) in asked {
             assert_eq!(send(&layer, request("GET", "/", headers)).status, *status, "{shown}: {headers:?}");
         }
@@ -66,7 +66,7 @@ fn an_address_is_taken_over_trusted_proxies_only() {
     let spoofed = |proxies: TrustedProxies| {
         let (limiter, _) = limiter();
         let rules = Rules::new(limiter, [Rule::new("a", bucket(1))]).expect("they are right");
-        let layer = TollgateLayer::new(rules.trusted_proxies(proxies)).peer(PEER);
+        let layer = TollgateLayer::new(rules.trusted_proxies(proxies)).with_peer(PEER);
         ["192.0.2.1", "192.0.2.2"]
             .map(|client| send(&layer, request("GET", "/", &[("x-forwarded-for", client)])).status)
     };
@@ -77,7 +77,7 @@ fn an_address_is_taken_over_trusted_proxies_only() {
 #[test]
 fn costs_are_fixed_or_told_and_shadow_rules_refuse_nobody() {
     let (limiter, _) = limiter();
-    let cost = |parts: &http::request::Parts| if parts.method == http::Method::POST { 5 } else { 1 };
+    let cost = |head: &tollgate_tower::RequestHead<'_>| if head.method == "POST" { 5 } else { 1 };
     let limits = [
         Rule::new("told", bucket(8)).cost_of(cost),
         Rule::new("fixed", bucket(30)).cost(3),

@@ -11,9 +11,12 @@ use http::{HeaderMap, Request, Response};
 use http_body_util::{BodyExt, Full};
 use serde_json::Value;
 use sfv::{BareItem, ListEntry, Parser};
-use tollgate::{Clock, Gate, Limiter, ManualClock, Micros};
+use tollgate::{Clock, Limiter, ManualClock, Micros};
+use tollgate_engine::{Admission, Scratch};
 use tollgate_policy::Policy;
-use tollgate_tower::{Answers, Guard, TollgateLayer};
+use tollgate_tower::{
+    Enforcer, PolicyLimits, Reply, RequestHead, ResponseConfig, ResponseWriter, TollgateLayer,
+};
 use tower::{Layer, ServiceExt, service_fn};
 
 /// What the clock says when a test begins.
@@ -27,15 +30,39 @@ pub(crate) fn limiter() -> (Limiter, ManualClock) {
     (Limiter::builder().clock(clock.clock()).build().expect("there is memory"), clock)
 }
 
-/// A policy in force.
-pub(crate) fn guard(limiter: &Limiter, text: &str, answers: Answers) -> Guard {
+/// The limits of a policy.
+pub(crate) fn limits(limiter: &Limiter, text: &str) -> PolicyLimits {
     let policy = Policy::parse("t.yaml", text).unwrap_or_else(|refused| panic!("{refused}"));
-    Guard::new(Gate::new(limiter.clone(), Arc::new(policy), None), answers)
+    PolicyLimits::new(limiter.clone(), Arc::new(policy), None)
+}
+
+/// A policy in force without a service, as a gateway has it.
+pub(crate) struct Gateway {
+    pub(crate) enforcer: Arc<Enforcer>,
+    pub(crate) responses: ResponseWriter,
+}
+
+impl Gateway {
+    pub(crate) fn new(limiter: &Limiter, text: &str) -> Self {
+        let enforcer = Enforcer::from(limits(limiter, text).for_good());
+        let responses = ResponseWriter::new(&enforcer, ResponseConfig::default());
+        Self { enforcer: Arc::new(enforcer), responses }
+    }
+
+    pub(crate) fn check(&self, head: &RequestHead<'_>, scratch: &mut Scratch) -> Reply {
+        self.responses.reply(self.enforcer.try_check(head, scratch), head.headers)
+    }
+
+    /// Settles what a response with this status determines.
+    pub(crate) fn finish(&self, admission: &Admission, status: u16) {
+        let status = http::StatusCode::from_u16(status).expect("a status");
+        self.responses.finish(admission, status, &mut HeaderMap::new());
+    }
 }
 
 /// A policy in front of a service, with the usual answers.
 pub(crate) fn policy(limiter: &Limiter, text: &str) -> TollgateLayer {
-    TollgateLayer::new(guard(limiter, text, Answers::default())).peer(PEER)
+    TollgateLayer::new(limits(limiter, text)).with_peer(PEER)
 }
 
 /// An answer, read.

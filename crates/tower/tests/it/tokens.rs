@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use tollgate::Gate;
 use tollgate_policy::Policy;
-use tollgate_tower::{Answers, Guard, TollgateLayer};
+use tollgate_tower::{PolicyLimits, TollgateLayer};
 
 use crate::support::{PEER, limiter, request, send};
 
@@ -26,9 +25,8 @@ fn an_invalid_token_is_answered_with_401_and_a_challenge() {
     let (limiter, _) = limiter();
     let mut read = |name: &str| Ok(if name == "keys.json" { JWKS } else { POLICY }.to_owned());
     let policy = Policy::load("t.yaml", &mut read).expect("a policy");
-    let layer =
-        TollgateLayer::new(Guard::new(Gate::new(limiter, Arc::new(policy), None), Answers::default()));
-    let layer = layer.peer(PEER);
+    let layer = TollgateLayer::new(PolicyLimits::new(limiter, Arc::new(policy), None));
+    let layer = layer.with_peer(PEER);
     let ask = |token: &str, more: &[(&str, &str)]| {
         let authorization = format!("Bearer {token}");
         let headers = [&[("authorization", authorization.as_str())], more].concat();

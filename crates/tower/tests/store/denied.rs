@@ -9,9 +9,9 @@ use http::{Request, StatusCode};
 use tollgate::{Limiter, StoreFails};
 use tollgate_http::address::{Client, Prefixes};
 use tollgate_policy::key::{Kind, push};
-use tollgate_tower::{Answers, By, Front, Rule, Rules, TollgateLayer};
+use tollgate_tower::{Enforcer, KeyExtractor, Rule, Rules, TollgateLayer};
 
-use crate::support::{LONG, PEER, guard, limiter, many, run, server};
+use crate::support::{LONG, PEER, limiter, limits, many, run, server};
 
 const POLICY: &str = "
 tollgate: 1
@@ -21,8 +21,8 @@ routes:
 ";
 
 /// A service that denies everybody.
-fn denies(front: impl Into<Front>) -> Router {
-    let layer = TollgateLayer::new(front).peer(PEER);
+fn denies(enforcer: impl Into<Enforcer>) -> Router {
+    let layer = TollgateLayer::new(enforcer).with_peer(PEER);
     Router::new().fallback(get(|| async { StatusCode::UNAUTHORIZED })).layer(layer)
 }
 
@@ -53,14 +53,14 @@ fn processes_share_what_an_address_owes() {
     let server = server();
     run(async {
         let (one, other) = (limiter(&server, LONG), limiter(&server, LONG));
-        let first = denies(guard(&one, POLICY, Answers::default()));
+        let first = denies(limits(&one, POLICY));
         assert_eq!(claims(&first, 7).await, [401, 401, 401, 401, 401, 429, 429]);
         // The store is told in the background.
         while left(&one).await > 0 {
             tokio::task::yield_now().await;
         }
         // Another process has to see a 401 of that address before it asks the store about it.
-        let second = denies(guard(&other, POLICY, Answers::default()));
+        let second = denies(limits(&other, POLICY));
         assert_eq!(claims(&second, 3).await, [401, 429, 429]);
     });
 }
@@ -70,7 +70,8 @@ fn limits_written_in_rust_do_the_same() {
     let server = server();
     run(async {
         let limiter = limiter(&server, LONG);
-        let rule = Rule::new("login", many(5)).by(By::header(http::HeaderName::from_static("x-user")));
+        let rule = Rule::new("login", many(5))
+            .keyed_by(KeyExtractor::header(http::HeaderName::from_static("x-user")));
         let app = denies(Rules::new(limiter, [rule]).expect("rules"));
         assert_eq!(claims(&app, 7).await, [401, 401, 401, 401, 401, 429, 429]);
     });
@@ -81,7 +82,7 @@ fn without_the_store_a_process_goes_by_what_it_saw_itself() {
     let server = server();
     run(async {
         let limiter = limiter(&server, Duration::from_millis(100));
-        let app = denies(guard(&limiter, POLICY, Answers::default()));
+        let app = denies(limits(&limiter, POLICY));
         assert_eq!(claims(&app, 2).await, [401, 401]);
         server.signal("STOP").expect("it is frozen");
         assert_eq!(claims(&app, 5).await, [401, 401, 401, 429, 429]);
@@ -95,7 +96,7 @@ fn an_address_that_is_reset_may_claim_again() {
     let server = server();
     run(async {
         let limiter = limiter(&server, LONG);
-        let app = denies(guard(&limiter, POLICY, Answers::default()));
+        let app = denies(limits(&limiter, POLICY));
         assert_eq!(claims(&app, 6).await, [401, 401, 401, 401, 401, 429]);
         while left(&limiter).await > 0 {
             tokio::task::yield_now().await;

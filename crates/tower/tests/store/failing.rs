@@ -5,9 +5,9 @@ use std::time::Duration;
 use axum::Router;
 use tokio::time::Instant;
 use tollgate::{Limiter, StoreFails};
-use tollgate_tower::{Answers, Rule, Rules};
+use tollgate_tower::{ResponseConfig, Rule, Rules};
 
-use crate::support::{LONG, Told, app, ask, guard, limiter, many, run, server};
+use crate::support::{LONG, Told, app, app_with, ask, limiter, limits, many, run, server};
 
 const POLICY: &str = "
 tollgate: 1
@@ -22,10 +22,10 @@ routes:
     rate_limit: { name: counted, algorithm: token_bucket, capacity: 1, refill_rate: 1 per day, consumer_key: ip, when_store_fails: deny, mode: shadow }
   - path: /free
 ";
-const TELLING: Answers = {
+const TELLING: ResponseConfig = {
     let generations = tollgate_tower::Generations { draft: true, x_ratelimit: true, triple: false };
     let (reset, retry_jitter) = (tollgate_tower::Reset::Delta, tollgate::Micros::ZERO);
-    Answers { generations, reset, retry_jitter, partition_key: false, degraded: true }
+    ResponseConfig { generations, reset, retry_jitter, partition_key: false, degraded: true }
 };
 /// Short, because every call waits for it until the breaker opens.
 const SHORT: Duration = Duration::from_millis(100);
@@ -40,9 +40,8 @@ fn seen(told: &Told) -> (u16, Option<&str>, Option<&str>, &str) {
 fn each_limit_does_what_it_says_and_the_answer_tells_if_it_may() {
     let server = server();
     run(async {
-        let apps = |limiter: Limiter| {
-            (app(guard(&limiter, POLICY, TELLING)), app(guard(&limiter, POLICY, Answers::default())))
-        };
+        let apps =
+            |limiter: Limiter| (app_with(limits(&limiter, POLICY), TELLING), app(limits(&limiter, POLICY)));
         let (telling, silent) = apps(limiter(&server, LONG));
         // Not degraded: the upstream's word goes if the field is ours, and is none of our business otherwise.
         let table = [
@@ -88,18 +87,14 @@ fn rules_written_in_rust_have_the_same_three_answers() {
         ];
         for (fails, wanted) in rules {
             let rule = Rule::new("rule", many(4)).when_store_fails(fails);
-            let rules = Rules::new(limiter(&server, SHORT), [rule]).expect("rules").answers(TELLING);
-            assert_eq!(seen(&ask(app(rules), "/").await), wanted, "{fails:?}");
+            let rules = Rules::new(limiter(&server, SHORT), [rule]).expect("rules");
+            assert_eq!(seen(&ask(app_with(rules, TELLING), "/").await), wanted, "{fails:?}");
         }
         let usually = Rules::new(limiter(&server, SHORT), [Rule::new("rule", many(4))]).expect("rules");
         let wanted = (200, Some("local"), Some("3"), "true [Share]");
-        assert_eq!(
-            seen(&ask(app(usually.answers(TELLING)), "/").await),
-            wanted,
-            "all of it, for this process"
-        );
-        let none = Rules::new(limiter(&server, SHORT), []).expect("rules").answers(TELLING);
-        assert_eq!(seen(&ask(app(none), "/").await), (200, None, None, "false []"));
+        assert_eq!(seen(&ask(app_with(usually, TELLING), "/").await), wanted, "all of it, for this process");
+        let none = Rules::new(limiter(&server, SHORT), []).expect("rules");
+        assert_eq!(seen(&ask(app_with(none, TELLING), "/").await), (200, None, None, "false []"));
         server.signal("CONT").expect("it goes on");
     });
 }

@@ -10,10 +10,10 @@ use axum::body::Body;
 use axum::response::IntoResponse;
 use axum::routing::get;
 use http::{HeaderMap, Request};
-use tollgate::{Gate, Limit, Limiter, Micros};
+use tollgate::{Limit, Limiter, Micros};
 use tollgate_policy::Policy;
 use tollgate_redis::{Naming, Settings, Store};
-use tollgate_tower::{Admitted, Answers, Front, Guard, TollgateLayer};
+use tollgate_tower::{Admitted, Enforcer, PolicyLimits, ResponseConfig, TollgateLayer};
 use tollgate_twins::server::{Make, Server};
 use tower::ServiceExt;
 
@@ -39,10 +39,10 @@ pub(crate) fn limiter(server: &Server, budget: Duration) -> Limiter {
     Limiter::builder().store(store, Naming::new([7; 16])).build().expect("a limiter")
 }
 
-/// A policy in force.
-pub(crate) fn guard(limiter: &Limiter, text: &str, answers: Answers) -> Guard {
+/// The limits of a policy.
+pub(crate) fn limits(limiter: &Limiter, text: &str) -> PolicyLimits {
     let policy = Policy::parse("t.yaml", text).expect("a policy");
-    Guard::new(Gate::new(limiter.clone(), Arc::new(policy), None), answers)
+    PolicyLimits::new(limiter.clone(), Arc::new(policy), None)
 }
 
 /// So many, and hardly any more.
@@ -52,17 +52,22 @@ pub(crate) fn many(burst: u64) -> Limit {
 
 /// A service behind limits. Its handlers say by what each limit was decided, settle, or give back; and each has a word of its
 /// own about being degraded, which is not for clients.
-pub(crate) fn app(front: impl Into<Front>) -> Router {
+pub(crate) fn app(enforcer: impl Into<Enforcer>) -> Router {
+    app_with(enforcer, ResponseConfig::default())
+}
+
+/// The same, with responses of another form.
+pub(crate) fn app_with(enforcer: impl Into<Enforcer>, config: ResponseConfig) -> Router {
     let said = |admitted: &Admitted| {
         let sources: Vec<_> = admitted.limits().map(|standing| standing.source).collect();
-        ([("tollgate-degraded", "theirs")], format!("{} {sources:?}", admitted.degraded())).into_response()
+        ([("tollgate-degraded", "theirs")], format!("{} {sources:?}", admitted.is_degraded())).into_response()
     };
     Router::new()
         .route("/settle", get(|admitted: Admitted| async { admitted.settle(3).to_string() }))
-        .route("/only", get(|admitted: Admitted| async move { admitted.settle_only("far", 5).to_string() }))
+        .route("/only", get(|admitted: Admitted| async move { admitted.settle_limit("far", 5).to_string() }))
         .route("/refund", get(|admitted: Admitted| async { admitted.refund().to_string() }))
         .fallback(get(move |admitted: Admitted| async move { said(&admitted) }))
-        .layer(TollgateLayer::new(front).peer(PEER))
+        .layer(TollgateLayer::new(enforcer).with_peer(PEER).with_responses(config))
 }
 
 /// An answer, read.

@@ -10,10 +10,10 @@ use http_body_util::Empty;
 use tokio::time::{Instant, timeout};
 use tollgate::{Limiter, NamedLimit};
 use tollgate_policy::key::{Kind, push};
-use tollgate_tower::{Answers, By, Rule, Rules, TollgateLayer};
+use tollgate_tower::{KeyExtractor, Rule, Rules, TollgateLayer};
 use tower::{Layer, Service, ServiceExt};
 
-use crate::support::{LONG, app, ask, guard, limiter, many, run, server};
+use crate::support::{LONG, app, ask, limiter, limits, many, run, server};
 
 const POLICY: &str = "
 tollgate: 1
@@ -26,12 +26,13 @@ routes: [{ path: '/reports/{id}' }]
 fn two_services_spend_one_budget_and_their_fields_tell_it() {
     let server = server();
     run(async {
-        let of_policy = || guard(&limiter(&server, LONG), POLICY, Answers::default()).into();
+        let of_policy = || limits(&limiter(&server, LONG), POLICY).into();
         let of_rules = || {
             let rule = Rule::new("rule", many(3));
             Rules::new(limiter(&server, LONG), [rule]).expect("rules").into()
         };
-        let fronts: [[tollgate_tower::Front; 2]; 2] = [[of_policy(), of_policy()], [of_rules(), of_rules()]];
+        let fronts: [[tollgate_tower::Enforcer; 2]; 2] =
+            [[of_policy(), of_policy()], [of_rules(), of_rules()]];
         for apps in fronts.map(|fronts| fronts.map(app)) {
             let mut told = Vec::new();
             for turn in 0..5 {
@@ -54,7 +55,7 @@ fn two_services_spend_one_budget_and_their_fields_tell_it() {
 fn others_go_on_while_the_store_stands_still() {
     let server = server();
     run(async {
-        let app = app(guard(&limiter(&server, LONG), POLICY, Answers::default()));
+        let app = app(limits(&limiter(&server, LONG), POLICY));
         assert_eq!(ask(app.clone(), "/reports/7").await.status, 200);
         server.signal("STOP").expect("it is frozen");
         let asked = tokio::spawn(ask(app.clone(), "/reports/7"));
@@ -75,8 +76,8 @@ fn who_leaves_while_the_store_is_asked_has_not_paid_here() {
     let server = server();
     run(async {
         let limiter = limiter(&server, LONG);
-        let near = Rule::new("near", many(10)).by(By::everyone()).cost(4).local();
-        let far = Rule::new("far", many(10)).by(By::everyone());
+        let near = Rule::new("near", many(10)).keyed_by(KeyExtractor::everyone()).cost(4).local();
+        let far = Rule::new("far", many(10)).keyed_by(KeyExtractor::everyone());
         let app = app(Rules::new(limiter.clone(), [near, far]).expect("rules"));
         let near = limiter.local_limit("near", many(10));
         assert_eq!(ask(app.clone(), "/").await.status, 200);
@@ -97,8 +98,8 @@ fn a_handlers_word_on_the_cost_gets_to_the_store() {
     let server = server();
     run(async {
         let limiter = limiter(&server, LONG);
-        let far = Rule::new("far", many(100)).by(By::everyone()).cost(10);
-        let near = Rule::new("near", many(100)).by(By::everyone()).cost(10).local();
+        let far = Rule::new("far", many(100)).keyed_by(KeyExtractor::everyone()).cost(10);
+        let near = Rule::new("near", many(100)).keyed_by(KeyExtractor::everyone()).cost(10).local();
         let app = app(Rules::new(limiter.clone(), [far, near]).expect("rules"));
         let (far, near) = (limiter.limit("far", many(100)), limiter.local_limit("near", many(100)));
         let table = [("/settle", 97, 97), ("/only", 92, 87), ("/refund", 92, 87), ("/", 82, 77)];
@@ -144,12 +145,13 @@ impl Service<Request<()>> for Careful {
 fn the_service_that_was_ready_is_called() {
     let server = server();
     run(async {
-        let rules = Rules::new(limiter(&server, LONG), [Rule::new("a", many(3)).by(By::everyone())]);
+        let rules =
+            Rules::new(limiter(&server, LONG), [Rule::new("a", many(3)).keyed_by(KeyExtractor::everyone())]);
         let mut service = TollgateLayer::new(rules.expect("rules")).layer(Careful::default());
         let mut statuses = Vec::new();
         for _ in 0..5 {
             let called = service.ready().await.expect("it is ready").call(Request::new(()));
-            assert_eq!(format!("{called:?}"), "ResponseFuture(asking)");
+            assert_eq!(format!("{called:?}"), "ResponseFuture(checking)");
             statuses.push(called.await.expect("it cannot fail").status().as_u16());
         }
         assert_eq!(statuses, [200, 200, 200, 429, 429]);

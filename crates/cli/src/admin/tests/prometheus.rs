@@ -4,8 +4,9 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 use tokio::time::sleep;
+use tollgate_engine::PolicyLimits;
 use tollgate_testing::folder::Folder;
-use tollgate_tower::Answers;
+use tollgate_tower::ResponseConfig;
 
 use super::*;
 
@@ -78,8 +79,9 @@ impl Drop for Prometheus {
 #[tokio::test]
 async fn a_real_prometheus_reads_the_page() {
     let metrics = Metrics::new();
-    let gate = Gate::new(Limiter::new().unwrap(), Arc::new(Policy::parse("t.yaml", POLICY).unwrap()), None);
-    let in_force = InForce::new(gate, Answers::default(), &metrics, 1);
+    let limits =
+        PolicyLimits::new(Limiter::new().unwrap(), Arc::new(Policy::parse("t.yaml", POLICY).unwrap()), None);
+    let in_force = InForce::new(limits, ResponseConfig::default(), &metrics, 1);
     (0..3).for_each(|_| in_force.meters[0].refused.inc());
     let worker = metrics.worker();
     (0..5).for_each(|_| worker.decision.record(1_000));

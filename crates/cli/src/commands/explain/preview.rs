@@ -2,17 +2,18 @@
 
 use http::HeaderMap;
 use tollgate_algorithms::{Decision, Limit, Micros, Mode, decide};
-use tollgate_policy::Budget;
+use tollgate_engine::{DescriptorId, LimitDescriptor, LimitStatus, Visibility, ZeroStatus};
 use tollgate_policy::numbers::Numbers;
-use tollgate_tower::{Answers, Card, Fields, Line, Reset, Visibility};
+use tollgate_policy::{Budget, model};
+use tollgate_tower::{Generations, Reset, ResponseConfig, ResponseWriter};
 
 use super::limits::{Charged, Met};
 use super::refusal::{self, Refusal};
 
 /// What clients are told, unless the gateway's settings say otherwise. The reset is a wait here, because there is no instant before
 /// there is a response.
-pub(super) const ANSWERS: Answers = Answers {
-    generations: tollgate_tower::Generations { draft: true, x_ratelimit: true, triple: false },
+pub(super) const RESPONSES: ResponseConfig = ResponseConfig {
+    generations: Generations { draft: true, x_ratelimit: true, triple: false },
     reset: Reset::Delta,
     retry_jitter: Micros::ZERO,
     partition_key: false,
@@ -32,18 +33,26 @@ pub(super) struct Told {
     pub(super) refusal: Option<Refusal>,
 }
 
-/// A hit on a key never seen.
+/// A hit on an unused key.
 pub(super) struct Fresh {
-    pub(super) card: Card,
+    pub(super) descriptor: LimitDescriptor,
     pub(super) limit: Limit,
     pub(super) cost: u64,
 }
 
-impl Fresh {
-    /// What the limit says to it.
-    pub(super) const fn line(&self, decision: Decision) -> Line<'_> {
-        Line { card: &self.card, decision, mode: Mode::Enforced, key: &[] }
-    }
+/// The status of each hit after these decisions. The position of a hit identifies its descriptor.
+pub(super) fn statuses<'a>(
+    hits: &'a [Fresh],
+    decisions: impl Iterator<Item = Decision> + 'a,
+) -> impl Iterator<Item = LimitStatus<'a>> {
+    let both = (0..).zip(hits).zip(decisions);
+    both.map(|((id, hit), decision)| LimitStatus::new(DescriptorId::from(id), &hit.descriptor, decision))
+}
+
+/// Writes the responses that a client would see.
+pub(super) fn writer(hits: &[Fresh]) -> ResponseWriter {
+    let descriptors: Vec<_> = hits.iter().map(|hit| Some(hit.descriptor.clone())).collect();
+    ResponseWriter::for_descriptors(&descriptors, RESPONSES)
 }
 
 /// Works it out.
@@ -55,9 +64,9 @@ pub(super) fn told(limits: &[Met], now: Micros) -> Told {
     // What is never granted is not told what it would be.
     let never = told.refusal.as_ref().is_some_and(|refusal| refusal.granted == 0);
     if !never {
-        let first = enforced.iter().map(|hit| hit.line(decide(&hit.limit, None, now, hit.cost).1));
+        let first = enforced.iter().map(|hit| decide(&hit.limit, None, now, hit.cost).1);
         let mut fields = HeaderMap::new();
-        Fields::of(first, &ANSWERS, now).write(&mut fields);
+        writer(&enforced).write_limits(statuses(&enforced, first), now, &mut fields);
         let field = |name: &str| Some(fields.get(name)?.to_str().ok()?.to_owned());
         (told.policy, told.first) = (field("ratelimit-policy"), field("ratelimit"));
     }
@@ -77,9 +86,14 @@ fn fresh(met: &Met) -> Vec<Fresh> {
                     Visibility::Named
                 }
             };
-            let card = Card::new(&met.name, &limit, visibility, met.description.as_deref());
-            let card = card.with_zero_status(met.zero_status);
-            Some(Fresh { card, limit, cost: charge.cost })
+            let zero_status = match met.zero_status {
+                model::ZeroStatus::Forbidden => ZeroStatus::Forbidden,
+                model::ZeroStatus::TooManyRequests => ZeroStatus::TooManyRequests,
+            };
+            let descriptor = LimitDescriptor::new(&met.name, limit).with_visibility(visibility);
+            let descriptor = descriptor.with_zero_status(zero_status);
+            let descriptor = descriptor.with_description(met.description.as_deref());
+            Some(Fresh { descriptor, limit, cost: charge.cost })
         }
         // Of what is in flight nothing can be said beforehand.
         Numbers::Unlimited | Numbers::Queue { .. } | Numbers::Concurrency { .. } => None,

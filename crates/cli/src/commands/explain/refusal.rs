@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 use tollgate_algorithms::{Decision, Micros, Retry, decide};
-use tollgate_tower::{Answer, problem};
+use tollgate_tower::{ErrorResponse, problem};
 
-use super::preview::{ANSWERS, Fresh};
+use super::preview::{Fresh, statuses, writer};
 
 /// Every field about limits, in the order in which they are shown: as it is sent, and as people write it.
 const FIELDS: [(&str, &str); 8] = [
@@ -50,7 +50,7 @@ pub(super) fn refusal(hits: &[Fresh], now: Micros) -> Option<Refusal> {
         // Of two that never grant it, the one that grants no request at all.
         let rank = (retry, hit.limit.capacity() == 0);
         if longest.is_none_or(|(longest, _)| rank > longest) {
-            longest = Some((rank, hit.card.name()));
+            longest = Some((rank, hit.descriptor.name()));
         }
     }
     let ((retry, _), limit) = longest?;
@@ -58,8 +58,8 @@ pub(super) fn refusal(hits: &[Fresh], now: Micros) -> Option<Refusal> {
         Retry::After(wait) => Some(wait.secs_rounded_up()),
         Retry::Never => None,
     };
-    let lines: Vec<_> = decided.iter().map(|(hit, decision)| hit.line(*decision)).collect();
-    let answer = tollgate_tower::refused(&lines, &ANSWERS, now)?;
+    let decisions = decided.iter().map(|(_, decision)| *decision);
+    let answer = writer(hits).refused(statuses(hits, decisions), now)?;
     let status = answer.status.as_u16();
     let (fields, body) = (fields(&answer), body(&answer));
     Some(Refusal { granted, limit: limit.into(), retry_after, status, fields, body })
@@ -73,7 +73,7 @@ fn after(hit: &Fresh, granted: u64, now: Micros) -> Decision {
     decide(&hit.limit, state.as_ref(), now, hit.cost).1
 }
 
-fn fields(answer: &Answer) -> Vec<(&'static str, String)> {
+fn fields(answer: &ErrorResponse) -> Vec<(&'static str, String)> {
     let field = |(name, shown): &(&'static str, &'static str)| {
         let value = answer.headers.get(*name)?.to_str().ok()?;
         Some(match *name {
@@ -84,7 +84,7 @@ fn fields(answer: &Answer) -> Vec<(&'static str, String)> {
     FIELDS.iter().filter_map(field).collect()
 }
 
-fn body(answer: &Answer) -> Vec<(&'static str, Value)> {
+fn body(answer: &ErrorResponse) -> Vec<(&'static str, Value)> {
     let mut body: Map<String, Value> = serde_json::from_slice(&answer.body).unwrap_or_default();
     problem::MEMBERS.into_iter().filter_map(|name| Some((name, body.remove(name)?))).collect()
 }
@@ -92,7 +92,7 @@ fn body(answer: &Answer) -> Vec<(&'static str, Value)> {
 #[cfg(test)]
 mod tests {
     use tollgate_algorithms::{Limit, Window};
-    use tollgate_tower::{Card, Visibility};
+    use tollgate_engine::{LimitDescriptor, Visibility};
 
     use super::*;
 
@@ -103,7 +103,7 @@ mod tests {
     }
 
     fn named(name: &str, limit: Limit, cost: u64, visibility: Visibility) -> Fresh {
-        Fresh { card: Card::new(name, &limit, visibility, None), limit, cost }
+        Fresh { descriptor: LimitDescriptor::new(name, limit).with_visibility(visibility), limit, cost }
     }
 
     fn violated(refusal: &Refusal) -> String {

@@ -1,7 +1,7 @@
 //! A scenario that went otherwise than it says: its steps drawn where they stand, and every difference in a table.
 
 use serde_json::{Value, json};
-use tollgate::{Difference, StepReport};
+use tollgate_engine::{Difference, StepReport};
 use tollgate_http::text::shown;
 use tollgate_policy::quantity::spoken;
 use tollgate_policy::scenario::{Scenario, Step};

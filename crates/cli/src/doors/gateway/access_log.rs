@@ -4,8 +4,9 @@ use std::net::IpAddr;
 
 use http::{HeaderMap, Method, StatusCode, request};
 use tollgate::Kind;
+use tollgate_engine::{CheckError, Outcome, Scratch};
 use tollgate_policy::{Matched, Policy};
-use tollgate_tower::{Answer, AnswerKind, Asked, Room};
+use tollgate_tower::{ErrorKind, ErrorResponse};
 
 use super::client_connection::{Running, Went};
 use super::deadlines::Due;
@@ -18,13 +19,13 @@ use crate::telemetry::logs::{Refusal, RequestId, Served};
 
 impl Worker {
     /// A request was asked about.
-    pub(crate) fn decided(&self, live: &InForce, room: &Room, since: &Stopwatch) {
+    pub(crate) fn decided(&self, live: &InForce, scratch: &Scratch, since: &Stopwatch) {
         self.metrics.decision.record(since.nanos());
-        let Some(verdict) = room.verdict() else { return };
+        let Some(verdict) = scratch.verdict() else { return };
         if verdict.degraded() {
             self.metrics.degraded.inc();
         }
-        let charges = room.hits().charges();
+        let charges = scratch.hits().charges();
         if let Kind::Unavailable(_) = verdict.kind() {
             let meters = charges.iter().filter_map(|charge| live.meters.get(charge.limit.index()));
             meters.for_each(|meters| meters.unavailable.inc());
@@ -86,31 +87,43 @@ impl Worker {
         requests.then(|| Noted { client: peer, method: None, route: String::new() })
     }
 
-    /// A request was asked about: now it is known who asks, and for what.
-    pub(crate) fn note(&self, live: &InForce, headers: &HeaderMap, asked: &Asked, noted: &mut Option<Noted>) {
+    /// A request was checked: now the client and the operation are known.
+    pub(crate) fn note(
+        &self,
+        live: &InForce,
+        headers: &HeaderMap,
+        checked: &Result<Outcome, CheckError>,
+        noted: &mut Option<Noted>,
+    ) {
         let Some(noted) = noted else { return };
-        let policy = live.guard.gate().policy();
+        let policy = live.limits.policy();
         noted.client = policy.settings().trusted_proxies.client(noted.client, headers).address;
-        let matched = match asked {
-            Asked::Pass(pass) => Some(pass.matched),
-            Asked::Answered(answer) => answer.matched,
+        let matched = match checked {
+            Ok(Outcome::Admitted(admission)) => admission.matched(),
+            Ok(Outcome::Refused(refusal)) => refusal.matched(),
+            Ok(Outcome::Undetermined(undetermined)) => undetermined.matched,
+            Ok(Outcome::NeedsBody { .. }) | Err(_) => None,
         };
         route(policy, matched).clone_into(&mut noted.route);
     }
 
-    /// If it was a limit that refused a request, that has a line.
-    pub(crate) fn refused(&self, live: &InForce, answer: &Answer, parts: &request::Parts, running: &Running) {
-        let policy = live.guard.gate().policy();
-        let limit = answer.refused_by.and_then(|id| policy.limits().get(id));
-        let (Some(limit), Some(retry)) = (limit, answer.retry) else { return };
+    /// A limit refused a request, which is logged.
+    pub(crate) fn refused(
+        &self,
+        live: &InForce,
+        refusal: &tollgate_engine::Refusal,
+        parts: &request::Parts,
+        running: &Running,
+    ) {
+        let policy = live.limits.policy();
         let proxies = &policy.settings().trusted_proxies;
         self.logs.refused(&Refusal {
             request: running.id(),
             client: proxies.client(running.client().peer, &parts.headers).address,
-            limit: &limit.name,
-            retry,
+            limit: refusal.limit().name(),
+            retry: refusal.retry(),
             method: parts.method.as_str(),
-            route: route(policy, answer.matched),
+            route: route(policy, refusal.matched()),
         });
     }
 
@@ -121,17 +134,23 @@ impl Worker {
         self.logs.served(&Served { request, client: *client, method, route, status, nanos });
     }
 
-    /// A request is answered here.
-    pub(crate) fn stopped(&self, stopped: Stopped) -> Answer {
+    /// A request is answered here, for this reason.
+    pub(crate) fn stopped(&self, stopped: Stopped) -> ErrorResponse {
         let answer = stopped.into_answer();
+        self.count_answer(&answer);
+        answer
+    }
+
+    /// Counts an answer of the gateway's own.
+    pub(crate) fn count_answer(&self, answer: &ErrorResponse) {
         let answered = &self.metrics.answered;
         let count = match (answer.kind, answer.status) {
-            (AnswerKind::Refused, _) => &answered.refused,
-            (AnswerKind::Never, _) => &answered.never_fits,
-            (AnswerKind::Zero, _) => &answered.zero_limit,
-            (AnswerKind::Unavailable, _) => &answered.unavailable,
-            (AnswerKind::NotFound, _) => &answered.not_found,
-            (AnswerKind::MethodNotAllowed, _) => &answered.method_not_allowed,
+            (ErrorKind::Refused, _) => &answered.refused,
+            (ErrorKind::Never, _) => &answered.never_fits,
+            (ErrorKind::Zero, _) => &answered.zero_limit,
+            (ErrorKind::Unavailable, _) => &answered.unavailable,
+            (ErrorKind::NotFound, _) => &answered.not_found,
+            (ErrorKind::MethodNotAllowed, _) => &answered.method_not_allowed,
             (_, StatusCode::OK) => &answered.last_hop,
             (_, StatusCode::PAYLOAD_TOO_LARGE) => &answered.body_too_large,
             (_, StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE) => &answered.head_too_large,
@@ -139,10 +158,9 @@ impl Worker {
             (_, StatusCode::NOT_IMPLEMENTED) => &answered.not_implemented,
             (_, StatusCode::GATEWAY_TIMEOUT) => &answered.gateway_timeout,
             (_, StatusCode::BAD_GATEWAY) => &answered.bad_gateway,
-            (AnswerKind::BadRequest | AnswerKind::Other, _) => &answered.bad_request,
+            _ => &answered.bad_request,
         };
         count.inc();
-        answer
     }
 
     /// An exchange has ended, or was broken off.

@@ -8,7 +8,7 @@ use std::task::Poll;
 use bytes::BytesMut;
 use http_body::Body;
 use hyper::body::Incoming;
-use tollgate_tower::{BodyWanted, operations};
+use tollgate_engine::{BodyWanted, operations};
 
 use super::body::Rest;
 use super::body_rate::Pace;

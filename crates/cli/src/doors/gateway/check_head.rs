@@ -4,7 +4,7 @@ use http::header::HOST;
 use http::uri::Scheme;
 use http::{Method, StatusCode, Version, request};
 use tollgate_http::trusted::TrustedProxies;
-use tollgate_tower::{Answer, problem};
+use tollgate_tower::{ErrorResponse, problem};
 
 use super::client_connection::Client;
 use super::error_response::Stopped;
@@ -24,7 +24,7 @@ pub(super) fn prepare(parts: &mut request::Parts, client: &Client, live: &InForc
     if parts.method == Method::CONNECT {
         return Err(Stopped::Answer(Box::new(not_implemented("this gateway makes no tunnels"))));
     }
-    let settings = live.guard.gate().policy().settings();
+    let settings = live.limits.policy().settings();
     let peer_trusted = settings.trusted_proxies.peer_is_trusted(client.peer);
     sanitize::request(&mut parts.headers, &client.worker.settings.forwarding, peer_trusted, settings);
     if parts.version == Version::HTTP_2 {
@@ -34,13 +34,13 @@ pub(super) fn prepare(parts: &mut request::Parts, client: &Client, live: &InForc
 }
 
 pub(super) fn trusted_proxies(live: &InForce) -> &TrustedProxies {
-    &live.guard.gate().policy().settings().trusted_proxies
+    &live.limits.policy().settings().trusted_proxies
 }
 
 pub(super) fn bad(detail: &str) -> Stopped {
     Stopped::Answer(Box::new(problem::answer(StatusCode::BAD_REQUEST, "Bad request", detail)))
 }
 
-pub(super) fn not_implemented(detail: &str) -> Answer {
+pub(super) fn not_implemented(detail: &str) -> ErrorResponse {
     problem::answer(StatusCode::NOT_IMPLEMENTED, "Not implemented", detail)
 }

@@ -1,7 +1,7 @@
 //! Why a request is not answered by the upstream, and what the client is told instead.
 
 use http::StatusCode;
-use tollgate_tower::{Answer, problem};
+use tollgate_tower::{ErrorResponse, problem};
 
 use super::deadlines::Due;
 use super::upstream::UpstreamError;
@@ -10,7 +10,7 @@ use super::upstream::UpstreamError;
 #[derive(Debug)]
 pub(crate) enum Stopped {
     /// It is answered here. In a box, so that what goes well does not carry room for it.
-    Answer(Box<Answer>),
+    Answer(Box<ErrorResponse>),
     /// The upstream gave no answer.
     Upstream(UpstreamError),
     /// Something is late.
@@ -23,7 +23,7 @@ pub(crate) enum Stopped {
 
 impl Stopped {
     /// What the client is told. Why exactly an upstream fails is for the log: it names addresses.
-    pub(crate) fn into_answer(self) -> Answer {
+    pub(crate) fn into_answer(self) -> ErrorResponse {
         let (status, title, detail) = match self {
             Self::Answer(answer) => return *answer,
             Self::Upstream(UpstreamError::Client) => {

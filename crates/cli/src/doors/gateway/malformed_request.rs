@@ -9,7 +9,7 @@ use bytes::{BufMut, BytesMut};
 use http::header::{CONNECTION, CONTENT_LENGTH, DATE};
 use http::{HeaderValue, StatusCode};
 use tokio::io::AsyncWriteExt;
-use tollgate_tower::{Answer, problem};
+use tollgate_tower::{ErrorResponse, problem};
 
 use super::client_connection::Client;
 use super::client_io::Stream;
@@ -17,7 +17,7 @@ use super::error_response::Stopped;
 use crate::settings::Bounds;
 use crate::telemetry::logs::X_REQUEST_ID;
 
-/// Answers in hyper's place, unless the client has been sent a part of a response already. The connection ends then.
+/// ResponseConfig in hyper's place, unless the client has been sent a part of a response already. The connection ends then.
 pub(crate) async fn answer(stream: &mut Stream, client: &Arc<Client>, error: &hyper::Error) {
     if !stream.is_settled() {
         return;
@@ -65,7 +65,7 @@ impl Made {
     }
 }
 
-fn problem(status: StatusCode, error: &hyper::Error, bounds: &Bounds) -> Answer {
+fn problem(status: StatusCode, error: &hyper::Error, bounds: &Bounds) -> ErrorResponse {
     match status {
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => {
             let (bytes, fields) = (bounds.head_bytes, bounds.header_fields);
@@ -86,7 +86,7 @@ fn problem(status: StatusCode, error: &hyper::Error, bounds: &Bounds) -> Answer 
 }
 
 /// An answer as HTTP/1.1 has it.
-fn written(answer: &Answer) -> BytesMut {
+fn written(answer: &ErrorResponse) -> BytesMut {
     let mut bytes = BytesMut::with_capacity(512);
     bytes.put_slice(b"HTTP/1.1 ");
     bytes.put_slice(answer.status.as_str().as_bytes());

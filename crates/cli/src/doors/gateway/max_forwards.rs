@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HOST, MAX_FORWARDS, VIA, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderName, HeaderValue, Method, StatusCode, request};
-use tollgate_tower::{Answer, problem};
+use tollgate_tower::{ErrorResponse, problem};
 
 /// For the client.
 const NOT_A_NUMBER: &str = "Max-Forwards is not one whole number: send one, or leave it out";
@@ -48,7 +48,7 @@ pub(crate) fn step(parts: &mut request::Parts) -> Result<Reach, &'static str> {
 }
 
 /// The answer to a request that goes no further: of a TRACE, what came here.
-pub(crate) fn answer(parts: &request::Parts) -> Answer {
+pub(crate) fn answer(parts: &request::Parts) -> ErrorResponse {
     let mut answer = problem::answer(StatusCode::OK, "OK", "");
     answer.headers.remove(CONTENT_TYPE);
     answer.body = Bytes::new();

@@ -12,7 +12,9 @@ use std::task::Poll;
 use http::header::{CONNECTION, TRANSFER_ENCODING};
 use http::{HeaderValue, Request, Response, StatusCode, Version, request};
 use hyper::body::Incoming;
-use tollgate_tower::{Answer, Asked, BodyWanted, Head, Pass, Room, grpc};
+use tollgate_engine::{Admission, Body, BodyWanted, CheckError, Outcome, RequestHead, Scratch};
+use tollgate_policy::Matched;
+use tollgate_tower::{ErrorResponse, Reply, grpc};
 
 pub(crate) use self::response_future::Exchange;
 use self::response_future::Waiting;
@@ -34,8 +36,8 @@ use crate::active_policy::InForce;
 use crate::telemetry::logs::{RequestId, X_REQUEST_ID};
 
 thread_local! {
-    /// Room that every decision of a thread uses.
-    static ROOM: RefCell<Room> = RefCell::new(Room::default());
+    /// The buffers of a thread's checks.
+    static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::default());
 }
 
 /// A request that was asked about, or is about to be.
@@ -62,7 +64,7 @@ struct ToAnswer {
     websocket: bool,
 }
 
-/// Answers a request.
+/// ResponseConfig a request.
 pub(crate) fn exchange(client: &Arc<Client>, request: Request<Incoming>) -> Exchange {
     let mut running = client.begin();
     let (parts, body) = request.into_parts();
@@ -83,32 +85,43 @@ pub(crate) fn exchange(client: &Arc<Client>, request: Request<Incoming>) -> Exch
     let since = *running.since();
     let to_answer = ToAnswer { id, noted, running, grpc, websocket };
     let mut came = Came { parts, live, reach: Reach::Upstream, to_answer, since };
-    match came.asked_at_once(body) {
+    match came.check_at_once(body) {
         Err(stopped) => Exchange::Ready(Some(came.to_answer.stopped(stopped))),
-        Ok(AtOnce::Passes(pass, body)) => {
-            came.pass(pass, Rest { held: None, body: Some(body), trailers: None })
+        Ok(AtOnce::Rejected(answer)) => Exchange::Ready(Some(came.to_answer.rejected(answer))),
+        Ok(AtOnce::Admitted(admission, body)) => {
+            came.pass(admission, Rest { held: None, body: Some(body), trailers: None })
         }
         Ok(AtOnce::Waits(body)) => Exchange::Waiting(Waiting(Box::pin(came.wait_and_pass(body)))),
-        Ok(AtOnce::Wants(wanted, body)) => {
-            Exchange::Waiting(Waiting(Box::pin(came.hold_and_ask(wanted, body))))
+        Ok(AtOnce::NeedsBody(wanted, matched, body)) => {
+            Exchange::Waiting(Waiting(Box::pin(came.hold_and_check(wanted, matched, body))))
         }
     }
 }
 
-/// What can be said at once of a request that is not answered.
+/// What is known of a request without waiting.
 #[expect(clippy::large_enum_variant, reason = "it is moved once")]
 enum AtOnce {
-    /// It passes.
-    Passes(Pass, Incoming),
+    /// It is admitted.
+    Admitted(Admission, Incoming),
+    /// It is answered here.
+    Rejected(ErrorResponse),
     /// Its limits are counted in a shared store, which takes a while.
     Waits(Incoming),
     /// Some of its body has to be read first.
-    Wants(BodyWanted, Incoming),
+    NeedsBody(BodyWanted, Matched, Incoming),
+}
+
+/// What came of a check.
+#[expect(clippy::large_enum_variant, reason = "it is moved once")]
+enum Checked {
+    Admitted(Admission),
+    Rejected(ErrorResponse),
+    NeedsBody(BodyWanted, Matched),
 }
 
 impl Came {
-    /// Asks about a request whose head says all; else says how much of its body is wanted.
-    fn asked_at_once(&mut self, body: Incoming) -> Result<AtOnce, Stopped> {
+    /// Checks a request whose head is enough; otherwise says what else it takes.
+    fn check_at_once(&mut self, body: Incoming) -> Result<AtOnce, Stopped> {
         let client = self.to_answer.running.client();
         // Over HTTP/1.1 the parser has seen to it.
         if self.parts.headers.len() > client.worker.settings.bounds.header_fields {
@@ -124,73 +137,81 @@ impl Came {
         }
         prepare(&mut self.parts, client, &self.live)?;
         self.reach = max_forwards::step(&mut self.parts).map_err(bad)?;
-        let wanted = |room: &mut Room| self.live.guard.wants_body(&asked(&self.parts, client, None), room);
-        match ROOM.with_borrow_mut(wanted) {
-            Some(wanted) => Ok(AtOnce::Wants(wanted, body)),
-            None if self.live.waits => Ok(AtOnce::Waits(body)),
-            None => Ok(AtOnce::Passes(self.ask(None)?, body)),
+        if self.live.waits {
+            return Ok(AtOnce::Waits(body));
         }
-    }
-
-    /// Asks, and writes down what came of it.
-    fn ask(&mut self, body_operations: Option<u64>) -> Result<Pass, Stopped> {
-        ROOM.with_borrow_mut(|room| {
-            let head = asked(&self.parts, self.to_answer.running.client(), body_operations);
-            let asked = self.live.guard.ask(&head, room);
-            self.told(asked, room)
+        Ok(match self.try_check(Body::Unread) {
+            Checked::Admitted(admission) => AtOnce::Admitted(admission, body),
+            Checked::Rejected(answer) => AtOnce::Rejected(answer),
+            Checked::NeedsBody(wanted, matched) => AtOnce::NeedsBody(wanted, matched, body),
         })
     }
 
-    /// As [`ask`](Self::ask), where it takes a while.
-    async fn ask_and_wait(&mut self, body_operations: Option<u64>) -> Result<Pass, Stopped> {
-        // Another request may be asked about meanwhile, and makes room of its own.
-        let mut room = ROOM.take();
-        let head = asked(&self.parts, self.to_answer.running.client(), body_operations);
-        let asked = self.live.guard.ask_async(&head, &mut room).await;
-        let told = self.told(asked, &room);
-        ROOM.set(room);
-        told
+    /// Checks a request, and records what came of it.
+    fn try_check(&mut self, body: Body) -> Checked {
+        SCRATCH.with_borrow_mut(|scratch| {
+            let head = head_of(&self.parts, self.to_answer.running.client(), body);
+            let checked = self.live.enforcer.try_check(&head, scratch);
+            self.record(checked, scratch)
+        })
     }
 
-    /// Writes down what came of asking.
-    fn told(&mut self, asked: Asked, room: &Room) -> Result<Pass, Stopped> {
+    /// As [`try_check`](Self::try_check), where it takes a while.
+    async fn check(&mut self, body: Body) -> Checked {
+        // Other requests may be checked meanwhile, with buffers of their own.
+        let mut scratch = SCRATCH.take();
+        let head = head_of(&self.parts, self.to_answer.running.client(), body);
+        let checked = self.live.enforcer.check(&head, &mut scratch).await;
+        let checked = self.record(checked, &scratch);
+        SCRATCH.set(scratch);
+        checked
+    }
+
+    /// Records what came of a check.
+    fn record(&mut self, checked: Result<Outcome, CheckError>, scratch: &Scratch) -> Checked {
+        if let Ok(Outcome::NeedsBody { wanted, matched }) = checked {
+            return Checked::NeedsBody(wanted, matched);
+        }
         let Self { parts, live, reach, since, to_answer: ToAnswer { running, noted, websocket, .. } } = self;
-        let client = running.client();
-        client.worker.decided(live, room, since);
-        client.worker.note(live, &parts.headers, &asked, noted);
-        match asked {
-            // It was charged, and is told so.
-            Asked::Pass(pass) if *websocket && !client.worker.upstream.can_switch() => {
-                let mut answer = not_implemented("WebSocket needs HTTP/1.1, and the upstream speaks HTTP/2");
-                pass.fields.write(&mut answer.headers);
-                Err(Stopped::Answer(Box::new(answer)))
-            }
-            Asked::Pass(pass) if *reach == Reach::Here => {
-                let mut answer = max_forwards::answer(parts);
-                pass.fields.write(&mut answer.headers);
-                Err(Stopped::Answer(Box::new(answer)))
-            }
-            Asked::Pass(pass) => Ok(pass),
-            Asked::Answered(answer) => {
-                client.worker.refused(live, &answer, parts, running);
-                Err(Stopped::Answer(answer))
-            }
+        let worker = &running.client().worker;
+        worker.decided(live, scratch, since);
+        worker.note(live, &parts.headers, &checked, noted);
+        if let Ok(Outcome::Refused(refusal)) = &checked {
+            worker.refused(live, refusal, parts, running);
         }
+        let admission = match live.responses.reply(checked, &parts.headers) {
+            Reply::Admitted(admission) => admission,
+            Reply::Rejected(answer) => return Checked::Rejected(answer),
+        };
+        let mut answer = match reach {
+            _ if *websocket && !worker.upstream.can_switch() => {
+                not_implemented("WebSocket needs HTTP/1.1, and the upstream speaks HTTP/2")
+            }
+            Reach::Here => max_forwards::answer(parts),
+            Reach::Upstream => return Checked::Admitted(admission),
+        };
+        // It was charged, and its answer shows that.
+        live.responses.write(&admission, answer.status, &mut answer.headers);
+        Checked::Rejected(answer)
     }
 
-    /// Asks a shared store, and goes on.
+    /// Checks a request with a shared store, and goes on.
     async fn wait_and_pass(mut self, body: Incoming) -> Response<ResponseBody> {
-        match self.ask_and_wait(None).await {
-            Err(stopped) => self.to_answer.stopped(stopped),
-            Ok(pass) => {
-                let rest = Rest { held: None, body: Some(body), trailers: None };
-                answer_of(self.pass(pass, rest)).await
+        match self.check(Body::Unread).await {
+            Checked::NeedsBody(wanted, matched) => self.hold_and_check(wanted, matched, body).await,
+            checked @ (Checked::Admitted(_) | Checked::Rejected(_)) => {
+                self.proceed(checked, Rest { held: None, body: Some(body), trailers: None }).await
             }
         }
     }
 
-    /// Reads what is wanted of the body, asks, and goes on.
-    async fn hold_and_ask(mut self, wanted: BodyWanted, body: Incoming) -> Response<ResponseBody> {
+    /// Reads what is wanted of the body, checks the request, and goes on.
+    async fn hold_and_check(
+        mut self,
+        wanted: BodyWanted,
+        matched: Matched,
+        body: Incoming,
+    ) -> Response<ResponseBody> {
         let (rest, operations) =
             match hold(body, wanted, self.to_answer.pace(), self.to_answer.running.watch()).await {
                 Ok(held) => held,
@@ -198,26 +219,33 @@ impl Came {
             };
         // How long the client took for it is not the decision's time.
         self.since = Stopwatch::start();
-        let asked = if self.live.waits { self.ask_and_wait(operations).await } else { self.ask(operations) };
-        match asked {
-            Err(stopped) => self.to_answer.stopped(stopped),
-            Ok(pass) => answer_of(self.pass(pass, rest)).await,
+        let body = Body::Read { operations, matched };
+        let checked = if self.live.waits { self.check(body).await } else { self.try_check(body) };
+        self.proceed(checked, rest).await
+    }
+
+    async fn proceed(self, checked: Checked, rest: Rest) -> Response<ResponseBody> {
+        match checked {
+            Checked::Admitted(admission) => answer_of(self.pass(admission, rest)).await,
+            Checked::Rejected(answer) => self.to_answer.rejected(answer),
+            // A body is wanted once.
+            Checked::NeedsBody(..) => self.to_answer.stopped(Stopped::TooLarge),
         }
     }
 
     /// Passes a request on. All that can be done without waiting is done here: a future has room for what it begins with.
-    fn pass(self, pass: Pass, rest: Rest) -> Exchange {
+    fn pass(self, admission: Admission, rest: Rest) -> Exchange {
         let Self { parts, live, mut to_answer, .. } = self;
         to_answer.running.passed_on();
         let bytes_max = to_answer.running.client().worker.settings.bounds.body_bytes;
         let bounds = (bytes_max, to_answer.pace());
         let body = RequestBody::of_client(rest, to_answer.running.watch(), &live, bounds);
-        let trusted = &live.guard.gate().policy().settings().trusted_proxies;
+        let trusted = &live.limits.policy().settings().trusted_proxies;
         let behind =
             trusted.header().map(|_| trusted.client(to_answer.running.client().peer, &parts.headers).address);
-        match to_answer.sent_on(parts, body, &pass, behind) {
-            Err(stopped) => Exchange::Ready(Some(to_answer.charged_and_stopped(stopped, pass))),
-            Ok(departing) => Exchange::Waiting(Waiting(Box::pin(to_answer.pass(pass, departing)))),
+        match to_answer.sent_on(parts, body, admission.path(), behind) {
+            Err(stopped) => Exchange::Ready(Some(to_answer.charged_and_stopped(stopped, &live, &admission))),
+            Ok(departing) => Exchange::Waiting(Waiting(Box::pin(to_answer.pass(live, admission, departing)))),
         }
     }
 }
@@ -243,14 +271,14 @@ impl ToAnswer {
         &self,
         mut parts: request::Parts,
         body: RequestBody,
-        pass: &Pass,
+        path: Option<&str>,
         behind: Option<IpAddr>,
     ) -> Result<Departing, Stopped> {
         let client = self.running.client();
         let worker = &client.worker;
         let http2 = worker.upstream.wants_http2(self.grpc);
         let behind = behind.filter(|address| *address != client.peer);
-        let out = Outgoing { client, behind, id: &self.id, path: pass.path.as_deref(), http2 };
+        let out = Outgoing { client, behind, id: &self.id, path, http2 };
         let settings = (&worker.settings.forwarding, &worker.settings.upstream);
         rewrite_head::request(&mut parts, &out, settings).map_err(bad)?;
         if !http2 && !body.is_empty() && http_body::Body::size_hint(&body).exact().is_none() {
@@ -265,11 +293,16 @@ impl ToAnswer {
     }
 
     /// Waits for the response of a request that is on its way, and passes it back.
-    async fn pass(self, pass: Pass, departing: Departing) -> Response<ResponseBody> {
+    async fn pass(
+        self,
+        live: Arc<InForce>,
+        admission: Admission,
+        departing: Departing,
+    ) -> Response<ResponseBody> {
         match answered(departing, &self.running).await {
-            Err(stopped) => self.charged_and_stopped(stopped, pass),
+            Err(stopped) => self.charged_and_stopped(stopped, &live, &admission),
             Ok((mut head, source)) => {
-                pass.responded(head.status, &mut head.headers);
+                live.responses.finish(&admission, head.status, &mut head.headers);
                 if head.status == StatusCode::SWITCHING_PROTOCOLS {
                     return self.switched(head, source);
                 }
@@ -278,10 +311,21 @@ impl ToAnswer {
         }
     }
 
-    /// An answer of the gateway's own to a request that was charged: it is told so, whoever answers it in the end.
-    fn charged_and_stopped(self, stopped: Stopped, pass: Pass) -> Response<ResponseBody> {
+    /// An answer of the gateway's own to a request that was charged. It shows the limits, whoever answers in the end.
+    fn charged_and_stopped(
+        self,
+        stopped: Stopped,
+        live: &InForce,
+        admission: &Admission,
+    ) -> Response<ResponseBody> {
         let mut answer = self.running.client().worker.stopped(stopped);
-        pass.fields.write(&mut answer.headers);
+        live.responses.write(admission, answer.status, &mut answer.headers);
+        self.answered_here(answer)
+    }
+
+    /// The answer to a request that was checked, and does not go on.
+    fn rejected(self, answer: ErrorResponse) -> Response<ResponseBody> {
+        self.running.client().worker.count_answer(&answer);
         self.answered_here(answer)
     }
 
@@ -291,7 +335,7 @@ impl ToAnswer {
         self.answered_here(answer)
     }
 
-    fn answered_here(self, mut answer: Answer) -> Response<ResponseBody> {
+    fn answered_here(self, mut answer: ErrorResponse) -> Response<ResponseBody> {
         // To lines and metrics a call that was refused is a 429, whatever its client reads.
         let status = answer.status;
         if self.grpc {
@@ -345,14 +389,8 @@ impl ToAnswer {
     }
 }
 
-fn asked<'a>(parts: &'a request::Parts, client: &Client, body_operations: Option<u64>) -> Head<'a> {
-    Head {
-        method: &parts.method,
-        uri: &parts.uri,
-        headers: &parts.headers,
-        peer: client.peer,
-        body_operations,
-    }
+fn head_of<'a>(parts: &'a request::Parts, client: &Client, body: Body) -> RequestHead<'a> {
+    RequestHead::of_uri(&parts.method, &parts.uri, &parts.headers).with_peer(client.peer).with_body(body)
 }
 
 /// Sends a request on, and waits for the head of its response.

@@ -47,7 +47,7 @@ pub(crate) fn response(headers: &mut HeaderMap) {
 /// given for the trailers of requests.
 pub(crate) fn trailers(headers: &mut HeaderMap, live: Option<&InForce>) {
     let reads = live.map_or(&[][..], |live| &live.reads);
-    let settings = live.map(|live| live.guard.gate().policy().settings());
+    let settings = live.map(|live| live.limits.policy().settings());
     let only_plain = settings.is_some_and(|settings| settings.header_names == HeaderNames::Plain);
     let told = |name: &HeaderName| {
         name.as_str().starts_with("ratelimit") || name.as_str().starts_with("x-ratelimit")

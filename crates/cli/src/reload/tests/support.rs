@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tollgate::{Clock, Limiter};
 use tollgate_algorithms::Micros;
-use tollgate_policy::{Hits, Request, Scratch};
+use tollgate_engine::{PolicyLimits, RequestHead, Scratch};
 use tollgate_testing::folder;
 
 use super::super::*;
@@ -69,8 +69,8 @@ impl Folder {
         // Time stands still, so that nothing is granted anew.
         let clock = Clock::manual(Micros::from_secs(1_000_000));
         let limiter = Limiter::builder().clock(clock.clock()).build().unwrap();
-        let gate = Gate::new(limiter, loaded.policy, loaded.directory);
-        let live = Arc::new(Live::new(InForce::new(gate, settings.answers, &metrics, 1), &metrics));
+        let limits = PolicyLimits::new(limiter, loaded.policy, loaded.directory);
+        let live = Arc::new(Live::new(InForce::new(limits, settings.answers, &metrics, 1), &metrics));
         let logs = Arc::new(logs);
         let common = Common {
             upstream: Arc::new(Addresses::new(&settings.upstream)),
@@ -153,7 +153,7 @@ impl<R> World<R> {
     /// What `/reports` has, of what is in force.
     pub(super) fn limit(&self) -> u64 {
         let live = self.live.load();
-        let (_, limit) = live.guard.gate().policy().limit_named("reports").unwrap();
+        let (_, limit) = live.limits.policy().limit_named("reports").unwrap();
         limit.numbers.burst()
     }
 
@@ -196,16 +196,11 @@ impl World<Running> {
 
 /// How many of so many requests are granted by what is in force at each.
 pub(super) fn granted(live: &Live, path: &str, requests: usize) -> usize {
-    let (mut hits, headers) = (Hits::default(), http::HeaderMap::new());
-    let mut ask = || {
-        let live = live.load();
-        let gate = live.guard.gate();
-        let mut scratch = Scratch::default();
-        let peer = "203.0.113.9".parse().unwrap();
-        let now = Micros::ZERO;
-        let request = Request { method: "GET", target: path, headers: &headers, authority: None, peer, now };
-        let facts = gate.policy().facts(&request, &mut scratch).unwrap();
-        gate.check(&facts, &mut hits).unwrap().granted()
+    let headers = http::HeaderMap::new();
+    let ask = || {
+        let head = RequestHead::new("GET", path, &headers).with_peer("203.0.113.9".parse().unwrap());
+        let outcome = live.load().enforcer.try_check(&head, &mut Scratch::default()).unwrap();
+        matches!(outcome, tollgate_engine::Outcome::Admitted(_))
     };
     (0..requests).filter(|_| ask()).count()
 }

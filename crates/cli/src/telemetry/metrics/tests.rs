@@ -4,8 +4,9 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use tollgate::Limiter;
+use tollgate_engine::PolicyLimits;
 use tollgate_policy::Policy;
-use tollgate_tower::Answers;
+use tollgate_tower::ResponseConfig;
 
 use super::*;
 use crate::active_policy::InForce;
@@ -20,8 +21,8 @@ routes:
 fn counted() -> Arc<Metrics> {
     let metrics = Metrics::new();
     let policy = Policy::parse("folder/limits.yaml", POLICY).unwrap();
-    let gate = Gate::new(Limiter::new().unwrap(), Arc::new(policy), None);
-    let in_force = InForce::new(gate, Answers::default(), &metrics, 7);
+    let limits = PolicyLimits::new(Limiter::new().unwrap(), Arc::new(policy), None);
+    let in_force = InForce::new(limits, ResponseConfig::default(), &metrics, 7);
     metrics.put_in_force(in_force.generation);
     in_force.meters[0].refused.inc();
     for worker in [metrics.worker(), metrics.worker()] {

@@ -1,0 +1,82 @@
+//! What an enforcer knows about one set of numbers: the limit's name, its numbers, and how much of it clients may see.
+
+use tollgate_algorithms::{Limit, Mode};
+
+/// One set of numbers of one limit.
+///
+/// A limit is *shown* if clients see its numbers. A limit that is not shown may still be *named* when it refuses, or *hidden*:
+/// then clients learn only that they have to wait.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct LimitDescriptor {
+    /// The limit's name.
+    pub name: Box<str>,
+    /// Its numbers.
+    pub limit: Limit,
+    /// How much of it clients see.
+    pub visibility: Visibility,
+    /// The status of a refusal if the limit is 0.
+    pub zero_status: ZeroStatus,
+    /// The policy author's text for clients that are refused.
+    pub description: Option<Box<str>>,
+}
+
+/// How much of a limit clients see.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Visibility {
+    /// Its name and its numbers.
+    Shown,
+    /// Its name, if it refuses.
+    Named,
+    /// Nothing.
+    Hidden,
+}
+
+/// The status of a refusal by a limit of 0, which grants no request.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum ZeroStatus {
+    /// 403.
+    #[default]
+    Forbidden,
+    /// 429, for clients that know no other refusal.
+    TooManyRequests,
+}
+
+impl LimitDescriptor {
+    /// A limit that clients see, without a description.
+    #[must_use]
+    pub fn new(name: &str, limit: Limit) -> Self {
+        let (visibility, zero_status) = (Visibility::Shown, ZeroStatus::default());
+        Self { name: name.into(), limit, visibility, zero_status, description: None }
+    }
+
+    /// Sets how much of it clients see.
+    #[must_use]
+    pub fn with_visibility(self, visibility: Visibility) -> Self {
+        Self { visibility, ..self }
+    }
+
+    /// Sets the status of a refusal if the limit is 0.
+    #[must_use]
+    pub fn with_zero_status(self, zero_status: ZeroStatus) -> Self {
+        Self { zero_status, ..self }
+    }
+
+    /// Sets the text for clients that are refused.
+    #[must_use]
+    pub fn with_description(self, description: Option<&str>) -> Self {
+        Self { description: description.map(Into::into), ..self }
+    }
+
+    /// The limit's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether clients see its numbers when it is charged in this mode. Clients never see a limit in shadow mode.
+    #[must_use]
+    pub fn is_shown(&self, mode: Mode) -> bool {
+        mode == Mode::Enforced && self.visibility == Visibility::Shown
+    }
+}

@@ -1,0 +1,281 @@
+//! The enforcer: limits in force, and the one way to check a request against them.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use smallvec::SmallVec;
+use tollgate::{Kind, Limiter, Receipt, Unavailable, Verdict};
+use tollgate_algorithms::Micros;
+
+use crate::admission::Admission;
+use crate::descriptor::{LimitDescriptor, Visibility, ZeroStatus};
+use crate::error::CheckError;
+use crate::failure::{self, FailureRule};
+use crate::fingerprint::fingerprint;
+use crate::head::RequestHead;
+use crate::ids::DescriptorId;
+use crate::outcome::{Outcome, Refusal, Undetermined, refusing};
+#[cfg(feature = "policy")]
+use crate::policy_limits::PolicyLimits;
+use crate::rules::Rules;
+use crate::scratch::Scratch;
+use crate::settlement::PendingSettlement;
+use crate::status::{Degradation, LimitStatus, StoredStatus};
+
+/// Limits in force: those of a policy document, or [`Rules`] written in Rust.
+///
+/// An enforcer does not change. To change limits, create another enforcer on the same limiter and replace the old one as a
+/// whole: a limit is identified by its name, so keys keep what they have used.
+///
+/// Check requests from any number of threads, each with a [`Scratch`] of its own.
+pub struct Enforcer {
+    source: LimitSource,
+    descriptors: Vec<Option<LimitDescriptor>>,
+    waits: bool,
+    fingerprints: AtomicBool,
+}
+
+/// Where the limits come from.
+pub(crate) enum LimitSource {
+    #[cfg(feature = "policy")]
+    Policy(Arc<PolicyLimits>),
+    Rules(Rules),
+}
+
+/// What a source knows after a charge, before it becomes an outcome.
+pub(crate) struct Charged {
+    pub(crate) receipt: Option<Receipt>,
+    pub(crate) decided_at: Micros,
+    pub(crate) path: Option<String>,
+    #[cfg(feature = "policy")]
+    pub(crate) matched: Option<tollgate_policy::Matched>,
+}
+
+impl From<Rules> for Enforcer {
+    fn from(rules: Rules) -> Self {
+        let (descriptors, waits) = (rules.descriptors(), rules.waits());
+        Self { source: LimitSource::Rules(rules), descriptors, waits, fingerprints: AtomicBool::new(false) }
+    }
+}
+
+#[cfg(feature = "policy")]
+impl From<PolicyLimits> for Enforcer {
+    fn from(limits: PolicyLimits) -> Self {
+        Arc::new(limits).into()
+    }
+}
+
+#[cfg(feature = "policy")]
+impl From<Arc<PolicyLimits>> for Enforcer {
+    fn from(limits: Arc<PolicyLimits>) -> Self {
+        let (descriptors, waits) = (limits.descriptors(), limits.waits());
+        Self { source: LimitSource::Policy(limits), descriptors, waits, fingerprints: AtomicBool::new(false) }
+    }
+}
+
+impl Enforcer {
+    /// Makes every check from now on compute a [fingerprint](LimitStatus::key_fingerprint) of each key.
+    pub fn enable_key_fingerprints(&self) {
+        self.fingerprints.store(true, Ordering::Relaxed);
+    }
+
+    /// The limiter that holds the state.
+    #[must_use]
+    pub fn limiter(&self) -> &Limiter {
+        match &self.source {
+            #[cfg(feature = "policy")]
+            LimitSource::Policy(limits) => limits.limiter(),
+            LimitSource::Rules(rules) => rules.limiter(),
+        }
+    }
+
+    /// The limits of a policy document; `None` for rules.
+    #[cfg(feature = "policy")]
+    #[must_use]
+    pub fn policy_limits(&self) -> Option<&PolicyLimits> {
+        match &self.source {
+            LimitSource::Policy(limits) => Some(limits),
+            LimitSource::Rules(_) => None,
+        }
+    }
+
+    /// The rules; `None` for a policy document.
+    #[must_use]
+    pub fn rules(&self) -> Option<&Rules> {
+        match &self.source {
+            #[cfg(feature = "policy")]
+            LimitSource::Policy(_) => None,
+            LimitSource::Rules(rules) => Some(rules),
+        }
+    }
+
+    /// Every set of numbers, by [`DescriptorId`]. `None` for those that charge nothing.
+    #[must_use]
+    pub fn descriptors(&self) -> &[Option<LimitDescriptor>] {
+        &self.descriptors
+    }
+
+    /// The descriptor with this id.
+    #[must_use]
+    pub fn descriptor(&self, id: DescriptorId) -> Option<&LimitDescriptor> {
+        self.descriptors.get(id.index())?.as_ref()
+    }
+
+    /// The descriptor of a limit that refused, which always exists.
+    pub(crate) fn descriptor_or_empty(&self, id: DescriptorId) -> &LimitDescriptor {
+        static EMPTY: std::sync::LazyLock<LimitDescriptor> = std::sync::LazyLock::new(|| {
+            let (visibility, zero_status) = (Visibility::Hidden, ZeroStatus::Forbidden);
+            let limit = tollgate_algorithms::Limit::Unlimited;
+            LimitDescriptor { name: "".into(), limit, visibility, zero_status, description: None }
+        });
+        self.descriptor(id).unwrap_or(&EMPTY)
+    }
+
+    pub(crate) fn status(&self, stored: &StoredStatus) -> Option<LimitStatus<'_>> {
+        self.descriptor(stored.id).map(|descriptor| stored.with(descriptor))
+    }
+
+    /// Whether some limits are counted in a shared store, so that a check may wait for it. Then use [`check`](Self::check).
+    #[must_use]
+    pub const fn waits(&self) -> bool {
+        self.waits
+    }
+
+    /// Checks a request against its limits, and charges it if all of them admit it. The future is ready at once unless a limit
+    /// is counted in a shared store. If it is dropped before it is ready, nothing was charged in this process.
+    ///
+    /// # Errors
+    /// When the request cannot be checked: see [`CheckError`]. Then nothing was charged.
+    pub async fn check(
+        self: &Arc<Self>,
+        head: &RequestHead<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<Outcome, CheckError> {
+        scratch.verdict = None;
+        match &self.source {
+            #[cfg(feature = "policy")]
+            LimitSource::Policy(limits) => limits.check(self, head, scratch).await,
+            LimitSource::Rules(rules) => rules.check(self, head, scratch).await,
+        }
+    }
+
+    /// As [`check`](Self::check), for callers without a runtime. If a limit is counted in a shared store, it blocks the thread.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub fn try_check(
+        self: &Arc<Self>,
+        head: &RequestHead<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<Outcome, CheckError> {
+        scratch.verdict = None;
+        match &self.source {
+            #[cfg(feature = "policy")]
+            LimitSource::Policy(limits) => limits.try_check(self, head, scratch),
+            LimitSource::Rules(rules) => rules.try_check(self, head, scratch),
+        }
+    }
+
+    /// The status of each hit of a verdict. `hits` are their descriptors and keys.
+    #[inline]
+    pub(crate) fn statuses<'a>(
+        &self,
+        verdict: &Verdict,
+        hits: impl Iterator<Item = (DescriptorId, &'a [u8])>,
+    ) -> SmallVec<[StoredStatus; 2]> {
+        let (mut statuses, fingerprints) = (SmallVec::new(), self.fingerprints.load(Ordering::Relaxed));
+        // Pushed one by one: `collect` takes as long as a charge.
+        for ((id, key), answer) in hits.zip(verdict.answers()) {
+            let key_fingerprint = match self.descriptor(id) {
+                Some(descriptor) if fingerprints => fingerprint(descriptor.name(), key),
+                _ => 0,
+            };
+            statuses.push(StoredStatus {
+                id,
+                decision: answer.decision(),
+                mode: answer.mode(),
+                source: answer.source(),
+                key_fingerprint,
+            });
+        }
+        statuses
+    }
+
+    /// The outcome of a charge. `finish` completes an admission with what only its source knows.
+    #[inline]
+    pub(crate) fn outcome(
+        self: &Arc<Self>,
+        verdict: Option<&Verdict>,
+        (statuses, charged): (SmallVec<[StoredStatus; 2]>, Charged),
+        rules: impl Iterator<Item = FailureRule>,
+        finish: impl FnOnce(&mut Admission),
+    ) -> Outcome {
+        let degradation = Degradation::of(verdict);
+        let decided_at = match verdict {
+            None => None,
+            Some(verdict) => match verdict.kind() {
+                Kind::Granted => Some(charged.decided_at),
+                Kind::Refused => return self.refused(verdict, (statuses, charged), degradation),
+                Kind::Unavailable(_) if failure::passes(rules) => None,
+                Kind::Unavailable(why) => return undetermined(why, &charged),
+            },
+        };
+        let mut admission = Admission {
+            enforcer: Arc::clone(self),
+            statuses,
+            decided_at,
+            degradation,
+            is_degraded: verdict.is_some_and(Verdict::degraded),
+            path: charged.path,
+            tier: None,
+            receipt: Mutex::new(charged.receipt),
+            pending: PendingSettlement::default(),
+            #[cfg(feature = "policy")]
+            matched: charged.matched,
+        };
+        finish(&mut admission);
+        Outcome::Admitted(admission)
+    }
+
+    fn refused(
+        self: &Arc<Self>,
+        verdict: &Verdict,
+        (statuses, charged): (SmallVec<[StoredStatus; 2]>, Charged),
+        degradation: Degradation,
+    ) -> Outcome {
+        // A refusal without a limit that refuses cannot be explained, and it is not a grant.
+        let Some((place, retry)) = refusing(self, &statuses) else {
+            return undetermined(Unavailable::Store("undecided"), &charged);
+        };
+        Outcome::Refused(Refusal {
+            enforcer: Arc::clone(self),
+            statuses,
+            decided_at: charged.decided_at,
+            degradation,
+            place,
+            retry,
+            hit: verdict.refused_by().unwrap_or(place),
+            #[cfg(feature = "policy")]
+            matched: charged.matched,
+        })
+    }
+}
+
+const fn undetermined(why: Unavailable, _charged: &Charged) -> Outcome {
+    Outcome::Undetermined(Undetermined {
+        why,
+        #[cfg(feature = "policy")]
+        matched: _charged.matched,
+    })
+}
+
+impl fmt::Debug for Enforcer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.source {
+            #[cfg(feature = "policy")]
+            LimitSource::Policy(limits) => write!(f, "Enforcer({limits:?})"),
+            LimitSource::Rules(rules) => write!(f, "Enforcer({rules:?})"),
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! A limit written in Rust: its name, its numbers, which key it charges, at what cost. `rules` puts it in force.
+
+use std::fmt;
+use std::sync::Arc;
+
+use http::HeaderName;
+use tollgate::{Limiter, NamedLimit};
+use tollgate_algorithms::{Limit, Mode};
+
+use crate::descriptor::{LimitDescriptor, Visibility};
+use crate::failure::FailureRule;
+use crate::head::RequestHead;
+
+/// A limit written in Rust.
+///
+/// ```
+/// use tollgate::Limit;
+/// use tollgate_engine::{KeyExtractor, Rule};
+/// let rule = Rule::new("uploads", Limit::per_second(10).burst(20)?)
+///     .keyed_by(KeyExtractor::header(http::HeaderName::from_static("x-api-key")))
+///     .cost_of(|head| if head.method == "POST" { 5 } else { 1 })
+///     .description("Uploads count five times.");
+/// # Ok::<(), tollgate::LimitError>(())
+/// ```
+#[derive(Clone)]
+pub struct Rule {
+    pub(crate) name: String,
+    pub(crate) limit: Limit,
+    pub(crate) key: KeyExtractor,
+    pub(crate) cost: Cost,
+    pub(crate) mode: Mode,
+    pub(crate) visibility: Visibility,
+    pub(crate) description: Option<String>,
+    pub(crate) scope: Scope,
+}
+
+/// Where a rule is counted.
+#[derive(Clone, Copy)]
+pub(crate) enum Scope {
+    /// In the limiter's store if it has one, and in this process while the store fails.
+    Default,
+    /// In this process.
+    Local,
+    /// In the limiter's store if it has one, and as this says while the store fails.
+    #[cfg(feature = "redis")]
+    Store(tollgate::StoreFails),
+}
+
+/// Which key a rule charges.
+#[derive(Clone)]
+pub struct KeyExtractor(pub(crate) Extraction);
+
+/// Identifies the client by the server's own code.
+type KeyFn = dyn Fn(&RequestHead<'_>) -> Option<Vec<u8>> + Send + Sync;
+/// The cost of a request by the server's own code.
+type CostFn = dyn Fn(&RequestHead<'_>) -> u64 + Send + Sync;
+
+#[derive(Clone)]
+pub(crate) enum Extraction {
+    Address,
+    Header(HeaderName),
+    Everyone,
+    Fn(Arc<KeyFn>),
+}
+
+#[derive(Clone)]
+pub(crate) enum Cost {
+    Fixed(u64),
+    Fn(Arc<CostFn>),
+}
+
+impl KeyExtractor {
+    /// One quota for each client address. Only trusted proxies may state the address.
+    #[must_use]
+    pub const fn address() -> Self {
+        Self(Extraction::Address)
+    }
+
+    /// One quota for each value of a header, and without the header, for each address. A request that sends it twice is
+    /// rejected.
+    ///
+    /// The value is what clients claim: whoever invents a new value gets a new quota. Put a rule by address next to it, or
+    /// verify the value and use [`from_fn`](Self::from_fn). If the service answers 401, the charge moves from the value to the
+    /// client's address, and an address that has exhausted the limit in this way is refused whatever value it sends.
+    #[must_use]
+    pub const fn header(name: HeaderName) -> Self {
+        Self(Extraction::Header(name))
+    }
+
+    /// One quota for all clients together.
+    #[must_use]
+    pub const fn everyone() -> Self {
+        Self(Extraction::Everyone)
+    }
+
+    /// One quota for each key that this function returns, such as the id of a user whom earlier middleware has verified. `None`
+    /// or an empty key stands for the client's address.
+    #[must_use]
+    pub fn from_fn(key: impl Fn(&RequestHead<'_>) -> Option<Vec<u8>> + Send + Sync + 'static) -> Self {
+        Self(Extraction::Fn(Arc::new(key)))
+    }
+}
+
+impl Rule {
+    /// A limit by client address, at a cost of 1. The name identifies the limit, and clients see it: printable ASCII.
+    #[must_use]
+    pub fn new(name: impl Into<String>, limit: Limit) -> Self {
+        Self {
+            name: name.into(),
+            limit,
+            key: KeyExtractor::address(),
+            cost: Cost::Fixed(1),
+            mode: Mode::Enforced,
+            visibility: Visibility::Shown,
+            description: None,
+            scope: Scope::Default,
+        }
+    }
+
+    /// Sets which key is charged.
+    #[must_use]
+    pub fn keyed_by(self, key: KeyExtractor) -> Self {
+        Self { key, ..self }
+    }
+
+    /// Sets the cost of every request. 0 charges nothing.
+    #[must_use]
+    pub fn cost(self, cost: u64) -> Self {
+        Self { cost: Cost::Fixed(cost), ..self }
+    }
+
+    /// Computes the cost of each request. It may be an estimate that a handler settles.
+    #[must_use]
+    pub fn cost_of(self, cost: impl Fn(&RequestHead<'_>) -> u64 + Send + Sync + 'static) -> Self {
+        Self { cost: Cost::Fn(Arc::new(cost)), ..self }
+    }
+
+    /// Counts only, and refuses nobody.
+    #[must_use]
+    pub fn shadow(self) -> Self {
+        Self { mode: Mode::Shadow, ..self }
+    }
+
+    /// Hides its name and its numbers from clients.
+    #[must_use]
+    pub fn hidden(self) -> Self {
+        Self { visibility: Visibility::Hidden, ..self }
+    }
+
+    /// Sets a text for clients that are refused, which follows the wait.
+    #[must_use]
+    pub fn description(self, text: impl Into<String>) -> Self {
+        Self { description: Some(text.into()), ..self }
+    }
+
+    /// Counts in this process, even if the limiter has a store that is shared by several processes.
+    #[must_use]
+    pub fn local(self) -> Self {
+        Self { scope: Scope::Local, ..self }
+    }
+
+    /// Sets what happens while a store shared by several processes fails. Default: this process counts alone, with the whole
+    /// limit. Without a store it makes no difference.
+    #[cfg(feature = "redis")]
+    #[must_use]
+    pub fn when_store_fails(self, fails: tollgate::StoreFails) -> Self {
+        Self { scope: Scope::Store(fails), ..self }
+    }
+
+    /// The limiter's limit for the rule.
+    pub(crate) fn limit_on(&self, limiter: &Limiter) -> NamedLimit {
+        match self.scope {
+            Scope::Default => limiter.limit(&self.name, self.limit),
+            Scope::Local => limiter.local_limit(&self.name, self.limit),
+            #[cfg(feature = "redis")]
+            Scope::Store(fails) => limiter.shared_limit(&self.name, self.limit, fails),
+        }
+    }
+
+    pub(crate) fn descriptor(&self) -> LimitDescriptor {
+        let descriptor = LimitDescriptor::new(&self.name, self.limit).with_visibility(self.visibility);
+        descriptor.with_description(self.description.as_deref())
+    }
+
+    /// What the rule says while nothing can decide its hits.
+    pub(crate) const fn failure_rule(&self) -> FailureRule {
+        match self.scope {
+            #[cfg(feature = "redis")]
+            Scope::Store(tollgate::StoreFails::Allow) => FailureRule::Allow,
+            #[cfg(feature = "redis")]
+            Scope::Store(_) => FailureRule::Deny,
+            Scope::Default | Scope::Local => FailureRule::Deny,
+        }
+    }
+}
+
+impl fmt::Debug for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Rule({:?}, {}, by {:?})", self.name, self.limit, self.key)
+    }
+}
+
+impl fmt::Debug for KeyExtractor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Extraction::Address => f.write_str("address"),
+            Extraction::Header(name) => write!(f, "header {name}"),
+            Extraction::Everyone => f.write_str("everyone"),
+            Extraction::Fn(_) => f.write_str("function"),
+        }
+    }
+}

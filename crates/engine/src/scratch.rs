@@ -1,0 +1,31 @@
+//! Buffers that checks reuse, so that a check hardly allocates. One for each thread or each connection.
+
+use tollgate::Verdict;
+
+/// The buffers of a check, and its details: the hits and the verdict of the last check.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    #[cfg(feature = "policy")]
+    pub(crate) target: String,
+    #[cfg(feature = "policy")]
+    pub(crate) request: tollgate_policy::Scratch,
+    #[cfg(feature = "policy")]
+    pub(crate) hits: tollgate_policy::Hits,
+    pub(crate) keys: Vec<u8>,
+    pub(crate) verdict: Option<Verdict>,
+}
+
+impl Scratch {
+    /// The hits of the last check against a policy.
+    #[cfg(feature = "policy")]
+    #[must_use]
+    pub const fn hits(&self) -> &tollgate_policy::Hits {
+        &self.hits
+    }
+
+    /// The verdict of the last check, with one decision for each hit; `None` if no limit applied.
+    #[must_use]
+    pub const fn verdict(&self) -> Option<&Verdict> {
+        self.verdict.as_ref()
+    }
+}

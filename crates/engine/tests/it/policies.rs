@@ -1,0 +1,133 @@
+//! A policy in force: what an enforcer grants and refuses, and what stays when the policy changes while it runs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::HeaderMap;
+use tollgate::{Limiter, Retry};
+use tollgate_engine::{CheckError, Enforcer, Outcome, PolicyLimits, RequestHead, Scratch};
+use tollgate_policy::Policy;
+
+use crate::with_clock;
+
+fn enforcer(limiter: &Limiter, text: &str) -> Arc<Enforcer> {
+    let policy = Policy::parse("t.yaml", text).unwrap_or_else(|refused| panic!("{refused}"));
+    Arc::new(PolicyLimits::new(limiter.clone(), Arc::new(policy), None).into())
+}
+
+/// Checks a request with a key, and describes the outcome in a few words.
+fn check(enforcer: &Arc<Enforcer>, target: &str, key: &str) -> String {
+    let mut headers = HeaderMap::new();
+    headers.insert("x-api-key", key.parse().expect("a header's value"));
+    let peer = "203.0.113.9".parse().expect("an address");
+    let head = RequestHead::new("GET", target, &headers).with_peer(peer);
+    match enforcer.try_check(&head, &mut Scratch::default()) {
+        Err(CheckError::NotFound) => "not found".into(),
+        Err(error) => format!("wrong: {error}"),
+        Ok(Outcome::Admitted(admission)) => match admission.binding_limit() {
+            None => "unlimited".into(),
+            Some(limit) => format!("granted, {} left", limit.remaining()),
+        },
+        Ok(Outcome::Refused(refusal)) => {
+            let by = refusal.limit().name();
+            match refusal.retry() {
+                Retry::After(wait) => format!("refused by {by}, come back in {wait}"),
+                Retry::Never => format!("refused by {by} for ever"),
+            }
+        }
+        Ok(other) => format!("{other:?}"),
+    }
+}
+
+const NESTED: &str = "
+tollgate: 1
+routes:
+  - path: /a
+    rate_limit:
+      - { name: keyed, algorithm: token_bucket, capacity: 3, refill_rate: 1 }
+      - { name: all, algorithm: token_bucket, capacity: 4, refill_rate: 0.1, consumer_key: everyone }
+";
+
+#[test]
+fn limits_on_one_request_are_charged_all_or_none() {
+    let (limiter, hands) = with_clock();
+    let enforced = enforcer(&limiter, NESTED);
+    let asked = |key| check(&enforced, "/a", key);
+    assert_eq!(
+        [asked("k"), asked("k"), asked("k")].join("; "),
+        "granted, 2 left; granted, 1 left; granted, 0 left"
+    );
+    // Refused by its own limit, which takes nothing from everyone's.
+    assert_eq!(asked("k"), "refused by keyed, come back in 1 s");
+    assert_eq!(asked("k"), "refused by keyed, come back in 1 s");
+    assert_eq!(asked("l"), "granted, 0 left");
+    assert_eq!(asked("l"), "refused by all, come back in 10 s");
+    hands.advance(Duration::from_secs(10));
+    assert_eq!(asked("l"), "granted, 0 left", "what everyone's limit refused was not taken from l's own");
+}
+
+#[test]
+fn a_policy_is_swapped_whole_and_keys_keep_what_they_have_used() {
+    let (limiter, _) = with_clock();
+    let numbers = |capacity: u64| {
+        NESTED.replace("capacity: 3", &format!("capacity: {capacity}")).replace("capacity: 4", "capacity: 40")
+    };
+    let old = enforcer(&limiter, &numbers(3));
+    for _ in 0..3 {
+        let _ = check(&old, "/a", "k");
+    }
+    assert!(check(&old, "/a", "k").starts_with("refused by keyed"));
+    // Two more than before: two more are granted, and the three are not forgotten.
+    let new = enforcer(&limiter, &numbers(5));
+    assert_eq!(
+        [check(&new, "/a", "k"), check(&new, "/a", "k")].join("; "),
+        "granted, 1 left; granted, 0 left"
+    );
+    assert!(check(&new, "/a", "k").starts_with("refused by keyed"));
+    // Another name is another limit.
+    let renamed = enforcer(&limiter, &numbers(5).replace("name: keyed", "name: by-key"));
+    assert_eq!(check(&renamed, "/a", "k"), "granted, 4 left");
+}
+
+#[test]
+fn a_limit_in_the_shadow_refuses_nobody() {
+    let (limiter, _) = with_clock();
+    let enforced = enforcer(&limiter, &NESTED.replace("name: keyed,", "name: keyed, mode: shadow,"));
+    let answers: Vec<_> = (0..5).map(|_| check(&enforced, "/a", "k")).collect();
+    assert_eq!(answers.iter().filter(|answer| answer.starts_with("granted")).count(), 4);
+    assert!(answers[4].starts_with("refused by all"));
+}
+
+#[test]
+fn no_spelling_of_a_path_is_a_second_budget() {
+    let (limiter, _) = with_clock();
+    let enforced = enforcer(&limiter, NESTED);
+    let granted = ["/a", "/%61", "/./a", "/x/../a", "/a?b", "http://h/a", "/a", "/a"];
+    let answers = granted.map(|target| check(&enforced, target, "k"));
+    assert_eq!(answers.iter().filter(|answer| answer.starts_with("granted")).count(), 3);
+    assert!(answers.iter().all(|answer| !answer.starts_with("unlimited") && !answer.starts_with("wrong")));
+    assert!(check(&enforced, "/a%2f", "k").starts_with("wrong: "));
+    assert_eq!(check(&enforced, "/A", "k"), "not found");
+}
+
+/// Rotating a key that nobody verifies defeats a limit; the ceiling per address is one of the two cures.
+#[test]
+fn a_ceiling_per_address_holds_whatever_keys_are_shown() {
+    let (limiter, _) = with_clock();
+    let text = "
+tollgate: 1
+rate_limit: { name: keyed, algorithm: token_bucket, capacity: 2, refill_rate: 1, address_ceiling: 5 }
+routes: [{ path: /a }]
+";
+    let capped = enforcer(&limiter, text);
+    let granted =
+        (0..100).filter(|key| check(&capped, "/a", &format!("k{key}")).starts_with("granted")).count();
+    assert_eq!(granted, 10);
+    let open = enforcer(
+        &limiter,
+        &text.replace(", address_ceiling: 5", ", name: open").replace("name: keyed, ", ""),
+    );
+    let granted =
+        (0..100).filter(|key| check(&open, "/a", &format!("k{key}")).starts_with("granted")).count();
+    assert_eq!(granted, 100);
+}

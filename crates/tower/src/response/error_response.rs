@@ -1,0 +1,65 @@
+//! A complete response to a request that may not proceed. How it is written is the business of `refusal` and `problem`.
+
+use bytes::Bytes;
+use http::{HeaderMap, Response, StatusCode};
+use tollgate_algorithms::Retry;
+
+/// A complete response to a request that may not proceed. Its body is a problem (RFC 9457), unless a hook replaced it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ErrorResponse {
+    /// Its status.
+    pub status: StatusCode,
+    /// Its fields, but for `Content-Length`.
+    pub headers: HeaderMap,
+    /// Its body.
+    pub body: Bytes,
+    /// Why the request was rejected.
+    pub kind: ErrorKind,
+    /// The exact wait, if a limit refused the request. `Retry-After` is this in whole seconds, with the jitter.
+    pub retry: Option<Retry>,
+}
+
+impl ErrorResponse {
+    /// Converts it into a response, with a body made from its bytes.
+    pub fn into_response_with<B>(self, body: impl FnOnce(Bytes) -> B) -> Response<B> {
+        let mut response = Response::new(body(self.body));
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.headers;
+        response
+    }
+}
+
+/// Why a request was rejected.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A limit is exhausted: 429.
+    Refused,
+    /// The request costs more than a limit's capacity, so that waiting does not help: 422.
+    Never,
+    /// A limit is 0 and grants no request: 403 or 429, as the policy says.
+    Zero,
+    /// The limits could not be decided: 503.
+    Unavailable,
+    /// The request is malformed: 400.
+    BadRequest,
+    /// No operation has this path: 404.
+    NotFound,
+    /// No operation of this path has this method: 405.
+    MethodNotAllowed,
+    /// Another problem.
+    Other,
+}
+
+impl ErrorKind {
+    /// The kind of a problem that no limit is the reason for.
+    pub(crate) fn of(status: StatusCode) -> Self {
+        match status {
+            StatusCode::BAD_REQUEST => Self::BadRequest,
+            StatusCode::NOT_FOUND => Self::NotFound,
+            StatusCode::METHOD_NOT_ALLOWED => Self::MethodNotAllowed,
+            _ => Self::Other,
+        }
+    }
+}

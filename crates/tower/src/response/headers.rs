@@ -1,0 +1,229 @@
+//! The headers of a response that show limits, next to what the upstream sent. Each generation of headers has its file.
+
+mod degraded;
+mod draft;
+mod triple;
+mod x_ratelimit;
+
+use std::cmp::Reverse;
+
+use bytes::Bytes;
+use http::header::Entry;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use tollgate_algorithms::{Decision, Micros, Mode, Retry};
+use tollgate_http::header::whole_number;
+
+use crate::response::config::{Generations, Reset, ResponseConfig};
+use crate::response::rendered_limit::RenderedLimit;
+use crate::response::{numbers, sf};
+
+pub(crate) use degraded::Degraded;
+
+/// The status of one limit after one request, with the limit as responses show it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RenderedStatus<'a> {
+    pub(crate) rendered: &'a RenderedLimit,
+    pub(crate) decision: Decision,
+    pub(crate) mode: Mode,
+    /// The partition key, if responses carry one.
+    pub(crate) partition: u64,
+}
+
+/// The fields that a response has to carry.
+///
+/// They are written once, when the response is there: [`write`](Self::write) puts them beside what the upstream sent, and
+/// never makes that look more permissive.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a response without them does not tell its client how it stands"]
+pub(crate) struct LimitHeaders {
+    /// `RateLimit-Policy` and `RateLimit`.
+    draft: Option<(HeaderValue, HeaderValue)>,
+    /// For fields that have room for one limit.
+    binding: Option<Binding>,
+    degraded: Degraded,
+}
+
+/// What is told of the limit that binds: how much there is, how much is left, and until when in each generation that is sent.
+#[derive(Clone, Debug)]
+struct Binding {
+    limit: HeaderValue,
+    remaining: u64,
+    x_ratelimit: Option<u64>,
+    triple: Option<u64>,
+}
+
+/// What the lists of the draft are made of while lines come in: of several limits, or with partition keys.
+#[derive(Default)]
+struct Lists {
+    policy: Vec<u8>,
+    state: Vec<u8>,
+}
+
+impl LimitHeaders {
+    /// The headers for these limits at an instant of the calendar. All of them must be shown.
+    #[inline]
+    pub(crate) fn of<'a>(
+        mut lines: impl Iterator<Item = RenderedStatus<'a>>,
+        config: &ResponseConfig,
+        now: Micros,
+    ) -> Self {
+        let Some(first) = lines.next() else { return Self::default() };
+        let (mut binding, mut draft) = ((first.rendered, first.decision), None);
+        match lines.next() {
+            // As most requests have it: there is nothing to be put together.
+            None if !config.partition_key => {
+                if config.generations.draft {
+                    let state = Self::state(first.rendered, first.decision.remaining, first.until());
+                    draft = Some((first.rendered.policy.clone(), state));
+                }
+            }
+            second => {
+                let mut lists = Lists::default();
+                for line in std::iter::once(first).chain(second).chain(lines) {
+                    if binds(&line.decision) < binds(&binding.1) {
+                        binding = (line.rendered, line.decision);
+                    }
+                    if config.generations.draft {
+                        lists.push(&line, config);
+                    }
+                }
+                draft = lists.draft();
+            }
+        }
+        let (rendered, decision) = binding;
+        let seconds = || decision.reset_after.secs_rounded_up();
+        let reset = || match config.reset {
+            Reset::Epoch => now.saturating_add(decision.reset_after).secs_rounded_up(),
+            Reset::Delta => seconds(),
+        };
+        let Generations { x_ratelimit, triple, .. } = config.generations;
+        let binding = (x_ratelimit || triple).then(|| Binding {
+            limit: rendered.limit.clone(),
+            remaining: decision.remaining,
+            x_ratelimit: x_ratelimit.then(reset),
+            triple: triple.then(seconds),
+        });
+        Self { draft, binding, degraded: Degraded::Untold }
+    }
+
+    /// What `RateLimit` says of one limit.
+    pub(crate) fn state(rendered: &RenderedLimit, remaining: u64, until: Micros) -> HeaderValue {
+        draft::only_state(rendered, remaining, until)
+    }
+
+    /// Adds whether the answer is degraded.
+    pub(crate) const fn tell(&mut self, degraded: Degraded) {
+        self.degraded = degraded;
+    }
+
+    /// Writes them beside what the upstream sent. Its members of lists are kept, after ours; of two sets of three the one
+    /// with less remaining stands, whole, and the upstream's if that cannot be told.
+    pub(crate) fn write(self, headers: &mut HeaderMap) {
+        let Self { draft, binding, degraded } = self;
+        let threes = binding.as_ref().map_or(0, |three| {
+            usize::from(three.x_ratelimit.is_some()).saturating_add(three.triple.is_some().into())
+        });
+        // At once and not in steps, but not for more than there are: most responses have room for a few.
+        headers.reserve(threes.saturating_mul(3).saturating_add(if draft.is_some() { 2 } else { 0 }));
+        if let Some((policy, state)) = draft {
+            draft::write(headers, policy, state);
+        }
+        if let Some(Binding { limit, remaining, x_ratelimit, triple }) = binding {
+            let older = triple.map(|reset| (limit.clone(), remaining, reset));
+            if let Some(reset) = x_ratelimit {
+                three(headers, x_ratelimit::NAMES, (limit, remaining, reset));
+            }
+            if let Some(told) = older {
+                three(headers, triple::NAMES, told);
+            }
+        }
+        degraded.write(headers);
+    }
+}
+
+impl RenderedStatus<'_> {
+    /// Whether clients see its numbers.
+    pub(crate) fn is_shown(&self) -> bool {
+        self.rendered.is_shown(self.mode)
+    }
+
+    /// When more is granted: enough, if it was refused, or else everything.
+    fn until(&self) -> Micros {
+        match self.decision.retry() {
+            Some(Retry::After(wait)) => wait,
+            Some(Retry::Never) | None => self.decision.reset_after,
+        }
+    }
+}
+
+impl Lists {
+    fn push(&mut self, line: &RenderedStatus<'_>, config: &ResponseConfig) {
+        let RenderedStatus { rendered, decision, partition, .. } = *line;
+        if !self.state.is_empty() {
+            self.policy.extend_from_slice(b", ");
+            self.state.extend_from_slice(b", ");
+        }
+        self.policy.extend_from_slice(rendered.policy.as_bytes());
+        draft::state(&mut self.state, rendered, decision.remaining, line.until());
+        if config.partition_key {
+            for list in [&mut self.policy, &mut self.state] {
+                list.extend_from_slice(b";pk=");
+                sf::bytes(list, partition);
+            }
+        }
+    }
+
+    fn draft(self) -> Option<(HeaderValue, HeaderValue)> {
+        if self.state.is_empty() {
+            return None;
+        }
+        let value = |list: Vec<u8>| HeaderValue::from_maybe_shared(Bytes::from(list)).ok();
+        Some((value(self.policy)?, value(self.state)?))
+    }
+}
+
+/// The limit that binds comes first: refused for the longest, or with the least remaining, or the longest until it is reset.
+pub(crate) const fn binds(decision: &Decision) -> (Reverse<Option<Retry>>, u64, Reverse<Micros>) {
+    (Reverse(decision.retry()), decision.remaining, Reverse(decision.reset_after))
+}
+
+/// Writes three fields for one limit, unless the upstream's own may say that no more remains: of several lines of it, the least. If as
+/// much remains, its own may hold for longer; and what is no whole number, such as one below zero, may be less than ours. So may what is not
+/// said at all, beside a limit or a reset.
+fn three(headers: &mut HeaderMap, names: [HeaderName; 3], told: (HeaderValue, u64, u64)) {
+    let values = [told.0.clone(), numbers::value(told.1), numbers::value(told.2)];
+    for (written, (name, value)) in names.iter().zip(values).enumerate() {
+        // As most upstreams have it: they say nothing.
+        if let Entry::Vacant(place) = headers.entry(name) {
+            place.insert(value);
+            continue;
+        }
+        // What was written is taken back, and theirs and ours are compared.
+        for name in names.iter().take(written) {
+            headers.remove(name);
+        }
+        return three_beside(headers, names, told);
+    }
+}
+
+/// The same beside an upstream's own.
+fn three_beside(
+    headers: &mut HeaderMap,
+    [limit, remaining, reset]: [HeaderName; 3],
+    (there_is, left, until): (HeaderValue, u64, u64),
+) {
+    // A line without a value says nothing.
+    let said =
+        |headers: &HeaderMap, name: &HeaderName| headers.get_all(name).iter().any(|value| !value.is_empty());
+    let is_more = |value: &HeaderValue| whole_number(value.as_bytes()).is_some_and(|theirs| theirs > left);
+    let ours_stand = if said(headers, &remaining) {
+        headers.get_all(&remaining).iter().all(|value| value.is_empty() || is_more(value))
+    } else {
+        !said(headers, &limit) && !said(headers, &reset)
+    };
+    if ours_stand {
+        headers.insert(limit, there_is);
+        headers.insert(remaining, numbers::value(left));
+        headers.insert(reset, numbers::value(until));
+    }
+}
