@@ -14,6 +14,7 @@
 )]
 extern crate alloc;
 
+pub mod adaptive;
 pub mod algorithm;
 mod batch;
 mod change;
