@@ -10,6 +10,8 @@ use crate::world::{Event, run};
 
 /// What is judged begins so long after the start or the last change, in seconds.
 const SETTLE: f64 = 10.0;
+/// Goodput has converged when every later span of so many seconds is good.
+const SPAN: usize = 5;
 
 /// The limits that are compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,7 +79,7 @@ pub struct Figures {
     pub goodput: f64,
     /// The 99th percentile of latency, divided by that of the same requests on an idle server. None without answers.
     pub p99: Option<f64>,
-    /// Seconds after the last change until goodput stays at 90 % or more, second by second.
+    /// Seconds after the last change until goodput stays at 90 % or more, in every span of five seconds.
     pub converged: Option<u32>,
     /// The highest limit that admitted a request, divided by the server's capacity.
     pub highest: f64,
@@ -120,13 +122,18 @@ pub fn measure<L: Limiter>(scenario: &Scenario, limiter: &mut L, seed: u64) -> F
     let good: u32 = answers[first..last].iter().sum();
     let could: f64 = (first..last).map(attainable).sum();
     let changed = scenario.change as usize;
-    let bad = (changed..last).rev().find(|second| f64::from(answers[*second]) < 0.9 * attainable(*second));
+    let is_bad = |second: &usize| {
+        let span = *second..(*second + SPAN).min(last);
+        let could: f64 = span.clone().map(attainable).sum();
+        f64::from(answers[span].iter().sum::<u32>()) < 0.9 * could
+    };
+    let bad = (changed..last.saturating_sub(SPAN)).rev().find(is_bad);
     let converged = bad.map_or(0, |second| second + 1 - changed);
     let p99 = quantile(&mut latencies).zip(quantile(&mut alone_latencies)).map(|(all, alone)| all / alone);
     Figures {
         goodput: f64::from(good) / could,
         p99,
-        converged: (converged + changed < last).then_some(converged as u32),
+        converged: (converged + changed + SPAN < last).then_some(converged as u32),
         highest,
         refused: refused as f64 / ((admitted + refused) as f64).max(1.0),
         baseline: limiter.baseline(),
