@@ -7,13 +7,18 @@ use std::path::{Path, PathBuf};
 #[path = "src/catalogue.rs"]
 mod catalogue;
 
+#[path = "src/machines.rs"]
+mod machines;
+
 use catalogue::MUTANTS;
+use machines::ADAPTIVE;
 
 fn main() {
     let root = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let source = root.join("../../crates/algorithms/src");
     println!("cargo::rerun-if-changed={}", source.display());
     println!("cargo::rerun-if-changed=src/catalogue.rs");
+    println!("cargo::rerun-if-changed=src/machines.rs");
     let text = inline(&source, &source.join("lib.rs"));
     // An included file may not begin with attributes of its own.
     let body: String = text
@@ -49,7 +54,8 @@ fn inline(source: &Path, file: &Path) -> String {
 /// The text in which each mutant of this file can be switched on by its number.
 fn switched(text: &str, file: &str) -> String {
     let mut switched = text.to_string();
-    for (number, mutant) in MUTANTS.iter().enumerate().filter(|(_, mutant)| mutant.file == file) {
+    let all = MUTANTS.iter().chain(ADAPTIVE).enumerate();
+    for (number, mutant) in all.filter(|(_, mutant)| mutant.file == file) {
         let found = text.matches(mutant.shipped).count();
         assert!(found == 1, "`{}` must stand once in {file}.rs, not {found} times", mutant.shipped);
         // As shipped comes first, so that a mutant within this one finds its text there.

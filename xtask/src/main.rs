@@ -18,6 +18,7 @@ mod processes;
 mod proof;
 mod readme;
 mod run;
+mod sim;
 mod targets;
 mod test;
 #[cfg(test)]
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         ["bench", "redis"] => bench_redis::run(false),
         ["bench", "redis", "--quick"] => bench_redis::run(true),
         ["faults", words @ ..] => proof::faults(words),
+        ["sim", "adaptive", seeds @ ..] => sim::adaptive(seeds),
         ["fuzz", numbers @ ..] => fuzz::run(numbers),
         _ => Err(USAGE.to_string()),
     };

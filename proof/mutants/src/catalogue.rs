@@ -12,7 +12,9 @@ pub struct Mutant {
     pub broken: &'static str,
 }
 
-const fn mutant(file: &'static str, shipped: &'static str, broken: &'static str) -> Mutant {
+/// A changed operator in a file.
+#[must_use]
+pub const fn mutant(file: &'static str, shipped: &'static str, broken: &'static str) -> Mutant {
     Mutant { file, shipped, broken }
 }
 

@@ -2,6 +2,7 @@
 #![allow(warnings, clippy::all, reason = "a generated copy: the original is checked where it stands")]
 
 pub mod catalogue;
+pub mod machines;
 
 use std::cell::Cell;
 
@@ -12,6 +13,12 @@ thread_local! {
 /// Breaks one operator of the catalogue on this thread, or none.
 pub fn break_only(mutant: Option<usize>) {
     BROKEN.set(mutant);
+}
+
+/// The number of a machine's mutant for [`break_only`]: they follow those of the catalogue.
+#[must_use]
+pub const fn machine_number(index: usize) -> usize {
+    catalogue::MUTANTS.len() + index
 }
 
 fn is_broken(mutant: usize) -> bool {

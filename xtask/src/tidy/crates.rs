@@ -9,6 +9,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("tollgate-http", &["http", "ipnet"], &["tollgate-testing"]),
     ("tollgate-mutants", &[], &[]),
     ("tollgate-testing", &[], &[]),
+    ("tollgate-sim", &["tollgate-algorithms"], &["tollgate-mutants", "tollgate-testing"]),
     ("tollgate-proof", &["tollgate-algorithms", "tollgate-testing"], &["tollgate-mutants"]),
     ("xtask", &["tollgate-testing"], &[]),
     ("counts", &["governor", "tollgate", "tollgate-algorithms"], &[]),
