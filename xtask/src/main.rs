@@ -26,8 +26,6 @@ mod tidy;
 
 use std::process::ExitCode;
 
-const USAGE: &str = include_str!("usage.txt");
-
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -50,7 +48,7 @@ fn main() -> ExitCode {
         ["faults", words @ ..] => proof::faults(words),
         ["sim", "adaptive", seeds @ ..] => sim::adaptive(seeds),
         ["fuzz", numbers @ ..] => fuzz::run(numbers),
-        _ => Err(USAGE.to_string()),
+        _ => Err(include_str!("usage.txt").to_string()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -289,7 +289,9 @@ fn the_core_has_no_floats_no_std_and_no_panics() {
         .iter()
         .filter(|file| file.path.starts_with("crates/algorithms/src/") && file.path.ends_with(".rs"))
     {
-        let code = file.text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
+        // A file's tests come last, and may do what the core may not.
+        let shipped = file.text.lines().enumerate().take_while(|(_, line)| *line != "#[cfg(test)]");
+        let code = shipped.filter(|(_, line)| !line.trim_start().starts_with("//"));
         for (number, line) in code {
             let found = banned.iter().copied().filter(|word| line.contains(word));
             let found = found.chain(float(line).then_some("a float"));
