@@ -1,4 +1,4 @@
-//! The peer of a request: where the server states who is at the other end of the connection.
+//! The peer of a request: the address at the other end of the connection.
 
 use std::net::IpAddr;
 
@@ -9,8 +9,8 @@ use http::request::Parts;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Peer(pub IpAddr);
 
-/// The detail of the response if nothing states the peer. The request is not admitted.
-pub(crate) const UNKNOWN_PEER: &str = "The rate limits in front of this service do not know the client's address: insert `tollgate_tower::Peer` \
+/// The detail of the response if the client's address is unknown. The request is not admitted.
+pub(crate) const UNKNOWN_PEER: &str = "The rate limiter does not know the client's address. Insert `tollgate_tower::Peer` \
      into the request's extensions, serve with axum's `into_make_service_with_connect_info::<SocketAddr>()` and the feature \
      `axum`, or set a peer on the layer.";
 
