@@ -9,6 +9,7 @@ mod builder;
 mod charging;
 mod check;
 mod clock;
+mod concurrency;
 mod denied;
 mod error;
 mod event;
@@ -30,6 +31,7 @@ mod verdict;
 
 pub use builder::{BUDGET_BYTES_MIN, Builder};
 pub use clock::{Clock, ClockSource, ManualClock};
+pub use concurrency::{AcquireError, Busy, CONCURRENCY_MAX, ConcurrencyLimit, Permit};
 pub use denied::AddressHit;
 pub use error::{BuildError, HitError};
 pub use event::{Event, Verb};

@@ -14,6 +14,7 @@ use tollgate_algorithms::{Limit, Micros};
 
 use crate::builder::Builder;
 use crate::clock::{Clock, ClockSource};
+use crate::concurrency::Permits;
 use crate::error::BuildError;
 use crate::event::Listener;
 use crate::hash::Hashing;
@@ -70,6 +71,7 @@ pub(crate) struct Inner {
     pub(crate) listener: Option<Listener>,
     pub(crate) names: Mutex<HashMap<Arc<str>, Name>>,
     pub(crate) book: Mutex<Book>,
+    pub(crate) permits: Permits,
     #[cfg(feature = "redis")]
     pub(crate) shared: Option<crate::shared::Shared>,
 }
@@ -172,7 +174,7 @@ impl Limiter {
     pub fn stats(&self) -> Stats {
         let memory = &self.0.memory;
         Stats {
-            bytes: memory.bytes(),
+            bytes: memory.bytes() + self.0.permits.bytes(),
             bytes_max: memory.bytes_max(),
             slots_used: memory.slots_used(),
             overflowed: memory.overflowed(),
@@ -184,7 +186,7 @@ impl Limiter {
 /// Numbers about a store: see [`Limiter::stats`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stats {
-    /// How many bytes the store takes.
+    /// How many bytes the store takes, and the counts of [concurrency limits](crate::ConcurrencyLimit).
     pub bytes: usize,
     /// How many bytes it can fill: the [budget](crate::Builder::budget), less what it keeps free for moving keys and for keys without
     /// room. A store without room for a new key takes at least nine tenths of it.
