@@ -21,6 +21,9 @@ use crate::hash::Hashing;
 use crate::limit::{NamedLimit, Registered};
 use crate::reservation::Book;
 use crate::store::memory::Memory;
+#[cfg(feature = "redis")]
+use crate::voided::Resets;
+use crate::voided::Voided;
 
 /// A key may have so many bytes; a longer one is an [error](HitError::KeyTooLong). Keys are hashed and not stored, so this
 /// bounds the time that one takes, about 55 µs, and not memory.
@@ -80,11 +83,10 @@ pub(crate) struct Inner {
 #[derive(Debug, Default)]
 pub(crate) struct Name {
     pub(crate) space: u64,
-    pub(crate) void: Arc<AtomicU64>,
+    pub(crate) voided: Arc<Voided<u64>>,
     pub(crate) owing: Arc<AtomicU64>,
-    /// How often receipts of charges in the shared store became void.
     #[cfg(feature = "redis")]
-    pub(crate) generation: Arc<AtomicU64>,
+    pub(crate) resets: Arc<Resets>,
 }
 
 impl Inner {
@@ -103,10 +105,10 @@ impl Inner {
             space: known.space,
             hash: self.hashing.of_name(known.space),
             narrow: self.memory.narrow(&limit),
-            void: Arc::clone(&known.void),
+            voided: Arc::clone(&known.voided),
             owing: Arc::clone(&known.owing),
             #[cfg(feature = "redis")]
-            generation: Arc::clone(&known.generation),
+            resets: Arc::clone(&known.resets),
             #[cfg(feature = "redis")]
             far: None,
         }

@@ -291,7 +291,7 @@ impl Memory {
     ) -> Result<Given, NoRoom> {
         if limit.limit == Limit::Unlimited {
             let (_, decision) = asked(&limit.limit, None, now, ask);
-            return Ok(Given { decision, shared: false, known: false });
+            return Ok(Given { decision, refunded: 0, shared: false, known: false });
         }
         let dated = self.dated(&limit.limit, clock, now);
         let at = At::new(self, now);
@@ -347,7 +347,7 @@ impl Memory {
                         self.cells.give_back(value);
                     }
                     // Read anew: a charge that came before us may be later than `now`.
-                    limit.void_receipts(clock.now());
+                    limit.void_receipts(id, clock.now());
                     locked.forget();
                     return stood;
                 }
