@@ -75,14 +75,17 @@ impl PolicyLimits {
     #[must_use]
     pub fn new(limiter: Limiter, policy: Arc<Policy>, directory: Option<Arc<Directory>>) -> Self {
         let wanted = || policy.costs().filter_map(|(_, cost)| BodyWanted::of(cost));
+        let counts_bodies = wanted().next().is_some();
+        let counts_queries = wanted().any(|wanted| wanted.kind == BodyKind::GraphQl);
+        let settles = policy.costs().any(|(limit, cost)| may_settle(limit, cost));
         let limits = Self {
             limiter,
             namespace: policy.namespace(),
             limits: Vec::new(),
             for_good: false,
-            settles: policy.costs().any(|(limit, cost)| may_settle(limit, cost)),
-            counts_bodies: wanted().next().is_some(),
-            counts_queries: wanted().any(|wanted| wanted.kind == BodyKind::GraphQl),
+            settles,
+            counts_bodies,
+            counts_queries,
             methods: methods(&policy),
             policy,
             directory,
