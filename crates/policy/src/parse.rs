@@ -11,6 +11,5 @@ pub(crate) mod numbers;
 pub(crate) mod openapi;
 pub(crate) mod parsed_document;
 pub(crate) mod schema_fields;
-pub(crate) mod serve;
 pub(crate) mod servers;
 pub(crate) mod settings;

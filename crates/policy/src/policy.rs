@@ -14,7 +14,7 @@ use crate::model::{Cost, KeyPlace, LimitUse, PolicyLimit};
 use crate::namespace;
 use crate::parse::settings::Settings;
 use crate::router::Router;
-use crate::serve::Value;
+use crate::section::{self, ReadSection};
 
 /// Which requests meet which limits, by what key, at what cost.
 ///
@@ -66,7 +66,20 @@ impl Policy {
     /// # Errors
     /// When something is wrong with them: all of it at once, each with its place.
     pub fn load(name: &str, read_file: ReadFile<'_>) -> Result<Self, Refused> {
-        load::load(name, read_file)
+        load::load(name, read_file, &mut section::check_namespace)
+    }
+
+    /// Reads a document as [`load`](Self::load) does, and has somebody else read the section `serve` of a Tollgate file.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load), with what is wrong with the section.
+    #[doc(hidden)]
+    pub fn load_with_section(
+        name: &str,
+        read_file: ReadFile<'_>,
+        read_section: ReadSection<'_>,
+    ) -> Result<Self, Refused> {
+        load::load(name, read_file, read_section)
     }
 
     /// Reads a document that leads to no other.
@@ -130,11 +143,7 @@ impl Policy {
     /// what is [derived from its title](Self::namespace_of_title).
     #[must_use]
     pub fn namespace(&self) -> String {
-        let written = self.settings.serve.iter().find(|written| written.path == "store.namespace");
-        match written.and_then(|written| written.value.as_ref()) {
-            Some(Value::Text(namespace)) => namespace.clone(),
-            _ => self.namespace_of_title(),
-        }
+        self.settings.namespace.clone().unwrap_or_else(|| self.namespace_of_title())
     }
 
     /// The namespace that the title of the API makes: `orders-api` of `Orders API`. Of several documents the first with a title

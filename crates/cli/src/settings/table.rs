@@ -1,4 +1,4 @@
-//! Which setting is which field: a line for each, by its path. Names, words and kinds are said once in the policy's crate.
+//! Which setting is which field: a line for each, by its path. Names, words and kinds are said once in `definitions`.
 
 use super::field::Slot;
 use super::partial::Draft;

@@ -9,12 +9,14 @@ use crate::document::sources::{FileId, Place, Source, Sources};
 use crate::document::tree::Value;
 use crate::ids::LimitId;
 use crate::jwt::{JwtKeys, JwtRules};
+use crate::namespace;
 use crate::parse::context::{Context, Trees};
 use crate::parse::parsed_document::ParsedDocument;
 use crate::parse::schema_fields::SETTINGS;
 use crate::parse::settings::Settings;
-use crate::parse::{native, openapi, serve, settings};
+use crate::parse::{native, openapi, settings};
 use crate::policy::Policy;
+use crate::section::{self, ReadSection, SectionReader};
 
 /// So many files may belong to one policy. More are refused.
 pub const FILES_MAX: usize = 1_000;
@@ -82,7 +84,11 @@ pub(crate) struct Read {
 ///
 /// # Errors
 /// When something is wrong with them: all of it at once.
-pub(crate) fn load(name: &str, read_file: ReadFile<'_>) -> Result<Policy, Refused> {
+pub(crate) fn load(
+    name: &str,
+    read_file: ReadFile<'_>,
+    read_section: ReadSection<'_>,
+) -> Result<Policy, Refused> {
     let mut trees = Trees::default();
     let mut grammar = Findings::default();
     let text = read_file(name);
@@ -100,7 +106,7 @@ pub(crate) fn load(name: &str, read_file: ReadFile<'_>) -> Result<Policy, Refuse
     // Every round reads everything again, with the files that the round before has found to be missing.
     let (read, mut findings) = loop {
         let mut context = Context::new(&trees);
-        let read = read_all(start, &mut context);
+        let read = read_all(start, &mut context, read_section);
         let (findings, wanted) = (context.findings, context.wanted);
         if wanted.is_empty() {
             break (read, findings);
@@ -133,9 +139,10 @@ pub(crate) fn load(name: &str, read_file: ReadFile<'_>) -> Result<Policy, Refuse
 /// # Errors
 /// As [`load`].
 pub(crate) fn parse(name: &str, text: &str) -> Result<Policy, Refused> {
-    load(name, &mut |asked| {
+    let mut read_file = |asked: &str| {
         if asked == name { Ok(text.to_owned()) } else { Err("no other file was given".into()) }
-    })
+    };
+    load(name, &mut read_file, &mut section::check_namespace)
 }
 
 fn add(trees: &mut Trees, name: &str, text: String, findings: &mut Findings) -> FileId {
@@ -145,7 +152,7 @@ fn add(trees: &mut Trees, name: &str, text: String, findings: &mut Findings) -> 
     id
 }
 
-fn read_all<'t>(start: FileId, context: &mut Context<'t>) -> Read {
+fn read_all<'t>(start: FileId, context: &mut Context<'t>, read_section: ReadSection<'_>) -> Read {
     let mut all = Read::default();
     let Some(root) = context.trees.trees.get(&start).map(|tree| tree.value()) else { return all };
     // A native file has `openapi` too: the names of documents.
@@ -158,7 +165,10 @@ fn read_all<'t>(start: FileId, context: &mut Context<'t>) -> Read {
     }
     all.drafts.extend(native::read(root, context));
     all.settings = settings::read(root, context);
-    all.settings.serve = serve::read(root, context);
+    if let Some(section) = root.get("serve") {
+        read_section(section, &mut SectionReader::new(context));
+        all.settings.namespace = namespace::written(section);
+    }
     all.settings_at = Some(root.place());
     for (name, place) in native::documents(root, context) {
         if let Some(why) = context.trees.failed.get(&name) {

@@ -1,10 +1,6 @@
 //! Every field that a document may contain: its name, type and description. Parser, messages and JSON Schema all use this table.
 
-pub(crate) mod serve;
-
 use tollgate_algorithms::Limit;
-
-use crate::serve::Kind;
 
 /// What may stand in a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,8 +61,12 @@ pub(crate) enum FieldType {
     Limits,
     /// Names, and under each a limit.
     NamedLimits,
-    /// A setting of `tollgate serve`.
-    Setting(Kind),
+    /// `true` or `false`.
+    Flag,
+    /// This word, or what follows.
+    Or(&'static str, &'static Self),
+    /// The section `serve`, which the command reads.
+    Section,
     /// Something that only the reader of the document knows.
     Other(&'static str),
 }
@@ -241,7 +241,7 @@ pub(crate) const SETTINGS: &[Field] = &[
 ];
 
 /// The longest path or address of a file.
-pub(crate) const PATH_CHARS_MAX: usize = 1_000;
+pub const PATH_CHARS_MAX: usize = 1_000;
 pub(crate) const UNMATCHED: &[&str] = &["reject", "forward"];
 pub(crate) const HEADER_NAMES: &[&str] = &["plain", "any"];
 
@@ -257,7 +257,7 @@ pub(crate) const CORS: &[Field] = &[
         FieldType::Texts(&FieldType::BrowserOrigin),
         "Of which origins: `https://app.example.org`, or `*` for every one.",
     ),
-    field("credentials", FieldType::Setting(Kind::Flag), "Whether requests may carry cookies: `false`."),
+    field("credentials", FieldType::Flag, "Whether requests may carry cookies: `false`."),
 ];
 
 pub(crate) const JWT: &[Field] = &[
@@ -283,7 +283,7 @@ pub(crate) const ADDRESSES: &[Field] = &[
     field("ipv6_prefix", FieldType::Between(1, 128), "How many bits of an IPv6 address are one client: 64."),
     field(
         "ipv6_wide_prefix",
-        FieldType::Setting(Kind::Or("none", &Kind::Whole(1, 127))),
+        FieldType::Or("none", &FieldType::Between(1, 127)),
         "A second, wider budget for so many bits of an IPv6 address: 48; `none` for no such budget.",
     ),
     field(
@@ -304,7 +304,7 @@ pub(crate) const NATIVE: &[Field] = &[
     field("rate_limit", FieldType::Limits, "The default."),
     field("tags", FieldType::MapOf(TAG), "Limits, owners and reviewers by tag."),
     field("routes", FieldType::ListOf(ROUTE), "Which requests meet which limits."),
-    field("serve", FieldType::Map(serve::SERVE), "The settings of `tollgate serve`."),
+    field("serve", FieldType::Section, "The settings of `tollgate serve`."),
 ];
 
 /// A tag of the native file.

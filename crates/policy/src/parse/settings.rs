@@ -16,7 +16,6 @@ use crate::parse::schema_fields::{
     ADDRESSES, HEADER_NAMES, JWT, NAME_CHARS_MAX, PATH_CHARS_MAX, PROXIES, TIERS, UNMATCHED,
 };
 use crate::quantity::{duration, whole};
-use crate::serve::Written;
 use tollgate_http::address::Prefixes;
 use tollgate_http::trusted::{ForwardHeader, HOPS_MAX, TrustedProxies, parse_cidr};
 
@@ -54,8 +53,8 @@ pub struct Settings {
     pub header_names: HeaderNames,
     /// Which scripts in browsers may read a refusal.
     pub cors: Option<Cors>,
-    /// The settings of `tollgate serve` that stand in the same file.
-    pub serve: Vec<Written>,
+    /// The namespace of the limits in a shared store, if the file sets one: `serve.store.namespace`.
+    pub namespace: Option<String>,
 }
 
 impl Default for Settings {
@@ -75,7 +74,7 @@ impl Default for Settings {
             unmatched: Unmatched::Reject,
             header_names: HeaderNames::Plain,
             cors: None,
-            serve: Vec::new(),
+            namespace: None,
         }
     }
 }
