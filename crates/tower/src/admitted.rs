@@ -38,8 +38,8 @@ struct Layered {
 /// What the layers inside made of the request that a layer admitted.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Inside {
-    /// Whether the last of them to be asked rejected it. Middleware in between may have tried more than once.
-    pub(crate) is_rejected: bool,
+    /// Whether the last of them to be asked refused it. Middleware in between may have tried more than once.
+    pub(crate) is_refused: bool,
     /// What stood in for the states of their keys.
     pub(crate) degradation: Degradation,
 }
@@ -55,10 +55,10 @@ impl Admitted {
     }
 
     /// Notes for this layer, and those around it, what a layer inside made of the request.
-    pub(crate) fn note_inside(&self, is_rejected: bool, degradation: Degradation) {
+    pub(crate) fn note_inside(&self, is_refused: bool, degradation: Degradation) {
         for layered in self.inside_out() {
             let mut inside = lock(&layered.inside);
-            inside.is_rejected = is_rejected;
+            inside.is_refused = is_refused;
             inside.degradation = inside.degradation.max(degradation);
         }
     }

@@ -38,7 +38,7 @@ use crate::service::Tollgate;
 /// # Layers inside layers
 ///
 /// A service may have limits of its own inside limits of the whole server. The layers share one admission: if an inner layer
-/// rejects the request, the outer ones refund what they charged, and the response shows the numbers of the inner one only. If
+/// refuses the request, the outer ones refund what they charged, and the response shows the numbers of the inner one only. If
 /// the request is admitted, the headers show the limits of all of them, and [`Admitted`](crate::Admitted) settles and refunds all
 /// of them.
 ///

@@ -38,10 +38,10 @@ pub enum RateLimitOutcome {
 }
 
 impl RateLimitOutcome {
-    /// Whether the request was rejected, for whatever reason.
-    #[must_use]
-    pub const fn is_rejected(&self) -> bool {
-        !matches!(self, Self::Admitted(_))
+    /// Whether the limits did not let the request pass, so that the layers around this one charge nothing for it. A request that
+    /// could not be checked was wrong, and has spent what it was charged there.
+    pub(crate) const fn is_refused(&self) -> bool {
+        matches!(self, Self::Refused(_) | Self::Undetermined(_))
     }
 
     /// What stood in for the states of keys.

@@ -125,7 +125,7 @@ where
     ResponseFuture::admitted(service.call(Request::from_parts(parts, body)), limits, admitted)
 }
 
-/// The response to a request that was not admitted. The layers around this one learn that they have to refund it.
+/// The response to a request that was not admitted. The layers around this one learn whether they have to refund it.
 fn reject(
     limits: &ActiveLimits,
     layer: &LayerState,
@@ -153,7 +153,7 @@ fn reject(
         Ok(Outcome::NeedsBody { .. }) => return response,
     };
     if let Some(outer) = parts.extensions.get::<Admitted>() {
-        outer.note_inside(true, outcome.degradation());
+        outer.note_inside(outcome.is_refused(), outcome.degradation());
     }
     response.extensions_mut().insert(outcome);
     response
@@ -171,11 +171,11 @@ pub(crate) fn finish<R>(
     let mut inside = admitted.map(Admitted::inside).unwrap_or_default();
     inside.degradation =
         inside.degradation.max(outcome.map_or(Degradation::None, RateLimitOutcome::degradation));
-    // Middleware may have replaced a rejection by an error page, or may have got along without what was rejected.
-    inside.is_rejected &= !status.is_success();
-    inside.is_rejected |= outcome.is_some_and(RateLimitOutcome::is_rejected);
+    // Middleware may have replaced a refusal by an error page, or may have got along without what was refused.
+    inside.is_refused &= !status.is_success();
+    inside.is_refused |= outcome.is_some_and(RateLimitOutcome::is_refused);
     let is_told = outcome.is_some();
-    if inside.is_rejected {
+    if inside.is_refused {
         admission.refund();
     }
     limits.responses.write_around(admission, inside, status, response.headers_mut());

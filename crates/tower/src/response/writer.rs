@@ -178,7 +178,7 @@ impl ResponseWriter {
         self.write_around(admission, Inside::default(), status, headers);
     }
 
-    /// As [`write`](Self::write), around the headers of layers inside. If one of them rejected the request, nothing is charged
+    /// As [`write`](Self::write), around the headers of layers inside. If one of them refused the request, nothing is charged
     /// here, and its headers stand alone.
     pub(crate) fn write_around(
         &self,
@@ -188,7 +188,7 @@ impl ResponseWriter {
         headers: &mut HeaderMap,
     ) {
         let computed = self.computed.rendered_for(admission, status);
-        let mut fields = match admission.decided_at().filter(|_| !inside.is_rejected) {
+        let mut fields = match admission.decided_at().filter(|_| !inside.is_refused) {
             Some(now) => {
                 let shown = admission.shown_limits(status);
                 let shown = shown.filter_map(|status| self.rendered(&status, &computed));

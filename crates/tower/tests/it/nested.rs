@@ -1,4 +1,4 @@
-//! Layers inside layers: one admission, one set of headers, and a rejection inside charges nothing outside.
+//! Layers inside layers: one admission, one set of headers, and a refusal inside charges nothing outside.
 
 use axum::Router;
 use axum::body::Body;
@@ -55,7 +55,7 @@ fn left(limiter: &Limiter) -> [u64; 3] {
 }
 
 #[test]
-fn a_rejection_inside_charges_nothing_outside_and_its_headers_stand_alone() {
+fn a_refusal_inside_charges_nothing_outside_and_its_headers_stand_alone() {
     let tells: [fn(TollgateLayer) -> TollgateLayer; 2] = [|layer| layer, TollgateLayer::without_admitted];
     for layers in tells {
         let (limiter, _) = limiter();
@@ -93,6 +93,26 @@ fn a_handler_sees_and_settles_the_limits_of_all_layers() {
     assert_eq!(remaining.collect::<Vec<_>>(), [999, 99, 3], "headers show what was settled");
     assert_eq!(ask(&app, "/refund").2, "true");
     assert_eq!(left(&limiter), [999, 99, 3]);
+}
+
+/// An error is no refusal: whoever sends wrong requests pays for them outside.
+#[test]
+fn a_wrong_request_is_charged_outside() {
+    let (limiter, _) = limiter();
+    let key = KeyExtractor::header(http::HeaderName::from_static("x-key"));
+    let limit = Limit::per_second(1).burst(1).expect("it fits");
+    let rules = Rules::new(limiter.clone(), [Rule::new("a", limit).keyed_by(key)]).expect("a rule");
+    let app = Router::new()
+        .route("/", route(|| async { "hello" }))
+        .layer(TollgateLayer::new(rules).with_peer(PEER))
+        .layer(layer(&limiter, "server", 1_000));
+    let request = Request::get("/").header("x-key", "a").header("x-key", "b").body(Body::empty());
+    let response = run(app.oneshot(request.expect("a request"))).expect("it cannot fail");
+    assert_eq!(
+        (response.status(), field(response.headers(), "ratelimit")),
+        (StatusCode::BAD_REQUEST, vec!["\"server\";r=998;t=172800"])
+    );
+    assert_eq!(left(&limiter)[0], 998);
 }
 
 /// Middleware in between that tries twice, or that shows an error page of its own.
