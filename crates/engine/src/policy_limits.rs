@@ -372,6 +372,7 @@ impl PolicyLimits {
                 pending.claims.extend(self.claims(hits, place, charge));
             }
             let Some((header, max)) = self.reported(hits, charge) else { continue };
+            pending.estimates |= only(place);
             let limit = charge.limit.index();
             match pending.reported.last_mut().filter(|last| last.limit == limit) {
                 // The charges of a limit are next to each other.

@@ -109,6 +109,12 @@ impl NamedLimit {
         self.0.limit
     }
 
+    /// The limiter that made it.
+    #[must_use]
+    pub const fn limiter(&self) -> &Limiter {
+        &self.1
+    }
+
     /// Whether it is counted in a store that several processes share.
     #[must_use]
     pub fn is_shared(&self) -> bool {

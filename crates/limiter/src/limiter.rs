@@ -2,6 +2,7 @@
 
 mod charge;
 mod inspect;
+mod settled_status;
 
 pub use inspect::Standing;
 
