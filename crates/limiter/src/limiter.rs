@@ -185,6 +185,7 @@ impl Limiter {
 
 /// Numbers about a store: see [`Limiter::stats`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Stats {
     /// How many bytes the store takes.
     pub bytes: usize,
