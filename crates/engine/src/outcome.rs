@@ -54,6 +54,7 @@ pub struct Refusal {
 
 /// Why a limit refuses a request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum RefusalKind {
     /// The limit is exhausted: the same request is granted later.
     Exhausted,

@@ -19,6 +19,7 @@ use crate::scratch::Scratch;
 
 /// What one step of a scenario came to.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct StepReport {
     /// How many of its requests were granted.
     pub granted: u64,
@@ -32,6 +33,7 @@ pub struct StepReport {
 
 /// What one request was told.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct StepResult {
     /// The answer.
     pub answer: Answer,

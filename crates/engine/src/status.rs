@@ -101,6 +101,7 @@ impl StoredStatus {
 
 /// What stood in for the state of the keys of a request's enforced limits. If several did, the last in this order counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+#[non_exhaustive]
 pub enum Degradation {
     /// Each key's own state decided.
     #[default]
@@ -132,6 +133,8 @@ impl Degradation {
             Source::Common => Self::Overflow,
             Source::Share => Self::Local,
             Source::Nothing => Self::Uncounted,
+            // A source that this crate does not know.
+            _ => Self::Unknown,
         }
     }
 }

@@ -49,6 +49,7 @@ pub fn is_token(byte: u8) -> bool {
 
 /// Why something is not a method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum MethodError {
     /// Nothing.
     Empty,

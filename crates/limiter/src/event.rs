@@ -10,6 +10,7 @@ use crate::verdict::Verdict;
 
 /// What happened, as told to the listener of a limiter: see [`Builder::listen`](crate::Builder::listen).
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Event<'a> {
     /// Which verb it was.
     pub verb: Verb,
@@ -23,6 +24,7 @@ pub struct Event<'a> {
 
 /// The verbs that give a verdict.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum Verb {
     /// [`Limiter::charge`](crate::Limiter::charge), and those like it.
     Charge,

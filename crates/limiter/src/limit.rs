@@ -64,6 +64,7 @@ pub(crate) struct Far {
 /// What a limit says while the shared store gives no decision.
 #[cfg(feature = "redis")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum StoreFails {
     /// Lets everybody go on, and counts nothing.
     Allow,

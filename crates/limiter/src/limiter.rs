@@ -188,6 +188,7 @@ impl Limiter {
 
 /// Numbers about a store: see [`Limiter::stats`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Stats {
     /// How many bytes the store takes, and the counts of [concurrency limits](crate::ConcurrencyLimit).
     pub bytes: usize,

@@ -26,6 +26,7 @@ use crate::verdict::{Answers, Kind, Unavailable, Verdict};
 
 /// How a reservation ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Ended {
     /// Committed, with this actual cost.
     Committed(u64),
@@ -45,6 +46,7 @@ pub struct Closed {
 
 /// Why a reservation cannot be committed or cancelled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum ReservationError {
     /// There is none of this name, or no more: it has expired. What was charged stays charged.
     Gone,

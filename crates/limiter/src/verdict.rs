@@ -36,6 +36,7 @@ pub enum Kind {
 
 /// Why it cannot be told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Unavailable {
     /// The store is full, and there are so many limits that new keys cannot even share a cell.
     NoRoom,
@@ -57,6 +58,7 @@ pub struct Answer {
 
 /// By what a hit was decided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Source {
     /// By the key's own state.
     Own,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 /// Whose certificates are trusted, for `rediss://`.
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Roots {
     /// Those of the operating system, read when the link is opened.
     System,

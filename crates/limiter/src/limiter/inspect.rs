@@ -15,6 +15,7 @@ use crate::verdict::Verdict;
 
 /// The status of one key of one limit, for diagnosis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Standing {
     /// Whether the store holds a state for this key. A key that has not been charged for long has none.
     pub known: bool,
