@@ -72,7 +72,7 @@ impl Operations {
 
     async fn answer(&self, method: &Method, path: &str) -> Response<String> {
         if !matches!(path, "/healthz" | "/readyz" | "/metrics") {
-            let help = "look at /healthz, /readyz or /metrics\n";
+            let help = "see /healthz, /readyz or /metrics\n";
             return response(StatusCode::NOT_FOUND, PLAIN, help.into());
         }
         if method != Method::GET && method != Method::HEAD {

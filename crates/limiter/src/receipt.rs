@@ -22,7 +22,7 @@ use crate::verdict::{Answer, Answers, Kind, Unavailable, Verdict};
 /// It is void, and gives nothing back, once the key has been [reset](Limiter::reset), or keys of the limit's name have been
 /// met under other numbers (in a shared store: the key itself was charged by others; of a bucket, at another rate), or the wall clock was set right in between (fixed windows), or if there was no room for the key.
 #[derive(Debug)]
-#[must_use = "without it nothing can be given back"]
+#[must_use = "without the receipt, the charge cannot be refunded"]
 pub struct Receipt {
     pub(crate) parts: Listing<Part>,
 }

@@ -49,17 +49,17 @@ impl fmt::Display for ReservationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Gone => f.write_str(
-                "there is no such reservation, or it has expired: what it had charged stays charged; reserve for longer",
+                "the reservation does not exist or has expired; its charge stays: reserve for longer",
             ),
             Self::WouldBlock => f.write_str(
                 "the reservation holds a charge in a shared store, and this thread belongs to a Tokio runtime, which must not be \
                  blocked: await `commit` or `cancel` instead",
             ),
             Self::Ended(Ended::Committed(actual)) => {
-                write!(f, "the reservation was committed before, with a cost of {actual}: it cannot be cancelled any more")
+                write!(f, "the reservation is already committed, with a cost of {actual}, and cannot be cancelled")
             }
             Self::Ended(Ended::Cancelled) => {
-                f.write_str("the reservation was cancelled before: it cannot be committed any more; charge the cost instead")
+                f.write_str("the reservation is already cancelled and cannot be committed: charge the cost instead")
             }
         }
     }
@@ -388,7 +388,7 @@ pub struct NotAnId;
 
 impl fmt::Display for NotAnId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the id of a reservation is 32 hexadecimal digits, in lower case")
+        f.write_str("a reservation ID has 32 lower-case hexadecimal digits")
     }
 }
 

@@ -209,7 +209,9 @@ impl Shared {
         void();
         match said {
             Ok(Reply::Reset { was_there }) => Ok(was_there),
-            Ok(Reply::Decided { .. }) => Err(HitError::Store { why: "it answers another question".into() }),
+            Ok(Reply::Decided { .. }) => {
+                Err(HitError::Store { why: "the reply is for another command".into() })
+            }
             Err(error) => Err(HitError::Store { why: error.to_string() }),
         }
     }
@@ -221,10 +223,10 @@ impl Shared {
         let said = self.store.ask(&Ask::Peek(&[asked])).await;
         let said = said.map_err(|error| HitError::Store { why: error.to_string() })?;
         let Reply::Decided { decisions, .. } = said else {
-            return Err(HitError::Store { why: "it answers another question".into() });
+            return Err(HitError::Store { why: "the reply is for another command".into() });
         };
         let decision = decisions.first().copied();
-        let decision = decision.ok_or_else(|| HitError::Store { why: "it answers nothing".into() })?;
+        let decision = decision.ok_or_else(|| HitError::Store { why: "the reply is empty".into() })?;
         Ok(Standing { known: decision.reset_after > Micros::ZERO, shared: false, decision })
     }
 

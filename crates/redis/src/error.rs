@@ -51,9 +51,9 @@ impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Link(error) => write!(f, "{error}"),
-            Self::Disagrees(what) => write!(f, "Redis gave an answer that cannot be one of ours: {what}"),
+            Self::Disagrees(what) => write!(f, "Redis returned an unexpected reply: {what}"),
             Self::Foreign(what) | Self::ForeignKind(what) => {
-                write!(f, "a key of ours holds something else: {what}")
+                write!(f, "a Tollgate key holds foreign data: {what}")
             }
         }
     }

@@ -48,7 +48,7 @@ impl Lookup {
             async { asking.await.map(Arc::from).map_err(|error| error.to_string().into()) }
         };
         let found = self.under_way.join(begin).await;
-        found.unwrap_or_else(|| Err("the lookup of the host's name was given up".into()))
+        found.unwrap_or_else(|| Err("the DNS lookup was cancelled".into()))
     }
 }
 

@@ -66,7 +66,7 @@ mod tests {
         recent.note(&LinkError::TooManyInFlight);
         recent.note(&LinkError::unreachable(Cause::Refused, "no"));
         let told: Vec<_> = recent.all().iter().map(ToString::to_string).collect();
-        let answered = "the store answered with an error: ";
+        let answered = "the store returned an error: ";
         assert_eq!(told, [format!("{answered}NOPERM second"), format!("{answered}MOVED 1 a:1")]);
         assert_eq!(of(&recent.all(), Cause::Moved), Some(&LinkError::server("MOVED 1 a:1")));
     }

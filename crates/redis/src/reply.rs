@@ -48,9 +48,9 @@ impl Reply {
             return Err(foreign(ask, *place));
         }
         let Value::BulkString(bytes) = value else {
-            return Err(StoreError::Disagrees(format!("it is not a string but {value:?}")));
+            return Err(StoreError::Disagrees(format!("expected a string, got {value:?}")));
         };
-        Answer::read(ask, bytes).ok_or_else(|| StoreError::Disagrees("it is cut short".into()))?
+        Answer::read(ask, bytes).ok_or_else(|| StoreError::Disagrees("it is truncated".into()))?
     }
 }
 
@@ -185,7 +185,7 @@ fn state_of(limit: &Limit, bytes: &[u8]) -> Result<Option<State>, StoreError> {
     if bytes.is_empty() {
         return Ok(None);
     }
-    let not_ours = || StoreError::Disagrees(format!("it tells of a state of {} bytes", bytes.len()));
+    let not_ours = || StoreError::Disagrees(format!("it reports a state of {} bytes", bytes.len()));
     limit.algorithm().and_then(|algorithm| told(algorithm, bytes)).map(Some).ok_or_else(not_ours)
 }
 

@@ -113,7 +113,7 @@ impl Settings {
         ];
         for (name, time) in times {
             if time < TIME_MIN || time > TIME_MAX {
-                return Err(format!("`{name}` is {time:?}: it can be from {TIME_MIN:?} to {TIME_MAX:?}"));
+                return Err(format!("`{name}` is {time:?}: it must be from {TIME_MIN:?} to {TIME_MAX:?}"));
             }
         }
         if self.backoff_min > self.backoff_max {
@@ -128,7 +128,7 @@ impl Settings {
         ];
         for (name, count, max) in counts {
             if count == 0 || count > max {
-                return Err(format!("`{name}` is {count}: it can be from 1 to {max}"));
+                return Err(format!("`{name}` is {count}: it must be from 1 to {max}"));
             }
         }
         Ok(())

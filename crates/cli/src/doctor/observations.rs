@@ -35,7 +35,7 @@ pub(super) struct Found {
     pub(super) events: Asked<Vec<Slow>>,
     /// Whether every kind of limit was decided as it should be.
     pub(super) decided: Result<(), StoreError>,
-    /// How long decisions took.
+    /// Duration of decisions.
     pub(super) latency: Asked<Latency>,
 }
 

@@ -56,7 +56,7 @@ pub(super) async fn rights(inspector: &mut Inspector, name: &str) -> Asked<Right
                 rights.add(trial_of(line.text().unwrap_or_default()), command, rule);
             }
         }
-        Ok(_) => return Err("the trial of the commands gave an answer that is not its own".into()),
+        Ok(_) => return Err("the test script returned an unexpected reply".into()),
         Err(LinkError::Server { .. }) => {
             rights.add(trial(&answer), "EVAL", "+eval");
             rights.untold.extend(COMMANDS.iter().map(|(command, _)| *command));

@@ -26,7 +26,7 @@ pub(super) fn make_room(settings: &mut Settings, logs: &Logs) {
                 descriptors = given,
                 wanted,
                 connections = enough_for,
-                "the system's limit of descriptors (ulimit -n) is enough for fewer connections than `bounds.connections`"
+                "the file descriptor limit (ulimit -n) is too low for `bounds.connections`"
             );
         });
         settings.bounds.connections = enough_for;

@@ -38,7 +38,7 @@ pub(super) async fn tell(live: Arc<Live>, logs: Arc<Logs>) {
                     bytes,
                     bytes_max,
                     keys,
-                    "memory for the limits' state is full: new keys of a limit share budgets until there is room; raise `memory` (TOLLGATE_MEMORY)"
+                    "memory is full: new keys of a limit share an overflow bucket until there is room; raise `memory` (TOLLGATE_MEMORY)"
                 );
             });
         }

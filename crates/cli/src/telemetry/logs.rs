@@ -202,7 +202,7 @@ impl Refusals {
     fn sum_up(&self) {
         match self.left_out.swap(0, Ordering::AcqRel) {
             0 => {}
-            left_out => tracing::info!(left_out, "more refusals than have a line"),
+            left_out => tracing::info!(left_out, "refusals left out of the log"),
         }
     }
 }

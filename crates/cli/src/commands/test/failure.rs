@@ -55,11 +55,8 @@ pub(super) fn failures(
         let label = format!("at {}", spoken(step.at));
         match &mut drawn {
             None => {
-                let message = format!(
-                    "{} of {} came otherwise than expected",
-                    failures.len(),
-                    counted(scenario.steps.len(), "step")
-                );
+                let message =
+                    format!("{} of {} did not match", failures.len(), counted(scenario.steps.len(), "step"));
                 drawn = Some(diagnostic(step, message, label));
             }
             Some(Diagnostic { also, .. }) => also.push((step.place, label)),

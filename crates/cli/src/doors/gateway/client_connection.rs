@@ -155,7 +155,7 @@ impl Running {
     pub(crate) fn broken(&mut self, why: &str) {
         self.went.broken = true;
         if self.watch.fault().is_none() {
-            let why = format!("the body of its response was cut: {why}");
+            let why = format!("its response body was cut off: {why}");
             self.client.worker.logs.upstream_failed(&self.id, &why);
         }
     }

@@ -6,7 +6,7 @@ use http::{HeaderName, HeaderValue, Method, StatusCode, request};
 use tollgate_tower::{ErrorResponse, problem};
 
 /// For the client.
-const NOT_A_NUMBER: &str = "Max-Forwards is not one whole number: send one, or leave it out";
+const NOT_A_NUMBER: &str = "Max-Forwards must be a single whole number: send one, or omit the header";
 /// The fields of a TRACE that its response repeats: none that may hold a secret.
 const REFLECTED: [HeaderName; 3] = [HOST, VIA, MAX_FORWARDS];
 
