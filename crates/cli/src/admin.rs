@@ -1,4 +1,4 @@
-//! Where operators look: alive, ready, metrics. Clients are not served here, and nothing can be changed from here.
+//! The operations listener: health, readiness and metrics. Read-only.
 
 mod checks;
 mod connection_slots;

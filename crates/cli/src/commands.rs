@@ -1,4 +1,4 @@
-//! Every command, and the one `match` that chooses among them. What they do is in their own files.
+//! The commands, and the one `match` that selects among them.
 
 pub mod annotate;
 pub mod completions;

@@ -1,5 +1,4 @@
-//! Files, standard input, the environment and the clock: the only file that touches the world outside. What is in a file is
-//! not known here.
+//! Files, standard input, the environment and the wall clock: the only file that accesses them.
 
 use std::ffi::OsString;
 use std::fs::{self, File};

@@ -1,5 +1,4 @@
-//! A policy and a certificate that change while they are in force: files are watched and compared, what is good is swapped in, what
-//! is bad is told.
+//! Reloads the policy and the certificate when files change: swaps in what is valid, and logs what is not.
 
 mod changes;
 pub mod file_hashes;

@@ -1,4 +1,4 @@
-//! From settings to a gateway that runs, and to its end: load, bind, start, watch, drain. What a request meets is the gateway's.
+//! Runs a gateway from settings: load, bind, start, watch, drain.
 
 mod banner;
 mod file_descriptors;

@@ -1,4 +1,4 @@
-//! What can be wrong with a question, as sentences. A wrong question is not a refusal, and changes nothing.
+//! Errors for invalid calls, as messages. An invalid call is not a refusal and changes nothing.
 
 use std::fmt;
 

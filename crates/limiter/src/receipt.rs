@@ -1,4 +1,4 @@
-//! Proof of a verdict's charges, without which nothing is given back. What is given back is the core's to say.
+//! Proof of a verdict's charges, which a refund requires.
 #![cfg_attr(
     not(feature = "redis"),
     expect(clippy::unused_async, reason = "with a shared store the same verbs wait for its answer")

@@ -1,5 +1,5 @@
-//! Reserve, then commit or cancel: for a cost that is known only afterwards. What is reserved is charged at once; what is
-//! committed is given back or charged on top.
+//! Reserve, then commit or cancel, for a cost that is known only afterwards. A reservation charges at once; a commit gives back
+//! or charges the difference.
 #![cfg_attr(
     not(feature = "redis"),
     expect(clippy::unused_async, reason = "with a shared store the same verbs wait for its answer")

@@ -1,4 +1,4 @@
-//! Budgets in a store that several processes share: which hits go there, and what is said when it gives no decision.
+//! Limits in a store that several processes use: which hits go there, and what happens when it makes no decision.
 //!
 //! A request may meet limits of both kinds. Those of this process are charged first, because that is quick; if the store then
 //! refuses, they are given back. So a request is charged whole or not at all, as everywhere; for the time of one call others

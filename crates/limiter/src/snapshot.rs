@@ -1,4 +1,4 @@
-//! A store in a file: versioned, checked, written beside and renamed. What is worth keeping of a key, the store says.
+//! Saves a store to a file and restores it: versioned, checksummed, and replaced atomically.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -278,7 +278,7 @@ mod tests {
         );
         let hash = said("hash", &numbers(VERSION, trial ^ 1));
         assert!(
-            hash.contains("its keys were hashed in a way that this processor or this version cannot"),
+            hash.contains("its keys were hashed with a method that this processor or version does not support"),
             "{hash}"
         );
         // A way that nobody knows is not a whole file.

@@ -1,4 +1,4 @@
-//! The address of a server and the user to log in as, as operators write it. Nothing is resolved or opened here.
+//! The address of a server and the user to log in as. Parsing only: nothing is resolved or connected.
 
 mod parse;
 

@@ -1,5 +1,4 @@
-//! A new connection to the server: name, socket, TLS, password, database, first word. Nothing is asked of it here.
-//! Where secrets come from is `secrets.rs`.
+//! Opens a connection to the server: DNS, socket, TLS, password, database, handshake.
 
 use std::fmt;
 use std::io;

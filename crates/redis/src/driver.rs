@@ -1,4 +1,4 @@
-//! Moves bytes between one connection and its pipe, and puts calls together that wait. It knows nothing of decisions.
+//! Moves bytes between one connection and its queue, and coalesces calls that wait together.
 //!
 //! The client library's own multiplexing does nearly this. It cannot say whether a call was written, which is what decides
 //! whether it may be tried elsewhere, and it does not count calls whose callers have gone.

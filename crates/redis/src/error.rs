@@ -1,4 +1,4 @@
-//! Why the store gave no decision, by name. None of these is a refusal, and none of them is a grant.
+//! Why the store made no decision. None of these errors is a refusal or a grant.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Why a connection was not made, or ended: a cause, and the system's or the server's own words. What is done then is not known here.
+//! Why a connection failed or ended: a cause, and the message of the system or the server.
 
 use std::error::Error;
 use std::fmt;

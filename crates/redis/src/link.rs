@@ -1,4 +1,4 @@
-//! The link to one server: calls go in, answers or named errors come out, within a budget. What a call means is not known.
+//! The client of one server: takes calls, and returns replies or named errors within a time budget.
 
 use std::error::Error;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What a caller is told when a call got no answer: in sentences, and by a name. Never a refusal, and never a grant.
+//! Errors of a call without a reply, as messages and names. Never a refusal or a grant.
 
 use std::fmt;
 

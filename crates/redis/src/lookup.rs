@@ -1,4 +1,4 @@
-//! The addresses of a host, by its name. Nothing is connected here.
+//! Resolves a host name to addresses.
 //!
 //! The system's lookup blocks a thread, and continues when nobody waits for it any more. If it hangs, every try to connect would
 //! leave one more thread behind, so there is only one lookup at a time.

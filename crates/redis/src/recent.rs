@@ -1,4 +1,4 @@
-//! The last error of each cause, in the server's own words, for whoever reports why calls fail. How often they fail is counted elsewhere.
+//! The last error of each cause, with the server's message.
 
 use std::sync::{Mutex, PoisonError, TryLockError};
 

@@ -1,4 +1,4 @@
-//! What a script answers, as the core's decisions. Connections and their errors are elsewhere.
+//! Decodes the replies of scripts into decisions, which the algorithms compute from the returned state.
 //!
 //! A script says when it decided, whether it granted, and the state as it was before. The core decides the same question on
 //! that state, and so all that is reported comes from one place; and if the two do not agree, that is an error.

@@ -1,4 +1,4 @@
-//! The server's protocol, RESP2: a call becomes bytes, and bytes become a frame. Nothing is read or written here.
+//! The server's protocol, RESP2: encodes calls and parses frames. No I/O.
 //!
 //! The parser bounds what it waits for, because a frame that never ends must not take memory; and it is fast, because it
 //! reads millions of frames a minute.

@@ -1,5 +1,4 @@
-//! What a new connection proves by who we are, and whom it trusts. What is in files is read anew for each: it may have changed while
-//! we served. Nothing is connected here.
+//! Passwords, certificates and CAs of a connection. Files are read for each new connection, because they may change.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

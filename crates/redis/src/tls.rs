@@ -1,4 +1,4 @@
-//! TLS to the store: whom we trust, and who we are. When a connection is made is not known here.
+//! TLS to the store: trusted CAs, and the client certificate.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What readiness depends on: each check says why the gateway is not ready. When it is asked is `operations`' business.
+//! The readiness checks: each says why the gateway is not ready.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The operations listener over real sockets: what it answers, and that nobody can hold it. Prometheus is a file of its own.
+//! The operations listener over real sockets: its responses, and that nobody can block it.
 
 mod prometheus;
 

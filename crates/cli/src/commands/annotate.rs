@@ -1,5 +1,4 @@
-//! `tollgate annotate`: the 429 response goes into an OpenAPI document, which is printed or written back. What is inserted
-//! is decided elsewhere.
+//! `tollgate annotate`: adds the 429 response to an OpenAPI document, and prints it or writes it back.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! `tollgate lint`: documents are checked, and everything that was found is printed at once. What is wrong is decided elsewhere.
+//! `tollgate lint`: checks documents, and prints all findings at once.
 
 mod coverage;
 mod owners;

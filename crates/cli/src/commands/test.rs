@@ -1,4 +1,4 @@
-//! `tollgate test`: scenarios are played, and what came otherwise than expected is drawn. How a step is judged is not here.
+//! `tollgate test`: runs scenarios, and shows where results differ from the expected ones.
 
 mod failure;
 

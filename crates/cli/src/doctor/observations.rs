@@ -1,4 +1,4 @@
-//! Everything that was found out about a store, as plain data. Neither how it was asked nor what it means.
+//! Everything observed about a store, as plain data.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

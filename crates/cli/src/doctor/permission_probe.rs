@@ -1,4 +1,4 @@
-//! What we may do on a server, by doing it on a key of our own. What a missing right means is judged elsewhere.
+//! Tests which commands the user may run, on a key of its own.
 //!
 //! It is really done, and not asked of `ACL DRYRUN`: a user who may do no more than it needs may not ask that, servers before
 //! Redis 7 do not have it, and a command that was renamed away is found, too.

@@ -1,4 +1,4 @@
-//! The questions to a server, one after the other, and their answers as plain data. What they mean is judged elsewhere.
+//! Queries a server, one command after the other, and returns the replies as plain data.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The gateway's certificate, which may change while it serves, and what is agreed on with clients. Bytes are encrypted elsewhere.
+//! The gateway's certificate, which can be replaced while it serves, and its TLS settings.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! What a reload changed, in a line of the log. How policies compare is decided in `tollgate-policy`.
+//! Describes what a reload changed, for the log.
 
 use tollgate_engine::PolicyLimits;
 use tollgate_http::text::shown;

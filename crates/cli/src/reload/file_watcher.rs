@@ -1,4 +1,4 @@
-//! The folders of files that matter, watched for anything that happens in them. What happened is looked up elsewhere.
+//! Watches the folders of the loaded files.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! A policy and its consumers from files, with what was read on the way: at the start, and again. What is in force is `live`'s.
+//! Loads a policy and its consumers from files, at start-up and on reload.
 
 use std::io::{self, Write};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Files change under a gateway as editors, people and Kubernetes change them, and what is in force is looked at. No sleeping.
+//! Files change as editors, people and Kubernetes change them, and the policy in force follows. No sleeping.
 
 mod support;
 mod under_load;

@@ -1,4 +1,4 @@
-//! What a gateway says when it has started: what is limited, by what, where. A few lines for people; the log is elsewhere.
+//! The start-up message: what is limited, how, and where. A few lines for people.
 
 use std::io::{self, Write};
 

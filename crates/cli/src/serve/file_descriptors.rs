@@ -1,4 +1,4 @@
-//! Room for connections: each of a client's, and each to the upstream, is a descriptor, and the system gives only so many.
+//! Checks that the file descriptor limit suffices for the maximum number of connections.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 

@@ -1,4 +1,4 @@
-//! The log's line about memory that is full. What holds for new keys then is the limiter's.
+//! The log line for full memory.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The shared store as settings have it: opened, with a runtime for its connections. What is asked of it is the limiter's.
+//! Opens the shared store from settings, with a runtime for its connections.
 
 use tokio::runtime::{Builder, Runtime};
 use tollgate_redis::{Address, Identity, Naming, Roots, Settings, Store};

@@ -1,4 +1,4 @@
-//! The log's lines about the shared store: when it fails, why, while it does, and when it is back. How a link recovers is not known here.
+//! Log lines about the shared store: when it fails, why, while it does, and when it recovers.
 
 use std::sync::Arc;
 use std::time::Duration;

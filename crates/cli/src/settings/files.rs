@@ -1,4 +1,4 @@
-//! Which files settings come from, opened once each. What is in them is read in the policy's crate; values are not looked at.
+//! Finds and opens the files that contain settings.
 
 use std::path::{Component, Path};
 

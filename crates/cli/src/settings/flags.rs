@@ -1,4 +1,4 @@
-//! Settings from flags. Which flags there are is said in `cli`; what a value means, in the policy's crate.
+//! Settings from flags. `cli` defines the flags.
 
 use tollgate_policy::serve::Setting;
 

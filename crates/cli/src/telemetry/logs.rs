@@ -1,4 +1,4 @@
-//! What is written down, as lines of JSON or for people. A request never waits for a line, and no client's byte is in it raw.
+//! The log: JSON lines, or text for people. Requests never wait for it, and bytes from clients are escaped.
 
 mod queue;
 pub mod request_id;

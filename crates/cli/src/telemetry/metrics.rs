@@ -1,4 +1,4 @@
-//! What the gateway counts, and the page that Prometheus reads. Nothing is looked up by name on a request's way.
+//! The gateway's metrics, and the page for Prometheus. Requests look up nothing by name.
 
 pub mod counter;
 pub mod latency;

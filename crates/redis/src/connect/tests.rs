@@ -1,4 +1,5 @@
-//! New connections: which address is taken, and what hangs does not pile up. TLS and passwords are tried on real servers.
+//! New connections: which address is used, and that hanging lookups do not pile up. Other tests use real servers for TLS and
+//! passwords.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

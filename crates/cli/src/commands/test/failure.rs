@@ -1,4 +1,4 @@
-//! A scenario that went otherwise than it says: its steps drawn where they stand, and every difference in a table.
+//! Draws a failed scenario: its steps in place, and every difference in a table.
 
 use serde_json::{Value, json};
 use tollgate_engine::{Difference, StepReport};

@@ -1,4 +1,4 @@
-//! Tables of what was found and how it is judged: one good server, and one thing at a time that is not as it should be.
+//! Tables of observations and findings: one good server, changed in one respect at a time.
 
 mod missing;
 

@@ -1,4 +1,4 @@
-//! Taking connections: as many as there may be, no more, and on and on whatever the system says. What they are for is not known here.
+//! Accepts connections, up to the maximum, and keeps going after errors of the system.
 
 use std::collections::HashMap;
 use std::io;

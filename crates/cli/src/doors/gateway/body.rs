@@ -1,4 +1,4 @@
-//! Bodies on their way through, in pieces and never kept: the client's to the upstream, and the upstream's to the client.
+//! Streams bodies in both directions, without buffering them.
 
 use std::fmt;
 use std::pin::Pin;

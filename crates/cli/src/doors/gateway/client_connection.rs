@@ -1,4 +1,4 @@
-//! One connection of a client as its exchanges know it: who it is, and what is running. Its bytes are `stream`'s.
+//! One client connection as its exchanges see it: the peer, and the requests in flight.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};

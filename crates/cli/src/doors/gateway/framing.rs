@@ -1,4 +1,4 @@
-//! Where a message ends: said in one way, or it is refused. Bytes are read by hyper; here nobody is left to read them otherwise.
+//! Rejects messages whose length is ambiguous (Content-Length and Transfer-Encoding).
 
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderValue};

@@ -1,4 +1,4 @@
-//! How far a TRACE or an OPTIONS may go (`Max-Forwards`, RFC 9110 7.6.2), and the answer to one that goes no further.
+//! `Max-Forwards` of TRACE and OPTIONS (RFC 9110 7.6.2), and the response when it is 0.
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HOST, MAX_FORWARDS, VIA, X_CONTENT_TYPE_OPTIONS};

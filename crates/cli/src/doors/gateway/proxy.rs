@@ -1,4 +1,4 @@
-//! One request and its response: asked, forwarded, answered. Which limits there are is the policy's; bytes are hyper's.
+//! One request and its response: checked, forwarded, answered.
 
 mod response_future;
 

@@ -1,4 +1,4 @@
-//! Heads written anew: what a request and a response lose and gain on their way. What they mean was decided before.
+//! Rewrites the heads of requests and responses for forwarding.
 
 use std::net::IpAddr;
 use std::sync::PoisonError;

@@ -1,4 +1,4 @@
-//! One thread that serves: its runtime, its deadlines, its connections to the upstream. Workers share nothing that is written often.
+//! One worker thread: its runtime, its deadlines, and its upstream connections. Workers share nothing that is written often.
 
 use std::net::TcpListener as StdListener;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The threads that serve: started together, and known when one of them ends. What they do is not known here.
+//! Starts the worker threads together, and reports when one ends.
 
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{Builder, JoinHandle};

@@ -1,4 +1,4 @@
-//! Lines as they come out: what is in them, how many there are, and that nobody waits for them. Written to channels, not files.
+//! Log lines as written: contents, number, and that nobody waits for them. Written to channels, not files.
 
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;

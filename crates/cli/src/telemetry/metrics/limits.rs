@@ -1,4 +1,4 @@
-//! What was decided, counted by limit: a bounded number of series, and none of limits that are gone. Not how it was decided.
+//! Decisions by limit: a bounded number of series, without limits that no longer exist.
 
 use std::collections::BTreeMap;
 

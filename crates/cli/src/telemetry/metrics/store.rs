@@ -1,4 +1,4 @@
-//! How the shared store is doing, on the page: whether it serves, and what became of calls, by a fixed set of causes.
+//! Metrics of the shared store: whether it is up, and calls by result.
 
 use tollgate_redis::{Health, Standing};
 

@@ -1,4 +1,4 @@
-//! What one worker counts: connections, responses, the upstream. Its own numbers, so that no two threads fight for a line.
+//! Metrics of one worker: connections, responses, the upstream. Separate per worker, to avoid contention.
 
 use super::counter::{Count, Level};
 use super::latency::{Latency, Sum};

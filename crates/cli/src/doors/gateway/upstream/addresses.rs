@@ -1,4 +1,4 @@
-//! The upstream's addresses: the ones to connect to, and the ones whose connections are still used. Nothing is connected here.
+//! The upstream's addresses: those to connect to, and those whose connections are still used.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};

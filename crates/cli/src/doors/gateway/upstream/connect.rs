@@ -1,4 +1,4 @@
-//! A new connection to the upstream, with TLS or without, to the first of its addresses that answers. Nothing is sent here.
+//! Opens a connection to the upstream, plain or TLS, to the first of its addresses that responds.
 
 use std::fmt;
 use std::io;

@@ -1,4 +1,4 @@
-//! New connections: which address is taken, and that lookups that hang do not pile up.
+//! New connections: which address is used, and that hanging lookups do not pile up.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,4 +1,4 @@
-//! A body in chunks (RFC 9112 7.1), read strictly: what other readers take otherwise ends the connection.
+//! Parses chunked bodies (RFC 9112 7.1) strictly: anything that other parsers read differently ends the connection.
 
 use bytes::{Buf, Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue};

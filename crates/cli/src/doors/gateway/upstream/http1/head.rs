@@ -1,4 +1,4 @@
-//! The head of a response: parsed, and its meaning for what follows. Where a body ends is decided here, and read in `receiving`.
+//! Parses the head of a response, and determines where its body ends.
 
 use std::mem::MaybeUninit;
 
