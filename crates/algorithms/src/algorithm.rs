@@ -1,4 +1,4 @@
-//! The one place where a hit is decided. The algorithms below say where a key stands; this asks them and answers.
+//! Decides hits for every algorithm. The modules below compute how much of a limit a key has used.
 
 pub(crate) mod debt;
 pub mod fixed_window;

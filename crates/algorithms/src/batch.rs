@@ -1,4 +1,4 @@
-//! Several hits at one instant: all enforced ones are charged, or none. It holds no locks and stores nothing.
+//! Several hits at one instant: all enforced hits are charged, or none. Pure: no locks, no storage.
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,4 @@
-//! What a decision would do to a state, as a value: nothing is charged until it is applied.
+//! The effect of a decision on a state, as a value. Nothing is charged until the caller applies it.
 
 use crate::State;
 use crate::algorithm::list::{Edit, List};

@@ -1,4 +1,4 @@
-//! The answer to one hit: granted or refused, and the numbers a client can act on. It charges nothing itself.
+//! The result of one hit: granted or refused, with the numbers that a client can act on.
 
 use crate::{Limit, Micros, Receipt};
 

@@ -1,4 +1,4 @@
-//! Why a limit cannot be built: the number that was wrong, and the nearest that fits. Decisions have no errors.
+//! Errors of constructors: the number that was wrong, and the nearest valid one. Decisions have no errors.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! One charge against one limit, enforced or in the shadow. Whose key it is, the store knows.
+//! One charge against one limit, enforced or in shadow mode. The store knows the key.
 
 use crate::{Limit, State};
 

@@ -1,4 +1,4 @@
-//! The decision itself: every rate-limiting algorithm as one exact, pure function. No store, no clock, no protocol.
+//! Rate-limiting algorithms as one exact, pure function. No store, no clock, no protocol.
 //!
 #![doc = include_str!("docs/front.md")]
 //!

@@ -1,4 +1,4 @@
-//! A quota or a window together with the algorithm that keeps it. Its name and its keys belong to the policy.
+//! A quota or a window with its algorithm. Names and keys belong to other crates.
 
 use core::fmt;
 

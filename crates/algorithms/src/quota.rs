@@ -1,4 +1,4 @@
-//! A burst and an exact rate, as the three bucket algorithms use them. Not a limit yet: a limit adds an algorithm.
+//! A burst and an exact rate, for the three bucket algorithms.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "every operand is bounded by the constructor, and every divisor is not zero"

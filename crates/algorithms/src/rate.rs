@@ -1,4 +1,4 @@
-//! A rate whose burst is still open, for limits in the words that people use: 10 per second. Not a limit yet.
+//! A rate without a burst yet, for limits in everyday terms: 10 per second.
 
 use crate::{Limit, LimitError, Micros};
 

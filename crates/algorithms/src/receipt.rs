@@ -1,4 +1,4 @@
-//! Proof of one charge, without which nothing is given back. It does not know whether it has been used.
+//! Proof of one charge, which a refund requires. It does not record whether it has been used.
 
 use crate::{Limit, Micros};
 

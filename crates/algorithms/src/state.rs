@@ -1,4 +1,4 @@
-//! Where a key stands under one limit: what a store keeps, and nothing that can be worked out from it.
+//! The usage of a key under one limit: only what a store must keep, nothing derived.
 
 use crate::algorithm::debt;
 use crate::algorithm::list::List;

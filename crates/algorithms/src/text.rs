@@ -1,4 +1,4 @@
-//! Limits as text, both ways: `10 per second, burst 20`. For configuration files and messages; it decides nothing.
+//! Parses and formats limits as text: `10 per second, burst 20`. For configuration and messages.
 
 use core::fmt;
 use core::str::FromStr;

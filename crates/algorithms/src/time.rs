@@ -1,4 +1,4 @@
-//! Microseconds, the only unit of time here: an instant, or the length between two. It reads no clock.
+//! Microseconds, the only unit of time in this crate: an instant or a duration. Reads no clock.
 
 use core::fmt;
 use core::time::Duration;

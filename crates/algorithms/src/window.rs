@@ -1,4 +1,4 @@
-//! Windows aligned to the clock: of any length, or the calendar's day, week, month and year. They count nothing.
+//! Windows aligned to the clock: of any length, or the day, week, month and year of the calendar.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "instants, lengths and offsets are bounded: the largest product here is 2^52 x 4800"

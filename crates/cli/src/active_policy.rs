@@ -1,4 +1,4 @@
-//! What is in force, swapped whole: a request sees the old or the new, never some of both. When to swap is `reload`'s.
+//! The policy in force, swapped as a whole: a request sees either the old or the new one.
 
 mod policy_headers;
 

@@ -1,4 +1,4 @@
-//! A document and all that it leads to, from files: a policy and its consumers, and everything that is wrong with them.
+//! Loads a document with every file that it references: a policy, its consumers, and all their errors.
 
 use tollgate_http::text::shown;
 use tollgate_policy::consumers::{Limits, Loader};

@@ -1,5 +1,4 @@
-//! Files, standard input, the environment and the clock: the only file that touches the world outside. What is in a file is
-//! not known here.
+//! Files, standard input, the environment and the wall clock: the only file that accesses them.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -121,7 +120,7 @@ fn replace(at: &Path, bytes: &[u8]) -> io::Result<()> {
 pub(crate) fn write_into(folder: &str, name: &str, bytes: &[u8]) -> Result<(), String> {
     let at = Path::new(folder);
     if fs::metadata(at).is_ok_and(|about| !about.is_dir()) {
-        return Err(format!("{folder} is not a folder, so that {name} cannot be written: name a folder"));
+        return Err(format!("{folder} is not a folder, so {name} cannot be written: name a folder"));
     }
     let written = fs::create_dir_all(at).and_then(|()| fs::write(at.join(name), bytes));
     written.map_err(|error| format!("{} cannot be written: {}", at.join(name).display(), why(&error)))
@@ -160,7 +159,7 @@ fn text(from: impl Read, bytes_max: usize) -> Result<String, String> {
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        format!("it is not UTF-8 from byte {at} on: save it as UTF-8")
+        format!("it is not UTF-8 at byte {at}: save it as UTF-8")
     })
 }
 
@@ -172,9 +171,9 @@ fn text(from: impl Read, bytes_max: usize) -> Result<String, String> {
 fn why(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "there is no such file".into(),
-        ErrorKind::PermissionDenied => "permission is denied".into(),
+        ErrorKind::PermissionDenied => "permission denied".into(),
         ErrorKind::IsADirectory => "it is a folder".into(),
-        ErrorKind::NotADirectory => "a part of its path is not a folder".into(),
+        ErrorKind::NotADirectory => "part of its path is not a folder".into(),
         _ => error.to_string(),
     }
 }
@@ -194,7 +193,7 @@ mod tests {
     #[test]
     fn what_is_not_text_is_refused_with_its_place() {
         let why = text(&b"ab\xffcd"[..], 9).expect_err("it is not UTF-8");
-        assert_eq!(why, "it is not UTF-8 from byte 2 on: save it as UTF-8");
+        assert_eq!(why, "it is not UTF-8 at byte 2: save it as UTF-8");
     }
 
     #[test]

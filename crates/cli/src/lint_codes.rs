@@ -1,4 +1,4 @@
-//! Every code that `lint` can give, and what it means in a sentence: for SARIF and for `--allow`. What is found is not here.
+//! Every code of `lint` with its meaning, for SARIF and `--allow`.
 
 /// What is advised: the code, and what it means. Only these can be allowed.
 pub(crate) const ADVICE: &[(&str, &str)] = &[

@@ -1,5 +1,4 @@
-//! A policy and a certificate that change while they are in force: files are watched and compared, what is good is swapped in, what
-//! is bad is told.
+//! Reloads the policy and the certificate when files change: swaps in what is valid, and logs what is not.
 
 mod changes;
 pub mod file_hashes;
@@ -150,7 +149,7 @@ impl Reloader {
             self.metrics.reloads.watching.set(u64::from(renewed.is_ok()));
         }
         renewed.unwrap_or_else(|why| {
-            self.logs.within(|| tracing::warn!(why, "not all files are watched"));
+            self.logs.within(|| tracing::warn!(why, "some files cannot be watched"));
             true
         })
     }
@@ -250,9 +249,9 @@ impl Reloader {
         if let Some(why) = &refused {
             self.metrics.reloads.failed.inc();
             let what = if changed.is_some() {
-                "not all reloaded: what was in force of the rest stays in force"
+                "partly reloaded: the rest stays as it was"
             } else {
-                "not reloaded: what was in force stays in force"
+                "not reloaded: the previous policy stays in force"
             };
             self.logs.within(|| tracing::error!(why, "{what}"));
         } else {

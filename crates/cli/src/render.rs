@@ -1,4 +1,4 @@
-//! Findings drawn for people: the file, the line, what is wrong underlined, other places, what to do. Nothing is found here.
+//! Draws findings for people: the underlined source, related places, and help.
 
 use std::borrow::Cow;
 use std::ops::Range;

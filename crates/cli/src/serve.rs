@@ -1,4 +1,4 @@
-//! From settings to a gateway that runs, and to its end: load, bind, start, watch, drain. What a request meets is the gateway's.
+//! Runs a gateway from settings: load, bind, start, watch, drain.
 
 mod banner;
 mod file_descriptors;
@@ -66,8 +66,8 @@ struct Caught {
 impl Caught {
     fn new() -> Result<Self, String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
-        let uncaught = |error: io::Error| format!("a signal cannot be caught: {error}");
+        let runtime = runtime.map_err(|error| format!("cannot create a runtime: {error}"))?;
+        let uncaught = |error: io::Error| format!("cannot install a signal handler: {error}");
         let (signals, asked) = {
             let _within = runtime.enter();
             (Signals::new().map_err(uncaught)?, hang_ups().map_err(uncaught)?)
@@ -96,7 +96,7 @@ pub fn start_from(
     let metrics = Metrics::new();
     let clock = Clock::default();
     let logs = Logs::start(&settings.log, &metrics, clock.clone(), log);
-    let logs = Arc::new(logs.map_err(|error| other(format!("no thread for the log: {error}")))?);
+    let logs = Arc::new(logs.map_err(|error| other(format!("cannot create the log thread: {error}")))?);
     let mut loaded = reload::load(&settings.policy).map_err(NotStarted::Documents)?;
     reload::warn_unenforced(&loaded.policy, &logs);
     let certificate = settings.tls.as_ref().map(|tls| {
@@ -248,7 +248,7 @@ impl Around {
         let Self { gateway, logs, operations, operations_at, stop } = self;
         if let Some(listener) = operations_at {
             let listener = tokio::net::TcpListener::from_std(listener);
-            let listener = listener.map_err(|error| format!("no operations listener: {error}"))?;
+            let listener = listener.map_err(|error| format!("cannot listen for operators: {error}"))?;
             tokio::spawn(admin::run(listener, Arc::clone(&operations), pending()));
         }
         let mut stopped = stop.subscribe();
@@ -256,17 +256,17 @@ impl Around {
             () = signals.next() => {}
             _ = stopped.wait_for(|stop| *stop) => {}
             () = gateway.failing() => {
-                logs.within(|| tracing::error!("a worker has failed: the gateway stops"));
+                logs.within(|| tracing::error!("a worker failed: stopping"));
             }
         }
-        logs.within(|| tracing::info!("stopping: no new connections, requests in flight are answered"));
+        logs.within(|| tracing::info!("stopping: no new connections; finishing requests in flight"));
         operations.enter(Phase::Draining);
         reloading.abort();
         gateway.stop();
         let waiting = tokio::task::spawn_blocking(move || gateway.wait());
         let ended = tokio::select! {
-            ended = waiting => ended.unwrap_or_else(|_| Err("the gateway ended badly".into())),
-            () = signals.next() => Err("stopped at once, by a second signal".into()),
+            ended = waiting => ended.unwrap_or_else(|_| Err("the gateway failed".into())),
+            () = signals.next() => Err("stopped by a second signal".into()),
         };
         logs.within(|| tracing::info!("stopped"));
         logs.finish();
@@ -285,7 +285,7 @@ async fn look_up(common: Common) {
         ticks.tick().await;
         let Changed { came, gone } = common.upstream.refresh().await;
         if !came.is_empty() || !gone.is_empty() {
-            common.logs.within(|| tracing::info!(?came, ?gone, "the upstream's addresses have changed"));
+            common.logs.within(|| tracing::info!(?came, ?gone, "the upstream's addresses changed"));
         }
     }
 }

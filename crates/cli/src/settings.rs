@@ -1,4 +1,4 @@
-//! Everything that a gateway can be told, as plain data with defaults. Where it comes from is `settings`' children's.
+//! All settings of the gateway, as plain data with defaults.
 
 mod conceal;
 mod config_file;

@@ -1,4 +1,4 @@
-//! Rows in columns that stand under each other, for people at a terminal. What is in them is not known here.
+//! Prints rows with aligned columns, for terminals.
 
 /// Rows as lines: every column as wide as its widest cell, two spaces between, and no spaces at the ends.
 ///

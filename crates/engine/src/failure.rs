@@ -1,4 +1,5 @@
-//! What happens to a request when its limits could not be decided. This is the only place that turns "unknown" into an outcome.
+//! The failure rule: whether a request passes when its limits could not be decided. Only this file turns "unknown" into an
+//! outcome.
 
 /// What a limit says while nothing can decide its hits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,4 +1,4 @@
-//! A limit written in Rust: its name, its numbers, which key it charges, at what cost. `rules` puts it in force.
+//! A limit written in Rust: name, numbers, key and cost.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Runs a scenario on a virtual clock, and reports where its results differ from the expected ones. Nothing waits.
+//! Runs a scenario on a virtual clock, and reports where results differ from the expected ones.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The status of a limit after one request: the numbers that clients and handlers see. Nothing is decided here.
+//! The status of a limit after one request: the numbers that clients and handlers see.
 
 use std::cmp::Reverse;
 

@@ -1,4 +1,4 @@
-//! The credentials of the `Authorization` header as a key: the part of them that says whose they are, in one spelling.
+//! The credential in the `Authorization` header as a key, in canonical form.
 
 use std::ops::Range;
 

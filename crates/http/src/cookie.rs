@@ -1,4 +1,4 @@
-//! One named cookie of a request. It takes what is sent, and knows nothing of domains, paths or expiry.
+//! Finds one named cookie of a request.
 
 use http::HeaderMap;
 use http::header::COOKIE;

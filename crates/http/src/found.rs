@@ -1,4 +1,4 @@
-//! What looking for one named value in a request gives. Not the looking: that is `header`, `query` and `cookie`.
+//! The result of looking up one named value in a request. Lookups are `header`, `query` and `cookie`.
 
 /// The longest value that is taken; a longer one is [`Found::Malformed`]. As long as the longest header line that
 /// common servers take.

@@ -1,4 +1,4 @@
-//! One named header of a request, and the bearer token in one. It does not say what to do when there are two.
+//! Finds one named header of a request, or the bearer token in it. The caller handles repeated headers.
 
 use http::header::{AUTHORIZATION, FORWARDED, HeaderMap, HeaderName};
 

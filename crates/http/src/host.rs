@@ -1,4 +1,4 @@
-//! The one form of a host's name. Not which of two `Host` lines counts: a request with two is the caller's to refuse.
+//! Canonical host names. The caller rejects requests with two `Host` headers.
 
 mod pattern;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The method of a request, as a checked token. It neither knows nor maps methods: HEAD is not made GET here.
+//! The method of a request, as a validated token. It maps nothing: HEAD stays HEAD.
 
 use std::fmt;
 

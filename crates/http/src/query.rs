@@ -1,4 +1,4 @@
-//! One named parameter of a query string. It decodes names and values as forms do, and knows no other syntax.
+//! Finds one named parameter of a query string, decoded like a form.
 
 use crate::found::Found;
 

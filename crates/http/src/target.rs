@@ -1,4 +1,4 @@
-//! The target of a request, cut into its parts. Not normalised: the path is as it was sent, and the host, too.
+//! Splits the target of a request into its parts, without normalising them.
 
 #[cfg(test)]
 mod tests;

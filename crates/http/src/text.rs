@@ -1,4 +1,4 @@
-//! Texts from outside, made fit to be shown: escaped and cut. Nothing that a client or a document wrote is shown otherwise.
+//! Escapes and truncates untrusted text for display.
 
 /// Longer texts are cut to so many characters in messages.
 const SHOWN_CHARS_MAX: usize = 60;

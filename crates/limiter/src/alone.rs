@@ -1,4 +1,5 @@
-//! What is said without the shared store: because it gives no decision, or because it need not be asked. It never asks it.
+//! Decides hits on shared limits without the shared store: by their failure rule, by a local fraction, or because a local limit
+//! refused first.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The settings of a limiter. Each has a default that is right for most.
+//! The settings of a limiter, with defaults that suit most users.
 
 use std::collections::HashMap;
 use std::path::Path;

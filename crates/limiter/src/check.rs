@@ -1,4 +1,4 @@
-//! One key of one limit: the shortest way to a verdict.
+//! Checks one key of one limit: the shortest way to a verdict.
 
 use crate::error::HitError;
 use crate::key::AsKey;

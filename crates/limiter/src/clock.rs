@@ -1,4 +1,4 @@
-//! The only file that reads a clock. Everything else takes `now` as an argument, or asks a [`Clock`] once per decision.
+//! The only file that reads a clock. Everything else takes `now` as an argument, or reads a [`Clock`] once per decision.
 #![expect(clippy::disallowed_methods, reason = "this is where clocks are read")]
 
 mod calendar;

@@ -1,5 +1,5 @@
-//! Identities that an upstream denied: what they cost is charged to the client's address, and an address that owes too much
-//! is refused whatever identity it claims. Which charges those are is for the caller to say.
+//! Credentials that an upstream denied: their cost moves to the client's address, and an address that owes too much is refused
+//! whatever credential it sends. The caller says which charges those are.
 #![cfg_attr(
     not(feature = "redis"),
     expect(clippy::unused_async, reason = "with a shared store the same verbs wait for its answer")

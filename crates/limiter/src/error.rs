@@ -1,4 +1,4 @@
-//! What can be wrong with a question, as sentences. A wrong question is not a refusal, and changes nothing.
+//! Errors for invalid calls, as messages. An invalid call is not a refusal and changes nothing.
 
 use std::fmt;
 
@@ -55,18 +55,18 @@ impl fmt::Display for HitError {
                 crate::HITS_MAX
             ),
             Self::ForeignLimit { limit } => {
-                write!(f, "`{limit}` was made by another limiter: use one that this limiter made")
+                write!(f, "`{limit}` belongs to another limiter: use a limit that this limiter created")
             }
             Self::SameKeyTwice { limit } => write!(
                 f,
-                "two hits are on the same key of `{limit}` with different numbers: charge it once, with the numbers that hold"
+                "two hits are on the same key of `{limit}` with different numbers: charge the key once"
             ),
             Self::WouldBlock { limit } => write!(
                 f,
                 "`{limit}` is counted in a shared store, and this thread belongs to a Tokio runtime, which must not be blocked: \
                  await the verb without `try_`"
             ),
-            Self::Store { why } => write!(f, "the shared store cannot tell: {why}"),
+            Self::Store { why } => write!(f, "the shared store is unavailable: {why}"),
         }
     }
 }
@@ -91,13 +91,13 @@ pub enum BuildError {
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoMemory => f.write_str("the system gives no memory for an empty store"),
+            Self::NoMemory => f.write_str("the system has no memory for an empty store"),
             Self::NoRandomness(why) => {
-                write!(f, "the system gives no random bytes for the secret that keys are hashed with: {why}")
+                write!(f, "the system has no random bytes for the hash secret: {why}")
             }
             Self::BudgetTooSmall { bytes } => write!(
                 f,
-                "a budget of {bytes} bytes is too small for the store: set at least {} bytes (4 MiB)",
+                "a memory budget of {bytes} bytes is too small: set at least {} bytes (4 MiB)",
                 crate::BUDGET_BYTES_MIN
             ),
         }

@@ -1,4 +1,4 @@
-//! One event for every verdict, for whoever counts. It decides nothing, and costs nothing when nobody listens.
+//! One event per verdict, for metrics. Costs nothing without a listener.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A limit with a name, as a limiter knows it, and a hit on one of its keys. The numbers are the core's.
+//! A named limit of a limiter, and a hit on one of its keys.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The limiter: its limits, its clock and its figures. The verbs that charge and ask are in the modules below.
+//! The limiter: its limits, clock and statistics. The verbs are in the modules below.
 
 mod charge;
 mod inspect;

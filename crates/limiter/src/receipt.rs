@@ -1,4 +1,4 @@
-//! Proof of a verdict's charges, without which nothing is given back. What is given back is the core's to say.
+//! Proof of a verdict's charges, which a refund requires.
 #![cfg_attr(
     not(feature = "redis"),
     expect(clippy::unused_async, reason = "with a shared store the same verbs wait for its answer")
@@ -27,7 +27,7 @@ use crate::verdict::{Answer, Answers, Kind, Unavailable, Verdict};
 ///
 /// In a shared store a reset by another process is noticed by the state's age, which is exact to 4 ms.
 #[derive(Debug)]
-#[must_use = "without it nothing can be given back"]
+#[must_use = "without the receipt, the charge cannot be refunded"]
 pub struct Receipt {
     pub(crate) parts: Listing<Part>,
 }

@@ -1,5 +1,5 @@
-//! Reserve, then commit or cancel: for a cost that is known only afterwards. What is reserved is charged at once; what is
-//! committed is given back or charged on top.
+//! Reserve, then commit or cancel, for a cost that is known only afterwards. A reservation charges at once; a commit gives back
+//! or charges the difference.
 #![cfg_attr(
     not(feature = "redis"),
     expect(clippy::unused_async, reason = "with a shared store the same verbs wait for its answer")
@@ -61,17 +61,17 @@ impl fmt::Display for ReservationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Gone => f.write_str(
-                "there is no such reservation, or it has expired: what it had charged stays charged; reserve for longer",
+                "the reservation does not exist or has expired; its charge stays: reserve for longer",
             ),
             Self::WouldBlock => f.write_str(
                 "the reservation holds a charge in a shared store, and this thread belongs to a Tokio runtime, which must not be \
                  blocked: await `commit` or `cancel` instead",
             ),
             Self::Ended(Ended::Committed(actual)) => {
-                write!(f, "the reservation was committed before, with a cost of {actual}: it cannot be cancelled any more")
+                write!(f, "the reservation is already committed, with a cost of {actual}, and cannot be cancelled")
             }
             Self::Ended(Ended::Cancelled) => {
-                f.write_str("the reservation was cancelled before: it cannot be committed any more; charge the cost instead")
+                f.write_str("the reservation is already cancelled and cannot be committed: charge the cost instead")
             }
         }
     }

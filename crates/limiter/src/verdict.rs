@@ -1,4 +1,4 @@
-//! The one answer to a request: granted, refused, or "cannot tell", with what each limit says. It charges nothing itself.
+//! The result of a request: granted, refused or unavailable, with the decision of each limit.
 
 use std::cell::RefCell;
 use std::fmt;

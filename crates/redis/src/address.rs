@@ -1,4 +1,4 @@
-//! The address of a server and the user to log in as, as operators write it. Nothing is resolved or opened here.
+//! The address of a server and the user to log in as. Parsing only: nothing is resolved or connected.
 
 mod parse;
 
@@ -24,7 +24,7 @@ use std::str::FromStr;
 /// let address: Address = "redis://gate:s%40cret@[::1]:6380/2".parse()?;
 /// assert_eq!(address.to_string(), "redis://gate:***@[::1]:6380/2");
 /// let wrong = "redis://localhost/two".parse::<Address>().unwrap_err();
-/// assert_eq!(wrong.to_string(), "the address of the store has no number for a database after the host: write `/0`, or nothing");
+/// assert_eq!(wrong.to_string(), "the database after the host in the store address is not a number: write `/0`, or omit it");
 /// # Ok::<(), tollgate_redis::AddressError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq)]
@@ -140,24 +140,24 @@ impl fmt::Display for AddressError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Scheme => {
-                "the address of the store does not begin with `redis://`, `rediss://`, `valkey://`, `valkeys://` or `unix://`: write one of them"
+                "the store address must start with `redis://`, `rediss://`, `valkey://`, `valkeys://` or `unix://`"
             }
             Self::Unreadable => {
-                "the address of the store does not read as a URL: write `redis://user:password@host:6379/0`, with `%` \
-                 and two digits for signs like `@`, `/`, `?` and `#` in the password"
+                "the store address is not a valid URL: write `redis://user:password@host:6379/0`, and percent-encode \
+                 characters such as `@`, `/`, `?` and `#` in the password"
             }
-            Self::Host => "the address of the store names no host that one could connect to: write it after `://`",
-            Self::Port => "the address of the store has port 0: write the port of the server, or leave it out for 6379",
+            Self::Host => "the store address has no valid host: write it after `://`",
+            Self::Port => "the store address has port 0: write the server's port, or omit it for 6379",
             Self::Database => {
-                "the address of the store has no number for a database after the host: write `/0`, or nothing"
+                "the database after the host in the store address is not a number: write `/0`, or omit it"
             }
             Self::Extra => {
-                "the address of the store has a `?` or `#` with something unknown behind it: only `unix://` takes `?`, \
-                 with `db`, `user` and `pass`, each once; in a password write `%3F` and `%23`"
+                "the store address has an unknown part after `?` or `#`: only `unix://` takes `?`, \
+                 with `db`, `user` and `pass`, each once; in a password, write `%3F` and `%23`"
             }
-            Self::NotUtf8 => "the user or the password in the address of the store is not UTF-8",
+            Self::NotUtf8 => "the user or the password in the store address is not UTF-8",
             Self::Path => {
-                "the address of the store has no path to a socket, or no number after `db=`: write \
+                "the store address has no path to a socket, or no number after `db=`: write \
                  `unix:///run/redis.sock?db=0`"
             }
         })

@@ -1,4 +1,4 @@
-//! What is asked of the store: the verbs of the front door, on keys as they are called in Redis. Not how it is answered.
+//! Commands to the store: the verbs of the library on Redis key names.
 
 use tollgate_algorithms::{Limit, Mode, Receipt};
 

@@ -1,4 +1,4 @@
-//! A script call as data: what goes to the server, before anything is sent. It opens no connection.
+//! A script call as data, before it is sent.
 
 use smallvec::SmallVec;
 

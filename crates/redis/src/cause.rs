@@ -1,5 +1,4 @@
-//! Every reason why a call got no answer, or none that is a decision: its name, and what it says about the server. Not what a
-//! caller is told.
+//! Every cause for which a call has no reply or no decision: its name, and what it implies about the server.
 
 use Sign::{Alive, Failing, Silent};
 

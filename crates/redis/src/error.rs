@@ -1,4 +1,4 @@
-//! Why the store gave no decision, by name. None of these is a refusal, and none of them is a grant.
+//! Why the store made no decision. None of these errors is a refusal or a grant.
 
 use std::fmt;
 
@@ -51,9 +51,9 @@ impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Link(error) => write!(f, "{error}"),
-            Self::Disagrees(what) => write!(f, "Redis gave an answer that cannot be one of ours: {what}"),
+            Self::Disagrees(what) => write!(f, "Redis returned an unexpected reply: {what}"),
             Self::Foreign(what) | Self::ForeignKind(what) => {
-                write!(f, "a key of ours holds something else: {what}")
+                write!(f, "a Tollgate key holds foreign data: {what}")
             }
         }
     }

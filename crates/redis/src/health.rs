@@ -1,4 +1,4 @@
-//! How a link is doing, for logs, metrics and readiness: counts by name. What follows from it is decided elsewhere.
+//! The health of a link, for logs, metrics and readiness: counts by cause.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

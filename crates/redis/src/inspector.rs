@@ -1,4 +1,4 @@
-//! A connection of its own for questions about the server itself, one at a time. Not for decisions: those go over a link.
+//! A separate connection for queries about the server itself, for `doctor`.
 
 use std::fmt;
 use std::time::Duration;

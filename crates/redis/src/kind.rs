@@ -1,4 +1,4 @@
-//! The kinds of state: which algorithms share one, and how keys and states say which it is. How a state is written is `state.rs`.
+//! The kinds of state: which algorithms share one, and how key names and states encode it.
 
 use tollgate_algorithms::{Algorithm, Limit};
 

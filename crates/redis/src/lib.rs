@@ -1,4 +1,4 @@
-//! Tollgate's state in Redis or Valkey: at most one script call per decision, the same answers as the core. Not the front door.
+//! Tollgate's state in Redis or Valkey: at most one script call per decision, with the same results as in memory.
 //!
 //! [`Naming`] makes the key under which a budget lives, [`Ask`] is a question to the store, and its [`Call`] is what goes to
 //! the server: a script, keys and arguments. [`Reply::read`] makes core's decisions of what comes back. [`Link`] carries

@@ -1,4 +1,4 @@
-//! The link to one server: calls go in, answers or named errors come out, within a budget. What a call means is not known.
+//! The client of one server: takes calls, and returns replies or named errors within a time budget.
 
 use std::error::Error;
 use std::fmt;
@@ -212,10 +212,10 @@ impl fmt::Debug for Link {
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoRuntime => f.write_str(
-                "a link to the store was opened outside a tokio runtime: open it within one, with timers and I/O enabled",
-            ),
-            Self::Setting(sentence) => write!(f, "a setting of the link to the store is out of range: {sentence}"),
+            Self::NoRuntime => {
+                f.write_str("the store must be opened within a Tokio runtime that has timers and I/O enabled")
+            }
+            Self::Setting(sentence) => write!(f, "a store setting is out of range: {sentence}"),
             Self::Tls(sentence) | Self::Password(sentence) => f.write_str(sentence),
         }
     }

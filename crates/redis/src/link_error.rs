@@ -1,4 +1,4 @@
-//! What a caller is told when a call got no answer: in sentences, and by a name. Never a refusal, and never a grant.
+//! Errors of a call without a reply, as messages and names. Never a refusal or a grant.
 
 use std::fmt;
 
@@ -98,26 +98,26 @@ pub(crate) fn cut(message: &str, bytes_max: usize) -> Box<str> {
 impl fmt::Display for LinkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Open => f.write_str("the store has failed lately and is not asked again yet"),
-            Self::TooManyInFlight => f.write_str("as many calls to the store are in flight as may be"),
+            Self::Open => f.write_str("the circuit breaker is open because the store failed recently"),
+            Self::TooManyInFlight => f.write_str("too many calls to the store are in flight"),
             Self::Timeout { sent: true } => {
-                f.write_str("the store did not answer in time, and may have done what was asked")
+                f.write_str("the store did not reply in time; the call may have taken effect")
             }
             Self::Timeout { sent: false } => {
-                f.write_str("the store could not be asked in time; nothing was sent")
+                f.write_str("the call to the store timed out before it was sent")
             }
             Self::Unreachable { cause, message } => {
-                write!(f, "there is no connection to the store ({}): {message}", cause.name())
+                write!(f, "no connection to the store ({}): {message}", cause.name())
             }
             Self::Lost { cause, sent: true } => write!(
                 f,
-                "the connection to the store ended ({}) before it answered; it may have done what was asked",
+                "the connection to the store was lost ({}) before it replied; the call may have taken effect",
                 cause.name()
             ),
             Self::Lost { cause, sent: false } => {
-                write!(f, "the connection to the store ended ({}) before the call was sent", cause.name())
+                write!(f, "the connection to the store was lost ({}) before the call was sent", cause.name())
             }
-            Self::Server { message, .. } => write!(f, "the store answered with an error: {message}"),
+            Self::Server { message, .. } => write!(f, "the store returned an error: {message}"),
         }
     }
 }

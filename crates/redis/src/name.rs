@@ -1,4 +1,4 @@
-//! The names of keys in Redis: keyed hashes, so that no identity leaves the process. What a consumer key is made of is not here.
+//! Key names in Redis: keyed hashes, so that no identity leaves the process.
 
 use std::fmt;
 use std::hash::Hasher;

@@ -1,4 +1,4 @@
-//! What can be set about the connection to the store, with defaults. Where the settings come from is not known here.
+//! The settings of the connection to the store, with defaults.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -114,7 +114,7 @@ impl Settings {
         ];
         for (name, time) in times {
             if time < TIME_MIN || time > TIME_MAX {
-                return Err(format!("`{name}` is {time:?}: it can be from {TIME_MIN:?} to {TIME_MAX:?}"));
+                return Err(format!("`{name}` is {time:?}: it must be from {TIME_MIN:?} to {TIME_MAX:?}"));
             }
         }
         if self.backoff_min > self.backoff_max {
@@ -129,7 +129,7 @@ impl Settings {
         ];
         for (name, count, max) in counts {
             if count == 0 || count > max {
-                return Err(format!("`{name}` is {count}: it can be from 1 to {max}"));
+                return Err(format!("`{name}` is {count}: it must be from 1 to {max}"));
             }
         }
         Ok(())
@@ -157,12 +157,12 @@ mod tests {
         let bad = [
             (
                 Settings { budget: Duration::ZERO, ..good.clone() },
-                "`budget` is 0ns: it can be from 1ms to 60s",
+                "`budget` is 0ns: it must be from 1ms to 60s",
             ),
-            (Settings { connections: 17, ..good.clone() }, "`connections` is 17: it can be from 1 to 16"),
+            (Settings { connections: 17, ..good.clone() }, "`connections` is 17: it must be from 1 to 16"),
             (
                 Settings { in_flight_max: 0, ..good.clone() },
-                "`in_flight_max` is 0: it can be from 1 to 1000000",
+                "`in_flight_max` is 0: it must be from 1 to 1000000",
             ),
             (
                 Settings { backoff_min: Duration::from_secs(2), ..good.clone() },
@@ -170,7 +170,7 @@ mod tests {
             ),
             (
                 Settings { breaker_failures: 0, ..good },
-                "`breaker_failures` is 0: it can be from 1 to 1000000",
+                "`breaker_failures` is 0: it must be from 1 to 1000000",
             ),
         ];
         for (settings, sentence) in bad {

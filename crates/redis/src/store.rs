@@ -1,4 +1,4 @@
-//! The store: a question in, the core's decisions out, within the link's budget. What is done when it fails is the caller's.
+//! The store: takes a command, and returns decisions within the time budget. The caller handles failures.
 
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};

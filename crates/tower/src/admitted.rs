@@ -1,4 +1,4 @@
-//! What a handler may know of its request's limits, and do about them: settle or refund. An extension of the request.
+//! What a handler can see of its request's limits, and settle or refund. An extension of the request.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! The body of a response that passed, or of an answer of our own. It buffers nothing.
+//! The body of a response: the service's, or that of an error response. Unbuffered.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

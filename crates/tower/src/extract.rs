@@ -1,4 +1,4 @@
-//! The axum extractor: a handler takes [`Admitted`] as an argument. Nothing is decided here.
+//! The axum extractor for [`Admitted`].
 
 use axum::extract::{FromRequestParts, OptionalFromRequestParts};
 use axum::response::{IntoResponse, Response};

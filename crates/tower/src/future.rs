@@ -1,4 +1,4 @@
-//! What a call gives in the end: the service's response with fields, or an answer. It only waits, for a store and the service.
+//! The response future: awaits the store and the service, and returns the service's response with headers or an error response.
 
 use std::fmt;
 use std::pin::Pin;

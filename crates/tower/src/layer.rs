@@ -1,4 +1,4 @@
-//! The tower layer: rate limits in front of any HTTP service. What it does with a request is `service`'s.
+//! The tower layer: rate limits in front of any HTTP service. `service` handles the requests.
 
 use std::fmt;
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! A service with rate limits in front of it: one request in, admitted or answered. It decides nothing itself.
+//! The service behind the layer: admits a request, or responds with an error.
 
 use std::cell::RefCell;
 use std::sync::Arc;

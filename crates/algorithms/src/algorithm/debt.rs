@@ -1,4 +1,4 @@
-//! A debt that drains: the arithmetic under the token bucket, the leaky bucket and GCRA. Not an algorithm to choose.
+//! Debt that drains at a constant rate: the arithmetic of token bucket, leaky bucket and GCRA.
 
 use super::standing::Standing;
 use crate::{Change, Debt, Micros, Quota, Receipt, State};

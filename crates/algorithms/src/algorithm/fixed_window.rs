@@ -1,4 +1,4 @@
-//! The fixed window: a count per window of the clock or the calendar. Not a promise about any other span of time.
+//! The fixed window: a count per window of the clock or the calendar. Other spans of the same length may hold twice the limit.
 //!
 //! Time is cut into windows aligned to the clock; each grants `limit`, then refuses until the next one begins.
 //!

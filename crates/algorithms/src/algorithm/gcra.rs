@@ -1,4 +1,4 @@
-//! The generic cell rate algorithm: a timetable that a key may run ahead of. The same decisions as the token bucket.
+//! The generic cell rate algorithm: a schedule that a key may run ahead of. The same decisions as the token bucket.
 //!
 //! Arrivals are due `period / count` apart. A key has a *theoretical arrival time*; a hit of cost c moves it to
 //! `max(it, now) + c × period / count`, and is refused if that would lie more than `burst × period / count` ahead of

@@ -1,4 +1,4 @@
-//! The leaky bucket as a meter: a level that hits raise and time drains. Not the queue: nothing waits here.
+//! The leaky bucket as a meter: a level that hits raise and time drains. Not the queue: nothing waits.
 //!
 //! A hit pours its cost into a bucket of size `burst` that leaks `count` every `period`; a hit that would spill is
 //! refused and pours nothing. A key never seen has an empty bucket.

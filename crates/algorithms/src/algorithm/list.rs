@@ -1,5 +1,5 @@
-//! What was granted when, as a short list: the state of the log and of the conservative buckets. Not a history: entries
-//! of one bucket (of one microsecond, in the log) are one entry, and what has left the window goes with the next charge.
+//! A list of recent charges: the state of the sliding window log and of the sliding window with buckets. Charges in one bucket
+//! (in the log, in one microsecond) share an entry; the next charge drops expired entries.
 
 use alloc::collections::VecDeque;
 

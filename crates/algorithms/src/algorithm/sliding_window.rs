@@ -1,4 +1,4 @@
-//! The sliding window of two counts: a fair estimate in a few numbers. Not exact: it errs in both directions.
+//! The sliding window with two counters: an estimate in a few numbers. It errs in both directions.
 //!
 //! The count of the current aligned window, plus that of the previous one weighted by how much of it the sliding window
 //! still overlaps, may not exceed `limit`.

@@ -1,4 +1,4 @@
-//! The sliding window of n buckets: never over the limit, in bounded memory. It may hold a hit for a little too long.
+//! The sliding window with n buckets: never exceeds the limit, in bounded memory. It may refuse slightly too long.
 //!
 //! The window is cut into `buckets`; charges in one bucket are kept as one sum, and all of it counts until one window
 //! after the last of them. In documents this is `sliding_window` with `buckets: n`.

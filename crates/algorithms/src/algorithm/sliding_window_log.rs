@@ -1,4 +1,4 @@
-//! The sliding window log: exact, because it remembers every charge. Not for large limits: memory grows with them.
+//! The sliding window log: exact, because it stores every charge. Its memory grows with the limit.
 //!
 //! Every charge is kept with its time until it is one window old; a hit is granted if it fits beside all that are left.
 //! Charges of one microsecond are one entry, and none is lost for it.

@@ -1,4 +1,4 @@
-//! What every algorithm can say of a key at one instant. Which questions are asked, and when, is `algorithm.rs`.
+//! What each algorithm computes about a key at one instant. `algorithm.rs` makes decisions from it.
 
 use crate::{Change, Micros, Receipt};
 

@@ -1,4 +1,4 @@
-//! The token bucket: bursts up to a size, and a rate in the long run. Not for "at most N in any minute".
+//! The token bucket: a burst, and a rate in the long run. It does not guarantee "at most N in any minute".
 //!
 //! A bucket holds `burst` tokens and gets `count` more every `period`, never above `burst`. A hit takes its cost in
 //! tokens, or is refused and takes nothing. A key never seen has a full bucket.

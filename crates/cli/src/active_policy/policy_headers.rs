@@ -1,4 +1,4 @@
-//! Which headers a policy reads of a request, and so nobody may say anew behind its body. What they mean is the policy's.
+//! The headers that a policy reads, which trailers must not repeat.
 
 use http::HeaderName;
 use http::header::AUTHORIZATION;

@@ -1,4 +1,4 @@
-//! What readiness depends on: each check says why the gateway is not ready. When it is asked is `operations`' business.
+//! The readiness checks: each says why the gateway is not ready.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,7 +78,7 @@ fn store(live: &Live) -> Option<String> {
         return None;
     }
     let why = health.trouble.map_or_else(|| "calls fail".to_owned(), |trouble| trouble.to_string());
-    Some(format!("the shared store gives no decisions: {why}"))
+    Some(format!("the shared store makes no decisions: {why}"))
 }
 
 impl Upstream {
@@ -92,7 +92,7 @@ impl Upstream {
         let found = match timeout(self.time, self.connector.connect()).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => Err(error.to_string()),
-            Err(_) => Err(format!("no connection to the upstream: nothing was heard for {:?}", self.time)),
+            Err(_) => Err(format!("cannot connect to the upstream within {:?}", self.time)),
         };
         *last = Some((Instant::now(), found.clone()));
         found

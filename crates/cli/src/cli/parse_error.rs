@@ -1,4 +1,4 @@
-//! What is said of arguments that cannot be parsed: the parser's words, without the passwords in what it repeats.
+//! Errors of the argument parser, with passwords removed from what it repeats.
 
 use std::ffi::OsString;
 

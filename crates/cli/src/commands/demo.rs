@@ -102,10 +102,7 @@ fn show(running: &Running, out: &mut dyn Write) -> io::Result<()> {
             writeln!(out)?;
         }
     }
-    writeln!(
-        out,
-        "\nTry it in another terminal. `bob` has his own quota, and /status has no limit.\n"
-    )?;
+    writeln!(out, "\nTry it in another terminal. `bob` has his own quota, and /status has no limit.\n")?;
     writeln!(out, "    {curl}")?;
     writeln!(out, "    curl -i http://{address}/hello -H 'X-API-Key: bob'")?;
     writeln!(out, "    curl -i http://{address}/status\n")?;

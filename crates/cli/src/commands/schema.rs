@@ -1,4 +1,4 @@
-//! `tollgate schema`: the JSON Schemas by which editors check documents, printed or written. What is in them is not decided here.
+//! `tollgate schema`: prints or writes the JSON Schemas with which editors check documents.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! Everything that was found out about a store, as plain data. Neither how it was asked nor what it means.
+//! Everything observed about a store, as plain data.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub(super) struct Found {
     pub(super) events: Asked<Vec<Slow>>,
     /// Whether every kind of limit was decided as it should be.
     pub(super) decided: Result<(), StoreError>,
-    /// How long decisions took.
+    /// Duration of decisions.
     pub(super) latency: Asked<Latency>,
 }
 

@@ -1,4 +1,4 @@
-//! Real decisions on keys of our own: whether every kind of limit works there, and how long it takes. Nothing is left behind.
+//! Makes real decisions on keys of its own: whether every kind of limit works, and how long it takes. Leaves nothing behind.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What files held when they were last read, so that a change can be told from a rumour of one. What it means is not known here.
+//! Content hashes, to ignore file events that changed nothing.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, DefaultHasher, Hasher, RandomState};

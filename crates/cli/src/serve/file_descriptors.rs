@@ -1,4 +1,4 @@
-//! Room for connections: each of a client's, and each to the upstream, is a descriptor, and the system gives only so many.
+//! Checks that the file descriptor limit suffices for the maximum number of connections.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -26,7 +26,7 @@ pub(super) fn make_room(settings: &mut Settings, logs: &Logs) {
                 descriptors = given,
                 wanted,
                 connections = enough_for,
-                "the system's limit of descriptors (ulimit -n) is enough for fewer connections than `bounds.connections`"
+                "the file descriptor limit (ulimit -n) is too low for `bounds.connections`"
             );
         });
         settings.bounds.connections = enough_for;

@@ -1,4 +1,4 @@
-//! Settings from variables of the environment, which come in as data. The process's own are read in `files`.
+//! Settings from environment variables, passed in as data. `files` reads the process's own.
 
 use std::ffi::OsString;
 

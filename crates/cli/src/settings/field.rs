@@ -1,4 +1,4 @@
-//! A place in the settings that a value can be put into and got from again. Which setting it is, is said in `table`.
+//! Access to one field of the settings, to set it and to print it. `table` lists the fields.
 
 use std::net::SocketAddr;
 use std::time::Duration;

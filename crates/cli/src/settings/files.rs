@@ -1,4 +1,4 @@
-//! Which files settings come from, opened once each. Values are not looked at.
+//! Finds and opens the files that contain settings.
 
 use std::path::{Component, Path};
 

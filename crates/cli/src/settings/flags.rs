@@ -1,4 +1,4 @@
-//! Settings from flags. Which flags there are is said in `cli`; what a value means, in `kind`.
+//! Settings from flags. `cli` defines the flags.
 
 use super::setting::Setting;
 use super::source::{Given, Problem, Said};

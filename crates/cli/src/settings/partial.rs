@@ -1,4 +1,4 @@
-//! Settings on their way: what is still missing or does not go together is found here. Where they come from is `resolve`'s.
+//! Settings under construction: finds missing and conflicting ones.
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,4 @@
-//! Settings in force, printed as a file could have them, each with where it comes from. What they do is not known here.
+//! Prints the settings in force with their sources, in the format of a file.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! Flags, variables and a file become settings: the strongest that says something counts. All that is wrong is said at once.
+//! Merges flags, variables and a file into settings, by precedence. Reports all errors at once.
 
 use std::collections::HashMap;
 use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! Where a setting comes from, and what is wrong with one: told with its place. Whether it is wrong is decided elsewhere.
+//! Where a setting comes from, and errors with that place.
 
 use std::io::{self, Write};
 

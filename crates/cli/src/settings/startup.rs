@@ -1,4 +1,4 @@
-//! How settings were put together when the process started, to find out later which of them a restart would change.
+//! The settings at start-up, to find out later which of them a restart would change.
 
 use std::ffi::OsString;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Settings from flags, variables and files: who counts, what is said, and that nothing is forgotten. No file is touched.
+//! Settings from flags, variables and files: precedence, messages, and completeness. No file is touched.
 
 mod precedence;
 mod wrong;

@@ -1,4 +1,4 @@
-//! What is written down, as lines of JSON or for people. A request never waits for a line, and no client's byte is in it raw.
+//! The log: JSON lines, or text for people. Requests never wait for it, and bytes from clients are escaped.
 
 mod queue;
 pub mod request_id;
@@ -202,7 +202,7 @@ impl Refusals {
     fn sum_up(&self) {
         match self.left_out.swap(0, Ordering::AcqRel) {
             0 => {}
-            left_out => tracing::info!(left_out, "more refusals than have a line"),
+            left_out => tracing::info!(left_out, "refusals left out of the log"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the gateway counts, and the page that Prometheus reads. Nothing is looked up by name on a request's way.
+//! The gateway's metrics, and the page for Prometheus. Requests look up nothing by name.
 
 pub mod counter;
 pub mod latency;
@@ -45,7 +45,7 @@ pub struct Reloads {
     pub failed: Count,
     /// When the policy in force was loaded, in seconds since 1970.
     pub last_success: Count,
-    /// Which policy is in force: 1 is the first.
+    /// Generation of the current policy, starting with 1.
     pub generation: Count,
     /// 1 if files are watched; 0 if they are only compared now and then.
     pub watching: Count,
@@ -92,7 +92,7 @@ impl Metrics {
     pub fn encode(&self) -> String {
         let mut page = Page::default();
         let version = [("version", env!("CARGO_PKG_VERSION"))];
-        page.family("build_info", Kind::Gauge, "The version that runs.").number(&version, 1);
+        page.family("build_info", Kind::Gauge, "Version of the running process.").number(&version, 1);
         self.limits.lock().unwrap_or_else(PoisonError::into_inner).write(&mut page);
         let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner).clone();
         worker::write(workers.iter().map(Arc::as_ref), &mut page);
@@ -100,23 +100,23 @@ impl Metrics {
         self.write_store(&mut page);
         let (dropped, left_out) = (self.lines.dropped.get(), self.lines.left_out.get());
         let name = ("log_lines_dropped_total", Kind::Counter);
-        page.number(name, "Lines of the log that nobody took in time.", dropped);
+        page.number(name, "Log lines dropped because the queue was full.", dropped);
         let name = ("log_refusals_left_out_total", Kind::Counter);
-        page.number(name, "Refusals without a line, because there were too many in a second.", left_out);
+        page.number(name, "Refusals left out of the log by its rate limit.", left_out);
         page.text()
     }
 
     fn write_reloads(&self, page: &mut Page) {
         let reloads = &self.reloads;
-        let mut family = page.family("reloads_total", Kind::Counter, "Reloads of the policy, by result.");
+        let mut family = page.family("reloads_total", Kind::Counter, "Policy reloads by result.");
         family.number(&[("result", "ok")], reloads.ok.get());
         family.number(&[("result", "failed")], reloads.failed.get());
         let name = ("reload_last_success_timestamp_seconds", Kind::Gauge);
-        page.number(name, "When the policy in force was loaded.", reloads.last_success.get());
+        page.number(name, "Unix time at which the current policy was loaded.", reloads.last_success.get());
         let name = ("config_generation", Kind::Gauge);
-        page.number(name, "Which policy is in force: 1 is the first.", reloads.generation.get());
+        page.number(name, "Generation of the current policy, starting with 1.", reloads.generation.get());
         let name = ("reload_watching", Kind::Gauge);
-        page.number(name, "1 if files are watched, 0 if only compared.", reloads.watching.get());
+        page.number(name, "1 if files are watched, 0 if only polled.", reloads.watching.get());
     }
 
     fn write_store(&self, page: &mut Page) {
@@ -125,16 +125,16 @@ impl Metrics {
         let stats = limiter.stats();
         let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         let name = ("store_bytes", Kind::Gauge);
-        page.number(name, "What the limits' state takes in memory.", number(stats.bytes));
+        page.number(name, "Memory used by states.", number(stats.bytes));
         let name = ("store_max_bytes", Kind::Gauge);
-        page.number(name, "What the limits' state can fill of its memory.", number(stats.bytes_max));
-        page.number(("store_keys", Kind::Gauge), "Keys that have a state.", stats.slots_used);
+        page.number(name, "Memory that states can fill.", number(stats.bytes_max));
+        page.number(("store_keys", Kind::Gauge), "Keys with a state.", stats.slots_used);
         let name = ("store_overflowed_total", Kind::Counter);
-        page.number(name, "Hits that found no room for their key.", stats.overflowed);
+        page.number(name, "Hits on keys for which there was no room.", stats.overflowed);
         if let Some(health) = limiter.store_health() {
             store::write(&health, page);
             let name = ("shared_store_remembered_total", Kind::Counter);
-            let about = "Refusals that were remembered, so that the shared store was not asked.";
+            let about = "Refusals from the cache, without a call to the shared store.";
             page.number(name, about, limiter.refused_from_memory());
         }
     }

@@ -1,4 +1,4 @@
-//! An address as it stands in a forwarding header or as a person writes it. It is read, not yet made canonical.
+//! Parses an address in a forwarding header, or as a person writes it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -1,4 +1,4 @@
-//! The hosts that a policy is for: one, all below a domain, or any. It matches canonical names and makes none.
+//! Patterns of hosts: one host, all below a domain, or any. Matches canonical names.
 
 use std::fmt;
 use std::net::Ipv4Addr;

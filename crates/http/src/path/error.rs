@@ -1,4 +1,4 @@
-//! Why a path is refused: what stands where, and what to send instead. Not the rules themselves.
+//! Why a path is rejected: what is wrong at which byte, and what to send instead.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! Percent escapes: what one stands for, and how it is written in normal form. Not where it may stand.
+//! Percent escapes: decoding, and their normal form.
 
 use super::PathError;
 

@@ -1,4 +1,4 @@
-//! Whether a path is normal at first sight, as most are. What is not so is not refused: the normaliser takes a second look.
+//! A fast check for paths that are already normal, as most are.
 
 use super::{PATH_BYTES_MAX, SEGMENTS_MAX};
 

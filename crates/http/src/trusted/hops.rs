@@ -1,4 +1,4 @@
-//! The hops of a forwarding header, from right to left. It reads them; whom to believe is decided by its parent.
+//! Parses the hops of a forwarding header, from right to left. Its parent decides whom to trust.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! Networks as people list them, and whether an address is in one, among thousands. It gives no meaning to it.
+//! Lists of networks, and whether an address is in one of thousands.
 
 use std::net::IpAddr;
 

@@ -1,5 +1,5 @@
-//! The memory store: exact under any number of threads, bounded in bytes, without a thread of its own. It decides one hit
-//! here and several in `memory/batch.rs`; names and verdicts are the front door's.
+//! The memory store: exact under any number of threads, bounded in bytes, without a background thread. Decides single hits;
+//! `memory/batch.rs` decides batches.
 
 pub(crate) mod arriving;
 pub(crate) mod asking;

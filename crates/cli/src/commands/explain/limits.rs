@@ -1,4 +1,4 @@
-//! Every limit that a request meets, with the numbers in force for it, and why it is this one. Nothing is decided here.
+//! Every limit that applies to a request, with the numbers in force and the reason.
 
 use tollgate_algorithms::Mode;
 use tollgate_policy::model::{Cost, Level, LimitUse, PolicyLimit, Where, ZeroStatus};

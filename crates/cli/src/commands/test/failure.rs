@@ -1,4 +1,4 @@
-//! A scenario that went otherwise than it says: its steps drawn where they stand, and every difference in a table.
+//! Draws a failed scenario: its steps in place, and every difference in a table.
 
 use serde_json::{Value, json};
 use tollgate_engine::{Difference, StepReport};
@@ -55,11 +55,8 @@ pub(super) fn failures(
         let label = format!("at {}", spoken(step.at));
         match &mut drawn {
             None => {
-                let message = format!(
-                    "{} of {} came otherwise than expected",
-                    failures.len(),
-                    counted(scenario.steps.len(), "step")
-                );
+                let message =
+                    format!("{} of {} did not match", failures.len(), counted(scenario.steps.len(), "step"));
                 drawn = Some(diagnostic(step, message, label));
             }
             Some(Diagnostic { also, .. }) => also.push((step.place, label)),

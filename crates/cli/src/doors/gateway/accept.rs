@@ -1,4 +1,4 @@
-//! Taking connections: as many as there may be, no more, and on and on whatever the system says. What they are for is not known here.
+//! Accepts connections, up to the maximum, and keeps going after errors of the system.
 
 use std::collections::HashMap;
 use std::io;
@@ -121,7 +121,7 @@ pub(crate) async fn accept(
             }
             Err(error) if is_shortage(&error) => {
                 if !short {
-                    worker.logs.within(|| tracing::warn!(why = %error, "no connection can be taken for now"));
+                    worker.logs.within(|| tracing::warn!(why = %error, "cannot accept connections for now"));
                 }
                 short = true;
                 // To ask again at once would only burn the processor: something has to be closed first.

@@ -1,4 +1,4 @@
-//! What happened, counted and written down. It changes nothing about a request.
+//! Counts and logs what happened to a request.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! One client's connection, from its first byte to its last: which protocol, how long, and when it is told to go. No limits.
+//! One client connection from first byte to last: protocol detection, lifetime, and shutdown.
 
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! Deadlines without timers: one tick for a whole worker, and a sweep over what is watched. It decides nothing about requests.
+//! Deadlines without timers: one tick per worker sweeps over everything that is watched.
 //!
 //! A request that goes well sets a deadline several times, and none of them is ever reached. So setting one is a store to
 //! memory, and a sweep looks at all of them a few times a second.

@@ -1,4 +1,5 @@
-//! The end of a connection whose client may still be sending: what comes is thrown away for a while. Nothing of it is looked at.
+//! Closes a connection whose client may still be sending: reads and discards for a while, so that the client can read the
+//! response.
 //!
 //! A socket that is closed while bytes are unread is reset, and a reset takes with it what the client has not read yet (RFC 9112
 //! 9.6): most clients send all of a request before they read, and would never see that it was refused.

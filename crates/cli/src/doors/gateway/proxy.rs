@@ -1,4 +1,4 @@
-//! One request and its response: asked, forwarded, answered. Which limits there are is the policy's; bytes are hyper's.
+//! One request and its response: checked, forwarded, answered.
 
 mod response_future;
 
@@ -377,7 +377,7 @@ impl ToAnswer {
             return self.stopped(Stopped::Upstream(UpstreamError::Switched));
         };
         if self.running.watch().is_switching(Switching::AskedAndNotSilent) {
-            return self.stopped(bad("a WebSocket client sends nothing before the server's 101"));
+            return self.stopped(bad("a WebSocket client must not send data before the server's 101"));
         }
         let mut running = self.running;
         head.headers.insert(X_REQUEST_ID, self.id);

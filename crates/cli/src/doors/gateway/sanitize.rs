@@ -1,4 +1,4 @@
-//! Fields that do not go on: between two neighbours only, or a stranger's word, or a way to mean another request. None is added.
+//! Removes hop-by-hop and untrusted forwarding headers, and method overrides.
 
 use http::header::{
     CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, FORWARDED, HOST, TE, TRAILER,

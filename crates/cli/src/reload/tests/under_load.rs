@@ -1,4 +1,4 @@
-//! Reloads while requests are decided: none fails, and the limit is exact. The gate is asked directly, without HTTP.
+//! Reloads while requests are checked: none fails, and the limit stays exact.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;

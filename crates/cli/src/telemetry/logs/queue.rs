@@ -1,4 +1,4 @@
-//! Lines on their way to whoever writes them: a queue with a bound, and the thread at its end. What they say is not known here.
+//! A bounded queue of log lines, and the thread that writes them.
 
 use std::io::{self, Write};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Numbers that go up, and one that also goes down, counted by many threads at once. What they count is not known here.
+//! Counters and gauges that many threads update.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,5 +1,4 @@
-//! HTTP/2 connections to the upstream, shared by all exchanges of a worker: one as a rule, and more while that has no room. What
-//! is sent over them is decided in `exchange`.
+//! HTTP/2 connections to the upstream, shared by all exchanges of a worker: usually one, more when its streams are in use.
 
 mod tasks;
 

@@ -1,4 +1,4 @@
-//! A response on its way: its head, then its body in pieces, no faster than they are asked for. What is sent is `sending`'s.
+//! Receives a response: its head, then its body in pieces, with back-pressure.
 
 use std::io;
 use std::task::{Context, Poll};
