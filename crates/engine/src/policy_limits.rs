@@ -261,8 +261,7 @@ impl PolicyLimits {
             Body::Unreadable | Body::Unread => self.policy.matched(facts),
         };
         if head.body == Body::Unread && self.counts_bodies {
-            let limits = self.policy.limits_of(matched).iter();
-            let wanted = limits.filter_map(|id| BodyWanted::of(self.policy.cost_of(matched, *id)?));
+            let wanted = self.policy.costs_of(facts, matched).filter_map(BodyWanted::of);
             if let Some(wanted) = wanted.reduce(BodyWanted::and) {
                 return Ok(Matching::NeedsBody(Outcome::NeedsBody { wanted, matched }));
             }
@@ -403,7 +402,7 @@ impl PolicyLimits {
 
     /// The header of the response that reports the actual cost of a charge, and its maximum.
     fn reported(&self, hits: &Hits, charge: &Charge) -> Option<(&HeaderName, u64)> {
-        self.policy.cost_of(hits.matched()?, charge.limit)?.reported_in()
+        self.policy.cost_of(hits, charge)?.reported_in()
     }
 
     /// Whether a response may settle this charge.

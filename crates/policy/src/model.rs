@@ -1,5 +1,6 @@
 //! A policy as people think of it: limits, who is asking, what it costs, and which operations meet them. Not yet compiled.
 
+mod condition;
 mod cost;
 mod limit_use;
 
@@ -11,6 +12,7 @@ use tollgate_algorithms::{Micros, Mode};
 use crate::document::sources::Place;
 use crate::numbers::{Algorithm, Numbers, Written};
 
+pub use condition::Condition;
 pub use cost::{BodyKind, Cost, CostFrom};
 pub use limit_use::{Level, LimitUse};
 
@@ -302,6 +304,34 @@ pub enum TierFrom {
     Jwt(String),
     /// From a header that only a trusted hop may set.
     Header(HeaderName),
+}
+
+/// From where a client's organisation is known.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum OrganisationFrom {
+    /// From the consumers file.
+    Consumers,
+    /// From a claim of a verified token.
+    Jwt(String),
+}
+
+impl fmt::Display for TierFrom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Consumers => f.write_str("consumers"),
+            Self::Jwt(claim) => write!(f, "jwt:{claim}"),
+            Self::Header(name) => write!(f, "header:{name}"),
+        }
+    }
+}
+
+impl fmt::Display for OrganisationFrom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Consumers => f.write_str("consumers"),
+            Self::Jwt(claim) => write!(f, "jwt:{claim}"),
+        }
+    }
 }
 
 /// Which scripts in browsers may read an answer that is not the upstream's.

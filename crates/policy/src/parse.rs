@@ -1,5 +1,6 @@
 //! From syntax trees to parsed documents. How parts work together is decided when they are compiled.
 
+pub(crate) mod condition;
 pub(crate) mod context;
 pub(crate) mod cors;
 pub(crate) mod cost;

@@ -115,6 +115,12 @@ impl Policy {
         own.chain(uses.filter_map(|one| Some((self.limits.get(one.limit.index())?, one.cost.as_ref()?))))
     }
 
+    /// How the limits of what no operation names apply.
+    #[must_use]
+    pub fn default_uses(&self) -> &[LimitUse] {
+        &self.root_uses
+    }
+
     /// The limit with this id; `None` if the id comes from another policy.
     #[must_use]
     pub fn limit(&self, id: LimitId) -> Option<&PolicyLimit> {

@@ -44,8 +44,10 @@ pub(crate) fn check((read, documents): (&Read, &[KeyPlace]), readers: Readers<'_
     };
     if let Some(place) = read.settings_at {
         in_places(&read.settings.api_key, place, &mut point);
-        if let Some(TierFrom::Header(name)) = &read.settings.tier_from {
-            point(name, read.settings.tier_from_at.unwrap_or(place));
+        for source in &read.settings.tier_from {
+            if let TierFrom::Header(name) = source {
+                point(name, read.settings.tier_from_at.unwrap_or(place));
+            }
         }
         if let Some(jwt) = &read.settings.jwt {
             point(&jwt.header, place);
@@ -68,6 +70,8 @@ pub(crate) fn check((read, documents): (&Read, &[KeyPlace]), readers: Readers<'_
         if let Some(Cost::Asked { from: CostFrom::Header(name), .. }) = &one.cost {
             point(name, one.place);
         }
+        let conditions = one.when.iter().flat_map(|when| &when.headers);
+        conditions.for_each(|(name, _)| point(name, one.place));
     }
     for operation in readers.operations {
         operation.headers.iter().for_each(|(name, _)| point(name, operation.place));

@@ -56,7 +56,8 @@ pub struct Operation {
     pub template_at: Place,
     /// Its limits.
     pub limits: Vec<LimitId>,
-    /// The same limits in the same order: at what cost, and because of which place.
+    /// How each of them applies: under which condition, at what cost, and because of which place. A limit may apply in several
+    /// ways under different conditions.
     pub uses: Vec<LimitUse>,
     /// Where they come from.
     pub nearest: Nearest,
@@ -125,10 +126,10 @@ pub(crate) fn operations(
                 let loosened = requirements.check(operation, (&uses, nearest), merged);
                 loosened.into_iter().for_each(|finding| resolver.report(finding));
             }
-            let limits: Vec<_> = uses.iter().map(|one| one.limit).collect();
-            if limits.len() > LIMITS_MAX {
+            let limits = ids(&uses);
+            if uses.len() > LIMITS_MAX {
                 let message =
-                    format!("{} limits meet this operation, and at most {LIMITS_MAX} can", limits.len());
+                    format!("{} limits meet this operation, and at most {LIMITS_MAX} can", uses.len());
                 resolver.report(Diagnostic::error("too-many", operation.place, message));
             }
             let mut tags = operation.tags.iter().filter_map(|(tag, _)| draft.tag(tag));
@@ -167,6 +168,17 @@ pub(crate) fn operations(
         inherit(limit, tag, merged);
     }
     all
+}
+
+/// The limits of several uses, each once.
+pub(crate) fn ids(uses: &[LimitUse]) -> Vec<LimitId> {
+    let mut ids: Vec<LimitId> = Vec::with_capacity(uses.len());
+    for one in uses {
+        if !ids.contains(&one.limit) {
+            ids.push(one.limit);
+        }
+    }
+    ids
 }
 
 /// The method and template as they are written, and what else a route asks for.

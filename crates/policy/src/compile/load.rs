@@ -228,7 +228,7 @@ fn finish(
     let operations = inherit::operations(drafts, &mut merged, settings, &mut findings);
     let routes = routes::build(operations, settings, &mut findings);
     let variants = variants::build(&merged.limits, settings, &mut findings);
-    merge::check_tiers(settings, &mut findings);
+    merge::check_sources(settings, &mut findings);
     let jwt = jwt_rules(&read, read_file, &mut findings);
     let (root, documents) = inherit::root(drafts, &merged, settings, &mut findings);
     let operations = routes.as_ref().map_or(&[][..], |routes| &routes.operations);
@@ -258,7 +258,7 @@ fn finish(
         operations: routes.operations,
         router: routes.router,
         picks: routes.picks,
-        root: root.iter().map(|one| one.limit).collect(),
+        root: inherit::ids(&root),
         root_uses: root,
         root_api_key: inherit::key_places(api_key),
         condition_headers,

@@ -41,6 +41,8 @@ pub(crate) enum FieldType {
     Network,
     /// `consumers`, `jwt:CLAIM` or `header:NAME`.
     TierSource,
+    /// `consumers` or `jwt:CLAIM`.
+    OrganisationSource,
     /// Bytes, or `64 KiB`.
     Size,
     /// Headers and their values; nothing as a value is any value.
@@ -59,6 +61,10 @@ pub(crate) enum FieldType {
     ListOf(&'static [Field]),
     /// Limits: one, a list, or `none`.
     Limits,
+    /// A condition of a limit.
+    When,
+    /// Query parameters and their values; nothing as a value is any value.
+    Parameters,
     /// Names, and under each a limit.
     NamedLimits,
     /// `true` or `false`.
@@ -180,6 +186,17 @@ pub(crate) const LIMIT: &[Field] = &[
         FieldType::Word(FLAG),
         "In a file that names OpenAPI documents: whether the documents must not loosen this limit.",
     ),
+    field("when", FieldType::When, "What a request must have so that the limit applies."),
+];
+
+/// What a request must have so that a limit applies.
+pub(crate) const WHEN: &[Field] = &[
+    field("header", FieldType::Headers, "Headers, with their values; nothing as a value is any value."),
+    field(
+        "query",
+        FieldType::Parameters,
+        "Query parameters, with their values; nothing as a value is any value.",
+    ),
 ];
 
 /// A limit that is written under `limits`, where it applies.
@@ -190,6 +207,7 @@ pub(crate) const USE: &[Field] = &[
         "The name of a limit under `limits`, or `inherited`: the limits that would apply without this list.",
     ),
     field("cost", FieldType::Cost, "What a request costs here; what the limit says, if nothing is said."),
+    field("when", FieldType::When, "What a request must have so that the limit applies here."),
 ];
 
 /// The longest name. A longer one is refused.
@@ -228,6 +246,7 @@ pub(crate) const SETTINGS: &[Field] = &[
         "Where an API key stands: `header:NAME`, `query:NAME` or `cookie:NAME`.",
     ),
     field("tiers", FieldType::Map(TIERS), "From where a consumer's tier is known."),
+    field("organisations", FieldType::Map(ORGANISATIONS), "From where a client's organisation is known."),
     field("jwt", FieldType::Map(JWT), "How tokens are verified."),
     field("trusted_proxies", FieldType::Map(PROXIES), "Whose word is taken for a client's address."),
     field("addresses", FieldType::Map(ADDRESSES), "Which addresses are one client."),
@@ -246,10 +265,20 @@ pub(crate) const UNMATCHED: &[&str] = &["reject", "forward"];
 pub(crate) const HEADER_NAMES: &[&str] = &["plain", "any"];
 
 pub(crate) const TIERS: &[Field] = &[
-    field("from", FieldType::TierSource, "`consumers`, `jwt:CLAIM`, or `header:NAME` set by a trusted hop."),
+    field(
+        "from",
+        FieldType::Texts(&FieldType::TierSource),
+        "`consumers`, `jwt:CLAIM`, or `header:NAME` set by a trusted hop; of a list, the first that knows a tier counts.",
+    ),
     field("names", FieldType::Texts(&NAME), "Every tier there is, so that a mistyped one is noticed."),
     field("default", FieldType::Text(NAME_CHARS_MAX), "The tier of those of whom nothing else is known."),
 ];
+
+pub(crate) const ORGANISATIONS: &[Field] = &[needed(
+    "from",
+    FieldType::Texts(&FieldType::OrganisationSource),
+    "`consumers` or `jwt:CLAIM`; of a list, the first that knows an organisation counts.",
+)];
 
 pub(crate) const CORS: &[Field] = &[
     needed(

@@ -82,6 +82,9 @@ pub(super) fn tier_source() -> String {
     format!(r"^(consumers|jwt:[\s\S]+|header:{TOKEN})$")
 }
 
+/// `consumers`, `jwt:CLAIM`.
+pub(super) const ORGANISATION_SOURCE: &str = r"^(consumers|jwt:[\s\S]+)$";
+
 /// A link of a consumer key: identities joined by ` + `.
 pub(super) fn link() -> String {
     let one = format!(r"\s*({WORDS}|header:\s*{JOINED_TOKEN}|({NAMED}):\s*{JOINED_NAME})\s*");

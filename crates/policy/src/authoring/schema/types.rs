@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{limit, patterns};
 use crate::parse::cost::COST_BODY_MAX;
 use crate::parse::openapi::OPERATIONS_MAX;
-use crate::parse::schema_fields::{Field, FieldType, PATH_CHARS_MAX};
+use crate::parse::schema_fields::{Field, FieldType, NAME_CHARS_MAX, PATH_CHARS_MAX, WHEN};
 
 /// The longest text that the strict grammars look at.
 const PARSED_CHARS_MAX: usize = 200;
@@ -94,7 +94,13 @@ pub(super) fn of(kind: FieldType) -> Value {
         }
         FieldType::Texts(item) => one_or_more(
             &of(*item),
-            usize::from(matches!(item, FieldType::Network | FieldType::BrowserOrigin)),
+            usize::from(matches!(
+                item,
+                FieldType::Network
+                    | FieldType::BrowserOrigin
+                    | FieldType::TierSource
+                    | FieldType::OrganisationSource
+            )),
         ),
         FieldType::Header => pattern(&patterns::header()),
         FieldType::Method => pattern(patterns::METHOD),
@@ -103,6 +109,7 @@ pub(super) fn of(kind: FieldType) -> Value {
         FieldType::BrowserOrigin => pattern(patterns::BROWSER_ORIGIN),
         FieldType::Network => pattern(patterns::NETWORK),
         FieldType::TierSource => pattern(&patterns::tier_source()),
+        FieldType::OrganisationSource => pattern(patterns::ORGANISATION_SOURCE),
         FieldType::Size => json!({ "anyOf": [whole(0, COST_BODY_MAX), pattern(patterns::SIZE)] }),
         FieldType::Headers => json!({
             "type": "object",
@@ -118,6 +125,16 @@ pub(super) fn of(kind: FieldType) -> Value {
             json!({ "type": "array", "items": object(&[fields]), "maxItems": OPERATIONS_MAX })
         }
         FieldType::Limits => json!({ "$ref": "#/$defs/limits" }),
+        FieldType::When => {
+            let mut when = object(&[WHEN]);
+            when.insert("minProperties".into(), json!(1));
+            Value::Object(when)
+        }
+        FieldType::Parameters => json!({
+            "type": "object",
+            "propertyNames": { "minLength": 1, "maxLength": NAME_CHARS_MAX },
+            "additionalProperties": { "anyOf": [{ "type": "null" }, text(PATH_CHARS_MAX)] },
+        }),
         FieldType::NamedLimits => limit::named(),
         FieldType::Flag => json!({ "enum": [true, false, "true", "false"] }),
         FieldType::Or(word, kind) => json!({ "anyOf": [{ "const": word }, of(*kind)] }),
