@@ -57,6 +57,8 @@ pub struct Refusal {
 pub enum RefusalKind {
     /// The limit is exhausted: the same request is granted later.
     Exhausted,
+    /// As many requests as the limit are in progress. The [wait](Refusal::retry) is an estimate.
+    Busy,
     /// The request costs more than the limit's capacity, so it is never granted.
     Never,
     /// The limit is 0, so it grants no request.
@@ -105,8 +107,9 @@ impl Refusal {
     #[must_use]
     pub fn kind(&self) -> RefusalKind {
         match self.retry {
+            Retry::After(_) if self.limit().concurrency.is_some() => RefusalKind::Busy,
             Retry::After(_) => RefusalKind::Exhausted,
-            Retry::Never if self.limit().limit.capacity() == 0 => RefusalKind::Zero,
+            Retry::Never if self.limit().capacity() == 0 => RefusalKind::Zero,
             Retry::Never => RefusalKind::Never,
         }
     }
@@ -156,8 +159,7 @@ pub(crate) fn refusing(enforcer: &Enforcer, statuses: &[StoredStatus]) -> Option
     for (place, status) in statuses.iter().enumerate() {
         let counts = status.mode == Mode::Enforced && status.source.has_numbers();
         let Some(retry) = status.decision.retry().filter(|_| counts) else { continue };
-        let is_zero =
-            enforcer.descriptor(status.id).is_some_and(|descriptor| descriptor.limit.capacity() == 0);
+        let is_zero = enforcer.descriptor(status.id).is_some_and(|descriptor| descriptor.capacity() == 0);
         if longest.is_none_or(|(_, other)| (retry, is_zero) > other) {
             longest = Some((place, (retry, is_zero)));
         }

@@ -27,11 +27,13 @@ mod shared;
 mod snapshot;
 mod store;
 mod sync;
+mod timers;
 mod verdict;
+mod waiting;
 
 pub use builder::{BUDGET_BYTES_MIN, Builder};
 pub use clock::{Clock, ClockSource, ManualClock};
-pub use concurrency::{AcquireError, Busy, CONCURRENCY_MAX, ConcurrencyLimit, Permit};
+pub use concurrency::{Acquire, AcquireError, Busy, CONCURRENCY_MAX, ConcurrencyLimit, Permit};
 pub use denied::AddressHit;
 pub use error::{BuildError, HitError};
 pub use event::{Event, Verb};
@@ -48,6 +50,7 @@ pub use tollgate_algorithms::{
     UtcOffset, Window,
 };
 pub use verdict::{Answer, Kind, Source, Unavailable, Verdict};
+pub use waiting::WaitError;
 
 /// The README's snippets, so that they are compiled and run with the documentation's.
 #[cfg(doctest)]

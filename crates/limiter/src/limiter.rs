@@ -21,6 +21,8 @@ use crate::hash::Hashing;
 use crate::limit::{NamedLimit, Registered};
 use crate::reservation::Book;
 use crate::store::memory::Memory;
+use crate::timers::Timers;
+use crate::waiting::Turns;
 
 /// A key may have so many bytes; a longer one is an [error](HitError::KeyTooLong). Keys are hashed and not stored, so this
 /// bounds the time that one takes, about 55 µs, and not memory.
@@ -72,6 +74,8 @@ pub(crate) struct Inner {
     pub(crate) names: Mutex<HashMap<Arc<str>, Name>>,
     pub(crate) book: Mutex<Book>,
     pub(crate) permits: Permits,
+    pub(crate) timers: Timers,
+    pub(crate) turns: Turns,
     #[cfg(feature = "redis")]
     pub(crate) shared: Option<crate::shared::Shared>,
 }

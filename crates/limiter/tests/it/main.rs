@@ -13,6 +13,7 @@ mod reservations;
 mod snapshots;
 mod squeezed;
 mod verdicts;
+mod waiting;
 mod watched;
 
 use tollgate::{Clock, Limiter, ManualClock, Micros};

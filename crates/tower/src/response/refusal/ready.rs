@@ -35,10 +35,10 @@ pub(crate) struct Ready {
 }
 
 impl Ready {
-    /// Writes it down. `None` if it cannot be: for a limit that is not shown, or whose name looks like one of the numbers, or if
+    /// Writes it down. `None` if it cannot be: for a limit that is not shown or that limits what is in progress, or whose name looks like one of the numbers, or if
     /// clients are told whose budget it is.
     pub(crate) fn new(rendered: &RenderedLimit, config: &ResponseConfig) -> Option<Box<Self>> {
-        if !rendered.is_shown(Mode::Enforced) || config.partition_key {
+        if !rendered.is_shown(Mode::Enforced) || config.partition_key || rendered.busy_status.is_some() {
             return None;
         }
         let decision = Decision {
