@@ -10,6 +10,7 @@ use crate::concurrency::Permits;
 use crate::error::BuildError;
 use crate::event::{Event, Listener};
 use crate::hash::{Hashing, Secret};
+use crate::leaky_queue::LeakyQueues;
 use crate::limiter::{Inner, Limiter};
 use crate::reservation::Book;
 use crate::snapshot::{self, RestoreError};
@@ -149,6 +150,7 @@ impl Builder {
             permits: Permits::default(),
             timers,
             turns: Turns::default(),
+            queues: LeakyQueues::default(),
             #[cfg(feature = "redis")]
             shared: self.store.map(|(store, naming)| crate::shared::Shared::new(store, naming)),
         })))

@@ -15,6 +15,7 @@ mod error;
 mod event;
 mod hash;
 mod key;
+mod leaky_queue;
 mod limit;
 mod limiter;
 mod listing;
@@ -38,6 +39,7 @@ pub use denied::AddressHit;
 pub use error::{BuildError, HitError};
 pub use event::{Event, Verb};
 pub use key::{AsKey, Key, KeyBytes};
+pub use leaky_queue::{Departure, LeakyQueue, QueueError};
 #[cfg(feature = "redis")]
 pub use limit::StoreFails;
 pub use limit::{Hit, NamedLimit};
@@ -47,7 +49,7 @@ pub use reservation::{Ended, NotAnId, ReservationError, ReservationId};
 pub use snapshot::{RestoreError, SaveError};
 pub use tollgate_algorithms::{
     Algorithm, Decision, Limit, LimitError, Micros, Mode, Outcome, ParseLimitError, Quota, Rate, Retry,
-    UtcOffset, Window,
+    Schedule, UtcOffset, Window,
 };
 pub use verdict::{Answer, Kind, Source, Unavailable, Verdict};
 pub use waiting::WaitError;

@@ -18,6 +18,7 @@ use crate::concurrency::Permits;
 use crate::error::BuildError;
 use crate::event::Listener;
 use crate::hash::Hashing;
+use crate::leaky_queue::LeakyQueues;
 use crate::limit::{NamedLimit, Registered};
 use crate::reservation::Book;
 use crate::store::memory::Memory;
@@ -76,6 +77,7 @@ pub(crate) struct Inner {
     pub(crate) permits: Permits,
     pub(crate) timers: Timers,
     pub(crate) turns: Turns,
+    pub(crate) queues: LeakyQueues,
     #[cfg(feature = "redis")]
     pub(crate) shared: Option<crate::shared::Shared>,
 }

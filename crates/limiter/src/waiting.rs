@@ -231,15 +231,7 @@ impl InLine<'_> {
 impl Drop for InLine<'_> {
     fn drop(&mut self) {
         let Some(place) = self.place else { return };
-        let next = {
-            let mut queues = self.turns.lock();
-            queues.unlink(place);
-            queues.free(place);
-            queues.first(self.key).and_then(|first| {
-                let has_turn = queues.get_mut(first)?;
-                if std::mem::replace(has_turn, true) { None } else { queues.take_waker(first) }
-            })
-        };
+        let next = self.turns.lock().leave_turn(place, self.key);
         if let Some(waker) = next {
             waker.wake();
         }

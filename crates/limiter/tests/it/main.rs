@@ -8,6 +8,7 @@ mod crowd;
 mod errors;
 mod flood;
 mod full;
+mod leaky_queues;
 mod receipts;
 mod reservations;
 mod snapshots;

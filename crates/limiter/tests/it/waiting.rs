@@ -26,7 +26,7 @@ impl Wake for Woken {
 }
 
 /// A future that is polled only when somebody has woken it.
-struct Task<T> {
+pub(crate) struct Task<T> {
     future: Pin<Box<dyn Future<Output = T>>>,
     woken: Arc<Woken>,
     polled: usize,
@@ -34,7 +34,7 @@ struct Task<T> {
 
 impl<T> Task<T> {
     /// Polls it once.
-    fn new(future: impl Future<Output = T> + 'static) -> (Self, Option<T>) {
+    pub(crate) fn new(future: impl Future<Output = T> + 'static) -> (Self, Option<T>) {
         let mut task = Self { future: Box::pin(future), woken: Arc::default(), polled: 0 };
         let first = task.poll();
         (task, first)
@@ -49,12 +49,12 @@ impl<T> Task<T> {
         }
     }
 
-    fn is_woken(&self) -> bool {
+    pub(crate) fn is_woken(&self) -> bool {
         self.woken.0.load(Ordering::SeqCst) >= self.polled
     }
 
     /// Polls it if it was woken since it was last polled.
-    fn run(&mut self) -> Option<T> {
+    pub(crate) fn run(&mut self) -> Option<T> {
         if self.is_woken() { self.poll() } else { None }
     }
 }

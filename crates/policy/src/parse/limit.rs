@@ -191,7 +191,7 @@ fn busy_status<'t>(
     let Some(entry) = map.entry("busy_status") else { return };
     if let Some(other) = algorithm.filter(|algorithm| *algorithm != Algorithm::Concurrency) {
         let message = format!("{} has no `busy_status`", other.name());
-        let finding = Diagnostic::error("foreign-field", entry.key_at, message);
+        let finding = Diagnostic::error("numbers", entry.key_at, message);
         let help = "remove it: only `concurrency` limits how many requests are in progress";
         context.findings.push(finding.help(help));
     }

@@ -173,3 +173,14 @@ impl<T> Queues<T> {
         Some(brought)
     }
 }
+
+impl Queues<bool> {
+    /// Leaves a line in which the first has the turn (`true`), and gives the turn to the next. Returns who is to be woken.
+    pub(crate) fn leave_turn(&mut self, place: Place, key: u64) -> Option<Waker> {
+        self.unlink(place);
+        self.free(place);
+        let first = self.first(key)?;
+        let had_turn = std::mem::replace(self.get_mut(first)?, true);
+        if had_turn { None } else { self.take_waker(first) }
+    }
+}
