@@ -8,11 +8,13 @@ mod counter;
 mod tsc;
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tollgate_algorithms::Micros;
+
+use crate::timers::Shared;
 
 pub(crate) use calendar::Calendar;
 
@@ -170,7 +172,8 @@ impl Clock {
     /// ```
     #[must_use]
     pub fn manual(now: Micros) -> ManualClock {
-        let hands = Hands { micros: AtomicU64::new(now.get()), correction: AtomicI64::new(0) };
+        let (micros, correction) = (AtomicU64::new(now.get()), AtomicI64::new(0));
+        let hands = Hands { micros, correction, timers: Mutex::new(Vec::new()) };
         ManualClock(Arc::new(hands))
     }
 
@@ -199,6 +202,13 @@ impl Clock {
             Kind::Ticked(ticked) => ticked.micros.load(Ordering::Acquire),
             Kind::Manual(manual) => manual.0.micros.load(Ordering::Acquire),
             Kind::Asked(asked) => asked.micros(),
+        }
+    }
+
+    /// Fires these timers whenever the clock is moved on, if that takes somebody who moves it.
+    pub(crate) fn on_advance(&self, timers: Weak<Shared>) {
+        if let Kind::Manual(manual) = &self.0 {
+            manual.0.timers.lock().unwrap_or_else(PoisonError::into_inner).push(timers);
         }
     }
 
@@ -305,6 +315,8 @@ pub struct ManualClock(Arc<Hands>);
 struct Hands {
     micros: AtomicU64,
     correction: AtomicI64,
+    /// Fired when the clock is moved on.
+    timers: Mutex<Vec<Weak<Shared>>>,
 }
 
 impl ManualClock {
@@ -326,8 +338,16 @@ impl ManualClock {
     }
 
     /// Moves it to an instant, unless that has passed: like every clock here, it does not run back.
+    ///
+    /// Whoever waits for that instant, or an earlier one, is woken.
     pub fn set(&self, to: Micros) {
         self.0.micros.fetch_max(to.get(), Ordering::AcqRel);
+        let timers: Vec<_> = {
+            let mut timers = self.0.timers.lock().unwrap_or_else(PoisonError::into_inner);
+            timers.retain(|timers| timers.strong_count() > 0);
+            timers.iter().filter_map(Weak::upgrade).collect()
+        };
+        timers.iter().for_each(|timers| timers.fire());
     }
 
     /// Sets the wall clock right by so many microseconds, forwards or back, without any time passing.
