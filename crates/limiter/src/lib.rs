@@ -34,9 +34,7 @@ pub use denied::AddressHit;
 pub use error::{BuildError, HitError};
 pub use event::{Event, Verb};
 pub use key::{AsKey, Key, KeyBytes};
-#[cfg(feature = "redis")]
-pub use limit::StoreFails;
-pub use limit::{Hit, NamedLimit};
+pub use limit::{Hit, NamedLimit, StoreFails};
 pub use limiter::{HITS_MAX, KEY_BYTES_MAX, Limiter, Standing, Stats};
 pub use receipt::Receipt;
 pub use reservation::{Ended, NotAnId, ReservationError, ReservationId};
