@@ -34,6 +34,10 @@ pub(crate) const ADVICE: &[(&str, &str)] = &[
         "A limit remembers for long what belongs to a token that nothing verifies, and that a client can renew.",
     ),
     ("ref-by-position", "A reference finds a limit by its position in a list, which may change."),
+    (
+        "share-too-small",
+        "A request costs more than the share of a limit that a process has while the shared store fails.",
+    ),
     ("shadow-limit", "A limit is counted, and refuses nobody."),
     ("tiers-without-source", "A limit has numbers for tiers, and nothing says which tier a client has."),
     ("unlimited-unmatched", "What no operation names is forwarded, and not limited at all."),

@@ -43,9 +43,7 @@ pub use error::{BuildError, HitError};
 pub use event::{Event, Verb};
 pub use key::{AsKey, Key, KeyBytes};
 pub use leaky_queue::{Departure, LeakyQueue, QueueError};
-#[cfg(feature = "redis")]
-pub use limit::StoreFails;
-pub use limit::{Hit, NamedLimit};
+pub use limit::{Hit, NamedLimit, StoreFails};
 pub use limiter::{HITS_MAX, KEY_BYTES_MAX, Limiter, Standing, Stats};
 pub use receipt::Receipt;
 pub use reservation::{Closed, Ended, NotAnId, Reservation, ReservationError, ReservationId};

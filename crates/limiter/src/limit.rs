@@ -62,7 +62,6 @@ pub(crate) struct Far {
 }
 
 /// What a limit says while the shared store gives no decision.
-#[cfg(feature = "redis")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum StoreFails {
@@ -71,7 +70,8 @@ pub enum StoreFails {
     /// Lets nobody go on: the verdict is [unavailable](crate::Kind::Unavailable).
     Deny,
     /// Counts in this process alone, with a share of the numbers, rounded down: so the shares of all processes together are
-    /// never more than the limit. A share that is less than one denies.
+    /// never more than the limit. A share that is smaller than a hit's cost says nothing about the hit: the verdict is
+    /// [unavailable](crate::Kind::Unavailable), unless another limit refuses.
     Local {
         /// The share's numerator.
         share: u32,
