@@ -5,6 +5,7 @@ pub(crate) mod cors;
 pub(crate) mod cost;
 pub(crate) mod identity;
 pub(crate) mod limit;
+pub(crate) mod limit_use;
 pub(crate) mod native;
 pub(crate) mod numbers;
 pub(crate) mod openapi;

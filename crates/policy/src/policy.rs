@@ -10,7 +10,7 @@ use crate::document::diagnostic::Findings;
 use crate::document::sources::{Place, Sources};
 use crate::ids::{LimitId, OperationId};
 use crate::jwt::JwtRules;
-use crate::model::{KeyPlace, PolicyLimit};
+use crate::model::{Cost, KeyPlace, LimitUse, PolicyLimit};
 use crate::namespace;
 use crate::parse::settings::Settings;
 use crate::router::Router;
@@ -49,6 +49,7 @@ pub struct Policy {
     pub(crate) picks: Vec<Picks>,
     /// The limits of the root: of what no operation names, if that is forwarded.
     pub(crate) root: Vec<LimitId>,
+    pub(crate) root_uses: Vec<LimitUse>,
     pub(crate) root_api_key: Vec<KeyPlace>,
     /// Headers that tell routes apart: sent twice, they could be read in two ways.
     pub(crate) condition_headers: Vec<HeaderName>,
@@ -92,6 +93,13 @@ impl Policy {
     #[must_use]
     pub fn default_limits(&self) -> &[LimitId] {
         &self.root
+    }
+
+    /// Every cost that a request may have under a limit, with the limit: its own, and others where it is used.
+    pub fn costs(&self) -> impl Iterator<Item = (&PolicyLimit, &Cost)> {
+        let own = self.limits.iter().map(|limit| (limit, &limit.cost));
+        let uses = self.operations.iter().flat_map(|operation| &operation.uses).chain(&self.root_uses);
+        own.chain(uses.filter_map(|one| Some((self.limits.get(one.limit.index())?, one.cost.as_ref()?))))
     }
 
     /// The limit with this id; `None` if the id comes from another policy.

@@ -125,17 +125,21 @@ fn unit_of(word: &str) -> Result<Micros, String> {
     })
 }
 
-/// A window: a length of time, or `calendar day`, `calendar week`, `calendar month`.
+/// A window: a length of time, or `calendar day`, `week`, `month` or `year`.
 pub(crate) fn window(text: &str, offset: UtcOffset) -> Result<Window, String> {
     match text.strip_prefix("calendar ") {
         None => Ok(Window::Every(duration(text)?)),
         Some("day") => Ok(Window::Day(offset)),
         Some("week") => Ok(Window::Week(offset)),
         Some("month") => Ok(Window::Month(offset)),
+        Some("year") => Ok(Window::Year(offset)),
         Some("minute" | "hour") => {
             Err("begins with the clock anyway: write `1m` or `1h` with algorithm fixed_window".into())
         }
-        Some(_) => Err("is no window: write `calendar day`, `calendar week` or `calendar month`".into()),
+        Some(_) => {
+            let all = "`calendar day`, `calendar week`, `calendar month` or `calendar year`";
+            Err(format!("is no window: write {all}"))
+        }
     }
 }
 
@@ -313,6 +317,7 @@ mod tests {
         let india = UtcOffset::from_minutes(330).expect("it is within a day");
         assert_eq!(utc_offset("+05:30"), Ok(india));
         assert_eq!(window("calendar month", india), Ok(Window::Month(india)));
+        assert_eq!(window("calendar year", india), Ok(Window::Year(india)));
         for bad in ["5", "+5", "+05:60", "+99:00", "0530", "+ab:cd"] {
             assert!(utc_offset(bad).is_err(), "{bad}");
         }

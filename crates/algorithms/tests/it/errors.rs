@@ -120,6 +120,7 @@ fn limits_in_words() {
         (Limit::fixed_window(9, Window::Day(offset(330))), "fixed_window: 9 per calendar day (+05:30)"),
         (Limit::fixed_window(9, Window::Week(offset(-60))), "fixed_window: 9 per calendar week (-01:00)"),
         (Limit::fixed_window(9, Window::Month(offset(0))), "fixed_window: 9 per calendar month (+00:00)"),
+        (Limit::fixed_window(9, Window::Year(offset(90))), "fixed_window: 9 per calendar year (+01:30)"),
         (Limit::sliding_window(3_000, Micros::MINUTE), "sliding_window: 3000 per 60 s"),
         (Limit::sliding_window_buckets(8, ten_seconds, 6), "sliding_window_buckets: 8 per 10 s, 6 buckets"),
         (Limit::sliding_window_log(8, ten_seconds), "sliding_window_log: 8 per 10 s"),

@@ -24,10 +24,12 @@ pub(super) fn headers_read(policy: &Policy) -> Vec<HeaderName> {
         in_places(&operation.api_key, &mut names);
         names.extend(operation.headers.iter().map(|(name, _)| name.clone()));
     }
-    for limit in policy.limits() {
-        if let Cost::Asked { from: CostFrom::Header(name), .. } = &limit.cost {
+    for (_, cost) in policy.costs() {
+        if let Cost::Asked { from: CostFrom::Header(name), .. } = cost {
             names.push(name.clone());
         }
+    }
+    for limit in policy.limits() {
         for identity in limit.key.chain.iter().flatten() {
             if let Identity::Header(name) = identity {
                 names.push(name.clone());

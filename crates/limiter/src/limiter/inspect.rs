@@ -135,7 +135,7 @@ impl Limiter {
         let now = self.0.clock.now();
         let given = self.0.memory.act(hit.limit, id, Ask::Peek(0), (&self.0.clock, now));
         let unknown = tollgate_algorithms::peek(&hit.limit.limit, None, now, 0);
-        let given = given.unwrap_or(Given { decision: unknown, shared: true, known: false });
+        let given = given.unwrap_or(Given { decision: unknown, refunded: 0, shared: true, known: false });
         let known = given.known && given.decision.reset_after > Micros::ZERO;
         Ok(Standing { known, shared: given.shared, decision: given.decision })
     }

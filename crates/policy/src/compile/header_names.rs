@@ -8,13 +8,15 @@ use crate::compile::inherit::Operation;
 use crate::compile::load::Read;
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::sources::Place;
-use crate::model::{Cost, CostFrom, HeaderNames, Identity, KeyPlace, PolicyLimit, TierFrom};
+use crate::model::{Cost, CostFrom, HeaderNames, Identity, KeyPlace, LimitUse, PolicyLimit, TierFrom};
 use tollgate_http::header::is_plain;
 
 /// What reads headers, besides the settings.
 pub(crate) struct Readers<'a> {
     pub(crate) limits: &'a [PolicyLimit],
     pub(crate) operations: &'a [Operation],
+    /// The limits of requests that match no operation.
+    pub(crate) root: &'a [LimitUse],
 }
 
 /// Points at every header that is read and would never arrive, once for each name. `documents` is where API keys stand
@@ -60,6 +62,11 @@ pub(crate) fn check((read, documents): (&Read, &[KeyPlace]), readers: Readers<'_
         }
         if let Cost::Asked { from: CostFrom::Header(name), .. } = &limit.cost {
             point(name, limit.place);
+        }
+    }
+    for one in readers.operations.iter().flat_map(|operation| &operation.uses).chain(readers.root) {
+        if let Some(Cost::Asked { from: CostFrom::Header(name), .. }) = &one.cost {
+            point(name, one.place);
         }
     }
     for operation in readers.operations {

@@ -175,15 +175,27 @@ fn read_all<'t>(start: FileId, context: &mut Context<'t>) -> Read {
             continue;
         };
         let Some(document) = context.trees.trees.get(&id).map(|tree| tree.value()) else { continue };
-        if let Some(map) = document.get("x-tollgate") {
-            let finding = Diagnostic::error("two-settings", map.place(), "`x-tollgate` has no effect here");
-            context
-                .findings
-                .push(finding.also(place, "the settings stand in the file that names this document"));
-        }
+        foreign_settings(document, place, context);
         all.drafts.extend(openapi::read(document, context));
     }
     all
+}
+
+/// Points at settings in a document that another file names. Named limits are the document's own.
+fn foreign_settings<'t>(document: Value<'t>, named_at: Place, context: &mut Context<'t>) {
+    let Some(map) = document.get("x-tollgate") else { return };
+    let label = "the settings stand in the file that names this document";
+    if !map.is_map() {
+        let finding = Diagnostic::error("two-settings", map.place(), "`x-tollgate` has no effect here");
+        context.findings.push(finding.also(named_at, label));
+        return;
+    }
+    for entry in map.entries().filter(|entry| entry.key != "limits") {
+        let message =
+            format!("`{}` of `x-tollgate` has no effect here", tollgate_http::text::shown(entry.key));
+        let finding = Diagnostic::error("two-settings", entry.key_at, message);
+        context.findings.push(finding.also(named_at, label));
+    }
 }
 
 fn own_settings<'t>(map: Value<'t>, all: &mut Read, context: &mut Context<'t>) {
@@ -212,7 +224,7 @@ fn finish(
     let operations = routes.as_ref().map_or(&[][..], |routes| &routes.operations);
     header_names::check(
         (&read, &documents),
-        header_names::Readers { limits: &merged.limits, operations },
+        header_names::Readers { limits: &merged.limits, operations, root: &root },
         &mut findings,
     );
     findings.sort();
@@ -236,7 +248,8 @@ fn finish(
         operations: routes.operations,
         router: routes.router,
         picks: routes.picks,
-        root,
+        root: root.iter().map(|one| one.limit).collect(),
+        root_uses: root,
         root_api_key: inherit::key_places(api_key),
         condition_headers,
         variants,

@@ -33,6 +33,8 @@ pub(crate) struct Context<'t> {
     pub(crate) reached: Vec<Place>,
     /// Every `x-rate-limit` that has been read, so that the others can be pointed at.
     pub(crate) used: HashSet<(FileId, NodeId)>,
+    /// The limits under `limits`, by where they stand.
+    pub(crate) named: HashMap<(FileId, NodeId), String>,
 }
 
 impl<'t> Context<'t> {
@@ -44,6 +46,7 @@ impl<'t> Context<'t> {
             keys: HashMap::new(),
             reached: Vec::new(),
             used: HashSet::new(),
+            named: HashMap::new(),
         }
     }
 

@@ -9,10 +9,10 @@ use crate::document::tree::Value;
 use crate::model::Where;
 use crate::parse::context::{Context, beside};
 use crate::parse::identity::header;
-use crate::parse::limit;
 use crate::parse::openapi::OPERATIONS_MAX;
 use crate::parse::parsed_document::{LimitsAt, Operation, ParsedDocument, Tag, asked_for};
 use crate::parse::schema_fields::{NAME_CHARS_MAX, NATIVE, PATH_CHARS_MAX, ROUTE, SETTINGS, TAG};
+use crate::parse::{limit, limit_use};
 
 /// The root of a native file: of a version that is known, and its unknown fields pointed at.
 pub(crate) fn root<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Value<'t>> {
@@ -39,6 +39,7 @@ pub(crate) fn root<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Val
 pub(crate) fn read<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<ParsedDocument> {
     let root = self::root(root, context)?;
     let mut draft = ParsedDocument::new(String::new());
+    limit_use::define(root, &mut draft, context);
     draft.root = limits(root, &Where::Root, &mut draft, context);
     tags(root, &mut draft, context);
     if let Some(routes) = root.get("routes") {

@@ -63,6 +63,8 @@ pub(crate) enum FieldType {
     ListOf(&'static [Field]),
     /// Limits: one, a list, or `none`.
     Limits,
+    /// Names, and under each a limit.
+    NamedLimits,
     /// A setting of `tollgate serve`.
     Setting(Kind),
     /// Something that only the reader of the document knows.
@@ -173,6 +175,21 @@ pub(crate) const LIMIT: &[Field] = &[
     field("visibility", FieldType::Word(VISIBILITY), "Whether clients are shown its numbers."),
     field("owner", FieldType::Text(NAME_CHARS_MAX), "Whose it is."),
     field("reviewers", FieldType::Texts(&NAME), "Who has to approve a change, besides the owner."),
+    field(
+        "required",
+        FieldType::Word(FLAG),
+        "In a file that names OpenAPI documents: whether the documents must not loosen this limit.",
+    ),
+];
+
+/// A limit that is written under `limits`, where it applies.
+pub(crate) const USE: &[Field] = &[
+    needed(
+        "use",
+        FieldType::Ascii(NAME_CHARS_MAX),
+        "The name of a limit under `limits`, or `inherited`: the limits that would apply without this list.",
+    ),
+    field("cost", FieldType::Cost, "What a request costs here; what the limit says, if nothing is said."),
 ];
 
 /// The longest name. A longer one is refused.
@@ -185,6 +202,7 @@ pub(crate) const MODES: &[&str] = &["enforced", "shadow"];
 pub(crate) const SCOPES: &[&str] = &["local", "exact", "leased", "synced"];
 pub(crate) const COUNTED: &[&str] = &["together", "per_operation"];
 pub(crate) const ZERO_STATUSES: &[&str] = &["403", "429"];
+pub(crate) const FLAG: &[&str] = &["true", "false"];
 pub(crate) const VISIBILITY: &[&str] = &["shown", "hidden"];
 pub(crate) const BODY_KINDS: &[&str] = &["json_array", "graphql"];
 
@@ -202,6 +220,7 @@ pub(crate) const COST: &[Field] = &[
 
 /// What a gateway needs besides limits; in the native file, or under `x-tollgate` in an OpenAPI document.
 pub(crate) const SETTINGS: &[Field] = &[
+    field("limits", FieldType::NamedLimits, "Limits by name, which `use: NAME` applies to operations."),
     field("consumers", FieldType::Text(PATH_CHARS_MAX), "The file that says whose the API keys are."),
     field(
         "api_key",

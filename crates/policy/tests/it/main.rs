@@ -8,4 +8,6 @@ mod guide;
 mod hits;
 mod matching;
 mod messages;
+mod named_limits;
+mod required;
 mod support;

@@ -83,7 +83,7 @@ routes:
     assert!(numbers("GET /mode").contains("(2000 at once"));
     assert_eq!(
         numbers("GET /mode X-Mode: full | X-Mode: full"),
-        "the header x-mode is there twice: send it once"
+        "the header x-mode was sent more than once: send it once"
     );
     let hosts = "the request names two hosts: send one";
     assert_eq!(numbers("GET http://a.example.org/mode Host: b.example.org"), hosts);

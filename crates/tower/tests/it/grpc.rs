@@ -45,7 +45,7 @@ async fn a_tonic_service_is_limited_like_any_other() {
     clock.advance(Duration::from_millis(300));
     let refused = call(&mut client).await.expect_err("two are as many as fit");
     assert_eq!(refused.code(), Code::ResourceExhausted, "{refused:?}");
-    let message = "The limit calls is used up; the same request can be granted in 1 s.";
+    let message = "Rate limit 'calls' exceeded. Retry in 1 s.";
     assert_eq!(refused.message(), message);
     let told = |name| refused.metadata().get(name).and_then(|value| value.to_str().ok());
     assert_eq!((told("retry-after"), told("grpc-retry-pushback-ms")), (Some("1"), Some("700")));

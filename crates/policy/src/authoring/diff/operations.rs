@@ -104,17 +104,18 @@ fn conditions(operation: &Operation) -> String {
 pub(super) fn compare(matched: &Matched, rows: &mut Rows<'_>) {
     let (old, new) = (rows.old, rows.new);
     // What is not forwarded is refused, whatever its limits are: there is nothing to it.
-    let (before, after) = (forwarded(old), forwarded(new));
+    let root = |policy: &'_ Policy| forwarded(policy).map(|_| policy.root_uses.clone());
+    let (before, after) = (root(old), root(new));
     if before.is_some() || after.is_some() {
-        rows.operation(|| "what no operation names".to_owned(), before, after);
+        rows.operation(|| "what no operation names".to_owned(), before.as_deref(), after.as_deref());
     }
     for (before, after) in &matched.pairs {
         let before = before.and_then(|id| old.operations().get(id.index()));
         let after = after.and_then(|id| new.operations().get(id.index()));
         let Some(operation) = after.or(before) else { continue };
         let name = || format!("{}{}", operation.name(), conditions(operation));
-        let limits = |operation: &Operation| operation.limits.clone();
-        rows.operation(name, before.map(limits).as_deref(), after.map(limits).as_deref());
+        let uses = |operation: &Operation| operation.uses.clone();
+        rows.operation(name, before.map(uses).as_deref(), after.map(uses).as_deref());
         // An operation that is new and free lets more through than before, unless its requests were forwarded freely
         // before. With `unmatched: reject` they were 404. One that is new and limited is only new. And the other way.
         match (before, after) {

@@ -34,11 +34,11 @@ pub(super) fn length() -> String {
 
 /// A length, or `calendar day`.
 pub(super) fn window() -> String {
-    format!("^({SOME} ?{UNIT}|calendar (day|week|month))$")
+    format!("^({SOME} ?{UNIT}|calendar (day|week|month|year))$")
 }
 
 /// `calendar day`.
-pub(super) const CALENDAR: &str = "^calendar (day|week|month)$";
+pub(super) const CALENDAR: &str = "^calendar (day|week|month|year)$";
 
 /// `+02:00`, `Z`: at most 18 hours either way.
 pub(super) const OFFSET: &str = "^(Z|UTC|[+-]((0[0-9]|1[0-7]):[0-5][0-9]|18:00))$";

@@ -107,6 +107,7 @@ pub(super) fn of(kind: FieldType) -> Value {
             json!({ "type": "array", "items": object(&[fields]), "maxItems": OPERATIONS_MAX })
         }
         FieldType::Limits => json!({ "$ref": "#/$defs/limits" }),
+        FieldType::NamedLimits => limit::named(),
         FieldType::Setting(kind) => serve::of(kind),
         // Nothing is known of it here, so nothing is refused.
         FieldType::Other(_) => json!({}),
