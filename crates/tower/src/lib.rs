@@ -18,6 +18,7 @@
 //! [`Admitted`] sees the status of its limits, and may settle the cost or refund it when the work is done. A refused request gets
 //! a 429 with an exact `Retry-After`, the `RateLimit` headers of the current draft and a problem body, or, if it was a gRPC call,
 //! the status `RESOURCE_EXHAUSTED` with the same headers.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod admitted;
 mod body;
@@ -48,3 +49,19 @@ pub use tollgate_engine::{
     CheckError, Degradation, DescriptorId, Enforcer, KeyExtractor, LimitDescriptor, LimitStatus,
     NAME_CHARS_MAX, RequestHead, Rule, Rules, RulesError, Visibility, ZeroStatus,
 };
+
+/// The library whose limits the layer enforces, so that a service needs no second dependency.
+pub use tollgate;
+#[doc(no_inline)]
+pub use tollgate::{Limit, LimitError, Limiter, Window};
+/// Where the client's address comes from: see [`Rules::trusted_proxies`] and [`Rules::prefixes`].
+pub use tollgate_http::{
+    address::{Client, PrefixError, Prefixes},
+    trusted::{ForwardHeader, Networks, TrustedProxies},
+};
+/// Limits as reviewed documents, for `PolicyLimits`: the crate `tollgate-policy`.
+#[cfg(feature = "policy")]
+pub use tollgate_policy as policy;
+#[cfg(feature = "policy")]
+#[doc(no_inline)]
+pub use tollgate_policy::{Directory, Policy};

@@ -4,13 +4,17 @@
 mod changed;
 mod clocks;
 mod crowd;
+mod debug;
 mod errors;
 mod flood;
 mod full;
+mod lines;
 mod receipts;
 mod reservations;
+mod serde;
 mod snapshots;
 mod squeezed;
+mod traced;
 mod verdicts;
 mod watched;
 
