@@ -14,6 +14,7 @@ mod install;
 mod library;
 mod markdown;
 mod marked;
+mod package;
 mod processes;
 mod proof;
 mod readme;

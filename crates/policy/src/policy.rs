@@ -37,7 +37,6 @@ use crate::section::{self, ReadSection};
 /// assert!(refused.to_string().contains("openapi.yaml:2:28: error: `tokenbucket` is not a known value of `algorithm`"));
 /// # Ok::<(), tollgate_policy::Refused>(())
 /// ```
-#[derive(Debug)]
 pub struct Policy {
     pub(crate) sources: Sources,
     pub(crate) settings: Settings,
@@ -58,6 +57,16 @@ pub struct Policy {
     pub(crate) tag_limits: Vec<(String, Place)>,
     pub(crate) jwt: Option<JwtRules>,
     pub(crate) findings: Findings,
+}
+
+/// Its size: the documents are in it, which may be megabytes.
+impl std::fmt::Debug for Policy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Policy");
+        shown.field("title", &self.title).field("limits", &self.limits.len());
+        shown.field("operations", &self.operations.len()).field("findings", &self.findings.all().len());
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl Policy {

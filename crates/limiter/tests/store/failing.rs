@@ -175,3 +175,24 @@ fn until_own(limiter: &Limiter, limit: &tollgate::NamedLimit) -> tollgate::Verdi
         std::thread::yield_now();
     }
 }
+
+/// However many requests meet it.
+#[cfg(feature = "tracing")]
+#[test]
+fn each_outage_of_the_store_is_one_event_and_its_end_another() {
+    let world = World::new();
+    let limiter = world.limiter_within(Duration::from_millis(50));
+    let far = limiter.limit("far", many(1_000_000));
+    assert!(!until_own(&limiter, &far).degraded());
+    world.server.signal("STOP").unwrap();
+    let told = crate::lines::events(|| {
+        for _ in 0..5 {
+            assert!(limiter.try_charge(&[far.hit("k")]).unwrap().degraded());
+        }
+    });
+    world.server.signal("CONT").unwrap();
+    let [told] = told.as_slice() else { panic!("one event: {told:?}") };
+    assert!(told.starts_with("WARN tollgate message=the shared store gives no decisions why="), "{told}");
+    let told = crate::lines::events(|| drop(until_own(&limiter, &far)));
+    assert_eq!(told, ["INFO tollgate message=the shared store gives decisions again"]);
+}
