@@ -278,7 +278,9 @@ mod tests {
         );
         let hash = said("hash", &numbers(VERSION, trial ^ 1));
         assert!(
-            hash.contains("its keys were hashed with a method that this processor or version does not support"),
+            hash.contains(
+                "its keys were hashed with a method that this processor or version does not support"
+            ),
             "{hash}"
         );
         // A way that nobody knows is not a whole file.
