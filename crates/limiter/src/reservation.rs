@@ -20,25 +20,25 @@ use crate::limiter::{HITS_MAX, Inner, Limiter};
 use crate::receipt::Receipt;
 use crate::verdict::{Answers, Kind, Unavailable, Verdict};
 
-/// The name of a reservation: 128 random bits, which nobody can guess. It is written as 32 hexadecimal digits.
+/// The ID of a reservation: 128 random bits, formatted as 32 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ReservationId(u128);
 
-/// How a reservation ended.
+/// The outcome of a reservation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
     /// Committed, with this actual cost.
     Committed(u64),
-    /// Cancelled: all that it still weighed was given back.
+    /// Cancelled: what was left of the charge was refunded.
     Cancelled,
 }
 
 /// Why a reservation cannot be committed or cancelled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReservationError {
-    /// There is none of this name, or no more: it has expired. What was charged stays charged.
+    /// There is no reservation with this ID, or it has expired. Its charge stays.
     Gone,
-    /// It has ended otherwise.
+    /// It has ended with another outcome.
     Ended(Ended),
     /// It holds a charge in a shared store, and the call would block a thread of a runtime: await
     /// [`commit`](Limiter::commit) or [`cancel`](Limiter::cancel). The reservation is still open.
@@ -146,13 +146,13 @@ fn expired(expiries: &mut Expiries, now: Micros) -> Option<ReservationId> {
 }
 
 impl Limiter {
-    /// Charges hits whose cost is partly a guess ([`Hit::estimate`]), to be [committed](Self::commit) with the true cost, or
-    /// [cancelled](Self::cancel), within a time. After that what was charged stays charged.
+    /// Charges hits with estimated costs ([`Hit::estimate`]), to be [committed](Self::commit) with the actual cost or
+    /// [cancelled](Self::cancel) before the time-out. After that, the charge stays.
     ///
-    /// If it is refused or unavailable, nothing is charged and there is nothing to commit.
+    /// If the verdict is refused or unavailable, nothing is charged and there is no reservation.
     ///
     /// # Errors
-    /// As [`charge`](Self::charge).
+    /// Like [`charge`](Self::charge).
     pub async fn reserve(
         &self,
         hits: &[Hit<'_>],
@@ -171,7 +171,7 @@ impl Limiter {
         self.try_reserve(hits, within)
     }
 
-    /// As [`reserve`](Self::reserve), for callers without a runtime.
+    /// Like [`reserve`](Self::reserve), for callers without a runtime.
     ///
     /// ```
     /// use std::time::Duration;
@@ -187,7 +187,7 @@ impl Limiter {
     /// ```
     ///
     /// # Errors
-    /// As [`try_charge`](Self::try_charge).
+    /// Like [`try_charge`](Self::try_charge).
     pub fn try_reserve(
         &self,
         hits: &[Hit<'_>],
@@ -208,14 +208,14 @@ impl Limiter {
         opening.reserved(charged.map(|(verdict, receipt, _)| (verdict, receipt)), within)
     }
 
-    /// Ends a reservation with its actual cost: of each hit whose cost was a guess, what was charged too much is given back,
-    /// or what was charged too little is charged on top, by at most one capacity (see [`tollgate_algorithms::settle`]).
+    /// Ends a reservation with its actual cost. For each hit with an estimated cost, refunds the difference,
+    /// or charges it, up to one capacity beyond the limit (see [`tollgate_algorithms::settle`]).
     ///
-    /// To commit once more changes nothing, and tells how it ended, as long as that is remembered: until it expires, or many others
-    /// have ended since (15 times [as many as may be open](crate::Builder::reservations_max)).
+    /// Committing again changes nothing and returns the outcome, as long as that is remembered: until the reservation expires, or many others
+    /// have ended since (15 times [the maximum of open ones](crate::Builder::reservations_max)).
     ///
     /// # Errors
-    /// When it has expired, or was cancelled, or is not remembered any more.
+    /// If the reservation has expired, was cancelled, or is no longer remembered.
     pub async fn commit(&self, id: ReservationId, actual: u64) -> Result<Ended, ReservationError> {
         let (ended, receipt) = self.0.end(id, Ended::Committed(actual))?;
         if let Some(receipt) = guessed(receipt) {
@@ -224,10 +224,10 @@ impl Limiter {
         Ok(ended)
     }
 
-    /// As [`commit`](Self::commit), for callers without a runtime.
+    /// Like [`commit`](Self::commit), for callers without a runtime.
     ///
     /// # Errors
-    /// As [`commit`](Self::commit), and [`ReservationError::WouldBlock`] if it would block a thread of a runtime: then the
+    /// Like [`commit`](Self::commit), and [`ReservationError::WouldBlock`] if it would block a thread of a runtime: then the
     /// reservation is still open.
     pub fn try_commit(&self, id: ReservationId, actual: u64) -> Result<Ended, ReservationError> {
         self.0.check_may_end(id)?;
@@ -239,12 +239,12 @@ impl Limiter {
         Ok(ended)
     }
 
-    /// Ends a reservation for which no work was done: all that it still weighs is given back.
+    /// Ends a reservation without any cost: refunds what is left of its charge.
     ///
-    /// To cancel once more changes nothing.
+    /// Cancelling again changes nothing.
     ///
     /// # Errors
-    /// When it has expired, or was committed.
+    /// If the reservation has expired or was committed.
     pub async fn cancel(&self, id: ReservationId) -> Result<Ended, ReservationError> {
         let (ended, receipt) = self.0.end(id, Ended::Cancelled)?;
         if let Some(receipt) = receipt {
@@ -253,10 +253,10 @@ impl Limiter {
         Ok(ended)
     }
 
-    /// As [`cancel`](Self::cancel), for callers without a runtime.
+    /// Like [`cancel`](Self::cancel), for callers without a runtime.
     ///
     /// # Errors
-    /// As [`cancel`](Self::cancel), and [`ReservationError::WouldBlock`] if it would block a thread of a runtime: then the
+    /// Like [`cancel`](Self::cancel), and [`ReservationError::WouldBlock`] if it would block a thread of a runtime: then the
     /// reservation is still open.
     pub fn try_cancel(&self, id: ReservationId) -> Result<Ended, ReservationError> {
         self.0.check_may_end(id)?;
@@ -382,7 +382,7 @@ impl fmt::Debug for ReservationId {
     }
 }
 
-/// A text is not the name of a reservation.
+/// The text is not the ID of a reservation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NotAnId;
 

@@ -31,7 +31,7 @@ impl Limiter {
     /// for store failures: neither a local share nor "allow" says what is left of the quota.
     ///
     /// # Errors
-    /// As [`charge`](Self::charge).
+    /// Like [`charge`](Self::charge).
     pub async fn peek(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
         #[cfg(feature = "redis")]
         if let Some(shared) = self.0.far(hits) {
@@ -40,10 +40,10 @@ impl Limiter {
         self.try_peek(hits)
     }
 
-    /// As [`peek`](Self::peek), for callers without a runtime.
+    /// Like [`peek`](Self::peek), for callers without a runtime.
     ///
     /// # Errors
-    /// As [`try_charge`](Self::try_charge).
+    /// Like [`try_charge`](Self::try_charge).
     pub fn try_peek(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
         #[cfg(feature = "redis")]
         if let Some(shared) = self.0.far(hits) {
@@ -58,7 +58,7 @@ impl Limiter {
     /// charges become void.
     ///
     /// # Errors
-    /// When the key is too long, when another limiter made the limit, or when the shared store does not answer.
+    /// If the key is too long, when another limiter made the limit, or when the shared store does not answer.
     pub async fn reset(
         &self,
         limit: &NamedLimit,
@@ -76,10 +76,10 @@ impl Limiter {
         self.try_reset_hit(hit)
     }
 
-    /// As [`reset`](Self::reset), for callers without a runtime.
+    /// Like [`reset`](Self::reset), for callers without a runtime.
     ///
     /// # Errors
-    /// As [`reset`](Self::reset), and [`HitError::WouldBlock`] if it would block a thread of a runtime.
+    /// Like [`reset`](Self::reset), and [`HitError::WouldBlock`] if it would block a thread of a runtime.
     pub fn try_reset(&self, limit: &NamedLimit, key: &(impl AsRef<[u8]> + ?Sized)) -> Result<bool, HitError> {
         self.try_reset_hit(&limit.hit(key))
     }
@@ -96,7 +96,7 @@ impl Limiter {
     /// Reports the status of a key without charging it.
     ///
     /// # Errors
-    /// When the key is too long, when another limiter made the limit, or when the shared store does not answer.
+    /// If the key is too long, when another limiter made the limit, or when the shared store does not answer.
     pub async fn inspect(
         &self,
         limit: &NamedLimit,
@@ -114,10 +114,10 @@ impl Limiter {
         self.try_inspect_hit(hit)
     }
 
-    /// As [`inspect`](Self::inspect), for callers without a runtime.
+    /// Like [`inspect`](Self::inspect), for callers without a runtime.
     ///
     /// # Errors
-    /// As [`inspect`](Self::inspect), and [`HitError::WouldBlock`] if it would block a thread of a runtime.
+    /// Like [`inspect`](Self::inspect), and [`HitError::WouldBlock`] if it would block a thread of a runtime.
     pub fn try_inspect(
         &self,
         limit: &NamedLimit,
