@@ -14,9 +14,9 @@ use crate::status::{Degradation, LimitStatus, StoredStatus};
 
 /// A request that may proceed: the status of its limits, its charges, and what is still owed.
 ///
-/// Charges can be settled or refunded once; the first call does it. If the admission is dropped before, every charge stays: a
-/// request that was begun has spent what it cost. Resources that a request holds while it is in flight belong to the admission
-/// as well, and are released when it is dropped.
+/// Charges can be settled or refunded once; the first call wins. If the admission is dropped before, every charge stays: a
+/// request that was started has used its quota. The admission also owns resources that a request holds while it is in
+/// flight, and releases them when it is dropped.
 pub struct Admission {
     pub(crate) enforcer: Arc<Enforcer>,
     /// One for each hit, in the order of the hits.
@@ -78,7 +78,7 @@ impl Admission {
         enforced.min_by_key(LimitStatus::binding_rank)
     }
 
-    /// When the limits were decided, by the calendar. `None` if no limit applied, or nothing decided them.
+    /// The wall-clock time of the decision. `None` if no limit applied or no decision was possible.
     #[must_use]
     pub const fn decided_at(&self) -> Option<Micros> {
         self.decided_at
@@ -108,7 +108,7 @@ impl Admission {
         self.tier.as_deref()
     }
 
-    /// What the policy says the request is; `None` for rules.
+    /// The operation that the request matched; `None` for rules.
     #[cfg(feature = "policy")]
     #[must_use]
     pub const fn matched(&self) -> Option<tollgate_policy::Matched> {
@@ -126,7 +126,7 @@ impl Admission {
         })
     }
 
-    /// As [`settle`](Self::settle), but only the charges of the limit with this name.
+    /// Like [`settle`](Self::settle), but only the charges of the limit with this name.
     pub fn settle_limit(&self, limit: &str, actual: u64) -> bool {
         let is_its = |place: usize| {
             let status = self.statuses.get(place).and_then(|status| self.enforcer.descriptor(status.id));

@@ -219,7 +219,7 @@ impl PolicyLimits {
         Ok(self.hits_of(hits, &charges).try_charge(verdict)?)
     }
 
-    /// What the policy reads of a request.
+    /// The facts that the policy reads from a request.
     fn facts<'a>(
         &self,
         head: &RequestHead<'a>,
@@ -246,7 +246,7 @@ impl PolicyLimits {
         Ok(Facts { body_operations, query_operations, tier, ..facts })
     }
 
-    /// Finds out what a request is, and writes what it is charged into `hits`.
+    /// Matches a request, and writes its hits into `hits`.
     fn match_request(
         &self,
         head: &RequestHead<'_>,
@@ -430,7 +430,7 @@ impl PolicyLimits {
     }
 }
 
-/// Whether a request can be charged.
+/// The result of matching a request.
 #[expect(clippy::large_enum_variant, reason = "it is unwrapped where it is made")]
 enum Matching {
     Matched(Matched),

@@ -67,7 +67,7 @@ impl Admitted {
         self.0.settle(actual)
     }
 
-    /// As [`settle`](Self::settle), but only the charges of the limit with this name.
+    /// Like [`settle`](Self::settle), but only the charges of the limit with this name.
     #[expect(clippy::must_use_candidate, reason = "settling has an effect of its own")]
     pub fn settle_limit(&self, limit: &str, actual: u64) -> bool {
         self.0.settle_limit(limit, actual)

@@ -12,19 +12,19 @@ use crate::service::Tollgate;
 
 /// Rate limits in front of any HTTP service: axum's, hyper's, tonic's.
 ///
-/// It is cheap to clone, and buffers nothing. An admitted request proceeds as it came, except for its path, which is the one
-/// that was matched (policies only), and with [`Admitted`](crate::Admitted) in its extensions, unless
-/// [nobody needs it](Self::without_admitted). Its response carries headers that show the limits. A request that is not admitted
-/// is answered, and the service does not see it.
+/// It is cheap to clone and buffers nothing. An admitted request goes to the service unchanged, except for its path, which is
+/// normalised (policies only), and with [`Admitted`](crate::Admitted) in its extensions, unless
+/// [disabled](Self::without_admitted). Its response gets headers that show the limits. A request that is not admitted
+/// gets an error response, and the service does not see it.
 ///
-/// A limit that counts the operations in a body charges its maximum here, because the layer reads no body.
+/// A limit that counts the operations in a body charges its maximum, because the layer does not read bodies.
 ///
-/// If a limit is counted in a store that is shared by several processes, the response's future waits for the store, and then
-/// calls the service that was ready; a clone takes its place. If the client leaves while the store is asked, nothing was charged
+/// If a limit is in a shared store, the response future waits for the store, and then
+/// calls the service that was ready; a clone takes its place. If the client disconnects meanwhile, nothing is charged
 /// in this process. All other limits are checked at once, in `call`.
 ///
-/// The server that accepts connections states the peer: with a [`Peer`](crate::Peer) in the request's extensions, or with axum's
-/// `ConnectInfo<SocketAddr>` and the feature `axum`. Otherwise requests are answered with 500.
+/// The server must provide the peer's address: with a [`Peer`](crate::Peer) in the request's extensions, or with axum's
+/// `ConnectInfo<SocketAddr>` and the feature `axum`. Without it, requests get a 500.
 ///
 /// ```
 /// # #[cfg(feature = "axum")] {
@@ -45,12 +45,12 @@ pub struct TollgateLayer {
     settings: Settings,
 }
 
-/// How the layer treats requests, whatever its limits are.
+/// Settings of the layer, independent of its limits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
-    /// The peer of every request, whatever a request says.
+    /// A fixed peer for all requests.
     pub(crate) peer: Option<IpAddr>,
-    /// Whether handlers get an `Admitted`.
+    /// Whether requests get an `Admitted` extension.
     pub(crate) tells_handlers: bool,
 }
 
@@ -70,7 +70,7 @@ impl TollgateLayer {
         self
     }
 
-    /// Takes every request for one of this peer, whatever it says: for tests, and for services with one client.
+    /// Sets a fixed peer for all requests: for tests, and for services with one client.
     #[must_use]
     pub fn with_peer(self, peer: IpAddr) -> Self {
         Self { settings: Settings { peer: Some(peer), ..self.settings }, ..self }
