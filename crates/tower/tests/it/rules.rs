@@ -103,9 +103,7 @@ fn what_is_wrong_with_rules_is_said_in_a_sentence() {
         |rules: Vec<Rule>| Rules::new(limiter.clone(), rules).map(|_| ()).map_err(|error| error.to_string());
     let named = |name: &str| vec![Rule::new(name, bucket(1))];
     let sentence = |name: &str| {
-        Err(format!(
-            "`{name}` is not a valid name for a rule: use 1 to 200 characters of printable ASCII"
-        ))
+        Err(format!("`{name}` is not a valid name for a rule: use 1 to 200 characters of printable ASCII"))
     };
     assert_eq!(why(named("")), sentence(""));
     assert_eq!(why(named("a\r\nx: y")), sentence("a\\u{d}\\u{a}x: y"));
