@@ -81,7 +81,16 @@ pub fn refund_part(
     resolve(limit, state, now, Ask::Refund(receipt, part.min(receipt.cost)))
 }
 
-/// The operation on a key, in which the functions above differ.
+/// How much a key can still be charged after the fact: what is left of the limit, and of the one capacity by which
+/// [`settle`] may overdraw it.
+///
+/// The difference before and after a refund is what was given back, in units of cost.
+#[must_use]
+pub fn headroom(limit: &Limit, state: Option<&State>, now: Micros) -> u64 {
+    settle(limit, state, now, u64::MAX).1.charged
+}
+
+/// What is asked of a key: the one thing in which the functions above differ.
 #[derive(Clone, Copy)]
 enum Ask<'a> {
     Cost(u64),

@@ -30,7 +30,7 @@ mod text;
 mod time;
 mod window;
 
-pub use algorithm::{decide, decide_up_to, peek, refund, refund_part, settle};
+pub use algorithm::{decide, decide_up_to, headroom, peek, refund, refund_part, settle};
 pub use batch::{Batch, decide_batch, decide_batch_into};
 pub use change::Change;
 pub use decision::{Decision, Outcome, Retry};

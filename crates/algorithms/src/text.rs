@@ -65,10 +65,10 @@ impl fmt::Display for Quota {
     }
 }
 
-/// Parses the output of [`Display`](fmt::Display) and shorter forms: the algorithm defaults to `token_bucket`, and
-/// the burst to the count. A period is `second`, `minute`, `hour`, `day`, or a number and a unit (`10 s`, `500 ms`,
-/// `7 us`, `5 minutes`); of a fixed window also `calendar day`, `calendar week` or `calendar month`, with an offset from
-/// UTC in brackets if it is not zero: `calendar day (+05:30)`.
+/// Reads what [`Display`](fmt::Display) writes, and shorter forms: the algorithm may be left out (`token_bucket`), and so
+/// may the burst (the count). A period is `second`, `minute`, `hour`, `day`, or a number and a unit (`10 s`, `500 ms`,
+/// `7 us`, `5 minutes`); of a fixed window also `calendar day`, `week`, `month` or `year`, with an offset from UTC
+/// in brackets if it is not zero: `calendar day (+05:30)`.
 ///
 /// ```
 /// use tollgate_algorithms::Limit;
@@ -164,8 +164,10 @@ impl<'a> Reader<'a> {
             Window::Week
         } else if self.word("month") {
             Window::Month
+        } else if self.word("year") {
+            Window::Year
         } else {
-            return Err(self.expected("`day`, `week` or `month`"));
+            return Err(self.expected("`day`, `week`, `month` or `year`"));
         };
         Ok(window(self.offset()?))
     }

@@ -1,4 +1,4 @@
-//! Windows aligned to the clock: of any length, or the day, week and month of the calendar.
+//! Windows aligned to the clock: of any length, or the day, week, month and year of the calendar.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "instants, lengths and offsets are bounded: the largest product here is 2^52 x 4800"
@@ -19,6 +19,8 @@ pub enum Window {
     Week(UtcOffset),
     /// Months, from midnight of the first.
     Month(UtcOffset),
+    /// From 1 January to 1 January.
+    Year(UtcOffset),
 }
 
 /// The offset of a calendar from UTC: a fixed number of minutes, without daylight saving time.
@@ -99,6 +101,7 @@ impl fmt::Display for Window {
             Self::Day(offset) => write!(f, "calendar day ({offset})"),
             Self::Week(offset) => write!(f, "calendar week ({offset})"),
             Self::Month(offset) => write!(f, "calendar month ({offset})"),
+            Self::Year(offset) => write!(f, "calendar year ({offset})"),
         }
     }
 }
@@ -130,6 +133,11 @@ impl Window {
             Self::Month(offset) => {
                 let month = month_of_day(offset.day_of(now));
                 (offset, first_day_of_month(month), first_day_of_month(month.saturating_add(1)))
+            }
+            Self::Year(offset) => {
+                let month = month_of_day(offset.day_of(now));
+                let january = month.saturating_sub(month.rem_euclid(12));
+                (offset, first_day_of_month(january), first_day_of_month(january.saturating_add(12)))
             }
         };
         (offset.instant_of(first), offset.instant_of(next))

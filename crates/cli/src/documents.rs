@@ -6,6 +6,7 @@ use tollgate_policy::{Diagnostic, Directory, Place, Policy, Severity, Sources};
 
 use crate::files;
 use crate::finding::{Finding, Span};
+use crate::settings::section;
 
 /// Loaded documents, and the findings in them.
 #[derive(Debug)]
@@ -91,7 +92,7 @@ pub(crate) fn check_noting(argument: &str, note: Note<'_>) -> Result<Checked, St
         text
     };
     let name = if argument == files::DASH { files::STANDARD_INPUT } else { argument };
-    Ok(match Policy::load(name, &mut read) {
+    Ok(match Policy::load_with_section(name, &mut read, &mut section::check) {
         Err(refused) => Checked {
             findings: refused.findings.all().to_vec(),
             more: refused.findings.more(),

@@ -8,6 +8,7 @@ use anstream::adapter::strip_str;
 use tollgate_policy::{Diagnostic, Place, Severity, Source, Sources};
 
 use crate::finding::{Finding, printable};
+use crate::settings::conceal;
 
 /// Places on lines so close together are drawn in one piece of the text.
 const CLOSE_LINES: usize = 8;
@@ -104,7 +105,7 @@ fn pieces<'a>(finding: &'a Diagnostic, sources: &'a Sources) -> Vec<Piece<'a>> {
 ///
 /// A place can be a whole document. Its first line says where it is.
 fn first_line(source: &Source, place: Place) -> (Range<usize>, usize) {
-    let text = source.drawable();
+    let text = source.drawable(conceal);
     let Range { start, end } = place.range();
     let start = start.min(text.len());
     let line_end = start.saturating_add(text.get(start..).map_or(0, |rest| first_of(rest).len()));
@@ -137,7 +138,7 @@ impl<'a> Piece<'a> {
     ///
     /// Only these lines are given to be drawn: a large document is not looked through once for each finding.
     fn text(&self) -> Option<(usize, &'a str)> {
-        let text = self.source.drawable();
+        let text = self.source.drawable(conceal);
         let mark = self.marks.first()?;
         // From the first mark's line, whose number is known, back and forth to the others.
         let before = text.get(..mark.range.start)?;
@@ -158,7 +159,7 @@ impl<'a> Piece<'a> {
 
 /// A place, and what stands around it on a line that is too long to be shown.
 fn around<'a>(source: &'a Source, mark: &Mark<'a>) -> [Element<'a>; 2] {
-    let text = source.drawable();
+    let text = source.drawable(conceal);
     let Range { start, end } = mark.range;
     let (before, rest) = text.split_at_checked(start).unwrap_or((text, ""));
     let line_before = before.rsplit('\n').next().unwrap_or_default();

@@ -1,30 +1,46 @@
 //! All settings of the gateway, as plain data with defaults.
 
+mod conceal;
+mod config_file;
+mod definitions;
 mod environment;
 mod field;
 mod files;
 mod flags;
+mod kind;
+mod origin;
 mod partial;
 mod print;
 mod resolve;
+mod schema;
+mod secret_parts;
+pub(crate) mod section;
+mod setting;
 mod source;
 mod startup;
 mod store;
 mod table;
 #[cfg(test)]
 mod tests;
+mod value;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use tollgate_tower::ResponseConfig;
 
+pub(crate) use conceal::conceal;
 pub use files::{CONFIG, ReadFile};
+pub use origin::{Origin, Scheme};
 pub use print::print;
 pub use resolve::{InForce, Resolved, Unusable, defaults, resolve};
+pub use schema::native_schema;
+pub(crate) use secret_parts::shown as shown_address;
+pub use setting::{PREFIX, Setting};
 pub use source::{Given, Problem};
 pub use startup::Startup;
 pub(crate) use store::store;
+pub use value::Value;
 
 /// The settings of `serve`, whole: nothing is looked up later.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use smallvec::SmallVec;
 use tollgate::{Kind, Limiter, Receipt, Unavailable, Verdict};
@@ -197,6 +197,7 @@ impl Enforcer {
                 mode: answer.mode(),
                 source: answer.source(),
                 key_fingerprint,
+                computed: None,
             });
         }
         statuses
@@ -230,6 +231,7 @@ impl Enforcer {
             path: charged.path,
             tier: None,
             receipt: Mutex::new(charged.receipt),
+            settled: OnceLock::new(),
             pending: PendingSettlement::default(),
             #[cfg(feature = "policy")]
             matched: charged.matched,

@@ -29,6 +29,7 @@ pub struct RequestHead<'a> {
 
 /// What is known about a request's body.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
 pub enum Body {
     /// It cannot be read. A limit that counts the operations in it charges its maximum.
     #[default]

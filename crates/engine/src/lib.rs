@@ -58,7 +58,7 @@ pub use outcome::{Outcome, Refusal, RefusalKind, Undetermined};
 #[cfg(feature = "policy")]
 pub use policy_limits::PolicyLimits;
 pub use rule::{KeyExtractor, Rule};
-pub use rules::{NAME_CHARS_MAX, Rules, RulesError};
+pub use rules::{NAME_CHARS_MAX, RuleKey, RuleKeyError, Rules, RulesError};
 pub use scratch::Scratch;
 #[cfg(feature = "policy")]
 pub use simulate::{Difference, StepReport, StepResult, simulate};

@@ -7,7 +7,7 @@ mod json_array;
 pub(crate) use in_query::count_in_query;
 
 pub use tollgate_policy::model::BodyKind;
-use tollgate_policy::model::{Cost, PolicyLimit};
+use tollgate_policy::model::Cost;
 
 /// What must be read of a body before its request can be charged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,10 +19,10 @@ pub struct BodyWanted {
 }
 
 impl BodyWanted {
-    /// What a limit needs of the body; `None` if its cost does not depend on the body.
-    pub(crate) const fn of(limit: &PolicyLimit) -> Option<Self> {
-        match limit.cost {
-            Cost::Operations { kind, max_body, .. } => Some(Self { kind, max_body }),
+    /// What a cost depends on in the body; `None` if it does not depend on it.
+    pub(crate) const fn of(cost: &Cost) -> Option<Self> {
+        match cost {
+            Cost::Operations { kind, max_body, .. } => Some(Self { kind: *kind, max_body: *max_body }),
             Cost::Fixed(_) | Cost::Asked { .. } | Cost::Reported { .. } => None,
         }
     }

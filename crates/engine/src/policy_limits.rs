@@ -74,15 +74,18 @@ impl PolicyLimits {
     /// In a shared store its limits are in the policy's [namespace](Policy::namespace).
     #[must_use]
     pub fn new(limiter: Limiter, policy: Arc<Policy>, directory: Option<Arc<Directory>>) -> Self {
-        let wanted = || policy.limits().iter().filter_map(BodyWanted::of);
+        let wanted = || policy.costs().filter_map(|(_, cost)| BodyWanted::of(cost));
+        let counts_bodies = wanted().next().is_some();
+        let counts_queries = wanted().any(|wanted| wanted.kind == BodyKind::GraphQl);
+        let settles = policy.costs().any(|(limit, cost)| may_settle(limit, cost));
         let limits = Self {
             limiter,
             namespace: policy.namespace(),
             limits: Vec::new(),
             for_good: false,
-            settles: policy.limits().iter().any(may_settle),
-            counts_bodies: wanted().next().is_some(),
-            counts_queries: wanted().any(|wanted| wanted.kind == BodyKind::GraphQl),
+            settles,
+            counts_bodies,
+            counts_queries,
             methods: methods(&policy),
             policy,
             directory,
@@ -258,8 +261,7 @@ impl PolicyLimits {
             Body::Unreadable | Body::Unread => self.policy.matched(facts),
         };
         if head.body == Body::Unread && self.counts_bodies {
-            let limits = self.policy.limits_of(matched).iter();
-            let wanted = limits.filter_map(|id| BodyWanted::of(self.policy.limits().get(id.index())?));
+            let wanted = self.policy.costs_of(facts, matched).filter_map(BodyWanted::of);
             if let Some(wanted) = wanted.reduce(BodyWanted::and) {
                 return Ok(Matching::NeedsBody(Outcome::NeedsBody { wanted, matched }));
             }
@@ -284,7 +286,7 @@ impl PolicyLimits {
         for charge in hits.charges() {
             let Some(Some(limit)) = self.limits.get(charge.variant.index()) else { continue };
             let hit = limit.hit(hits.key(charge)).cost(charge.cost);
-            let hit = if self.for_good && self.is_for_good(charge) { hit.for_good() } else { hit };
+            let hit = if self.for_good && self.is_for_good(hits, charge) { hit.for_good() } else { hit };
             charges.push(if charge.mode == Mode::Shadow { hit.shadow() } else { hit });
         }
         charges
@@ -296,7 +298,7 @@ impl PolicyLimits {
             hits: charges,
             addresses: self.debtors(hits),
             needs_receipt: !self.for_good
-                || (self.settles && hits.charges().iter().any(|charge| self.may_settle(charge))),
+                || (self.settles && hits.charges().iter().any(|charge| self.may_settle(hits, charge))),
         }
     }
 
@@ -368,7 +370,8 @@ impl PolicyLimits {
                 pending.claimed |= only(place);
                 pending.claims.extend(self.claims(hits, place, charge));
             }
-            let Some((header, max)) = self.reported(charge) else { continue };
+            let Some((header, max)) = self.reported(hits, charge) else { continue };
+            pending.estimates |= only(place);
             let limit = charge.limit.index();
             match pending.reported.last_mut().filter(|last| last.limit == limit) {
                 // The charges of a limit are next to each other.
@@ -398,19 +401,18 @@ impl PolicyLimits {
     }
 
     /// The header of the response that reports the actual cost of a charge, and its maximum.
-    fn reported(&self, charge: &Charge) -> Option<(&HeaderName, u64)> {
-        self.policy.limits().get(charge.limit.index())?.reported_in()
+    fn reported(&self, hits: &Hits, charge: &Charge) -> Option<(&HeaderName, u64)> {
+        self.policy.cost_of(hits, charge)?.reported_in()
     }
 
     /// Whether a response may settle this charge.
-    fn may_settle(&self, charge: &Charge) -> bool {
-        charge.whose == Whose::Claimed || self.reported(charge).is_some()
+    fn may_settle(&self, hits: &Hits, charge: &Charge) -> bool {
+        charge.whose == Whose::Claimed || self.reported(hits, charge).is_some()
     }
 
     /// Whether no response changes this charge.
-    fn is_for_good(&self, charge: &Charge) -> bool {
-        let limit = self.policy.limits().get(charge.limit.index());
-        charge.whose != Whose::Claimed && limit.is_some_and(|limit| limit.reported_in().is_none())
+    fn is_for_good(&self, hits: &Hits, charge: &Charge) -> bool {
+        !self.may_settle(hits, charge)
     }
 
     /// The limiter's limit for a variant.
@@ -458,7 +460,7 @@ impl LimitDescriptor {
 }
 
 /// Whether a response may settle charges of a limit.
-fn may_settle(limit: &PolicyLimit) -> bool {
+fn may_settle(limit: &PolicyLimit, cost: &model::Cost) -> bool {
     let claimed = |identity: &Identity| match identity {
         Identity::ApiKey
         | Identity::Header(_)
@@ -471,7 +473,7 @@ fn may_settle(limit: &PolicyLimit) -> bool {
         | Identity::Organisation
         | Identity::Everyone => false,
     };
-    limit.reported_in().is_some() || limit.key.chain.iter().flatten().any(claimed)
+    cost.reported_in().is_some() || limit.key.chain.iter().flatten().any(claimed)
 }
 
 impl fmt::Debug for PolicyLimits {

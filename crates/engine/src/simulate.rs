@@ -19,6 +19,7 @@ use crate::scratch::Scratch;
 
 /// The result of one step of a scenario.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct StepReport {
     /// Number of granted requests.
     pub granted: u64,
@@ -32,6 +33,7 @@ pub struct StepReport {
 
 /// The result of one request.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct StepResult {
     /// The answer.
     pub answer: Answer,

@@ -219,6 +219,7 @@ impl Default for Prefixes {
 
 /// Why a length of a prefix is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum PrefixError {
     /// Not 1 to 32.
     Ipv4(u8),

@@ -185,6 +185,7 @@ fn is_number(label: &[u8]) -> bool {
 
 /// Why something is not a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum HostError {
     /// Nothing, or only a dot.
     Empty,

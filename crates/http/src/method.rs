@@ -49,6 +49,7 @@ pub fn is_token(byte: u8) -> bool {
 
 /// Why a method is invalid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum MethodError {
     /// It is empty.
     Empty,

@@ -144,6 +144,7 @@ fn absolute<'a>(method: &str, text: &'a str) -> Result<Target<'a>, TargetError> 
 
 /// Why something is not a target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum TargetError {
     /// Nothing.
     Empty,

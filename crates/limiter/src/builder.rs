@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::clock::Clock;
+use crate::concurrency::Permits;
 use crate::error::BuildError;
 use crate::event::{Event, Listener};
 use crate::hash::{Hashing, Secret};
@@ -142,6 +143,7 @@ impl Builder {
             listener: self.listener,
             names: Mutex::new(HashMap::new()),
             book: Mutex::new(Book::new(self.reservations_max)),
+            permits: Permits::default(),
             #[cfg(feature = "redis")]
             shared: self.store.map(|(store, naming)| crate::shared::Shared::new(store, naming)),
         })))

@@ -4,6 +4,7 @@ use std::fmt;
 
 /// Why the hits of a request are invalid. Nothing was decided or charged.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum HitError {
     /// A key is longer than [`KEY_BYTES_MAX`](crate::KEY_BYTES_MAX).
     KeyTooLong {
@@ -74,6 +75,7 @@ impl std::error::Error for HitError {}
 
 /// Why a limiter could not be built.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum BuildError {
     /// The system has no memory.
     NoMemory,

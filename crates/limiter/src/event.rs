@@ -10,6 +10,7 @@ use crate::verdict::Verdict;
 
 /// An event for the listener of a limiter: see [`Builder::listen`](crate::Builder::listen).
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Event<'a> {
     /// The verb that was called.
     pub verb: Verb,
@@ -23,6 +24,7 @@ pub struct Event<'a> {
 
 /// The verbs that return a verdict.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum Verb {
     /// [`Limiter::charge`](crate::Limiter::charge) and its variants.
     Charge,

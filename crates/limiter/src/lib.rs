@@ -3,12 +3,14 @@
 #![doc = include_str!("docs/front.md")]
 #![warn(clippy::expect_used)]
 
+mod adjustment;
 #[cfg(feature = "redis")]
 mod alone;
 mod builder;
 mod charging;
 mod check;
 mod clock;
+mod concurrency;
 mod denied;
 mod error;
 mod event;
@@ -27,9 +29,12 @@ mod snapshot;
 mod store;
 mod sync;
 mod verdict;
+mod voided;
 
+pub use adjustment::Adjustment;
 pub use builder::{BUDGET_BYTES_MIN, Builder};
 pub use clock::{Clock, ClockSource, ManualClock};
+pub use concurrency::{AcquireError, Busy, CONCURRENCY_MAX, ConcurrencyLimit, Permit};
 pub use denied::AddressHit;
 pub use error::{BuildError, HitError};
 pub use event::{Event, Verb};
@@ -39,7 +44,7 @@ pub use limit::StoreFails;
 pub use limit::{Hit, NamedLimit};
 pub use limiter::{HITS_MAX, KEY_BYTES_MAX, Limiter, Standing, Stats};
 pub use receipt::Receipt;
-pub use reservation::{Ended, NotAnId, ReservationError, ReservationId};
+pub use reservation::{Closed, Ended, NotAnId, Reservation, ReservationError, ReservationId};
 pub use snapshot::{RestoreError, SaveError};
 pub use tollgate_algorithms::{
     Algorithm, Decision, Limit, LimitError, Micros, Mode, Outcome, ParseLimitError, Quota, Rate, Retry,

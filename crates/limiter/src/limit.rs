@@ -8,7 +8,10 @@ use tollgate_algorithms::{Limit, Micros, Mode};
 use crate::hash::KeyHash;
 use crate::limiter::Limiter;
 use crate::store::memory::rates::Narrow;
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::AtomicU64;
+#[cfg(feature = "redis")]
+use crate::voided::Resets;
+use crate::voided::Voided;
 
 /// A named limit, created by [`Limiter::limit`](crate::Limiter::limit). Cheap to clone; create it once and keep it.
 ///
@@ -32,13 +35,13 @@ pub(crate) struct Registered {
     pub(crate) space: u64,
     pub(crate) hash: KeyHash,
     pub(crate) narrow: Option<Narrow>,
-    /// Shared by all limits of the name: receipts of charges before this instant are void.
-    pub(crate) void: Arc<AtomicU64>,
+    /// Shared by all limits of the name: the instants before which charges to a key have void receipts.
+    pub(crate) voided: Arc<Voided<u64>>,
     /// Shared by all limits of the name: until this instant some address may owe for identities that an upstream denied.
     pub(crate) owing: Arc<AtomicU64>,
-    /// Shared by all limits of the name: how often receipts of charges in the shared store became void.
+    /// Shared by all limits of the name: the same for keys in the shared store.
     #[cfg(feature = "redis")]
-    pub(crate) generation: Arc<AtomicU64>,
+    pub(crate) resets: Arc<Resets>,
     /// If it is counted in the shared store.
     #[cfg(feature = "redis")]
     pub(crate) far: Option<Far>,
@@ -61,6 +64,7 @@ pub(crate) struct Far {
 /// The failure rule of a limit: what happens while the shared store makes no decision.
 #[cfg(feature = "redis")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum StoreFails {
     /// Grants every hit without counting it.
     Allow,
@@ -77,9 +81,9 @@ pub enum StoreFails {
 }
 
 impl Registered {
-    /// Makes all receipts of charges up to an instant void: a key was reset, or met under other numbers.
-    pub(crate) fn void_receipts(&self, until: Micros) {
-        self.void.fetch_max(until.get().saturating_add(1), Ordering::AcqRel);
+    /// Makes all receipts of charges to a key up to an instant void: it was reset, or met under other numbers.
+    pub(crate) fn void_receipts(&self, id: u64, until: Micros) {
+        self.voided.note(id, until.get().saturating_add(1));
     }
 
     /// What tells cells that keys have in common apart: the name and the numbers.
@@ -87,9 +91,9 @@ impl Registered {
         (self.space, self.limit)
     }
 
-    /// Whether a receipt of a charge at this instant is void.
-    pub(crate) fn is_void(&self, at: Micros) -> bool {
-        at.get() < self.void.load(Ordering::Acquire)
+    /// Whether a receipt of a charge to a key at this instant is void.
+    pub(crate) fn is_void(&self, id: u64, at: Micros) -> bool {
+        self.voided.is_void(&id, at.get())
     }
 }
 
@@ -106,7 +110,13 @@ impl NamedLimit {
         self.0.limit
     }
 
-    /// Returns true if the limit is in a store that several processes share.
+    /// The limiter that made it.
+    #[must_use]
+    pub const fn limiter(&self) -> &Limiter {
+        &self.1
+    }
+
+    /// Whether it is counted in a store that several processes share.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         #[cfg(feature = "redis")]

@@ -2,6 +2,7 @@
 
 mod charge;
 mod inspect;
+mod settled_status;
 
 pub use inspect::Standing;
 
@@ -14,12 +15,16 @@ use tollgate_algorithms::{Limit, Micros};
 
 use crate::builder::Builder;
 use crate::clock::{Clock, ClockSource};
+use crate::concurrency::Permits;
 use crate::error::BuildError;
 use crate::event::Listener;
 use crate::hash::Hashing;
 use crate::limit::{NamedLimit, Registered};
 use crate::reservation::Book;
 use crate::store::memory::Memory;
+#[cfg(feature = "redis")]
+use crate::voided::Resets;
+use crate::voided::Voided;
 
 /// Maximum length of a key in bytes; a longer one is an [error](HitError::KeyTooLong). Keys are hashed and not stored, so this
 /// bounds the time to hash one, about 55 µs, and not memory.
@@ -70,6 +75,7 @@ pub(crate) struct Inner {
     pub(crate) listener: Option<Listener>,
     pub(crate) names: Mutex<HashMap<Arc<str>, Name>>,
     pub(crate) book: Mutex<Book>,
+    pub(crate) permits: Permits,
     #[cfg(feature = "redis")]
     pub(crate) shared: Option<crate::shared::Shared>,
 }
@@ -78,11 +84,10 @@ pub(crate) struct Inner {
 #[derive(Debug, Default)]
 pub(crate) struct Name {
     pub(crate) space: u64,
-    pub(crate) void: Arc<AtomicU64>,
+    pub(crate) voided: Arc<Voided<u64>>,
     pub(crate) owing: Arc<AtomicU64>,
-    /// How often receipts of charges in the shared store became void.
     #[cfg(feature = "redis")]
-    pub(crate) generation: Arc<AtomicU64>,
+    pub(crate) resets: Arc<Resets>,
 }
 
 impl Inner {
@@ -101,10 +106,10 @@ impl Inner {
             space: known.space,
             hash: self.hashing.of_name(known.space),
             narrow: self.memory.narrow(&limit),
-            void: Arc::clone(&known.void),
+            voided: Arc::clone(&known.voided),
             owing: Arc::clone(&known.owing),
             #[cfg(feature = "redis")]
-            generation: Arc::clone(&known.generation),
+            resets: Arc::clone(&known.resets),
             #[cfg(feature = "redis")]
             far: None,
         }
@@ -171,7 +176,7 @@ impl Limiter {
     pub fn stats(&self) -> Stats {
         let memory = &self.0.memory;
         Stats {
-            bytes: memory.bytes(),
+            bytes: memory.bytes() + self.0.permits.bytes(),
             bytes_max: memory.bytes_max(),
             slots_used: memory.slots_used(),
             overflowed: memory.overflowed(),
@@ -182,8 +187,9 @@ impl Limiter {
 
 /// Statistics of a store: see [`Limiter::stats`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Stats {
-    /// Bytes used by the store.
+    /// How many bytes the store takes, and the counts of [concurrency limits](crate::ConcurrencyLimit).
     pub bytes: usize,
     /// Bytes that states can fill: the [memory budget](crate::Builder::budget) without the reserves for resizing and for overflow
     /// buckets. A full store uses at least nine tenths of it.

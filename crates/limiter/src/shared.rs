@@ -5,12 +5,12 @@
 //! may see what is given back in the end as spent.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use smallvec::SmallVec;
 use tollgate_algorithms::{Decision, Limit, Micros, Mode};
-use tollgate_redis::{Ask, Charged, Health, Hit as FarHit, Name, Naming, Reply, Store, StoreError};
+use tollgate_redis::{Ask, Charged, Health, Hit as FarHit, Name, Naming, Reply, Store};
 
+use crate::adjustment::Adjustment;
 use crate::error::HitError;
 use crate::event::Verb;
 use crate::limit::{Far, Hit, NamedLimit, StoreFails};
@@ -92,8 +92,8 @@ impl Inner {
 /// The hits of a request, with their names in the store.
 pub(crate) struct Hits<'a> {
     pub(crate) all: &'a [Hit<'a>],
-    /// One for each hit; `None` if it is counted here. Beside it, how often receipts of its limit had become void before anything
-    /// was asked: a reset that comes meanwhile makes the receipt of this charge void too.
+    /// One for each hit; `None` if it is counted here. Beside it, the stamp of the charge, from before anything was asked: a reset
+    /// of the key that comes meanwhile makes the receipt of this charge void too.
     names: SmallVec<[Option<(Name, u64)>; 4]>,
 }
 
@@ -203,10 +203,10 @@ impl Shared {
         inner.forget_denied(hit);
         // What was charged before is forgotten, and is not given back from what is charged now. The receipts are void at once, since
         // the store may do it and nobody hear of it; and again in the end, for what was charged on the way.
-        let void = || hit.limit.generation.fetch_add(1, Ordering::AcqRel);
-        void();
-        let said = self.store.ask(&Ask::Reset(&self.name(hit))).await;
-        void();
+        let name = self.name(hit);
+        hit.limit.resets.note(name);
+        let said = self.store.ask(&Ask::Reset(&name)).await;
+        hit.limit.resets.note(name);
         match said {
             Ok(Reply::Reset { was_there }) => Ok(was_there),
             Ok(Reply::Decided { .. }) => {
@@ -247,8 +247,8 @@ impl Shared {
             }
         }
         let name = |hit: &Hit<'_>| {
-            let voided = hit.limit.generation.load(Ordering::Acquire);
-            hit.limit.far.as_ref().map(|far| (far.naming.name(&hit.limit.name, hit.key), voided))
+            let stamp = hit.limit.resets.stamp();
+            hit.limit.far.as_ref().map(|far| (far.naming.name(&hit.limit.name, hit.key), stamp))
         };
         Ok(Hits { all, names: all.iter().map(name).collect() })
     }
@@ -307,18 +307,25 @@ impl Shared {
         far.zip(decisions).map(|(hit, decision)| Answer::new(*decision, hit.mode, source)).collect()
     }
 
-    /// Changes a charge in the store afterwards. If it gives no decision, what was charged stays charged.
-    pub(crate) async fn adjust(&self, part: &Part, adjust: Adjust) -> Result<(), StoreError> {
-        let Place::Store(name, generation) = &part.place else { return Ok(()) };
-        let is_void = part.limit.generation.load(Ordering::Acquire) != *generation;
+    /// Changes a charge in the store afterwards, and says what came of it. If the store gives no decision, what was charged
+    /// stays charged.
+    pub(crate) async fn adjust(&self, part: &Part, adjust: Adjust) -> Adjustment {
+        let Place::Store(name, stamp) = &part.place else { return Adjustment::NONE };
         let hit = |cost| FarHit { limit: &part.charge.limit, name, cost, mode: Mode::Enforced };
-        match adjust {
-            Adjust::Back(0) | Adjust::More(0) => return Ok(()),
-            Adjust::Back(_) if is_void => return Ok(()),
-            Adjust::Back(amount) => self.store.ask(&Ask::Refund(hit(0), &part.charge, amount)).await?,
-            Adjust::More(cost) => self.store.ask(&Ask::Settle(hit(cost))).await?,
+        let adjusted = match adjust {
+            Adjust::Back(0) | Adjust::More(0) => return Adjustment::NONE,
+            Adjust::Back(_) if part.limit.resets.is_void(name, *stamp) => return Adjustment::NONE,
+            Adjust::Back(amount) => {
+                self.store.refund(&hit(0), &part.charge, amount).await.map(Adjustment::refunded)
+            }
+            Adjust::More(cost) => self.store.ask(&Ask::Settle(hit(cost))).await.map(|reply| match reply {
+                Reply::Decided { decisions, .. } => {
+                    Adjustment::charged(decisions.first().map_or(0, |decision| decision.charged))
+                }
+                Reply::Reset { .. } => Adjustment::UNSETTLED,
+            }),
         };
-        Ok(())
+        adjusted.unwrap_or(Adjustment::UNSETTLED)
     }
 
     pub(crate) const fn store(&self) -> &Store {
@@ -347,7 +354,9 @@ struct Back<'a> {
 
 impl Drop for Back<'_> {
     fn drop(&mut self) {
-        self.inner.give_all_back(self.receipt.take());
+        if let Some(receipt) = self.receipt.take() {
+            self.inner.adjust_all(&receipt, None);
+        }
     }
 }
 
@@ -358,7 +367,7 @@ fn written(hits: &Hits<'_>, near: Option<Receipt>, answers: &[Answer]) -> Option
     let mut near = near.iter_mut().flat_map(|receipt| receipt.parts.take_all()).peekable();
     let mut near_places = 0..;
     for (place, ((hit, name), answer)) in hits.all.iter().zip(&hits.names).zip(answers).enumerate() {
-        let Some((name, voided)) = name else {
+        let Some((name, stamp)) = name else {
             let its = near_places.next();
             let part = near.next_if(|part| Some(part.hit) == its).filter(|_| !hit.for_good);
             parts.extend(part.map(|part| Part { hit: place, ..part }));
@@ -371,7 +380,7 @@ fn written(hits: &Hits<'_>, near: Option<Receipt>, answers: &[Answer]) -> Option
         let charge = charge.filter(|_| !hit.for_good);
         parts.extend(charge.map(|charge| Part {
             limit: Arc::clone(hit.limit),
-            place: Place::Store(*name, *voided),
+            place: Place::Store(*name, *stamp),
             charge,
             estimated: hit.estimated,
             hit: place,

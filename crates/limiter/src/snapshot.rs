@@ -52,6 +52,7 @@ impl std::error::Error for SaveError {
 
 /// Why a store was not restored. The limiter is empty then, except after [`NoRoom`](Self::NoRoom).
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum RestoreError {
     /// The file cannot be read.
     Unreadable(String, io::Error),

@@ -36,6 +36,7 @@ pub enum Kind {
 
 /// Why no decision was possible.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Unavailable {
     /// The store is full, with so many limits that there is not even room for an overflow bucket.
     NoRoom,
@@ -57,6 +58,7 @@ pub struct Answer {
 
 /// What a hit was decided by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Source {
     /// The key's own state.
     Own,

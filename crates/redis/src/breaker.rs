@@ -7,6 +7,7 @@ use crate::backoff::Backoff;
 
 /// Where a breaker stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Standing {
     /// Every call goes to the server.
     Closed,

@@ -237,6 +237,7 @@ fn window(argument: &mut Argument, window: Window) {
         Window::Day(offset) => (1, minutes(offset.minutes())),
         Window::Week(offset) => (2, minutes(offset.minutes())),
         Window::Month(offset) => (3, minutes(offset.minutes())),
+        Window::Year(offset) => (4, minutes(offset.minutes())),
     };
     argument.push(calendar);
     numbered(argument, span);

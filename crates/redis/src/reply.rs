@@ -10,7 +10,8 @@ mod tests;
 
 use smallvec::SmallVec;
 use tollgate_algorithms::{
-    Change, Decision, Limit, Micros, Mode, Outcome, State, decide, decide_up_to, refund_part, settle,
+    Change, Decision, Limit, Micros, Mode, Outcome, State, decide, decide_up_to, headroom, refund_part,
+    settle,
 };
 
 use batch::Told;
@@ -52,6 +53,30 @@ impl Reply {
         };
         Answer::read(ask, bytes).ok_or_else(|| StoreError::Disagrees("it is truncated".into()))?
     }
+}
+
+impl Reply {
+    /// What a refund gave back, in units of cost, according to the same answer that [`read`](Self::read) reads; nothing if it
+    /// is none of a refund.
+    #[must_use]
+    pub fn refunded(ask: &Ask<'_>, value: &Value) -> u64 {
+        let (Ask::Refund(hit, receipt, _), Value::BulkString(bytes)) = (ask, value) else { return 0 };
+        if *hit.limit == Limit::Unlimited || receipt.limit != *hit.limit {
+            return 0;
+        }
+        refunded(ask, hit, bytes).unwrap_or(0)
+    }
+}
+
+/// What the answer's bytes say of a refund under the receipt's own numbers.
+fn refunded(ask: &Ask<'_>, hit: &Hit<'_>, mut bytes: &[u8]) -> Option<u64> {
+    let now = Micros::new(number::<7>(&mut bytes)? >> 1);
+    let (how, _) = (number::<1>(&mut bytes)?, number::<7>(&mut bytes)?);
+    let mut state = state_of(hit.limit, bytes).ok().filter(|_| how != VOID)?;
+    let before = headroom(hit.limit, state.as_ref(), now);
+    let (change, _) = asked(ask, hit, state.as_ref(), now)?;
+    change.apply(&mut state);
+    Some(headroom(hit.limit, state.as_ref(), now).saturating_sub(before))
 }
 
 /// What scripts add to a key's place if it holds a state of another kind: `ANOTHER_KIND` in `head.lua`.

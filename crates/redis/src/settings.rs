@@ -6,6 +6,7 @@ use std::time::Duration;
 
 /// Trusted CA certificates for `rediss://`.
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Roots {
     /// The operating system's, read when the link is opened.
     System,

@@ -10,11 +10,11 @@ use smallvec::SmallVec;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
-use tollgate_algorithms::{Decision, Limit, Mode};
+use tollgate_algorithms::{Decision, Limit, Mode, Receipt};
 
 use crate::link_error::cut;
 use crate::remembered::{Asking, Next, OnItsWay, Remembered, Turn};
-use crate::{Address, Ask, Health, Hit, Link, LinkError, OpenError, Reply, Settings, StoreError};
+use crate::{Address, Ask, Health, Hit, Link, LinkError, OpenError, Reply, Settings, StoreError, Value};
 
 /// The state of limits on one Redis or Valkey server, for several processes. Cheap to clone; clones refer to the same store.
 #[derive(Clone, Debug)]
@@ -89,6 +89,21 @@ impl Store {
     /// If there is no decision, which is neither a grant nor a refusal. [`StoreError::may_have_run`] says whether something
     /// may have been charged nevertheless.
     pub async fn ask(&self, ask: &Ask<'_>) -> Result<Reply, StoreError> {
+        self.ask_with_value(ask).await.map(|(reply, _)| reply)
+    }
+
+    /// Gives back a part of a charge: see [`Ask::Refund`]. Returns how much came back, in units of cost: never more than `part`
+    /// still weighed, and nothing if the receipt is void.
+    ///
+    /// # Errors
+    /// As [`ask`](Self::ask).
+    pub async fn refund(&self, hit: &Hit<'_>, receipt: &Receipt, part: u64) -> Result<u64, StoreError> {
+        let ask = Ask::Refund(*hit, receipt, part);
+        self.ask_with_value(&ask).await.map(|(_, value)| Reply::refunded(&ask, &value))
+    }
+
+    /// As [`ask`](Self::ask), with what the server said.
+    async fn ask_with_value(&self, ask: &Ask<'_>) -> Result<(Reply, Value), StoreError> {
         let reply = self.carry(ask, &[], Instant::now() + self.budget).await;
         match ask {
             Ask::Reset(name) => self.remembered.forget(name),
@@ -105,7 +120,7 @@ impl Store {
         ask: &Ask<'_>,
         keys: &[(usize, &Hit<'_>)],
         end: Instant,
-    ) -> Result<Reply, StoreError> {
+    ) -> Result<(Reply, Value), StoreError> {
         let charges = match ask {
             Ask::Charge(hits) => hits,
             Ask::UpTo(hit) | Ask::Settle(hit) => std::slice::from_ref(hit),
@@ -118,7 +133,7 @@ impl Store {
             Ok((reply, value)) => on_its_way.answered(keys, reply, value),
             Err(error) => on_its_way.failed(error),
         }
-        self.counted(read).map(|(reply, _)| reply)
+        self.counted(read)
     }
 
     /// Counts the result of a command. A reply without a decision needs an operator's attention.
@@ -166,7 +181,7 @@ impl Store {
             }
         };
         turns.into_iter().for_each(|turn| turn.end(error));
-        charged.map(Charged::Asked)
+        charged.map(|(reply, _)| Charged::Asked(reply))
     }
 
     /// Waits for the turns to ask about these keys, unless what others are told settles it.
@@ -270,16 +285,14 @@ impl Store {
         }
     }
 
-    /// Spawns a future of this store in its runtime. It completes whether or not anybody awaits it.
-    pub fn spawn<F>(&self, asking: F) -> impl Future<Output = ()> + Send + use<F>
+    /// Runs what asks this store in its runtime. It is done whether or not anybody waits for it. `None` if the runtime ends first.
+    pub fn spawn<F, T>(&self, asking: F) -> impl Future<Output = Option<T>> + Send + use<F, T>
     where
-        F: Future<Output = ()> + Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+        T: Send + 'static,
     {
         let task = self.runtime.spawn(asking);
-        async move {
-            // It ends badly only if the runtime ends.
-            let _ = task.await;
-        }
+        async move { task.await.ok() }
     }
 
     /// The health of the link, and of its replies.

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use bytes::Bytes;
 use http::request::Parts;
 use http::{Request, Response};
 use pin_project_lite::pin_project;
@@ -14,9 +15,9 @@ use tollgate_engine::{Admission, CheckError, Outcome};
 
 use crate::admitted::Admitted;
 use crate::body::ResponseBody;
-use crate::layer::Settings;
+use crate::layer::LayerState;
 use crate::live::ActiveLimits;
-use crate::response::error_response::ErrorResponse;
+use crate::service::{finish, proceed};
 
 pin_project! {
     /// The response future of [`Tollgate`](crate::Tollgate).
@@ -41,12 +42,12 @@ pin_project! {
         Checking { checking: Checking, next: Option<(S, B)> },
         Admitted { #[pin] future: S::Future, limits: Arc<ActiveLimits>, admitted: Admitted },
         Untold { #[pin] future: S::Future, limits: Arc<ActiveLimits>, admission: Admission },
-        Answered { response: Option<ErrorResponse> },
+        Answered { response: Option<Response<Bytes>> },
     }
 }
 
-/// The outcome of a check, with its enforcer.
-type Checked = ((Arc<ActiveLimits>, Settings), Parts, Result<Outcome, CheckError>);
+/// What was checked, and what came of it.
+type Checked = ((Arc<ActiveLimits>, Arc<LayerState>), Parts, Result<Outcome, CheckError>);
 
 /// A check that waits for a store. Boxed, so that only such checks pay for the allocation.
 type Checking = Pin<Box<dyn Future<Output = Checked> + Send>>;
@@ -73,7 +74,7 @@ where
         Self { kind: Kind::Untold { future, limits, admission } }
     }
 
-    pub(crate) const fn answered(response: ErrorResponse) -> Self {
+    pub(crate) const fn answered(response: Response<Bytes>) -> Self {
         Self { kind: Kind::Answered { response: Some(response) } }
     }
 }
@@ -87,26 +88,24 @@ where
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut kind = self.project().kind;
         if let Projected::Checking { checking, next } = kind.as_mut().project() {
-            let (limits, parts, checked) = ready!(checking.as_mut().poll(context));
+            let ((limits, layer), parts, checked) = ready!(checking.as_mut().poll(context));
             let Some((mut service, body)) = next.take() else { return Poll::Pending };
-            let then = crate::service::proceed(&mut service, limits, (parts, body), checked);
+            let then = proceed(&mut service, (limits, &layer), (parts, body), checked);
             kind.set(then.kind);
         }
         match kind.project() {
             Projected::Admitted { future, limits, admitted } => {
                 let mut response = ready!(future.poll(context))?;
-                let status = response.status();
-                limits.responses.finish(admitted.admission(), status, response.headers_mut());
+                finish(limits, (admitted.admission(), Some(admitted)), &mut response);
                 Poll::Ready(Ok(response.map(ResponseBody::inner)))
             }
             Projected::Untold { future, limits, admission } => {
                 let mut response = ready!(future.poll(context))?;
-                let status = response.status();
-                limits.responses.finish(admission, status, response.headers_mut());
+                finish(limits, (admission, None), &mut response);
                 Poll::Ready(Ok(response.map(ResponseBody::inner)))
             }
             Projected::Answered { response } => match response.take() {
-                Some(response) => Poll::Ready(Ok(response.into_response_with(ResponseBody::answer))),
+                Some(response) => Poll::Ready(Ok(response.map(ResponseBody::answer))),
                 // Whoever asks again after the answer waits for ever, as futures may.
                 None => Poll::Pending,
             },

@@ -21,21 +21,26 @@
 
 mod admitted;
 mod body;
+mod check;
 #[cfg(feature = "axum")]
 mod extract;
 mod future;
 mod layer;
 mod live;
+mod outcome;
 mod peer;
 mod response;
 mod service;
 
 pub use admitted::Admitted;
 pub use body::ResponseBody;
+pub use check::check;
 #[cfg(feature = "axum")]
 pub use extract::NoLayer;
 pub use future::ResponseFuture;
 pub use layer::TollgateLayer;
+pub use live::LimitsHandle;
+pub use outcome::RateLimitOutcome;
 pub use peer::Peer;
 pub use response::config::{Generations, Reset, ResponseConfig};
 pub use response::error_response::{ErrorKind, ErrorResponse};
@@ -46,5 +51,6 @@ pub use service::Tollgate;
 pub use tollgate_engine::{BodyWanted, PolicyLimits, operations};
 pub use tollgate_engine::{
     CheckError, Degradation, DescriptorId, Enforcer, KeyExtractor, LimitDescriptor, LimitStatus,
-    NAME_CHARS_MAX, RequestHead, Rule, Rules, RulesError, Visibility, ZeroStatus,
+    NAME_CHARS_MAX, Refusal, RefusalKind, RequestHead, Rule, RuleKey, RuleKeyError, Rules, RulesError,
+    Undetermined, Visibility, ZeroStatus,
 };

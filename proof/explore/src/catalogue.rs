@@ -198,4 +198,29 @@ pub const MUTANTS: &[Mutant] = &[
         &[edit("arriving", "let is_plain = ", "locked.known().is_none()", "true")],
         "batches of new keys in opposite order",
     ),
+    mutant(
+        "a key has a permit more than its limit",
+        &[edit("in_flight", "", "in_flight < limit.min(COUNT_MAX)", "in_flight <= limit")],
+        "two want the last permit",
+    ),
+    mutant(
+        "a permit that is given back stays counted",
+        &[edit(
+            "in_flight",
+            "a permit is given back once\");\n            (Counts { enforced: ",
+            "counts.enforced.saturating_sub(1)",
+            "counts.enforced",
+        )],
+        "a permit is given back and taken",
+    ),
+    mutant(
+        "a key with room does not count what keys without room hold",
+        &[edit("in_flight", "", "counts.enforced.saturating_add(overflow.enforced())", "counts.enforced")],
+        "permits without room and a key that goes",
+    ),
+    mutant(
+        "a key without room is counted when it may have got some",
+        &[edit("in_flight", "let answer = ", "no_room()", "{ held.leave(); return no_room(); }")],
+        "permits without room and a key that goes",
+    ),
 ];

@@ -5,6 +5,7 @@ mod adding;
 mod batches;
 mod full;
 mod moving;
+mod permits;
 mod reading;
 mod returning;
 mod reusing;
@@ -93,6 +94,14 @@ pub const ALL: &[Scenario] = &[
     Scenario { name: "come late with a charge", preemptions_max: 2, run: returning::late_charge },
     Scenario { name: "come late with a new key", preemptions_max: 2, run: returning::late_new_key },
     Scenario { name: "come late with a refusal", preemptions_max: 2, run: returning::late_refusal },
+    Scenario { name: "two want the last permit", preemptions_max: 2, run: permits::the_last_one },
+    Scenario { name: "a permit is given back and taken", preemptions_max: 2, run: permits::given_back },
+    Scenario {
+        name: "permits without room and a key that goes",
+        preemptions_max: 2,
+        run: permits::room_comes,
+    },
+    Scenario { name: "permits while the table grows", preemptions_max: 2, run: permits::while_moving },
 ];
 
 impl Scenario {

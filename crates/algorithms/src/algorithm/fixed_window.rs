@@ -36,7 +36,7 @@ impl FixedWindow {
     pub(crate) const fn new(limit: u64, window: Window) -> Result<Self, LimitError> {
         let length = match window {
             Window::Every(length) => length,
-            Window::Day(_) | Window::Week(_) | Window::Month(_) => Micros::DAY,
+            Window::Day(_) | Window::Week(_) | Window::Month(_) | Window::Year(_) => Micros::DAY,
         };
         match check_window(Algorithm::FixedWindow, limit, Limit::COUNT_MAX, length) {
             Ok(()) => Ok(Self { limit, window, ahead: 0 }),

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use tollgate_policy::serve::shown_address;
+use crate::settings::shown_address;
 
 /// The message, with its colours. Addresses among the arguments are shown without what may be a password.
 pub fn rendered(error: &clap::Error, args: impl IntoIterator<Item = OsString>) -> String {

@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
-use tollgate_policy::{limit_schema, native_schema};
+use tollgate_policy::limit_schema;
 
 use crate::cli::{SchemaArgs, Which};
+use crate::settings::native_schema;
 use crate::{Exit, files};
 
 /// Prints a schema, or writes it (without a choice: all of them) into a folder.

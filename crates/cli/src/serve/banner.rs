@@ -6,9 +6,9 @@ use tollgate_algorithms::Mode;
 use tollgate_http::text::shown;
 use tollgate_policy::Policy;
 use tollgate_policy::model::{ConsumerKey, Identity, Missing, PolicyLimit, Unmatched};
-use tollgate_policy::serve::Value;
 
 use super::Running;
+use crate::settings::Value;
 
 /// Maximum number of limits listed; the others are counted.
 const LISTED_MAX: usize = 8;

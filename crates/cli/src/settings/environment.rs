@@ -3,8 +3,9 @@
 use std::ffi::OsString;
 
 use tollgate_http::text::shown;
-use tollgate_policy::serve::{PREFIX, Setting, nearest};
+use tollgate_policy::section::nearest;
 
+use super::setting::{PREFIX, Setting};
 use super::source::{Given, Problem, Said};
 
 /// The variable that names the file with settings.

@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tollgate_algorithms::Micros;
-use tollgate_policy::serve::{Origin, Value};
 use tollgate_tower::{Generations, Reset};
 
+use super::origin::Origin;
+use super::value::Value;
 use super::{Protocol, Readiness};
 
 /// A place for a value, by what it holds.

@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 
 use tollgate_policy::Severity;
-use tollgate_policy::serve::{Origin, Scheme};
 
+use super::origin::{Origin, Scheme};
 use super::source::{Given, Problem};
 use super::{IDLE_MAX, LOOKUP, Protocol, Settings, Tls, Upstream};
 

@@ -2,9 +2,8 @@
 
 use std::io::{self, Write};
 
-use tollgate_policy::serve::Value;
-
 use super::resolve::Resolved;
+use super::value::Value;
 use crate::table;
 
 /// What is printed for a value that may be a secret.

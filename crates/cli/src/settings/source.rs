@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 
 use tollgate_http::text::shown;
-use tollgate_policy::serve::Value;
 use tollgate_policy::{Diagnostic, Place, Severity, Sources};
 
+use super::value::Value;
 use crate::finding::printable;
 use crate::render;
 

@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::fmt;
 
 use tollgate_policy::Severity;
-use tollgate_policy::serve::PREFIX;
 
 use super::files::ReadFile;
 use super::resolve::{InForce, Resolved, Unusable, resolve};
+use super::setting::PREFIX;
 use super::source::Problem;
 use crate::cli::ServeArgs;
 use crate::finding::printable;

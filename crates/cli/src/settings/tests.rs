@@ -6,11 +6,10 @@ mod wrong;
 use std::collections::HashMap;
 use std::ffi::OsString;
 
-use tollgate_policy::serve::{Setting, Value};
 use tollgate_testing::snapshot;
 
 use super::partial::Draft;
-use super::{Resolved, Unusable, defaults, print, resolve, table};
+use super::{Resolved, Setting, Unusable, Value, defaults, print, resolve, table};
 use crate::cli::ServeArgs;
 
 /// A call of `tollgate serve` in a world of its own.

@@ -92,6 +92,7 @@ impl fmt::Display for HostPattern {
 
 /// Why a host pattern is invalid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum PatternError {
     /// What follows `*.`, or the whole, is not a host.
     Host(HostError),

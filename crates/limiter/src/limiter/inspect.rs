@@ -15,6 +15,7 @@ use crate::verdict::Verdict;
 
 /// The status of one key of one limit, for diagnosis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Standing {
     /// Whether the store holds a state for this key. A key that has not been charged for long has none.
     pub known: bool,
@@ -135,7 +136,7 @@ impl Limiter {
         let now = self.0.clock.now();
         let given = self.0.memory.act(hit.limit, id, Ask::Peek(0), (&self.0.clock, now));
         let unknown = tollgate_algorithms::peek(&hit.limit.limit, None, now, 0);
-        let given = given.unwrap_or(Given { decision: unknown, shared: true, known: false });
+        let given = given.unwrap_or(Given { decision: unknown, refunded: 0, shared: true, known: false });
         let known = given.known && given.decision.reset_after > Micros::ZERO;
         Ok(Standing { known, shared: given.shared, decision: given.decision })
     }

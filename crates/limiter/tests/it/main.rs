@@ -3,6 +3,7 @@
 
 mod changed;
 mod clocks;
+mod concurrency;
 mod crowd;
 mod errors;
 mod flood;

@@ -154,7 +154,8 @@ fn what_new_keys_have_spent_in_common_is_read_back() {
     }
     let india = UtcOffset::from_minutes(330).unwrap();
     let west = UtcOffset::from_minutes(-210).unwrap();
-    let windows = [Window::Day(india), Window::Week(west), Window::Month(UtcOffset::default())];
+    let utc = UtcOffset::default();
+    let windows = [Window::Day(india), Window::Week(west), Window::Month(utc), Window::Year(utc)];
     let windows = windows.map(|window| Limit::fixed_window(9, window).unwrap());
     // Keys that nobody has seen, two of each limit.
     let limits = |limiter: &Limiter| {

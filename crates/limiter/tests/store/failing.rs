@@ -81,10 +81,10 @@ fn a_blocking_verb_in_a_runtime_is_an_error_that_names_the_other_form() {
         assert_eq!(limiter.try_reserve(&hits, within).map(|_| ()), Err(error.clone()));
         // A reservation is still open after such an error, and a receipt's charge stays charged.
         let (_, id) = limiter.reserve(&hits, within).await.unwrap();
-        let id = id.expect("the store grants it");
+        let id = id.expect("the store grants it").into_id();
         assert_eq!(limiter.try_commit(id, 0), Err(ReservationError::WouldBlock));
         assert_eq!(limiter.try_cancel(id), Err(ReservationError::WouldBlock));
-        assert_eq!(limiter.cancel(id).await, Ok(Ended::Cancelled));
+        assert_eq!(limiter.cancel(id).await.map(|closed| closed.ended), Ok(Ended::Cancelled));
         let (_, receipt) = limiter.charge_for_receipt(&hits).await.unwrap();
         assert_eq!(limiter.try_refund(receipt.expect("a charge")), Err(error));
         assert_eq!(limiter.inspect(&limit, "k").await.unwrap().decision.remaining, 1);

@@ -3,6 +3,10 @@
 use bytes::Bytes;
 use http::{HeaderMap, Response, StatusCode};
 use tollgate_algorithms::Retry;
+use tollgate_engine::Refusal;
+
+use super::config::ResponseConfig;
+use super::writer::ResponseWriter;
 
 /// A complete response to a rejected request. Its body is a problem (RFC 9457), unless a hook replaced it.
 #[derive(Clone, Debug)]
@@ -27,6 +31,14 @@ impl ErrorResponse {
         *response.status_mut() = self.status;
         *response.headers_mut() = self.headers;
         response
+    }
+}
+
+/// The response that the layer would send, for services that check requests with an [`Enforcer`](crate::Enforcer) themselves.
+impl From<&Refusal> for ErrorResponse {
+    fn from(refusal: &Refusal) -> Self {
+        let descriptors = refusal.enforcer().descriptors();
+        ResponseWriter::for_descriptors(descriptors, ResponseConfig::default()).refusal(refusal)
     }
 }
 

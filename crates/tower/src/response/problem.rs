@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 
 use tollgate_engine::CheckError;
 
-use crate::peer::UNKNOWN_PEER;
+use crate::peer::unknown_peer;
 use crate::response::error_response::{ErrorKind, ErrorResponse};
 use crate::response::json;
 
@@ -51,7 +51,7 @@ pub(crate) fn of_error(error: &CheckError) -> ErrorResponse {
         CheckError::InvalidToken(why) => invalid_token(why),
         CheckError::NotFound => not_found(),
         CheckError::MethodNotAllowed { allowed } => method_not_allowed(allowed),
-        CheckError::UnknownPeer => internal(UNKNOWN_PEER),
+        CheckError::UnknownPeer => internal(&unknown_peer()),
         // The server is misconfigured.
         error @ (CheckError::Hit(_) | _) => internal(&error.to_string()),
     }

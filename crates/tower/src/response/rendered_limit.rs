@@ -82,7 +82,7 @@ fn window(limit: &Limit) -> Option<Micros> {
             Window::Every(length) => Some(length),
             Window::Day(_) => Some(Micros::DAY),
             Window::Week(_) => Some(Micros::new(Micros::DAY.get().saturating_mul(7))),
-            Window::Month(_) => None,
+            Window::Month(_) | Window::Year(_) => None,
         },
         Limit::SlidingWindow(rule) => Some(rule.window()),
         Limit::SlidingWindowBuckets(rule) => Some(rule.window()),

@@ -136,11 +136,12 @@ fn is_list_of_hops(name: &HeaderName) -> bool {
 }
 
 /// The field by which trusted proxies say which tier a client has.
-const fn tier_header(settings: &Settings) -> Option<&HeaderName> {
-    match &settings.tier_from {
-        Some(TierFrom::Header(name)) => Some(name),
-        Some(TierFrom::Consumers | TierFrom::Jwt(_)) | None => None,
-    }
+fn tier_header(settings: &Settings) -> Option<&HeaderName> {
+    // There is at most one: the settings are refused otherwise.
+    settings.tier_from.iter().find_map(|source| match source {
+        TierFrom::Header(name) => Some(name),
+        TierFrom::Consumers | TierFrom::Jwt(_) => None,
+    })
 }
 
 /// The field by which the policy's trusted proxies say it, if it is one of their own.

@@ -24,6 +24,8 @@ pub(crate) enum Ask<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Given {
     pub(crate) decision: Decision,
+    /// What a refund gave back.
+    pub(crate) refunded: u64,
     /// Whether it was decided by a cell that new keys have in common, because there is no room.
     pub(crate) shared: bool,
     /// Whether the key has a slot.
@@ -42,7 +44,7 @@ impl Charged<'_> {
     pub(crate) fn given(self, now: Micros) -> Given {
         match self {
             Self::Word(narrow, raw) => {
-                Given { decision: narrow.decision(&raw, now), shared: false, known: true }
+                Given { decision: narrow.decision(&raw, now), refunded: 0, shared: false, known: true }
             }
             Self::Given(given) => given,
         }

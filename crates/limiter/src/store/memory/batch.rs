@@ -391,7 +391,7 @@ pub(super) fn answered<const N: usize>(
 ) -> Answered<N> {
     let one = |(charge, decision): (&Charge<'_>, &Decision)| {
         let shared = members.get(place_of(charge, members)).is_some_and(|member| member.shared);
-        Given { decision: *decision, shared, known: !shared }
+        Given { decision: *decision, refunded: 0, shared, known: !shared }
     };
     let given = charges.iter().zip(&batch.decisions).map(one).collect();
     let granted = batch.granted;

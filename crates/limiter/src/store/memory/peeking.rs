@@ -23,7 +23,7 @@ impl Memory {
             let asked =
                 |state: Option<&State>| tollgate_algorithms::peek(&member.dated, state, now, charge.cost);
             let (decision, shared) = self.look_at(member, now, asked)?;
-            let given = Given { decision, shared, known: !shared };
+            let given = Given { decision, refunded: 0, shared, known: !shared };
             let granted = decision.granted() || charge.mode == Mode::Shadow;
             return Ok(Answered { granted, given: smallvec![given] });
         }

@@ -1,19 +1,18 @@
 //! What may stand in a setting, and how it is read: one strict grammar for files, variables and flags. Which settings there
-//! are is said in `fields`.
+//! are is said in `definitions`.
 
 use tollgate_algorithms::Micros;
+use tollgate_policy::quantity::{duration, size, spoken, whole};
+use tollgate_policy::section::{PATH_CHARS_MAX, check_token};
 
-use super::address::is_pasted;
-use super::network;
+use super::origin;
+use super::secret_parts::is_pasted;
 use super::value::Value;
-use crate::quantity::{duration, size, spoken, whole};
 
 /// The longest time. A longer one is refused as a slip.
 const TIME_MAX: Micros = Micros::new(7 * Micros::DAY.get());
 /// The longest name of a file. A longer one is refused.
-pub(crate) const FILE_CHARS_MAX: usize = crate::parse::schema_fields::PATH_CHARS_MAX;
-/// The longest token. A longer one is refused.
-pub(crate) const TOKEN_CHARS_MAX: usize = 128;
+pub(crate) const FILE_CHARS_MAX: usize = PATH_CHARS_MAX;
 
 /// What may stand in a setting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,10 +46,11 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The kind of one value: without the word for none, and without the list.
-    pub(crate) const fn one(self) -> Self {
+    /// What it is made of.
+    const fn form(self) -> Form {
         match self {
-            Self::Or(_, kind) | Self::List(kind, _) => kind.one(),
+            Self::Or(off, kind) => Form::Or(off, *kind),
+            Self::List(item, most) => Form::List(*item, most),
             Self::Flag
             | Self::Whole(..)
             | Self::Bytes(..)
@@ -61,28 +61,45 @@ impl Kind {
             | Self::Secret
             | Self::Address
             | Self::Origin
-            | Self::Store => self,
+            | Self::Store => Form::One,
+        }
+    }
+
+    /// The kind of one value: without the word for none, and without the list.
+    pub(crate) const fn one(self) -> Self {
+        match self.form() {
+            Form::Or(_, kind) | Form::List(kind, _) => kind.one(),
+            Form::One => self,
         }
     }
 
     /// If it is a list: the kind of what is in it, and how much of that there may be.
     pub(crate) const fn listed(self) -> Option<(Self, usize)> {
-        match self {
-            Self::List(item, most) => Some((*item, most)),
-            Self::Or(_, kind) => kind.listed(),
-            Self::Flag
-            | Self::Whole(..)
-            | Self::Bytes(..)
-            | Self::Time
-            | Self::Word(_)
-            | Self::Token
-            | Self::File
-            | Self::Secret
-            | Self::Address
-            | Self::Origin
-            | Self::Store => None,
+        match self.form() {
+            Form::List(item, most) => Some((item, most)),
+            Form::Or(_, kind) => kind.listed(),
+            Form::One => None,
         }
     }
+
+    /// The word for "not at all" or "by itself", if it has one.
+    pub(crate) const fn off(self) -> Option<&'static str> {
+        match self.form() {
+            Form::Or(off, _) => Some(off),
+            Form::List(..) | Form::One => None,
+        }
+    }
+}
+
+/// What a kind is made of: one value, or other kinds.
+#[derive(Clone, Copy)]
+enum Form {
+    /// One value.
+    One,
+    /// This word, or the other kind.
+    Or(&'static str, Kind),
+    /// At most so many of the other kind.
+    List(Kind, usize),
 }
 
 /// Reads a value. Why it is none goes on from the value, or begins with a capital and stands alone.
@@ -104,10 +121,10 @@ pub(crate) fn parse(kind: Kind, text: &str) -> Result<Value, String> {
             time => Ok(Value::Time(time)),
         },
         Kind::Word(words) => word(words, text),
-        Kind::Token => token(text),
+        Kind::Token => check_token(text).map(|()| Value::Text(text.into())),
         Kind::File | Kind::Secret => file(text),
-        Kind::Address => network::address(text).map(Value::Address),
-        Kind::Origin => network::origin(text).map(Value::Origin),
+        Kind::Address => origin::address(text).map(Value::Address),
+        Kind::Origin => origin::origin(text).map(Value::Origin),
         Kind::Store => store(text),
         Kind::Or(off, _) if text == off => Ok(Value::Off(off)),
         Kind::Or(off, kind) => parse(*kind, text).map_err(|why| {
@@ -166,17 +183,6 @@ fn word(words: &'static [&'static str], text: &str) -> Result<Value, String> {
         .ok_or_else(|| format!("is not known here: write one of {}", words.join(", ")))
 }
 
-fn token(text: &str) -> Result<Value, String> {
-    let part = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    if text.is_empty() || !text.bytes().all(part) {
-        return Err("is not one word: write letters, digits, `-`, `.` and `_`".into());
-    }
-    if text.len() > TOKEN_CHARS_MAX {
-        return Err(format!("has more than {TOKEN_CHARS_MAX} characters"));
-    }
-    Ok(Value::Text(text.into()))
-}
-
 fn file(text: &str) -> Result<Value, String> {
     if text.is_empty() {
         return Err("is not the name of a file".into());
@@ -206,3 +212,6 @@ fn store(text: &str) -> Result<Value, String> {
     }
     Ok(Value::Store(text.into()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,18 +3,13 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
 
-use super::address::{is_pasted, secrets};
+use tollgate_policy::section::{Document, Entry, nearest, root_fields};
+
+use super::definitions::{Field, FieldType, SERVE};
+use super::kind::{Kind, parse};
+use super::secret_parts::{is_pasted, secrets};
 use super::value::Value as Written;
-use super::{Kind, parse};
-use crate::document::diagnostic::Findings;
-use crate::document::read::read;
-use crate::document::sources::{FileId, Source};
-use crate::document::suggest::nearest;
-use crate::document::tree::Entry;
-use crate::parse::schema_fields::serve::SERVE;
-use crate::parse::schema_fields::{Field, FieldType, NATIVE, SETTINGS};
 
 /// What ends a URL that stands somewhere in a text.
 const ENDS: [char; 8] = [' ', '\t', '\r', '"', '\'', '`', '<', '>'];
@@ -78,14 +73,13 @@ fn in_settings(text: &str) -> Vec<Range<usize>> {
     if section.is_none() && !is_native {
         return Vec::new();
     }
-    let source = Arc::new(Source::new("", text));
-    let Some(tree) = read(FileId(0), &source, &mut Findings::default()) else {
+    let Some(document) = Document::read(text) else {
         return section.map_or_else(Vec::new, |from| unreadable(text, from));
     };
     let mut found = Concealed { text, ranges: Vec::new() };
-    let is_native = tree.value().get("tollgate").is_some();
-    for entry in tree.value().entries() {
-        let is_known = || NATIVE.iter().chain(SETTINGS).any(|field| field.name == entry.key);
+    let is_native = document.root().get("tollgate").is_some();
+    for entry in document.root().entries() {
+        let is_known = || root_fields().any(|name| name == entry.key);
         let meant = || nearest(entry.key, SERVE.iter().map(|field| field.name).chain(["serve"]));
         if entry.key == "serve" {
             found.fields(entry, SERVE);
@@ -113,8 +107,8 @@ fn key_at(text: &str, name: &str) -> Option<usize> {
 fn unreadable(text: &str, from: usize) -> Vec<Range<usize>> {
     let rest = text.get(from..).unwrap_or_default();
     let root = |name: &str| format!("\n{name}:");
-    let others = NATIVE.iter().chain(SETTINGS).filter(|field| field.name != "serve");
-    let end = others.filter_map(|field| rest.find(&root(field.name))).min().unwrap_or(rest.len());
+    let others = root_fields().filter(|name| *name != "serve");
+    let end = others.filter_map(|name| rest.find(&root(name))).min().unwrap_or(rest.len());
     let mut found = Vec::new();
     let mut at = from;
     let is_mark = |char: char| char.is_whitespace() || MARKS.contains(char);

@@ -2,10 +2,12 @@
 
 use std::collections::HashSet;
 
-use super::kind::{Kind, list, parse};
-use super::{File, Setting, Value};
-use crate::document::diagnostic::Findings;
-use crate::document::sources::Sources;
+use tollgate_policy::{Findings, Sources};
+
+use super::{Kind, list, parse};
+use crate::settings::Setting;
+use crate::settings::config_file::ConfigFile;
+use crate::settings::value::Value;
 
 #[test]
 fn every_setting_has_a_path_a_variable_and_a_sentence_of_its_own() {
@@ -192,7 +194,7 @@ fn any_text_is_answered_and_what_is_read_is_stable() {
 fn a_file_says_what_it_is_and_what_it_holds() {
     let read = |text: &str| {
         let (mut sources, mut findings) = (Sources::default(), Findings::default());
-        let file = File::read("etc/tollgate.yaml", text, &mut sources, &mut findings);
+        let file = ConfigFile::read("etc/tollgate.yaml", text, &mut sources, &mut findings);
         (file, findings.lines(&sources))
     };
     let (file, said) = read("tollgate: 1\nserve: { tls: { key: key.pem }, memory: lots }\nroutes: []\n");

@@ -1,7 +1,28 @@
 //! Every setting of `tollgate serve`, said once: its name, what may stand there, and what it is for. Defaults are the server's.
 
-use super::{Field, FieldType, field};
-use crate::serve::Kind;
+use super::kind::Kind;
+
+/// What may stand in a field of the section.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum FieldType {
+    /// A setting.
+    Setting(Kind),
+    /// A map of these fields.
+    Map(&'static [Field]),
+}
+
+/// One field of the section.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Field {
+    pub(crate) name: &'static str,
+    pub(crate) kind: FieldType,
+    /// What it says, in a sentence.
+    pub(crate) about: &'static str,
+}
+
+const fn field(name: &'static str, kind: FieldType, about: &'static str) -> Field {
+    Field { name, kind, about }
+}
 
 const fn setting(name: &'static str, kind: Kind, about: &'static str) -> Field {
     field(name, FieldType::Setting(kind), about)

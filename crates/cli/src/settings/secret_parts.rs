@@ -62,7 +62,7 @@ fn plain(text: &str) -> usize {
 
 /// An address as it may be shown: three stars in place of each part that may be a password.
 #[must_use]
-pub fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     let (mut out, mut at) = (String::new(), 0);
     for range in secrets(text) {
         out.push_str(text.get(at..range.start).unwrap_or_default());

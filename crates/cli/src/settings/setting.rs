@@ -1,26 +1,8 @@
-//! The settings of `tollgate serve` as documents have them: which there are, their grammar, where they are written. What they
-//! do, and what holds without them, is the server's.
+//! One setting of `tollgate serve`: its name, its variable and its grammar. What it does, and what holds without it, is elsewhere.
 
-mod address;
-mod conceal;
-mod file;
-mod kind;
-mod network;
-#[cfg(test)]
-mod tests;
-mod value;
-
-pub use address::shown as shown_address;
-pub use file::{File, Written};
-pub use network::{Origin, Scheme};
-pub use value::Value;
-
-pub(crate) use conceal::conceal;
-pub(crate) use kind::{FILE_CHARS_MAX, Kind, TOKEN_CHARS_MAX, list, parse};
-
-use crate::document::suggest;
-use crate::parse::schema_fields::serve::SERVE;
-use crate::parse::schema_fields::{Field, FieldType};
+use super::definitions::{Field, FieldType, SERVE};
+use super::kind::{Kind, list, parse};
+use super::value::Value;
 
 /// What every variable of the environment begins with.
 pub const PREFIX: &str = "TOLLGATE_";
@@ -28,7 +10,7 @@ pub const PREFIX: &str = "TOLLGATE_";
 /// One setting, by which the server, its documentation and its messages know it.
 ///
 /// ```
-/// use tollgate_policy::serve::{Setting, Value};
+/// use tollgate_cli::settings::Setting;
 /// let setting = Setting::all().into_iter().find(|setting| setting.path == "timeouts.header").unwrap();
 /// assert_eq!(setting.variable(), "TOLLGATE_TIMEOUTS_HEADER");
 /// assert_eq!(setting.parse("10s").map(|value| value.to_string()).as_deref(), Ok("10s"));
@@ -91,21 +73,7 @@ impl Setting {
     /// The word for "not at all" or "by itself", if it has one: `none`, `auto`, `system`.
     #[must_use]
     pub const fn off(&self) -> Option<&'static str> {
-        match self.kind {
-            Kind::Or(word, _) => Some(word),
-            Kind::Flag
-            | Kind::Whole(..)
-            | Kind::Bytes(..)
-            | Kind::Time
-            | Kind::Word(_)
-            | Kind::Token
-            | Kind::File
-            | Kind::Secret
-            | Kind::Address
-            | Kind::Origin
-            | Kind::Store
-            | Kind::List(..) => None,
-        }
+        self.kind.off()
     }
 }
 
@@ -118,10 +86,4 @@ fn collect(before: &str, fields: &'static [Field], all: &mut Vec<Setting>) {
             collect(&format!("{path}."), fields, all);
         }
     }
-}
-
-/// The nearest of the known words, if it is near enough to have been meant.
-#[must_use]
-pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    suggest::nearest(word, known)
 }

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use super::address::secrets;
-use crate::quantity::whole;
 use tollgate_http::host::canonical;
 use tollgate_http::text::shown;
+use tollgate_policy::quantity::whole;
+
+use super::secret_parts::secrets;
 
 /// How a server is spoken to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 
 use tollgate_algorithms::Micros;
 
-use super::address::shown;
-use super::network::Origin;
+use super::origin::Origin;
+use super::secret_parts::shown;
 
 /// A value of a setting.
 ///
