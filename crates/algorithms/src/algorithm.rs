@@ -90,7 +90,7 @@ pub fn headroom(limit: &Limit, state: Option<&State>, now: Micros) -> u64 {
     settle(limit, state, now, u64::MAX).1.charged
 }
 
-/// What is asked of a key: the one thing in which the functions above differ.
+/// The operation on a key, in which the functions above differ.
 #[derive(Clone, Copy)]
 enum Ask<'a> {
     Cost(u64),

@@ -65,8 +65,8 @@ impl fmt::Display for Quota {
     }
 }
 
-/// Reads what [`Display`](fmt::Display) writes, and shorter forms: the algorithm may be left out (`token_bucket`), and so
-/// may the burst (the count). A period is `second`, `minute`, `hour`, `day`, or a number and a unit (`10 s`, `500 ms`,
+/// Parses the output of [`Display`](fmt::Display) and shorter forms: the algorithm defaults to `token_bucket`, and
+/// the burst to the count. A period is `second`, `minute`, `hour`, `day`, or a number and a unit (`10 s`, `500 ms`,
 /// `7 us`, `5 minutes`); of a fixed window also `calendar day`, `week`, `month` or `year`, with an offset from UTC
 /// in brackets if it is not zero: `calendar day (+05:30)`.
 ///

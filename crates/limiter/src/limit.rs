@@ -116,7 +116,7 @@ impl NamedLimit {
         &self.1
     }
 
-    /// Whether it is counted in a store that several processes share.
+    /// Returns true if the limit is in a store that several processes share.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         #[cfg(feature = "redis")]

@@ -141,7 +141,7 @@ impl Limiter {
     /// charged stays charged, and [`Adjustment::unsettled`] counts it.
     ///
     /// # Errors
-    /// When another limiter made the receipt.
+    /// If another limiter made the receipt.
     pub async fn refund(&self, receipt: Receipt) -> Result<Adjustment, HitError> {
         self.0.is_ours(&receipt)?;
         Ok(self.adjust(receipt, None).await)
@@ -163,7 +163,7 @@ impl Limiter {
     /// charged stays charged, and [`Adjustment::unsettled`] counts it.
     ///
     /// # Errors
-    /// When another limiter made the receipt.
+    /// If another limiter made the receipt.
     pub async fn settle(&self, receipt: Receipt, actual: u64) -> Result<Adjustment, HitError> {
         self.0.is_ours(&receipt)?;
         Ok(self.adjust(receipt, Some(actual)).await)

@@ -24,7 +24,7 @@ use crate::limiter::{HITS_MAX, Inner, Limiter};
 use crate::receipt::Receipt;
 use crate::verdict::{Answers, Kind, Unavailable, Verdict};
 
-/// How a reservation ended.
+/// The outcome of a reservation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Ended {
@@ -158,7 +158,7 @@ impl Limiter {
     /// have ended since (15 times [the maximum of open ones](crate::Builder::reservations_max)).
     ///
     /// # Errors
-    /// When it has expired, or was cancelled, or is not remembered any more.
+    /// If it has expired, was cancelled, or is no longer remembered.
     pub async fn commit(&self, id: ReservationId, actual: u64) -> Result<Closed, ReservationError> {
         let (ended, receipt) = self.0.end(id, Ended::Committed(actual))?;
         let adjustment = match guessed(receipt) {
@@ -185,7 +185,7 @@ impl Limiter {
     /// Cancelling again changes nothing.
     ///
     /// # Errors
-    /// When it has expired, or was committed.
+    /// If it has expired or was committed.
     pub async fn cancel(&self, id: ReservationId) -> Result<Closed, ReservationError> {
         let (ended, receipt) = self.0.end(id, Ended::Cancelled)?;
         let adjustment = match receipt {

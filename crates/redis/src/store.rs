@@ -285,7 +285,7 @@ impl Store {
         }
     }
 
-    /// Runs what asks this store in its runtime. It is done whether or not anybody waits for it. `None` if the runtime ends first.
+    /// Spawns a future of this store in its runtime. It completes whether or not anybody awaits it. `None` if the runtime ends first.
     pub fn spawn<F, T>(&self, asking: F) -> impl Future<Output = Option<T>> + Send + use<F, T>
     where
         F: Future<Output = T> + Send + 'static,

@@ -46,7 +46,7 @@ pin_project! {
     }
 }
 
-/// What was checked, and what came of it.
+/// The outcome of a check, with its enforcer.
 type Checked = ((Arc<ActiveLimits>, Arc<LayerState>), Parts, Result<Outcome, CheckError>);
 
 /// A check that waits for a store. Boxed, so that only such checks pay for the allocation.

@@ -155,7 +155,7 @@ impl TollgateLayer {
         self.with(|state| state.peer = PeerSource::Fn(Arc::new(find)))
     }
 
-    /// Takes every request for one of this peer, whatever it says: for tests, and for services with one client.
+    /// Sets a fixed peer for all requests: for tests, and for services with one client.
     #[must_use]
     pub fn with_peer(self, peer: IpAddr) -> Self {
         self.with(|state| state.peer = PeerSource::Fixed(peer))

@@ -184,7 +184,7 @@ pub(crate) fn finish<R>(
     }
 }
 
-/// The same target with another path. What was matched is what goes on.
+/// The same target with the normalised path, so that the service sees the path that was matched.
 fn with_path(uri: &Uri, path: &str) -> Option<Uri> {
     let target = match uri.query() {
         Some(query) => format!("{path}?{query}"),

@@ -1,4 +1,4 @@
-//! A reservation in the hands of the code that made it: dropped, it is cancelled.
+//! A guard for a reservation, which cancels it on drop.
 
 use std::fmt;
 

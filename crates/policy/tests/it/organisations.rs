@@ -37,8 +37,14 @@ rate_limit:
 routes: [{{ path: /a }}]
 "
     );
-    let text = text.replace("organisations: { from: [consumers, jwt:plan]", "organisations: { from: [consumers, jwt:org]");
-    let text = text.replace("organisations: { from: [jwt:plan, consumers]", "organisations: { from: [jwt:org, consumers]");
+    let text = text.replace(
+        "organisations: { from: [consumers, jwt:plan]",
+        "organisations: { from: [consumers, jwt:org]",
+    );
+    let text = text.replace(
+        "organisations: { from: [jwt:plan, consumers]",
+        "organisations: { from: [jwt:org, consumers]",
+    );
     files(&[("t.yaml", &text), ("keys.json", JWKS)]).unwrap_or_else(|refused| panic!("{refused}"))
 }
 
