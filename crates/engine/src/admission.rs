@@ -9,6 +9,7 @@ use tollgate::Receipt;
 use tollgate_algorithms::{Decision, Micros, Mode};
 
 use crate::enforcer::Enforcer;
+use crate::permits::Permits;
 use crate::settlement::{PendingSettlement, contains};
 use crate::status::{Degradation, LimitStatus, StoredStatus};
 
@@ -19,7 +20,7 @@ use crate::status::{Degradation, LimitStatus, StoredStatus};
 /// flight, and releases them when it is dropped.
 pub struct Admission {
     pub(crate) enforcer: Arc<Enforcer>,
-    /// One for each hit, in the order of the hits.
+    /// One for each hit, in the order of the hits, and then one for each permit.
     pub(crate) statuses: SmallVec<[StoredStatus; 2]>,
     pub(crate) decided_at: Option<Micros>,
     pub(crate) degradation: Degradation,
@@ -31,6 +32,7 @@ pub struct Admission {
     /// The decisions after charges were settled or refunded, by the place of the hit; the last one counts.
     pub(crate) settled: OnceLock<Mutex<Vec<(usize, Decision)>>>,
     pub(crate) pending: PendingSettlement,
+    pub(crate) permits: Permits,
     #[cfg(feature = "policy")]
     pub(crate) matched: Option<tollgate_policy::Matched>,
 }
@@ -49,6 +51,7 @@ impl Admission {
             receipt: Mutex::new(None),
             settled: OnceLock::new(),
             pending: PendingSettlement::default(),
+            permits: Permits::default(),
             #[cfg(feature = "policy")]
             matched: None,
         }
@@ -135,6 +138,16 @@ impl Admission {
     #[must_use]
     pub const fn matched(&self) -> Option<tollgate_policy::Matched> {
         self.matched
+    }
+
+    /// Takes the permits out, for whoever knows when the work ends. If they stay, they are released with the admission.
+    pub fn take_permits(&mut self) -> Permits {
+        std::mem::take(&mut self.permits)
+    }
+
+    /// The permits that the request holds.
+    pub const fn permits(&self) -> &Permits {
+        &self.permits
     }
 
     /// Replaces every cost that was an estimate with the actual cost: refunds what was charged in excess, and charges what is

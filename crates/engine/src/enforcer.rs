@@ -16,6 +16,7 @@ use crate::fingerprint::fingerprint;
 use crate::head::RequestHead;
 use crate::ids::DescriptorId;
 use crate::outcome::{Outcome, Refusal, Undetermined, refusing};
+use crate::permits::Permits;
 #[cfg(feature = "policy")]
 use crate::policy_limits::PolicyLimits;
 use crate::rules::Rules;
@@ -127,7 +128,7 @@ impl Enforcer {
         static EMPTY: std::sync::LazyLock<LimitDescriptor> = std::sync::LazyLock::new(|| {
             let (visibility, zero_status) = (Visibility::Hidden, ZeroStatus::Forbidden);
             let limit = tollgate_algorithms::Limit::Unlimited;
-            LimitDescriptor { name: "".into(), limit, visibility, zero_status, description: None }
+            LimitDescriptor::new("", limit).with_visibility(visibility).with_zero_status(zero_status)
         });
         self.descriptor(id).unwrap_or(&EMPTY)
     }
@@ -184,13 +185,10 @@ impl Enforcer {
         verdict: &Verdict,
         hits: impl Iterator<Item = (DescriptorId, &'a [u8])>,
     ) -> SmallVec<[StoredStatus; 2]> {
-        let (mut statuses, fingerprints) = (SmallVec::new(), self.fingerprints.load(Ordering::Relaxed));
+        let mut statuses = SmallVec::new();
         // Pushed one by one: `collect` takes as long as a charge.
         for ((id, key), answer) in hits.zip(verdict.answers()) {
-            let key_fingerprint = match self.descriptor(id) {
-                Some(descriptor) if fingerprints => fingerprint(descriptor.name(), key),
-                _ => 0,
-            };
+            let key_fingerprint = self.fingerprint(id, key);
             statuses.push(StoredStatus {
                 id,
                 decision: answer.decision(),
@@ -201,6 +199,40 @@ impl Enforcer {
             });
         }
         statuses
+    }
+
+    /// The fingerprint of a key, if they are computed.
+    #[inline]
+    pub(crate) fn fingerprint(&self, id: DescriptorId, key: &[u8]) -> u64 {
+        match self.descriptor(id) {
+            Some(descriptor) if self.fingerprints.load(Ordering::Relaxed) => {
+                fingerprint(descriptor.name(), key)
+            }
+            _ => 0,
+        }
+    }
+
+    /// The outcome where a concurrency limit refuses: nothing was charged, and no permit is held.
+    #[cfg(feature = "policy")]
+    pub(crate) fn busy(
+        self: &Arc<Self>,
+        statuses: SmallVec<[StoredStatus; 2]>,
+        (decided_at, matched): (Micros, tollgate_policy::Matched),
+    ) -> Outcome {
+        let charged = Charged { receipt: None, decided_at, path: None, matched: Some(matched) };
+        let Some((place, retry)) = refusing(self, &statuses) else {
+            return undetermined(Unavailable::Store("undecided"), &charged);
+        };
+        Outcome::Refused(Refusal {
+            enforcer: Arc::clone(self),
+            statuses,
+            decided_at,
+            degradation: Degradation::None,
+            place,
+            retry,
+            hit: place,
+            matched: charged.matched,
+        })
     }
 
     /// The outcome of a charge. `finish` completes an admission with what only its source knows.
@@ -233,6 +265,7 @@ impl Enforcer {
             receipt: Mutex::new(charged.receipt),
             settled: OnceLock::new(),
             pending: PendingSettlement::default(),
+            permits: Permits::default(),
             #[cfg(feature = "policy")]
             matched: charged.matched,
         };

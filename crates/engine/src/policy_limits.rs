@@ -1,11 +1,13 @@
 //! The limits of a policy document, in force on a limiter: from a request's facts to hits, and from a verdict to an outcome.
 
+mod concurrency;
+
 use std::fmt;
 use std::sync::Arc;
 
 use http::HeaderName;
 use smallvec::SmallVec;
-use tollgate::{AddressHit, HITS_MAX, Hit, Limiter, NamedLimit, Receipt, Verdict};
+use tollgate::{AddressHit, ConcurrencyLimit, HITS_MAX, Hit, Limiter, NamedLimit, Receipt, Verdict};
 use tollgate_algorithms::{Limit, Mode};
 use tollgate_policy::model::{self, Identity, PolicyLimit, StoreFails};
 use tollgate_policy::{
@@ -53,6 +55,8 @@ pub struct PolicyLimits {
     directory: Option<Arc<Directory>>,
     /// For each variant, the policy's first and then the directory's; `None` where nothing is charged.
     limits: Vec<Option<NamedLimit>>,
+    /// The same for limits on what is in progress.
+    concurrency: Vec<Option<ConcurrencyLimit>>,
     namespace: String,
     for_good: bool,
     /// Whether a response may settle some limit's charges.
@@ -82,6 +86,7 @@ impl PolicyLimits {
             limiter,
             namespace: policy.namespace(),
             limits: Vec::new(),
+            concurrency: Vec::new(),
             for_good: false,
             settles,
             counts_bodies,
@@ -108,6 +113,7 @@ impl PolicyLimits {
 
     fn with_limits(mut self) -> Self {
         self.limits = self.variants().map(|variant| self.named(variant)).collect();
+        self.concurrency = self.variants().map(|variant| self.concurrent(variant)).collect();
         self
     }
 
@@ -161,7 +167,11 @@ impl PolicyLimits {
     pub(crate) fn descriptors(&self) -> Vec<Option<LimitDescriptor>> {
         let descriptor = |variant: &Variant| {
             let limit = self.policy.limits().get(variant.limit.index())?;
-            Some(LimitDescriptor::of_variant(limit, variant.budget, variant.numbers.limit()?))
+            let descriptor = match variant.numbers.concurrency() {
+                Some(most) => concurrency::descriptor(limit, variant.budget, most),
+                None => LimitDescriptor::of_variant(limit, variant.budget, variant.numbers.limit()?),
+            };
+            Some(descriptor)
         };
         self.variants().map(descriptor).collect()
     }
@@ -172,12 +182,16 @@ impl PolicyLimits {
         head: &RequestHead<'_>,
         scratch: &mut Scratch,
     ) -> Result<Outcome, CheckError> {
-        let Scratch { target, request, hits, verdict, .. } = scratch;
+        let Scratch { target, request, hits, verdict, acquired: asked, .. } = scratch;
         let facts = self.facts(head, (target, request))?;
         let matched = match self.match_request(head, &facts, hits)? {
             Matching::Matched(matched) => matched,
             Matching::NeedsBody(outcome) => return Ok(outcome),
         };
+        let acquired = self.acquire(enforcer, hits, (facts.now, asked))?;
+        if acquired.is_refused {
+            return Ok(enforcer.busy(acquired.statuses.into_iter().collect(), (facts.now, matched)));
+        }
         let charges = self.charges::<FEW>(hits);
         let receipt = match charges.as_slice() {
             [] => None,
@@ -186,7 +200,8 @@ impl PolicyLimits {
         drop(charges);
         // Not before: what clients see counts from the store's answer on.
         let facts = Facts { now: self.limiter.now(), ..facts };
-        Ok(self.outcome(enforcer, (head, &facts), (matched, receipt), (hits, verdict.as_ref())))
+        let outcome = self.outcome(enforcer, (head, &facts), (matched, receipt), (hits, verdict.as_ref()));
+        Ok(acquired.held_by(outcome, facts.now))
     }
 
     pub(crate) fn try_check(
@@ -195,19 +210,24 @@ impl PolicyLimits {
         head: &RequestHead<'_>,
         scratch: &mut Scratch,
     ) -> Result<Outcome, CheckError> {
-        let Scratch { target, request, hits, verdict, .. } = scratch;
+        let Scratch { target, request, hits, verdict, acquired: asked, .. } = scratch;
         let facts = self.facts(head, (target, request))?;
         let matched = match self.match_request(head, &facts, hits)? {
             Matching::Matched(matched) => matched,
             Matching::NeedsBody(outcome) => return Ok(outcome),
         };
+        let acquired = self.acquire(enforcer, hits, (facts.now, asked))?;
+        if acquired.is_refused {
+            return Ok(enforcer.busy(acquired.statuses.into_iter().collect(), (facts.now, matched)));
+        }
         // A few take less of the stack, and nobody pays for many.
         let receipt = if hits.charges().len() <= FEW {
             self.try_charge::<FEW>(hits, verdict)?
         } else {
             self.try_charge::<HITS_MAX>(hits, verdict)?
         };
-        Ok(self.outcome(enforcer, (head, &facts), (matched, receipt), (hits, verdict.as_ref())))
+        let outcome = self.outcome(enforcer, (head, &facts), (matched, receipt), (hits, verdict.as_ref()));
+        Ok(acquired.held_by(outcome, facts.now))
     }
 
     fn try_charge<const N: usize>(

@@ -10,10 +10,13 @@ use crate::concurrency::Permits;
 use crate::error::BuildError;
 use crate::event::{Event, Listener};
 use crate::hash::{Hashing, Secret};
+use crate::leaky_queue::LeakyQueues;
 use crate::limiter::{Inner, Limiter};
 use crate::reservation::Book;
 use crate::snapshot::{self, RestoreError};
 use crate::store::memory::Memory;
+use crate::timers::Timers;
+use crate::waiting::Turns;
 
 /// Default memory budget: enough for more than ten million bucket keys.
 const BUDGET: usize = 256 << 20;
@@ -134,6 +137,7 @@ impl Builder {
             return Err(BuildError::BudgetTooSmall { bytes: self.budget });
         }
         let clock = self.clock.unwrap_or_default();
+        let timers = Timers::new(clock.clone());
         let memory = Memory::new(self.budget, clock.now()).ok_or(BuildError::NoMemory)?;
         Ok(Limiter(Arc::new(Inner {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
@@ -144,6 +148,9 @@ impl Builder {
             names: Mutex::new(HashMap::new()),
             book: Mutex::new(Book::new(self.reservations_max)),
             permits: Permits::default(),
+            timers,
+            turns: Turns::default(),
+            queues: LeakyQueues::default(),
             #[cfg(feature = "redis")]
             shared: self.store.map(|(store, naming)| crate::shared::Shared::new(store, naming)),
         })))

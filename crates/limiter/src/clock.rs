@@ -8,11 +8,13 @@ mod counter;
 mod tsc;
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tollgate_algorithms::Micros;
+
+use crate::timers::Shared;
 
 pub(crate) use calendar::Calendar;
 
@@ -170,7 +172,8 @@ impl Clock {
     /// ```
     #[must_use]
     pub fn manual(now: Micros) -> ManualClock {
-        let hands = Hands { micros: AtomicU64::new(now.get()), correction: AtomicI64::new(0) };
+        let (micros, correction) = (AtomicU64::new(now.get()), AtomicI64::new(0));
+        let hands = Hands { micros, correction, timers: Mutex::new(Vec::new()) };
         ManualClock(Arc::new(hands))
     }
 
@@ -202,7 +205,14 @@ impl Clock {
         }
     }
 
-    /// The sum of corrections of the wall clock since this clock was created, in microseconds.
+    /// Fires these timers whenever the clock is moved on, if that takes somebody who moves it.
+    pub(crate) fn on_advance(&self, timers: Weak<Shared>) {
+        if let Kind::Manual(manual) = &self.0 {
+            manual.0.timers.lock().unwrap_or_else(PoisonError::into_inner).push(timers);
+        }
+    }
+
+    /// By how many microseconds the wall clock has been set right since this clock was made.
     pub(crate) fn correction(&self) -> i64 {
         let anchor = match &self.0 {
             #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -305,6 +315,8 @@ pub struct ManualClock(Arc<Hands>);
 struct Hands {
     micros: AtomicU64,
     correction: AtomicI64,
+    /// Fired when the clock is moved on.
+    timers: Mutex<Vec<Weak<Shared>>>,
 }
 
 impl ManualClock {
@@ -325,9 +337,17 @@ impl ManualClock {
         self.set(self.now().saturating_add(Micros::from_duration(by)));
     }
 
-    /// Sets the clock to an instant, unless that has passed: it does not run back.
+    /// Moves it to an instant, unless that has passed: like every clock here, it does not run back.
+    ///
+    /// Whoever waits for that instant, or an earlier one, is woken.
     pub fn set(&self, to: Micros) {
         self.0.micros.fetch_max(to.get(), Ordering::AcqRel);
+        let timers: Vec<_> = {
+            let mut timers = self.0.timers.lock().unwrap_or_else(PoisonError::into_inner);
+            timers.retain(|timers| timers.strong_count() > 0);
+            timers.iter().filter_map(Weak::upgrade).collect()
+        };
+        timers.iter().for_each(|timers| timers.fire());
     }
 
     /// Corrects the wall clock by this many microseconds, forwards or back, without advancing the time.

@@ -16,6 +16,7 @@ mod error;
 mod event;
 mod hash;
 mod key;
+mod leaky_queue;
 mod limit;
 mod limiter;
 mod listing;
@@ -28,17 +29,20 @@ mod shared;
 mod snapshot;
 mod store;
 mod sync;
+mod timers;
 mod verdict;
 mod voided;
+mod waiting;
 
 pub use adjustment::Adjustment;
 pub use builder::{BUDGET_BYTES_MIN, Builder};
 pub use clock::{Clock, ClockSource, ManualClock};
-pub use concurrency::{AcquireError, Busy, CONCURRENCY_MAX, ConcurrencyLimit, Permit};
+pub use concurrency::{Acquire, AcquireError, Busy, CONCURRENCY_MAX, ConcurrencyLimit, Permit};
 pub use denied::AddressHit;
 pub use error::{BuildError, HitError};
 pub use event::{Event, Verb};
 pub use key::{AsKey, Key, KeyBytes};
+pub use leaky_queue::{Departure, LeakyQueue, QueueError};
 #[cfg(feature = "redis")]
 pub use limit::StoreFails;
 pub use limit::{Hit, NamedLimit};
@@ -48,9 +52,10 @@ pub use reservation::{Closed, Ended, NotAnId, Reservation, ReservationError, Res
 pub use snapshot::{RestoreError, SaveError};
 pub use tollgate_algorithms::{
     Algorithm, Decision, Limit, LimitError, Micros, Mode, Outcome, ParseLimitError, Quota, Rate, Retry,
-    UtcOffset, Window,
+    Schedule, UtcOffset, Window,
 };
 pub use verdict::{Answer, Kind, Source, Unavailable, Verdict};
+pub use waiting::WaitError;
 
 /// The README's snippets, so that they are compiled and run with the documentation's.
 #[cfg(doctest)]

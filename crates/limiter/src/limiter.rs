@@ -19,12 +19,15 @@ use crate::concurrency::Permits;
 use crate::error::BuildError;
 use crate::event::Listener;
 use crate::hash::Hashing;
+use crate::leaky_queue::LeakyQueues;
 use crate::limit::{NamedLimit, Registered};
 use crate::reservation::Book;
 use crate::store::memory::Memory;
+use crate::timers::Timers;
 #[cfg(feature = "redis")]
 use crate::voided::Resets;
 use crate::voided::Voided;
+use crate::waiting::Turns;
 
 /// Maximum length of a key in bytes; a longer one is an [error](HitError::KeyTooLong). Keys are hashed and not stored, so this
 /// bounds the time to hash one, about 55 µs, and not memory.
@@ -76,6 +79,9 @@ pub(crate) struct Inner {
     pub(crate) names: Mutex<HashMap<Arc<str>, Name>>,
     pub(crate) book: Mutex<Book>,
     pub(crate) permits: Permits,
+    pub(crate) timers: Timers,
+    pub(crate) turns: Turns,
+    pub(crate) queues: LeakyQueues,
     #[cfg(feature = "redis")]
     pub(crate) shared: Option<crate::shared::Shared>,
 }

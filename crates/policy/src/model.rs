@@ -187,6 +187,16 @@ pub struct TierNumbers {
     pub place: Place,
 }
 
+/// What a concurrency limit answers when as many requests as it allows are in progress.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum BusyStatus {
+    /// `429`: this client has too many.
+    #[default]
+    TooManyRequests,
+    /// `503`: the service has too many.
+    ServiceUnavailable,
+}
+
 /// One limit of a policy: what, for whom, at what cost, and who may change it.
 ///
 /// Its identity is its name and, without one, its place: never its numbers. So a number can change while keys keep what
@@ -225,6 +235,8 @@ pub struct PolicyLimit {
     pub counted: Counted,
     /// What is answered where a number of this limit is 0.
     pub zero_status: ZeroStatus,
+    /// What is answered when as many requests as it allows are in progress. Only concurrency limits have one.
+    pub busy_status: BusyStatus,
     /// For the client, in the problem body.
     pub description: Option<String>,
     /// Whether clients are shown its numbers.

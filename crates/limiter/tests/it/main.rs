@@ -8,11 +8,13 @@ mod crowd;
 mod errors;
 mod flood;
 mod full;
+mod leaky_queues;
 mod receipts;
 mod reservations;
 mod snapshots;
 mod squeezed;
 mod verdicts;
+mod waiting;
 mod watched;
 
 use tollgate::{Clock, Limiter, ManualClock, Micros};

@@ -6,14 +6,14 @@ use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::Place;
 use crate::document::tree::Value;
 use crate::model::{
-    Condition, Cost, Counted, PolicyLimit, Scope, StoreFails, TierNumbers, Where, ZeroStatus,
+    BusyStatus, Condition, Cost, Counted, PolicyLimit, Scope, StoreFails, TierNumbers, Where, ZeroStatus,
 };
 use crate::numbers::{Algorithm, Numbers};
 use crate::parse::context::Context;
 use crate::parse::limit_use::{self, Use};
 use crate::parse::schema_fields::{
-    ALGORITHMS, COUNTED, DESCRIPTION_CHARS_MAX, FLAG, LIMIT, MODES, NAME_CHARS_MAX, NUMBERS, SCOPES,
-    VISIBILITY, ZERO_STATUSES,
+    ALGORITHMS, BUSY_STATUSES, COUNTED, DESCRIPTION_CHARS_MAX, FLAG, LIMIT, MODES, NAME_CHARS_MAX, NUMBERS,
+    SCOPES, VISIBILITY, ZERO_STATUSES,
 };
 use crate::parse::{condition, cost, identity, numbers};
 use crate::quantity::whole;
@@ -169,6 +169,7 @@ pub(crate) fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> 
         scope: Scope::Exact,
         counted: Counted::Together,
         zero_status: ZeroStatus::Forbidden,
+        busy_status: BusyStatus::TooManyRequests,
         description: None,
         visible: true,
         owner: None,
@@ -176,6 +177,7 @@ pub(crate) fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> 
         required: None,
     };
     words(map, &mut limit, context);
+    busy_status(map, algorithm, &mut limit, context);
     texts(map, &mut limit, context);
     if let Some(value) = map.get("cost") {
         limit.cost = cost::read(value, context)?;
@@ -229,6 +231,25 @@ fn words<'t>(map: Value<'t>, limit: &mut PolicyLimit, context: &mut Context<'t>)
         && let Some(rule) = context.parsed(value, "when_store_fails", store_fails)
     {
         limit.when_store_fails = rule;
+    }
+}
+
+/// `busy_status`, which only concurrency limits have.
+fn busy_status<'t>(
+    map: Value<'t>,
+    algorithm: Option<Algorithm>,
+    limit: &mut PolicyLimit,
+    context: &mut Context<'t>,
+) {
+    let Some(entry) = map.entry("busy_status") else { return };
+    if let Some(other) = algorithm.filter(|algorithm| *algorithm != Algorithm::Concurrency) {
+        let message = format!("{} has no `busy_status`", other.name());
+        let finding = Diagnostic::error("numbers", entry.key_at, message);
+        let help = "remove it: only `concurrency` limits how many requests are in progress";
+        context.findings.push(finding.help(help));
+    }
+    if context.word(entry.value, "busy_status", BUSY_STATUSES) == Some("503") {
+        limit.busy_status = BusyStatus::ServiceUnavailable;
     }
 }
 

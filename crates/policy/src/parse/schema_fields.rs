@@ -139,7 +139,11 @@ pub(crate) const NUMBERS: &[Field] = &[
         "Makes sliding_window the conservative one, of so many buckets.",
     ),
     field("max_wait", FieldType::Duration, "The longest that a request may wait in the queue."),
-    field("max_hold", FieldType::Duration, "After what time a request in flight counts as gone."),
+    field(
+        "max_hold",
+        FieldType::Duration,
+        "The longest that a request may be in progress; then its response is cut off.",
+    ),
 ];
 
 /// A limit, besides its numbers.
@@ -177,6 +181,11 @@ pub(crate) const LIMIT: &[Field] = &[
         "zero_status",
         FieldType::Word(ZERO_STATUSES),
         "What is answered where the limit is 0: 403, or 429 without `Retry-After`.",
+    ),
+    field(
+        "busy_status",
+        FieldType::Word(BUSY_STATUSES),
+        "What concurrency answers when as many requests as it allows are in progress: 429 or 503.",
     ),
     field("visibility", FieldType::Word(VISIBILITY), "Whether clients are shown its numbers."),
     field("owner", FieldType::Text(NAME_CHARS_MAX), "Whose it is."),
@@ -221,6 +230,7 @@ pub(crate) const SCOPES: &[&str] = &["local", "exact", "leased", "synced"];
 pub(crate) const COUNTED: &[&str] = &["together", "per_operation"];
 pub(crate) const ZERO_STATUSES: &[&str] = &["403", "429"];
 pub(crate) const FLAG: &[&str] = &["true", "false"];
+pub(crate) const BUSY_STATUSES: &[&str] = &["429", "503"];
 pub(crate) const VISIBILITY: &[&str] = &["shown", "hidden"];
 pub(crate) const BODY_KINDS: &[&str] = &["json_array", "graphql"];
 

@@ -49,8 +49,10 @@ routes: [{{ path: /a }}]
 }
 
 fn directory(policy: &Policy) -> Directory {
-    let loader = Loader::new("consumers.csv", CONSUMERS.as_bytes(), Limits::default());
-    Directory::load(loader, policy).unwrap_or_else(|error| panic!("{error:?}"))
+    let mut loader = Loader::new(Limits::default());
+    loader.feed(CONSUMERS.as_bytes());
+    let consumers = loader.finish().unwrap_or_else(|errors| panic!("{errors:?}"));
+    Directory::new(consumers, policy).unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 
 fn charged(policy: &Policy, headers: &str) -> String {

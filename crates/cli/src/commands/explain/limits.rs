@@ -109,7 +109,7 @@ pub(super) fn met(case: &Case<'_>) -> Vec<Met> {
             nearest,
             algorithm: limit.algorithm.name(),
             mode: limit.mode,
-            not_yet: matches!(limit.algorithm, Algorithm::LeakyBucketQueue | Algorithm::Concurrency),
+            not_yet: limit.algorithm == Algorithm::LeakyBucketQueue,
             visible: limit.visible,
             zero_status: limit.zero_status,
             owner: limit.owner.clone(),

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use http::{HeaderValue, StatusCode};
+use tollgate_engine::Permits;
 
 use super::access_log::Noted;
 use super::deadlines::{Due, Watch};
@@ -87,7 +88,15 @@ impl Client {
         watch.begin();
         self.worker.metrics.requests_open.inc();
         let (id, since) = (self.worker.ids.next(), Stopwatch::start());
-        Running { client: Arc::clone(self), watch, id, since, went: Went::default(), noted: None }
+        Running {
+            client: Arc::clone(self),
+            watch,
+            id,
+            since,
+            went: Went::default(),
+            noted: None,
+            permits: Permits::default(),
+        }
     }
 }
 
@@ -114,6 +123,8 @@ pub(crate) struct Running {
     went: Went,
     /// What its line says, if it has one.
     noted: Option<Noted>,
+    /// What it holds until its end.
+    permits: Permits,
 }
 
 impl Running {
@@ -144,6 +155,11 @@ impl Running {
         self.went.status = Some(status);
         self.noted = noted;
         self.watch.answered();
+    }
+
+    /// The response is on its way: the permits are held to its end.
+    pub(crate) fn hold(&mut self, permits: Permits) {
+        self.permits = permits;
     }
 
     /// The request is passed on.

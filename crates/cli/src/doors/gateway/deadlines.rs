@@ -210,6 +210,13 @@ impl Watch {
         self.rest();
     }
 
+    /// The exchange may take no longer than this from now on.
+    pub(crate) fn shorten_total(&self, most: Duration) {
+        // The tick that is running is not counted.
+        let end = self.now().saturating_add(self.ticks.of(most)).saturating_add(1);
+        self.total.fetch_min(end, Ordering::Relaxed);
+    }
+
     /// How many exchanges have begun. The number wraps around.
     pub(crate) fn begun(&self) -> u32 {
         self.begun.load(Ordering::Relaxed)

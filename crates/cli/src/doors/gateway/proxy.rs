@@ -236,6 +236,9 @@ impl Came {
     /// Passes a request on. All that can be done without waiting is done here: a future has room for what it begins with.
     fn pass(self, admission: Admission, rest: Rest) -> Exchange {
         let Self { parts, live, mut to_answer, .. } = self;
+        if let Some(most) = admission.permits().max_hold() {
+            to_answer.running.watch().shorten_total(most);
+        }
         to_answer.running.passed_on();
         let bytes_max = to_answer.running.client().worker.settings.bounds.body_bytes;
         let bounds = (bytes_max, to_answer.pace());
@@ -294,15 +297,16 @@ impl ToAnswer {
 
     /// Waits for the response of a request that is on its way, and passes it back.
     async fn pass(
-        self,
+        mut self,
         live: Arc<InForce>,
-        admission: Admission,
+        mut admission: Admission,
         departing: Departing,
     ) -> Response<ResponseBody> {
         match answered(departing, &self.running).await {
             Err(stopped) => self.charged_and_stopped(stopped, &live, &admission),
             Ok((mut head, source)) => {
                 live.responses.finish(&admission, head.status, &mut head.headers);
+                self.running.hold(admission.take_permits());
                 if head.status == StatusCode::SWITCHING_PROTOCOLS {
                     return self.switched(head, source);
                 }

@@ -59,6 +59,11 @@ impl Memory {
         FIXED_BYTES + self.reserved.load(Ordering::Relaxed)
     }
 
+    /// How many bytes the store may take.
+    pub(crate) const fn budget(&self) -> usize {
+        self.budget
+    }
+
     /// Sets a part of the budget aside for counts of permits, and returns how many lines of a table fit into it.
     pub(crate) fn reserve_for_permits(&self) -> usize {
         let bytes = self.budget / PERMITS_PART_OF_BUDGET;
