@@ -212,7 +212,7 @@ impl Clock {
         }
     }
 
-    /// By how many microseconds the wall clock has been set right since this clock was made.
+    /// The sum of corrections of the wall clock since this clock was created, in microseconds.
     pub(crate) fn correction(&self) -> i64 {
         let anchor = match &self.0 {
             #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -337,7 +337,7 @@ impl ManualClock {
         self.set(self.now().saturating_add(Micros::from_duration(by)));
     }
 
-    /// Moves it to an instant, unless that has passed: like every clock here, it does not run back.
+    /// Sets the clock to an instant, unless that has passed: it does not run back.
     ///
     /// Whoever waits for that instant, or an earlier one, is woken.
     pub fn set(&self, to: Micros) {
