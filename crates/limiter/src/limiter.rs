@@ -39,7 +39,7 @@ pub const HITS_MAX: usize = 32;
 /// A rate limiter for any number of limits, keys and threads.
 ///
 /// It is cheap to clone, and clones refer to the same limiter. States are in memory, within the
-/// [memory budget](Builder::budget). It needs no background thread and no sweeping.
+/// [memory budget](Builder::budget). No background thread sweeps it.
 ///
 /// ```
 /// use tollgate::{Limit, Limiter, Micros};
