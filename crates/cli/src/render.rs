@@ -14,7 +14,7 @@ use crate::settings::conceal;
 const CLOSE_LINES: usize = 8;
 /// Of a line of more characters than this (a document on one line), only what is around the place is drawn.
 const LINE_CHARS_MAX: usize = 200;
-/// So many characters are drawn of such a line, so many of them before the place.
+/// Maximum characters drawn of a long line, and how many of them precede the place.
 const AROUND_CHARS: usize = 80;
 const BEFORE_CHARS: usize = 25;
 /// What stands for the rest of such a line.

@@ -101,7 +101,7 @@ pub struct Upstream {
     pub protocol: Protocol,
     /// A file with the certificates to trust, in place of the system's.
     pub ca: Option<String>,
-    /// So many idle connections are kept by each worker.
+    /// Maximum idle connections per worker.
     pub idle_max: usize,
     /// How often its name is looked up while connections are kept. `None`: only for new connections.
     pub lookup: Option<Duration>,
@@ -243,7 +243,7 @@ pub struct Log {
     pub json: bool,
     /// Whether every request has a line.
     pub requests: bool,
-    /// So many refusals are written down a second; further ones are counted, and the count is written.
+    /// Maximum refusals logged per second; further ones are counted, and the count is logged.
     pub refusals_per_second: u32,
 }
 
@@ -305,7 +305,7 @@ pub const OPERATIONS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr
 pub const MEMORY: usize = 256 << 20;
 /// How often files are compared, unless it is said.
 pub const RELOAD_POLL: Duration = Duration::from_secs(30);
-/// So many idle connections to the upstream are kept by each worker, unless it is said.
+/// Default maximum of idle upstream connections per worker.
 pub const IDLE_MAX: usize = 256;
 /// How often the upstream's name is looked up, unless it is said.
 pub const LOOKUP: Duration = Duration::from_secs(10);

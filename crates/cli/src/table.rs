@@ -2,7 +2,7 @@
 
 /// Rows as lines: every column as wide as its widest cell, two spaces between, and no spaces at the ends.
 ///
-/// A row may be shorter than others. Cells are taken as they are: whoever has text of others makes it printable.
+/// A row may be shorter than others. Cells are printed as they are: callers must escape untrusted text.
 pub(crate) fn lines(rows: &[Vec<String>]) -> Vec<String> {
     let mut widths: Vec<usize> = Vec::new();
     for row in rows {

@@ -15,9 +15,9 @@ use crate::status::{Degradation, LimitStatus, StoredStatus};
 
 /// A request that may proceed: the status of its limits, its charges, and what is still owed.
 ///
-/// Charges can be settled or refunded once; the first call does it. If the admission is dropped before, every charge stays: a
-/// request that was begun has spent what it cost. Resources that a request holds while it is in flight belong to the admission
-/// as well, and are released when it is dropped.
+/// Charges can be settled or refunded once; the first call wins. If the admission is dropped before, every charge stays: a
+/// request that was started has used its quota. The admission also owns resources that a request holds while it is in
+/// flight, and releases them when it is dropped.
 pub struct Admission {
     pub(crate) enforcer: Arc<Enforcer>,
     /// One for each hit, in the order of the hits, and then one for each permit.
@@ -103,7 +103,7 @@ impl Admission {
         enforced.min_by_key(LimitStatus::binding_rank)
     }
 
-    /// When the limits were decided, by the calendar. `None` if no limit applied, or nothing decided them.
+    /// The wall-clock time of the decision. `None` if no limit applied or no decision was possible.
     #[must_use]
     pub const fn decided_at(&self) -> Option<Micros> {
         self.decided_at
@@ -133,7 +133,7 @@ impl Admission {
         self.tier.as_deref()
     }
 
-    /// What the policy says the request is; `None` for rules.
+    /// The operation that the request matched; `None` for rules.
     #[cfg(feature = "policy")]
     #[must_use]
     pub const fn matched(&self) -> Option<tollgate_policy::Matched> {
@@ -158,7 +158,7 @@ impl Admission {
         self.adjust(Some(actual), |place| contains(self.pending.estimates, place))
     }
 
-    /// As [`settle`](Self::settle), but only the charges of the limit with this name, whether or not they were estimates.
+    /// Like [`settle`](Self::settle), but only the charges of the limit with this name, whether or not they were estimates.
     pub fn settle_limit(&self, limit: &str, actual: u64) -> bool {
         self.adjust(Some(actual), |place| {
             let status = self.statuses.get(place).and_then(|status| self.enforcer.descriptor(status.id));

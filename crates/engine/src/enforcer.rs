@@ -147,7 +147,7 @@ impl Enforcer {
     /// is counted in a shared store. If it is dropped before it is ready, nothing was charged in this process.
     ///
     /// # Errors
-    /// When the request cannot be checked: see [`CheckError`]. Then nothing was charged.
+    /// If the request cannot be checked: see [`CheckError`]. Nothing is charged then.
     pub async fn check(
         self: &Arc<Self>,
         head: &RequestHead<'_>,
@@ -161,10 +161,10 @@ impl Enforcer {
         }
     }
 
-    /// As [`check`](Self::check), for callers without a runtime. If a limit is counted in a shared store, it blocks the thread.
+    /// Like [`check`](Self::check), for callers without a runtime. If a limit is counted in a shared store, it blocks the thread.
     ///
     /// # Errors
-    /// As [`check`](Self::check).
+    /// Like [`check`](Self::check).
     pub fn try_check(
         self: &Arc<Self>,
         head: &RequestHead<'_>,

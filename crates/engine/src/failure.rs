@@ -3,7 +3,7 @@
 
 use tollgate::{StoreFails, Unavailable};
 
-/// What a limit does while a store fails if nothing is said: this process counts alone, with the whole limit.
+/// The failure rule of a limit without one: this process counts alone, with the whole limit.
 pub(crate) const DEFAULT: StoreFails = StoreFails::Local { share: 1, of: 1 };
 
 /// What becomes of a request whose limits could not be decided.
@@ -15,12 +15,11 @@ pub(crate) enum Undecided {
     Undetermined(Unavailable),
 }
 
-/// Decides about a request whose limits could not be decided, by what each of its enforced limits does then. It proceeds only
-/// if all of them say so.
+/// Applies the failure rules of a request's enforced limits: it proceeds only if every one of them allows it.
 ///
-/// The limiter has already tried each limit's way without the store: it let a hit pass, or counted it on this process's share.
-/// What comes here is the rest: a limit that denies, a share that is smaller than the cost, or a memory without room for the
-/// key. Of a share nothing is known then, so that the client may try again.
+/// The limiter has already applied the rules that it can: it allowed, or counted a local fraction. The remaining cases are a
+/// limit that denies, a fraction smaller than the cost, or memory without room for the key. A fraction that is too small
+/// determines nothing, so the client may try again.
 pub(crate) fn decide(why: Unavailable, enforced: impl IntoIterator<Item = StoreFails>) -> Undecided {
     let allows = |fails| match fails {
         StoreFails::Allow => true,

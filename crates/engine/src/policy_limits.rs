@@ -244,7 +244,7 @@ impl PolicyLimits {
         Ok(self.hits_of(hits, &charges).try_charge(verdict)?)
     }
 
-    /// What the policy reads of a request.
+    /// The facts that the policy reads from a request.
     fn facts<'a>(
         &self,
         head: &RequestHead<'a>,
@@ -271,7 +271,7 @@ impl PolicyLimits {
         Ok(Facts { body_operations, query_operations, tier, ..facts })
     }
 
-    /// Finds out what a request is, and writes what it is charged into `hits`.
+    /// Matches a request, and writes its hits into `hits`.
     fn match_request(
         &self,
         head: &RequestHead<'_>,
@@ -444,7 +444,7 @@ impl PolicyLimits {
     }
 }
 
-/// What a limit does while nothing can decide its hits.
+/// The failure rule of a limit, as the limiter takes it.
 const fn store_fails(limit: &PolicyLimit) -> StoreFails {
     match limit.when_store_fails {
         model::StoreFails::Allow => StoreFails::Allow,
@@ -453,7 +453,7 @@ const fn store_fails(limit: &PolicyLimit) -> StoreFails {
     }
 }
 
-/// Whether a request can be charged.
+/// The result of matching a request.
 #[expect(clippy::large_enum_variant, reason = "it is unwrapped where it is made")]
 enum Matching {
     Matched(Matched),

@@ -18,7 +18,7 @@ pub struct LimitStatus<'a> {
     pub descriptor: &'a LimitDescriptor,
     /// The decision: outcome, remaining, reset.
     pub decision: Decision,
-    /// Whether a refusal counts.
+    /// Whether the limit is enforced or in shadow mode.
     pub mode: Mode,
     /// What decided it. If it [has no numbers](Source::has_numbers), the decision's numbers are those of an unused key.
     pub source: Source,

@@ -88,7 +88,7 @@ impl Limiter {
     /// Its answers are in the order of `hits`. Only those in `addresses` that refuse have numbers: the address's.
     ///
     /// # Errors
-    /// When a hit is invalid.
+    /// If a hit is invalid.
     pub async fn refused_for_address(
         &self,
         hits: &[Hit<'_>],
@@ -109,10 +109,10 @@ impl Limiter {
         Ok(self.refusal(hits, addresses, &refused))
     }
 
-    /// As [`refused_for_address`](Self::refused_for_address), for callers without a runtime.
+    /// Like [`refused_for_address`](Self::refused_for_address), for callers without a runtime.
     ///
     /// # Errors
-    /// As [`refused_for_address`](Self::refused_for_address), and [`HitError::WouldBlock`] if it would block a thread of a
+    /// Like [`refused_for_address`](Self::refused_for_address), and [`HitError::WouldBlock`] if it would block a thread of a
     /// runtime.
     pub fn try_refused_for_address(
         &self,

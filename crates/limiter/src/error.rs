@@ -2,25 +2,25 @@
 
 use std::fmt;
 
-/// What is wrong with the hits of a request. Nothing was charged, and nothing was decided.
+/// Why the hits of a request are invalid. Nothing was decided or charged.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum HitError {
     /// A key is longer than [`KEY_BYTES_MAX`](crate::KEY_BYTES_MAX).
     KeyTooLong {
-        /// The limit whose key it is.
+        /// The name of the limit.
         limit: String,
-        /// How long it is.
+        /// The length of the key.
         bytes: usize,
     },
     /// There are more hits than [`HITS_MAX`](crate::HITS_MAX).
     TooManyHits {
-        /// How many there are.
+        /// The number of hits.
         hits: usize,
     },
-    /// A limit was made by another limiter.
+    /// A limit belongs to another limiter.
     ForeignLimit {
-        /// Which limit.
+        /// The name of the limit.
         limit: String,
     },
     /// Two hits are on the same key of two limits with the same name and different numbers.
@@ -28,15 +28,15 @@ pub enum HitError {
         /// The name.
         limit: String,
     },
-    /// A limit is counted in a shared store, and a `try_` verb would have to block a thread of a Tokio runtime to ask it. Nothing
+    /// A limit is in a shared store, and a `try_` verb would have to block a thread of a Tokio runtime. Nothing
     /// was charged: await the verb without `try_`.
     WouldBlock {
         /// The limit.
         limit: String,
     },
-    /// The shared store gave no answer, and there is no rule for this question: see [`Limiter::inspect`](crate::Limiter::inspect).
+    /// The shared store failed, and the verb has no failure rule: see [`Limiter::inspect`](crate::Limiter::inspect).
     Store {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
@@ -77,9 +77,9 @@ impl std::error::Error for HitError {}
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// The system gives no memory.
+    /// The system has no memory.
     NoMemory,
-    /// The system gives no random bytes, without which keys could be made to collide.
+    /// The system has no random bytes, without which attackers could make keys collide.
     NoRandomness(String),
     /// The [budget](crate::Builder::budget) is less than [`BUDGET_BYTES_MIN`](crate::BUDGET_BYTES_MIN).
     BudgetTooSmall {

@@ -144,7 +144,7 @@ impl Shared {
         Ok((verdict, receipt))
     }
 
-    /// As [`charge`](Self::charge), on a thread that may be blocked.
+    /// Like [`charge`](Self::charge), on a thread that may be blocked.
     pub(crate) fn charge_blocking(&self, inner: &Inner, hits: &[Hit<'_>], verb: Verb) -> Answered {
         self.block_on_hits(hits, self.charge(inner, hits, verb))?
     }
@@ -154,7 +154,7 @@ impl Shared {
         self.block_on_hits(std::slice::from_ref(hit), asking)
     }
 
-    /// As [`block_on`](Self::block_on), of several hits.
+    /// Like [`block_on`](Self::block_on), of several hits.
     pub(crate) fn block_on_hits<T>(
         &self,
         hits: &[Hit<'_>],

@@ -4,49 +4,49 @@ use std::fmt;
 
 use crate::Cause;
 
-/// How many bytes of a server's own message are kept. What is longer is cut.
+/// Maximum length of a server's message in bytes; longer ones are truncated.
 pub const MESSAGE_BYTES_MAX: usize = 200;
 
-/// Why a call got no answer.
+/// Why a call has no reply, or an error reply.
 ///
-/// `sent` says whether the server may have done what was asked. `false` is certain: nothing happened.
+/// If `sent` is false, the call certainly had no effect.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum LinkError {
-    /// The server has failed lately and is not asked again yet. Nothing was sent.
+    /// The circuit breaker is open. Nothing was sent.
     Open,
-    /// As many calls are in flight as [`Settings::in_flight_max`](crate::Settings::in_flight_max) allows. Nothing was sent.
+    /// [`Settings::in_flight_max`](crate::Settings::in_flight_max) calls are in flight. Nothing was sent.
     TooManyInFlight,
-    /// The budget was used up.
+    /// The time budget is exceeded.
     Timeout {
-        /// Whether the server may have done what was asked.
+        /// Whether the call may have taken effect.
         sent: bool,
     },
     /// There is no connection. Nothing was sent.
     Unreachable {
-        /// Why there is none.
+        /// The cause.
         cause: Cause,
-        /// The system's or the server's own words, cut at [`MESSAGE_BYTES_MAX`].
+        /// The message of the system or the server, truncated at [`MESSAGE_BYTES_MAX`].
         message: Box<str>,
     },
-    /// The connection ended while the call was on its way.
+    /// The connection ended while the call was in flight.
     Lost {
-        /// Why it ended.
+        /// The cause.
         cause: Cause,
-        /// Whether the server may have done what was asked.
+        /// Whether the call may have taken effect.
         sent: bool,
     },
-    /// The server answered with an error.
+    /// The server returned an error.
     Server {
-        /// Which.
+        /// The cause.
         cause: Cause,
-        /// Its own words, cut at [`MESSAGE_BYTES_MAX`].
+        /// The server's message, truncated at [`MESSAGE_BYTES_MAX`].
         message: Box<str>,
     },
 }
 
 impl LinkError {
-    /// Its cause, one of a fixed set.
+    /// The cause, from a fixed set.
     #[must_use]
     pub const fn cause(&self) -> Cause {
         match self {
@@ -58,13 +58,13 @@ impl LinkError {
         }
     }
 
-    /// Its name, for metrics and logs.
+    /// The name of the cause, for metrics and logs.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.cause().name()
     }
 
-    /// Whether the server may have done what was asked. A script that fails may have written before it failed.
+    /// Returns false only if the call certainly had no effect. A failed script may have written before it failed.
     #[must_use]
     pub const fn may_have_run(&self) -> bool {
         match self {
@@ -83,7 +83,7 @@ impl LinkError {
     }
 }
 
-/// The beginning of a message, in whole characters and without control characters: it may end up in a log.
+/// Truncates a message at a character boundary and removes control characters, for logs.
 pub(crate) fn cut(message: &str, bytes_max: usize) -> Box<str> {
     let mut kept = String::with_capacity(message.len().min(bytes_max));
     for char in message.chars().map(|char| if char.is_control() { ' ' } else { char }) {

@@ -14,10 +14,8 @@ pub struct NoLayer;
 
 impl IntoResponse for NoLayer {
     fn into_response(self) -> Response {
-        problem::internal(
-            "This handler takes `Admitted`, and no rate limits are in front of it: add a `TollgateLayer`.",
-        )
-        .into_response()
+        problem::internal("This handler takes `Admitted`, but no `TollgateLayer` is in front of it. Add one.")
+            .into_response()
     }
 }
 

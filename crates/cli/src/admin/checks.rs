@@ -14,7 +14,7 @@ use crate::settings::Readiness;
 
 /// A check of the upstream takes no longer, whatever `timeouts.connect` says: who asks does not wait longer either.
 const UPSTREAM_TIME_MAX: Duration = Duration::from_secs(5);
-/// What was found out about the upstream holds for this long, so that whoever asks often does not make connections as often.
+/// How long the result of the upstream check is cached, so that frequent requests do not cause as many connections.
 const UPSTREAM_KNOWN_FOR: Duration = Duration::from_secs(1);
 
 /// What has to be well for the gateway to be ready.

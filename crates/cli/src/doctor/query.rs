@@ -25,7 +25,7 @@ const CONFIG: [&str; 9] = [
 /// The clock is read so many times; the reading with the shortest round trip counts.
 const CLOCK_READINGS: usize = 7;
 
-/// So many of the commands that were slow last are looked at; a server keeps 128, if it was told nothing else.
+/// Maximum number of slow-log entries read; servers keep 128 by default.
 const SLOW_MAX: &str = "1024";
 
 /// A connection on which there is a time to ask.

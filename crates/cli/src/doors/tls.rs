@@ -106,7 +106,7 @@ fn read(name: &str, seen: &mut Seen) -> Result<Vec<u8>, String> {
         let fits = bytes.len() <= FILE_BYTES_MAX;
         fits.then_some(()).ok_or_else(|| format!("it has more than {FILE_BYTES_MAX} bytes"))
     });
-    // What could not be used is looked at again by whoever asks.
+    // A caller may retry after an error.
     seen.note_whole(name, read.is_ok().then_some(&bytes));
     read.map(|()| bytes).map_err(|why| format!("{name} cannot be read: {why}"))
 }

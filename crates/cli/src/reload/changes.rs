@@ -6,7 +6,7 @@ use tollgate_policy::diff::{LimitDiff, diff};
 
 use crate::finding::counted;
 
-/// So many limits are told by name; of the others only the number.
+/// Maximum number of limits named; the others are counted.
 const NAMED_MAX: usize = 5;
 
 /// What is different, in a few words.

@@ -11,7 +11,7 @@ use crate::files;
 use crate::finding::printable;
 use crate::report_errors::{self, Reader};
 
-/// So many errors of a document are told in one line; of the others only the number.
+/// Maximum number of errors in one log line; the others are counted.
 const TOLD_MAX: usize = 5;
 
 /// What was loaded.

@@ -11,13 +11,13 @@ use tollgate_policy::numbers::Algorithm;
 use super::Running;
 use crate::settings::Value;
 
-/// So many limits are listed; of the others only the number.
+/// Maximum number of limits listed; the others are counted.
 const LISTED_MAX: usize = 8;
 
-/// Writes it.
+/// Writes the start-up message.
 ///
 /// # Errors
-/// When it cannot be written.
+/// If the output cannot be written.
 pub fn banner(running: &Running, out: &mut dyn Write) -> io::Result<()> {
     let settings = &running.common.settings;
     let scheme = if settings.tls.is_some() { "https" } else { "http" };

@@ -5,7 +5,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::settings::Settings;
 use crate::telemetry::logs::Logs;
 
-/// So many descriptors are kept for everything that is not a connection: files, listeners, health checks.
+/// File descriptors reserved for everything but connections: files, listeners, health checks.
 const KEPT: usize = 64;
 /// So many descriptors, and no more, are kept for connections to the upstream. Where more requests than that are in flight at
 /// once and the system gives no more, they are 502.

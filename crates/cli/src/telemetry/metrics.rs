@@ -20,54 +20,54 @@ pub use limits::{LIMIT_SERIES_MAX, LimitMeters};
 use page::{Kind, Page};
 pub use worker::{TunnelEnds, WorkerMetrics};
 
-/// Everything that is counted.
+/// All metrics.
 ///
-/// Whoever counts holds the counter itself: a worker its own [`WorkerMetrics`], a request the [`LimitMeters`] of the policy
-/// that it met. The locks are taken only when a worker starts, a policy is loaded or the page is written.
+/// Code that counts holds the counters directly: a worker its own [`WorkerMetrics`], a request the [`LimitMeters`] of its
+/// policy. Locks are taken only when a worker starts, a policy is loaded or the page is written.
 #[derive(Debug, Default)]
 pub struct Metrics {
     workers: Mutex<Vec<Arc<WorkerMetrics>>>,
     limits: Mutex<Limits>,
-    /// Whose store is told about.
+    /// The limiter whose store is reported.
     limiter: Mutex<Option<Limiter>>,
-    /// What became of reloads.
+    /// Reloads by result.
     pub reloads: Reloads,
-    /// What became of lines.
+    /// Log lines by result.
     pub lines: Arc<Lines>,
 }
 
-/// What became of reloads.
+/// Reloads by result.
 #[derive(Debug, Default)]
 pub struct Reloads {
-    /// Those after which another policy was in force.
+    /// Reloads that replaced the policy.
     pub ok: Count,
-    /// Those that were refused, so that the old policy is still in force.
+    /// Failed reloads, after which the old policy stays in force.
     pub failed: Count,
-    /// When the policy in force was loaded, in seconds since 1970.
+    /// Unix time at which the current policy was loaded.
     pub last_success: Count,
     /// Generation of the current policy, starting with 1.
     pub generation: Count,
-    /// 1 if files are watched; 0 if they are only compared now and then.
+    /// 1 if files are watched, 0 if they are only polled.
     pub watching: Count,
 }
 
-/// What became of lines of the log.
+/// Log lines by result.
 #[derive(Debug, Default)]
 pub struct Lines {
-    /// Those that were not written, because whoever reads them is too slow or gone.
+    /// Lines dropped because the reader is too slow or gone.
     pub dropped: Count,
-    /// Refusals that have no line, because there were too many in a second.
+    /// Refusals left out of the log by its rate limit.
     pub left_out: Count,
 }
 
 impl Metrics {
-    /// Nothing counted yet.
+    /// Creates metrics, all zero.
     #[must_use]
     pub fn new() -> Arc<Self> {
         Arc::new(Self::default())
     }
 
-    /// The numbers of one more worker.
+    /// The metrics of a new worker.
     #[must_use]
     pub fn worker(&self) -> Arc<WorkerMetrics> {
         let worker = Arc::new(WorkerMetrics::default());
@@ -81,7 +81,7 @@ impl Metrics {
         self.reloads.last_success.set(files::wall_clock().get() / 1_000_000);
     }
 
-    /// The counters of the limits of a policy that is about to be put in force, by number.
+    /// The counters of a new policy's limits, by number.
     pub(crate) fn limits_of(&self, limits: &PolicyLimits) -> Vec<LimitMeters> {
         *self.limiter.lock().unwrap_or_else(PoisonError::into_inner) = Some(limits.limiter().clone());
         self.limits.lock().unwrap_or_else(PoisonError::into_inner).renew(limits.policy())

@@ -10,9 +10,9 @@ use tollgate_policy::{Diagnostic, Severity, Sources};
 use crate::finding::{Finding, counted, printable};
 use crate::{formats, render, table};
 
-/// So many steps of a scenario are drawn. Further ones are only in the table.
+/// Maximum number of steps drawn. Further ones are only in the table.
 const STEPS_DRAWN_MAX: usize = 5;
-/// So many differences of a scenario are in its table. Of further ones the number is told; programs get all.
+/// Maximum number of differences in the table. Further ones are counted; programs get all.
 const ROWS_MAX: usize = 50;
 
 /// One step that was answered otherwise than it expects.

@@ -15,7 +15,7 @@ use super::worker::Worker;
 
 /// How long no connection is taken after the system has no descriptor or no memory for one.
 const BREATHER: Duration = Duration::from_millis(100);
-/// So many that wait when it is said to stop are still served; the system's queue is no longer. Further ones are closed.
+/// Number of waiting connections still served at shutdown; the system's queue is no longer than this. Further ones are closed.
 const WAITING_MAX: usize = 4096;
 
 /// How many connections there may be, for all workers together.
@@ -65,7 +65,7 @@ impl Places {
     }
 }
 
-/// What connections are counted by: an address, or of one of IPv6 the network, for whoever has one has all of its /64.
+/// What connections are counted by: an IPv4 address, or an IPv6 /64, because a client with one address has all of its /64.
 const fn whose(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),

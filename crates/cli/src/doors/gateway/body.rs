@@ -241,7 +241,7 @@ pub(crate) enum Source {
 #[derive(Debug)]
 pub(crate) struct ResponseBody {
     source: Source,
-    /// `None` if the exchange goes on without it, as a tunnel.
+    /// `None` if the exchange continues as a tunnel.
     running: Option<Running>,
     /// Whether the upstream is being waited for.
     waiting: bool,
@@ -254,7 +254,7 @@ impl ResponseBody {
         Self { source, running: Some(running), waiting: false, failed: None }
     }
 
-    /// None: the exchange goes on as a tunnel.
+    /// No body: the exchange continues as a tunnel.
     pub(crate) const fn of_tunnel() -> Self {
         Self { source: Source::Whole(Bytes::new()), running: None, waiting: false, failed: None }
     }

@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::client_io::Stream;
 
-/// So many bytes are thrown away. Whoever sends more is reset, and may miss the answer.
+/// Maximum bytes to discard. A client that sends more is reset, and may miss the response.
 const LINGER_BYTES_MAX: usize = 64 << 20;
 /// So long a client has to see the answer, stop sending and close. It keeps its place among the connections meanwhile, so that
 /// those who do not close are bounded like those who do not ask.

@@ -51,7 +51,7 @@ struct Came {
     to_answer: ToAnswer,
 }
 
-/// What is left of a request when it is on its way: what it takes to answer it, whoever does.
+/// What remains of a forwarded request: everything needed to respond to it.
 struct ToAnswer {
     /// Its name.
     id: HeaderValue,
@@ -64,7 +64,7 @@ struct ToAnswer {
     websocket: bool,
 }
 
-/// ResponseConfig a request.
+/// Handles a request.
 pub(crate) fn exchange(client: &Arc<Client>, request: Request<Incoming>) -> Exchange {
     let mut running = client.begin();
     let (parts, body) = request.into_parts();
@@ -195,7 +195,7 @@ impl Came {
         Checked::Rejected(answer)
     }
 
-    /// Checks a request with a shared store, and goes on.
+    /// Checks a request with a shared store, then continues.
     async fn wait_and_pass(mut self, body: Incoming) -> Response<ResponseBody> {
         match self.check(Body::Unread).await {
             Checked::NeedsBody(wanted, matched) => self.hold_and_check(wanted, matched, body).await,
@@ -205,7 +205,7 @@ impl Came {
         }
     }
 
-    /// Reads what is wanted of the body, checks the request, and goes on.
+    /// Reads the wanted part of the body, checks the request, then continues.
     async fn hold_and_check(
         mut self,
         wanted: BodyWanted,
@@ -315,7 +315,7 @@ impl ToAnswer {
         }
     }
 
-    /// An answer of the gateway's own to a request that was charged. It shows the limits, whoever answers in the end.
+    /// The gateway's own response to a request that was charged. It shows the limits like any other response.
     fn charged_and_stopped(
         self,
         stopped: Stopped,

@@ -92,7 +92,7 @@ fn strip(headers: &mut HeaderMap, own: [Option<&HeaderName>; 2], also: impl Fn(&
         // Nobody may remove what the message cannot do without, or who sent it.
         gone.extend(named.filter(|name| !is_needed(name) && !is_origin(name) && !own.contains(&Some(name))));
     }
-    // `TE: trailers` is the one thing that goes on: without it gRPC does not work.
+    // `TE: trailers` is the only exception: gRPC does not work without it.
     let mut codings = headers.get_all(TE).iter().flat_map(|te| te.as_bytes().split(|byte| *byte == b','));
     let trailers = codings.any(|coding| coding.trim_ascii().eq_ignore_ascii_case(b"trailers"));
     for name in gone {

@@ -6,7 +6,7 @@ use std::thread;
 use super::super::*;
 use super::support::{World, granted, policy};
 
-/// So many reloads.
+/// Number of reloads.
 const RELOADS: u64 = 100;
 /// More than are granted before the reloads are over, less than are asked for.
 const LIMIT: u64 = 100_000;

@@ -128,7 +128,7 @@ fn what_is_wrong_is_said_with_what_would_be_right() {
         (
             Kind::Origin,
             "http://a:0",
-            "cannot be used: the port of the host is not one: write a number from 1 to 65535",
+            "cannot be used: the host has an invalid port: write a number from 1 to 65535",
         ),
     ];
     for (kind, text, said) in table {

@@ -15,7 +15,7 @@ impl Count {
         self.add(1);
     }
 
-    /// So many more.
+    /// Adds to the counter.
     #[inline]
     pub fn add(&self, more: u64) {
         self.0.fetch_add(more, Ordering::Relaxed);

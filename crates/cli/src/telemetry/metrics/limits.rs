@@ -9,7 +9,7 @@ use tollgate_policy::Policy;
 use super::counter::Counter;
 use super::page::{Kind, Page};
 
-/// So many limits have series of their own. Further ones are counted together, as [`OTHER`].
+/// Maximum number of limits with their own series. Further ones are counted together, as [`OTHER`].
 pub const LIMIT_SERIES_MAX: usize = 1_000;
 /// What limits beyond [`LIMIT_SERIES_MAX`] are called together.
 pub const OTHER: &str = "other";
