@@ -7,6 +7,7 @@ mod bench_memory;
 mod bench_policy;
 mod bench_redis;
 mod chart;
+mod corpus;
 mod deadline;
 mod examples;
 mod fuzz;
@@ -47,6 +48,8 @@ fn main() -> ExitCode {
         ["bench", "redis", "--quick"] => bench_redis::run(true),
         ["faults", words @ ..] => proof::faults(words),
         ["sim", "adaptive", seeds @ ..] => sim::adaptive(seeds),
+        ["corpus"] => corpus::run(None),
+        ["corpus", folder] => corpus::run(Some(folder)),
         ["fuzz", numbers @ ..] => fuzz::run(numbers),
         _ => Err(include_str!("usage.txt").to_string()),
     };

@@ -1,9 +1,14 @@
 //! From parsed documents to one immutable policy.
 
+mod base_path;
 pub(crate) mod default_names;
 pub(crate) mod header_names;
 pub(crate) mod inherit;
 pub(crate) mod load;
 pub(crate) mod merge;
+mod openapi_path;
+mod overlap;
+mod route_group;
 pub(crate) mod routes;
+pub(crate) mod suffix;
 pub(crate) mod variants;

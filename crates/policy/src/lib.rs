@@ -16,6 +16,7 @@ mod matching;
 pub mod model;
 mod namespace;
 pub mod numbers;
+mod overlay;
 mod parse;
 mod policy;
 #[doc(hidden)]

@@ -8,4 +8,6 @@ mod guide;
 mod hits;
 mod matching;
 mod messages;
+mod overlays;
+mod real_documents;
 mod support;

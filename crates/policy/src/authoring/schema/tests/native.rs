@@ -174,7 +174,10 @@ fn what_only_the_reader_can_judge() {
         ("too small", "tollgate: 1\nserve: { memory: 1 KiB }"),
         ("one address", "tollgate: 1\nserve: { listen: [localhost:80, '127.0.0.1:80'] }"),
         ("no port", "tollgate: 1\nserve: { upstream: { url: 'http://a:99999' } }"),
-        ("twice", "tollgate: 1\nroutes: [{ path: /a }, { path: /a }]"),
+        (
+            "twice",
+            "tollgate: 1\nroutes: [{ path: /a, rate_limit: none }, { path: /a, rate_limit: { algorithm: gcra, capacity: 1, refill_rate: 1 } }]",
+        ),
     ];
     let schema = validator(&native_schema());
     for (why, text) in only {
@@ -188,6 +191,8 @@ fn the_fields_about_headers_browsers_and_wide_prefixes() {
     let good = [
         "addresses: { ipv6_wide_prefix: none }",
         "header_names: any",
+        "base_path: /v1",
+        "query_semicolons: separator",
         "cors: { origins: '*' }",
         "cors: { origins: ['https://a.example.org', 'http://[::1]:3000'], credentials: true }",
         "rate_limit: { algorithm: gcra, capacity: 0, refill_rate: 1, zero_status: 429 }",
@@ -196,6 +201,7 @@ fn the_fields_about_headers_browsers_and_wide_prefixes() {
     let bad = [
         "addresses: { ipv6_wide_prefix: some }",
         "header_names: plane",
+        "query_semicolons: comma",
         "cors: { credentials: true }",
         "cors: { origins: [] }",
         "cors: { origins: 'https://a/' }",
