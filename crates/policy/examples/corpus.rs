@@ -10,6 +10,9 @@ use tollgate_policy::lint::advise;
 use tollgate_policy::{Findings, Policy, Severity, Sources};
 
 fn main() {
+    if std::env::args().len() < 2 {
+        println!("name the documents to load; `cargo xtask corpus` does");
+    }
     for file in std::env::args().skip(1) {
         let started = Instant::now();
         let mut read = |name: &str| match std::fs::metadata(name).map(|about| about.len()) {
