@@ -263,7 +263,11 @@ impl PolicyLimits {
         let peer = head.peer.ok_or(CheckError::UnknownPeer)?;
         let request = Request { method, target, headers, authority, peer, now: self.limiter.now() };
         let facts = self.policy.facts(&request, scratch)?;
-        let query_operations = if self.counts_queries { count_in_query(facts.query) } else { 0 };
+        let query_operations = if self.counts_queries {
+            count_in_query(facts.query, self.policy.settings().query_semicolons)
+        } else {
+            0
+        };
         let body_operations = match head.body {
             Body::Read { operations, .. } => operations,
             Body::Unreadable | Body::Unread => None,
