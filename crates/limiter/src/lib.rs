@@ -52,7 +52,7 @@ pub use tollgate_algorithms::{
     Schedule, UtcOffset, Window,
 };
 pub use verdict::{Answer, Kind, Source, Unavailable, Verdict};
-pub use waiting::WaitError;
+pub use waiting::{InLine, WaitError};
 
 /// The README's snippets, so that they are compiled and run with the documentation's.
 #[cfg(doctest)]

@@ -149,6 +149,12 @@ pub struct Hit<'a> {
 }
 
 impl Hit<'_> {
+    /// The numbers of its limit.
+    #[must_use]
+    pub fn limit(&self) -> Limit {
+        self.limit.limit
+    }
+
     /// The same hit at another cost. A cost of 0 charges nothing, and tells how the key stands.
     #[must_use]
     pub const fn cost(self, cost: u64) -> Self {
