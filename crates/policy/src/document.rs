@@ -4,4 +4,5 @@ pub(crate) mod diagnostic;
 pub(crate) mod read;
 pub(crate) mod sources;
 pub(crate) mod suggest;
+mod syntax;
 pub(crate) mod tree;

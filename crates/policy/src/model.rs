@@ -240,6 +240,8 @@ pub struct TierNumbers {
     pub numbers: Numbers,
     /// Where they are written.
     pub place: Place,
+    /// Where its name is written.
+    pub name_at: Place,
 }
 
 /// One limit of a policy: what, for whom, at what cost, and who may change it.
@@ -254,6 +256,8 @@ pub struct PolicyLimit {
     pub named: bool,
     /// Where it is written: its text.
     pub place: Place,
+    /// The `$ref` that leads to it, if it does not stand where it limits.
+    pub reference: Option<Place>,
     /// Where it is written: in the document's own terms.
     pub at: Where,
     /// How it counts.
@@ -338,6 +342,8 @@ impl fmt::Display for KeyPlace {
 pub struct JwtSettings {
     /// The file with the keys, a JWK set.
     pub jwks: String,
+    /// Where that is written.
+    pub jwks_at: Place,
     /// Who must have issued the token.
     pub issuer: Option<String>,
     /// For whom it must be.

@@ -177,13 +177,9 @@ fn policy(said: &mut Vec<Said>, config: &Result<Option<File>, Unknown>, opened: 
 fn two_policies(other: &str, file: &File, (field, place): (&str, Place)) -> Problem {
     let message = format!("there are two policies: {other}, and {} itself", shown(&file.name));
     Problem::InFile(Diagnostic {
-        severity: Severity::Error,
-        code: "two-policies",
-        message,
-        place,
         label: format!("`{field}` makes this file a policy"),
-        also: Vec::new(),
         help: Some("enforce one of them: leave out the other, or give `--config none`".into()),
+        ..Diagnostic::new(Severity::Error, "two-policies", place, message)
     })
 }
 

@@ -84,10 +84,16 @@ fn same(first: &PolicyLimit, second: &PolicyLimit, findings: &mut Findings) {
     let mut second = second.clone();
     for (mine, first) in second.tiers.iter_mut().zip(&first.tiers) {
         mine.place = first.place;
+        mine.name_at = first.name_at;
     }
     let second = &second;
-    let alike =
-        PolicyLimit { place: first.place, at: first.at.clone(), named: first.named, ..second.clone() };
+    let alike = PolicyLimit {
+        place: first.place,
+        reference: first.reference,
+        at: first.at.clone(),
+        named: first.named,
+        ..second.clone()
+    };
     if alike == *first && first.named && second.named {
         return;
     }
@@ -143,7 +149,7 @@ fn check(limit: &PolicyLimit, settings: &Settings, findings: &mut Findings) {
     for tier in limit.tiers.iter().filter(|tier| !settings.tier_names.contains(&tier.tier)) {
         let message = format!("there is no tier `{}`", tollgate_http::text::shown(&tier.tier));
         let names = settings.tier_names.iter().map(String::as_str);
-        let mut finding = Diagnostic::error("unknown-tier", tier.place, message);
+        let mut finding = Diagnostic::error("unknown-tier", tier.name_at, message);
         finding.help = suggest::did_you_mean(&tier.tier, names);
         findings.push(finding);
     }

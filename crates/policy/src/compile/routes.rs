@@ -1,5 +1,7 @@
 //! Which operation a request can mean: templates in a router, and no two operations that would mean the same request.
 
+use std::collections::HashSet;
+
 use http::HeaderName;
 
 use crate::compile::inherit::Operation;
@@ -88,6 +90,7 @@ pub(crate) fn build(
 ) -> Option<Routes> {
     let mut builder = RouterBuilder::new();
     let mut by_template: Vec<Vec<OperationId>> = Vec::new();
+    let mut told = HashSet::new();
     for (id, operation) in OperationId::number(&operations) {
         let tail = if operation.native { Tail::Allowed } else { Tail::Refused };
         for base in &operation.bases {
@@ -106,7 +109,10 @@ pub(crate) fn build(
                     let other =
                         by_template.get(with as usize).and_then(|list: &Vec<OperationId>| list.first());
                     let other = other.and_then(|id| operations.get(id.index()));
-                    findings.push(overlap(operation, other));
+                    // Of two paths with several methods each, one error is enough.
+                    if told.insert((operation.template_at, other.map(|other| other.template_at))) {
+                        findings.push(overlap(operation, other));
+                    }
                     continue;
                 }
                 Err(error) => {
@@ -201,12 +207,15 @@ fn sort(list: &mut Vec<OperationId>, operations: &[Operation], findings: &mut Fi
         findings.push(Diagnostic::error("too-many", beyond.template_at, message));
         return;
     }
+    let mut told = HashSet::new();
     for (index, id) in list.iter().enumerate() {
         let Some(one) = of(id) else { continue };
         for other in list.iter().skip(index.saturating_add(1)).filter_map(of) {
             if confused(one, other) {
                 let (first, second) = if one.place < other.place { (one, other) } else { (other, one) };
-                findings.push(overlap(second, Some(first)));
+                if told.insert((second.template_at, first.template_at)) {
+                    findings.push(overlap(second, Some(first)));
+                }
             }
         }
     }

@@ -8,6 +8,7 @@ use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, Span, Struct
 
 use super::diagnostic::{Diagnostic, Findings};
 use super::sources::{FileId, Place, Source};
+use super::syntax;
 use super::tree::{Kind, Node, NodeId, Text, Tree};
 
 /// The longest document. A longer one is refused before it is read.
@@ -36,10 +37,27 @@ struct Reader {
     documents: usize,
     root: Option<NodeId>,
     findings: Findings,
+    reason: Reason,
 }
 
 /// Reads a document. What is found to be wrong with it is added to `findings`; a tree is there if its grammar is right.
 pub(crate) fn read(file: FileId, source: &Arc<Source>, findings: &mut Findings) -> Option<Tree> {
+    read_for(Reason::Use, file, source, findings)
+}
+
+/// The tree of a document whose secrets are looked for: nobody is told its mistakes, and what is repeated stays in it.
+pub(crate) fn read_for_secrets(file: FileId, source: &Arc<Source>) -> Option<Tree> {
+    read_for(Reason::Secrets, file, source, &mut Findings::default())
+}
+
+/// Why a document is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Reason {
+    Use,
+    Secrets,
+}
+
+fn read_for(reason: Reason, file: FileId, source: &Arc<Source>, findings: &mut Findings) -> Option<Tree> {
     let text = source.text();
     let start = Place { file, start: 0, end: 0 };
     if text.len() > DOCUMENT_BYTES_MAX {
@@ -53,7 +71,7 @@ pub(crate) fn read(file: FileId, source: &Arc<Source>, findings: &mut Findings) 
     let (nodes, items, entries) = (Vec::new(), Vec::new(), Vec::new());
     let tree = Tree { file, source: Arc::clone(source), nodes, items, entries, root: NodeId(0) };
     let (open, anchors, found) = (Vec::new(), HashMap::new(), Findings::default());
-    let mut reader = Reader { file, tree, open, anchors, documents: 0, root: None, findings: found };
+    let mut reader = Reader { file, tree, open, anchors, documents: 0, root: None, findings: found, reason };
     let mut options = Options::default();
     // Our own bound comes first, with a sentence of ours.
     options.flow_nesting_limit = DEPTH_MAX.saturating_mul(2);
@@ -69,8 +87,10 @@ pub(crate) fn read(file: FileId, source: &Arc<Source>, findings: &mut Findings) 
                 let at = offset(error.marker().byte_offset()).saturating_add(shift);
                 let place = Place { file, start: at, end: at };
                 let deep = *error.kind() == ErrorKind::RecursionLimitExceeded;
-                let wrong = || Diagnostic::error("grammar", place, grammar(&error));
-                break Some(if deep { too_deep(place) } else { wrong() });
+                // A message may repeat parts of the text, but for its secrets.
+                let text = if reason == Reason::Use { source.drawable() } else { "" };
+                let whole = syntax::Text { file, text, open: reader.open_bracket() };
+                break Some(if deep { too_deep(place) } else { syntax::finding(&error, at, &whole) });
             }
             Some(Ok(next)) => next,
         };
@@ -90,12 +110,6 @@ pub(crate) fn read(file: FileId, source: &Arc<Source>, findings: &mut Findings) 
     };
     reader.tree.root = root;
     Some(reader.tree)
-}
-
-/// The parser's own sentence, without the place it repeats at the end.
-fn grammar(error: &granit_parser::ScanError) -> String {
-    let text = error.info();
-    format!("this is neither YAML nor JSON: {text}")
 }
 
 fn too_deep(at: Place) -> Diagnostic {
@@ -134,6 +148,9 @@ impl Reader {
                 let as_text = tag.as_ref().is_some_and(|tag| tag.is_yaml_core_schema_tag("str"));
                 self.check_tag(tag.as_deref(), at);
                 let plain = style == ScalarStyle::Plain && !as_text;
+                if let Some(finding) = plain.then(|| self.comment(&text, at)).flatten() {
+                    return Err(Box::new(finding));
+                }
                 let text = self.text(text);
                 let node = self.node(Kind::Scalar { text, plain }, at, false)?;
                 self.add(node, anchor);
@@ -156,11 +173,22 @@ impl Reader {
         Ok(())
     }
 
+    /// The innermost bracket that is open.
+    fn open_bracket(&self) -> Option<u32> {
+        let nodes = self.open.iter().rev().filter_map(|open| self.tree.nodes.get(open.node.0 as usize));
+        let mut open = nodes.filter(|node| node.flow);
+        open.next().map(|node| node.start)
+    }
+
+    fn comment(&self, scalar: &str, at: Place) -> Option<Diagnostic> {
+        syntax::json_comment(scalar, at, self.tree.source.text())
+    }
+
     fn check_tag(&mut self, tag: Option<&Tag>, at: Place) {
         if tag.is_some_and(|tag| !tag.is_yaml_core_schema()) {
             let message = "a tag of one's own has no meaning in this document";
             let finding = Diagnostic::error("tag", at, message);
-            self.findings.push(finding.help("write the value itself, or use $ref"));
+            self.findings.push(finding.help("take the tag out, and write the value itself"));
         }
     }
 
@@ -236,8 +264,8 @@ impl Reader {
     }
 
     fn end_map(&mut self, at: Place) {
-        let Some(open) = self.open.pop() else { return };
-        self.check_keys(&open.children);
+        let Some(mut open) = self.open.pop() else { return };
+        self.check_keys(&mut open.children);
         let first = count(self.tree.entries.len());
         let kind = Kind::Map { first, count: count(open.children.len() / 2) };
         let pairs = open.children.chunks_exact(2);
@@ -260,8 +288,9 @@ impl Reader {
         }
     }
 
-    /// Keys are scalars, and no key stands twice: which of two would count is anybody's guess.
-    fn check_keys(&mut self, children: &[NodeId]) {
+    /// Keys are scalars, and no key stands twice: which of two would count is anybody's guess. The second is taken away, so that
+    /// one mistake is one error.
+    fn check_keys(&mut self, children: &mut Vec<NodeId>) {
         let keys = || children.iter().step_by(2).filter_map(|id| self.tree.nodes.get(id.0 as usize));
         let at = |node: &Node| Place { file: self.file, start: node.start, end: node.end };
         let mut found = Vec::new();
@@ -278,21 +307,31 @@ impl Reader {
             let mut seen = HashSet::with_capacity(children.len() / 2);
             keys().filter_map(|node| self.text_of(node)).any(|key| !seen.insert(key))
         };
+        let mut taken_away = HashSet::new();
         if repeated {
             let mut seen: HashMap<_, Place> = HashMap::new();
-            for node in keys() {
+            for (number, node) in keys().enumerate() {
                 let Some(key) = self.text_of(node) else { continue };
                 if let Some(first) = seen.get(key) {
                     let message =
                         format!("the key `{}` stands here a second time", tollgate_http::text::shown(key));
                     let finding = Diagnostic::error("repeated-key", at(node), message);
                     found.push(finding.also(*first, "here it stands first").help("keep one of them"));
+                    taken_away.insert(number);
                 } else {
                     seen.insert(key, at(node));
                 }
             }
         }
         found.into_iter().for_each(|finding| self.findings.push(finding));
+        if self.reason == Reason::Use && !taken_away.is_empty() {
+            let mut number = 0_usize;
+            children.retain(|_| {
+                let kept = !taken_away.contains(&(number / 2));
+                number = number.saturating_add(1);
+                kept
+            });
+        }
     }
 
     fn text_of<'a>(&'a self, node: &'a Node) -> Option<&'a str> {

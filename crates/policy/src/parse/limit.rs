@@ -4,6 +4,7 @@ use tollgate_algorithms::Mode;
 
 use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::Place;
+use crate::document::suggest;
 use crate::document::tree::Value;
 use crate::model::{Cost, Counted, PolicyLimit, Scope, StoreFails, TierNumbers, Where, ZeroStatus};
 use crate::numbers::{Algorithm, Numbers};
@@ -54,7 +55,12 @@ pub(crate) fn read<'t>(value: Value<'t>, at: &Where, context: &mut Context<'t>) 
         beside_reference(item, context);
         let Some(resolved) = context.resolve(item) else { continue };
         context.used.insert((resolved.tree.file, resolved.id));
+        if let Some(text) = resolved.text().filter(|_| !resolved.is_null()) {
+            context.findings.push(no_limit(text, item.place(), value.is_list()));
+            continue;
+        }
         let Some(mut limit) = one(resolved, at, context) else { continue };
+        limit.reference = item.get("$ref").map(Value::place);
         if !limit.named {
             limit.name = made_name(&limit, &limits, several);
         }
@@ -86,25 +92,33 @@ fn beside_reference<'t>(item: Value<'t>, context: &mut Context<'t>) {
     }
 }
 
+/// What is said of a word that stands where a limit should.
+fn no_limit(text: &str, place: Place, in_list: bool) -> Diagnostic {
+    if in_list && text == "none" {
+        let finding = Diagnostic::error("type", place, "`none` stands alone, and not in a list");
+        return finding.help("take the other limits out, or `none`");
+    }
+    let message = format!("`{}` is not a limit", tollgate_http::text::shown(text));
+    let map = "a limit such as `{ algorithm: gcra, capacity: 5, refill_rate: 1 }`";
+    Diagnostic::error("type", place, message).help(if in_list {
+        format!("write {map}")
+    } else {
+        format!("write `none` to switch limits off, or {map}")
+    })
+}
+
 /// One limit.
 fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> Option<PolicyLimit> {
-    if let Some(text) = map.text().filter(|_| !map.is_null()) {
-        let message = format!("`{}` is not a limit", tollgate_http::text::shown(text));
-        let finding = Diagnostic::error("type", map.place(), message);
-        context
-            .findings
-            .push(finding.help("write `none` alone to switch limits off, or a map with `algorithm`"));
-        return None;
-    }
     let map = context.map(map, "a limit")?;
     context.unknown_fields(map, &[LIMIT, NUMBERS], "a limit");
     let algorithm = algorithm(map, context);
-    let written = numbers::read(map, context);
+    let written = numbers::read(map, algorithm, context);
     let key = identity::read(map, context);
     let mut limit = PolicyLimit {
         name: String::new(),
         named: false,
         place: map.place(),
+        reference: None,
         at: at.clone(),
         algorithm: algorithm.unwrap_or(Algorithm::TokenBucket),
         written: written.unwrap_or_default(),
@@ -142,12 +156,35 @@ fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> Option<Poli
 
 fn algorithm<'t>(map: Value<'t>, context: &mut Context<'t>) -> Option<Algorithm> {
     let Some(value) = map.get("algorithm") else {
-        let finding = Diagnostic::error("missing-field", map.place(), "this limit has no `algorithm`");
-        context.findings.push(finding.help(format!("add one of {}", ALGORITHMS.join(", "))));
+        // What a merge key would add has been asked for already.
+        if map.get("<<").is_none() {
+            let finding = Diagnostic::error("missing-field", map.place(), "this limit has no `algorithm`");
+            context.findings.push(finding.help(format!("add one of {}", fitting(map).join(", "))));
+        }
         return None;
     };
-    let word = context.word(value, "algorithm", ALGORITHMS)?;
+    let is_unlike_any = |text| suggest::did_you_mean(text, ALGORITHMS.iter().copied()).is_none();
+    let word = if value.text().is_some_and(is_unlike_any) {
+        context.word(value, "algorithm", &fitting(map))?
+    } else {
+        context.word(value, "algorithm", ALGORITHMS)?
+    };
     Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == word)
+}
+
+/// The algorithms that have all the numbers of a map; every one if none has.
+fn fitting(map: Value<'_>) -> Vec<&'static str> {
+    let written: Vec<_> = map.entries().map(|entry| entry.key).collect();
+    let is_number = |field: &&str| NUMBERS.iter().any(|number| number.name == *field);
+    let has = |algorithm: &Algorithm| {
+        let mut fields = written.iter().filter(|field| is_number(field));
+        let all_known =
+            fields.all(|field| algorithm.needs().contains(field) || algorithm.may_have().contains(field));
+        all_known && algorithm.needs().iter().all(|field| written.contains(field))
+    };
+    let fitting: Vec<_> =
+        Algorithm::ALL.iter().filter(|algorithm| has(algorithm)).map(|it| it.name()).collect();
+    if fitting.is_empty() { ALGORITHMS.to_vec() } else { fitting }
 }
 
 fn words<'t>(map: Value<'t>, limit: &mut PolicyLimit, context: &mut Context<'t>) {
@@ -236,19 +273,20 @@ fn tiers<'t>(map: Value<'t>, limit: &mut PolicyLimit, context: &mut Context<'t>)
         return;
     }
     for entry in tiers.entries() {
-        let place = entry.value.place();
+        let (place, name_at) = (entry.value.place(), entry.key_at);
         if entry.value.text() == Some("none") {
             let tier = entry.key.to_owned();
-            limit.tiers.push(TierNumbers { tier, written: None, numbers: Numbers::Unlimited, place });
+            let (written, numbers) = (None, Numbers::Unlimited);
+            limit.tiers.push(TierNumbers { tier, written, numbers, place, name_at });
             continue;
         }
         let what = format!("the tier `{}`", tollgate_http::text::shown(entry.key));
         let Some(own) = context.map(entry.value, &what) else { continue };
         context.unknown_fields(own, &[NUMBERS], &what);
-        let Some(written) = numbers::read(own, context) else { continue };
+        let Some(written) = numbers::read(own, Some(limit.algorithm), context) else { continue };
         let written = written.over(&limit.written);
         let Some(numbers) = numbers::build(&written, limit.algorithm, own, context) else { continue };
         let tier = entry.key.to_owned();
-        limit.tiers.push(TierNumbers { tier, written: Some(written), numbers, place });
+        limit.tiers.push(TierNumbers { tier, written: Some(written), numbers, place, name_at });
     }
 }

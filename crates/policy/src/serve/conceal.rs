@@ -8,8 +8,7 @@ use std::sync::Arc;
 use super::address::{is_pasted, secrets};
 use super::value::Value as Written;
 use super::{Kind, parse};
-use crate::document::diagnostic::Findings;
-use crate::document::read::read;
+use crate::document::read::read_for_secrets;
 use crate::document::sources::{FileId, Source};
 use crate::document::suggest::nearest;
 use crate::document::tree::Entry;
@@ -79,7 +78,7 @@ fn in_settings(text: &str) -> Vec<Range<usize>> {
         return Vec::new();
     }
     let source = Arc::new(Source::new("", text));
-    let Some(tree) = read(FileId(0), &source, &mut Findings::default()) else {
+    let Some(tree) = read_for_secrets(FileId(0), &source) else {
         return section.map_or_else(Vec::new, |from| unreadable(text, from));
     };
     let mut found = Concealed { text, ranges: Vec::new() };

@@ -8,4 +8,5 @@ mod guide;
 mod hits;
 mod matching;
 mod messages;
+mod recommended;
 mod support;

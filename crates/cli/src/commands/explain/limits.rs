@@ -3,7 +3,9 @@
 use tollgate_algorithms::Mode;
 use tollgate_policy::model::{Cost, PolicyLimit, Where, ZeroStatus};
 use tollgate_policy::numbers::{Algorithm, Numbers};
-use tollgate_policy::{Budget, Charge, Directory, Facts, Hits, Matched, Operation, Policy, key};
+use tollgate_policy::{
+    Budget, Charge, Directory, Facts, Hits, Matched, Nearest, Operation, Place, Policy, key,
+};
 
 use super::key_trace::looked;
 
@@ -13,6 +15,8 @@ pub(super) struct Met {
     pub(super) name: String,
     /// Where it is written: file, line and column.
     pub(super) at: String,
+    /// Where the `$ref` stands that leads to it, if one does.
+    pub(super) reference: Option<String>,
     /// In one word, for programs: `operation`, `path`, `tag` or `root`.
     pub(super) level: &'static str,
     /// Why it is this one and no other.
@@ -73,7 +77,7 @@ pub(super) struct Farther {
 pub(super) fn farther(policy: &Policy, operation: &Operation) -> Vec<Farther> {
     let limits = policy.limits().iter().enumerate();
     let others = limits.filter(|(at, limit)| {
-        !operation.limits.iter().any(|id| id.index() == *at) && limit.place.file == operation.place.file
+        !operation.limits.iter().any(|id| id.index() == *at) && stands(limit).file == operation.place.file
     });
     let found = others.filter_map(|(_, limit)| {
         let level = match &limit.at {
@@ -94,16 +98,21 @@ pub(super) fn farther(policy: &Policy, operation: &Operation) -> Vec<Farther> {
 /// The limits of a request, in the policy's order.
 pub(super) fn met(case: &Case<'_>) -> Vec<Met> {
     let Case { policy, matched, hits, .. } = *case;
+    let operation = match matched {
+        Matched::Operation(id) | Matched::Loosely(id) => policy.operation(id),
+        Matched::Preflight | Matched::Forwarded | Matched::Unmatched { .. } => None,
+    };
     let limits = policy.limits_of(matched).iter();
     let limits = limits.filter_map(|id| Some((*id, policy.limits().get(id.index())?)));
     let with_charges = limits.map(|(id, limit)| {
         let charges = hits.charges().iter().chain(hits.held()).filter(|charge| charge.limit == id);
         let charges = charges.filter_map(|charge| charged(charge, limit, case));
         let charges: Vec<_> = charges.collect();
-        let (level, nearest) = why(&limit.at, matched);
+        let (level, nearest) = why(limit, operation, matched);
         Met {
             name: limit.name.clone(),
             at: policy.sources().locate(limit.place),
+            reference: limit.reference.map(|place| policy.sources().locate(place)),
             level,
             nearest,
             algorithm: limit.algorithm.name(),
@@ -164,21 +173,51 @@ impl Met {
     }
 }
 
-/// Why a limit at this place is the nearest.
-fn why(at: &Where, matched: Matched) -> (&'static str, String) {
-    match at {
-        Where::Operation(_) => ("operation", "it stands on the operation itself".into()),
-        Where::Path(path) => ("path", format!("it stands on the path {path}, and none on the operation")),
-        Where::Tag(tag) => {
-            ("tag", format!("it stands on the tag {tag}, and none on the operation or its path"))
+/// Where a limit stands: itself, or the `$ref` to it.
+fn stands(limit: &PolicyLimit) -> Place {
+    limit.reference.unwrap_or(limit.place)
+}
+
+/// Why a limit is the nearest. Several operations may share it by its name or by a `$ref`, so that it may be written elsewhere.
+fn why(limit: &PolicyLimit, operation: Option<&Operation>, matched: Matched) -> (&'static str, String) {
+    let Some(operation) = operation else {
+        let no_operation = match matched {
+            Matched::Preflight | Matched::Forwarded | Matched::Unmatched { .. } => "no operation is met",
+            Matched::Operation(_) | Matched::Loosely(_) => "the operation has none",
+        };
+        return ("root", format!("{} at the root, and {no_operation}", who_stands(limit, true)));
+    };
+    let written = operation.written.as_str();
+    match operation.nearest {
+        Nearest::Operation | Nearest::Off(_) | Nearest::Nothing => {
+            let here = matches!(&limit.at, Where::Operation(name) if name.ends_with(written));
+            ("operation", format!("{} on the operation itself", who_stands(limit, here)))
         }
-        Where::Root => match matched {
-            Matched::Operation(_) | Matched::Loosely(_) => {
-                ("root", "it stands at the root, and none on the operation, its path or its tags".into())
-            }
-            Matched::Preflight | Matched::Forwarded | Matched::Unmatched { .. } => {
-                ("root", "it stands at the root, and no operation is met".into())
-            }
-        },
+        Nearest::Path => {
+            let here = matches!(&limit.at, Where::Path(path) if path == written);
+            ("path", format!("{} on the path {written}, and none on the operation", who_stands(limit, here)))
+        }
+        Nearest::Tag => {
+            let mut tags = operation.tags.iter();
+            let (tag, here) = match &limit.at {
+                Where::Tag(tag) if operation.tags.contains(tag) => (format!("the tag {tag}"), true),
+                _ => (tags.next().map_or("a tag".into(), |tag| format!("the tag {tag}")), false),
+            };
+            let stands = who_stands(limit, here);
+            ("tag", format!("{stands} on {tag}, and none on the operation or its path"))
+        }
+        Nearest::Root => {
+            let stands = who_stands(limit, limit.at == Where::Root);
+            ("root", format!("{stands} at the root, and none on the operation, its path or its tags"))
+        }
+    }
+}
+
+fn who_stands(limit: &PolicyLimit, here: bool) -> &'static str {
+    match (limit.reference, here) {
+        (Some(_), _) => "a `$ref` to it stands",
+        (None, true) => "it stands",
+        // The first limit of a name is the one that is kept.
+        (None, false) => "it is shared, and stands here too:",
     }
 }
