@@ -131,10 +131,13 @@ pub(crate) fn all() -> impl Iterator<Item = &'static str> {
 pub(crate) fn page(code: &str) -> Option<String> {
     let meaning = meaning(code)?;
     let kind = if ADVICE.iter().any(|(known, _)| *known == code) { "advice" } else { "error" };
-    let heading = format!("\n## {code}\n");
-    let text = PAGES.split_once(&heading).map_or("", |(_, text)| text);
-    let text = text.split("\n## ").next().unwrap_or_default().trim();
-    Some(format!("{code} ({kind})\n\n{meaning}\n\n{text}"))
+    Some(format!("{code} ({kind})\n\n{meaning}\n\n{}", details(code)))
+}
+
+/// What the page of a code says beyond its meaning, as Markdown; nothing if there is no such page.
+pub(crate) fn details(code: &str) -> &'static str {
+    let text = PAGES.split_once(&format!("\n## {code}\n")).map_or("", |(_, text)| text);
+    text.split("\n## ").next().unwrap_or_default().trim()
 }
 
 /// The known code that was probably meant.

@@ -142,19 +142,6 @@ pub enum BodyKind {
     GraphQl,
 }
 
-impl Cost {
-    /// The least and the most that a request can cost before it is forwarded.
-    #[must_use]
-    pub const fn range(&self) -> (u64, u64) {
-        match self {
-            Self::Fixed(cost) => (*cost, *cost),
-            Self::Asked { max, .. } => (1, *max),
-            Self::Reported { estimate, max, .. } => (*estimate, *max),
-            Self::Operations { max, .. } => (1, *max),
-        }
-    }
-}
-
 /// What happens when the store cannot answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StoreFails {

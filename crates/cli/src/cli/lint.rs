@@ -58,7 +58,7 @@ pub struct LintArgs {
     /// Neither show nor count advice of this code; may be given several times
     #[arg(long, value_name = "CODE")]
     pub allow: Vec<String>,
-    /// Set the severity of advice: error, warning, note or off; may be given several times
+    /// Set the severity of a code to error, warning, note or off; repeatable
     #[arg(long, value_name = "CODE=LEVEL", value_parser = severity)]
     pub severity: Vec<SeverityFlag>,
     /// The file with settings of lint; by default .tollgate-lint.yaml, if it is there

@@ -64,7 +64,7 @@ fn rule(first: &Finding) -> Value {
         "id": first.code,
         "shortDescription": { "text": meaning },
         "fullDescription": { "text": meaning },
-        "help": { "text": help },
+        "help": { "text": help, "markdown": lint_codes::details(first.code) },
     })
 }
 

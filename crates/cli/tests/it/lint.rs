@@ -51,7 +51,7 @@ fn a_consumers_file_is_checked_line_by_line() {
 #[test]
 fn a_file_that_cannot_be_read_is_an_error_of_usage_and_the_others_are_checked() {
     check("lint-unreadable", &["lint", "tests/documents/none.yaml"]);
-    check("lint-unreadable-json", &["lint", "--format", "json", "tests/documents"]);
+    check("lint-unreadable-json", &["lint", "--format", "json", "tests/documents/none.yaml"]);
     check("lint-one-unreadable", &["lint", "tests/documents/none.yaml", GOOD]);
     check("lint-unreadable-github", &["lint", "--format", "github", "tests/documents/none.yaml", GOOD]);
     check("lint-unreadable-sarif", &["lint", "--format", "sarif", "tests/documents/none.yaml", GOOD]);

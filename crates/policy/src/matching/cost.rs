@@ -39,6 +39,19 @@ pub(crate) fn of(limit: &PolicyLimit, asking: &mut RequestIdentity<'_>) -> Resul
     said.filter(|cost| (1..=max).contains(cost)).ok_or_else(wrong)
 }
 
+impl Cost {
+    /// The least and the most that a request can cost before it is forwarded.
+    #[must_use]
+    pub const fn range(&self) -> (u64, u64) {
+        match self {
+            Self::Fixed(cost) => (*cost, *cost),
+            Self::Asked { max, .. } => (1, *max),
+            Self::Reported { estimate, max, .. } => (*estimate, *max),
+            Self::Operations { max, .. } => (1, *max),
+        }
+    }
+}
+
 /// The header in which the upstream says afterwards what a request cost, and the most that is charged for it.
 impl PolicyLimit {
     /// Where the true cost is said afterwards.

@@ -54,6 +54,8 @@ impl<'t> Context<'t> {
     /// Points at every key that is not among the fields.
     pub(crate) fn unknown_fields(&mut self, map: Value<'t>, known: &[&[Field]], what: &str) {
         let names = || known.iter().flat_map(|fields| fields.iter().map(|field| field.name));
+        let written = map.entries().map(|entry| entry.key).filter(|key| names().any(|name| name == *key));
+        let written: HashSet<_> = written.collect();
         for entry in map.entries().filter(|entry| !names().any(|name| name == entry.key)) {
             if entry.key.is_empty() && entry.key_at.range().len() > 2 {
                 // A list or a map as a key has been pointed at.
@@ -77,7 +79,7 @@ impl<'t> Context<'t> {
                 } else {
                     let fields = || format!("its fields are {}", names().collect::<Vec<_>>().join(", "));
                     // What is there already was not meant.
-                    let free = names().filter(|name| map.get(name).is_none());
+                    let free = names().filter(|name| !written.contains(name));
                     finding.help(suggest::did_you_mean(name, free).unwrap_or_else(fields))
                 }
             };

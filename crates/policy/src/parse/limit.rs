@@ -139,9 +139,7 @@ fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> Option<Poli
     };
     words(map, &mut limit, context);
     texts(map, &mut limit, context);
-    if let Some(value) = map.get("cost") {
-        limit.cost = cost::read(value, context)?;
-    }
+    let cost = map.get("cost").map_or(Some(Cost::Fixed(1)), |value| cost::read(value, context));
     if let Some(value) = map.get("address_ceiling") {
         limit.address_ceiling = context.parsed(value, "address_ceiling", |text| match whole(text) {
             Ok(0) => Err("would refuse everything: it is how many times the limit one address gets".into()),
@@ -151,6 +149,8 @@ fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> Option<Poli
     let written = written?;
     limit.numbers = numbers::build(&written, algorithm?, map, context)?;
     tiers(map, &mut limit, context);
+    // A wrong cost hides no other mistake.
+    limit.cost = cost?;
     Some(limit)
 }
 
