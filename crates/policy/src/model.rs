@@ -243,8 +243,8 @@ pub struct PolicyLimit {
     pub named: bool,
     /// Where it is written: its text.
     pub place: Place,
-    /// The `$ref` that leads to it, if it does not stand where it limits.
-    pub reference: Option<Place>,
+    /// Every `$ref` that leads to it.
+    pub references: Vec<Place>,
     /// Where it is written: in the document's own terms.
     pub at: Where,
     /// How it counts.

@@ -69,10 +69,7 @@ pub struct LintArgs {
     pub explain: Option<String>,
     /// How to print what is found
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "human")]
-    #[arg(
-        help = "How to print what is found: human, json, sarif, github or junit",
-        hide_possible_values = true
-    )]
+    #[arg(help = "How to print findings: human, json, sarif, github or junit", hide_possible_values = true)]
     pub format: LintFormat,
 }
 

@@ -52,9 +52,12 @@ pub(crate) fn merge(drafts: &[ParsedDocument], settings: &Settings, findings: &m
             check(&limit, settings, findings);
             let next = LimitId::from_index(merged.limits.len());
             let id = *names.entry(limit.name.clone()).or_insert(next);
-            match merged.limits.get(id.index()) {
+            match merged.limits.get_mut(id.index()) {
                 None => merged.limits.push(limit),
-                Some(first) => same(first, &limit, findings),
+                Some(first) => {
+                    same(first, &limit, findings);
+                    first.references.append(&mut limit.references);
+                }
             }
             moved.push(id);
         }
@@ -89,7 +92,7 @@ fn same(first: &PolicyLimit, second: &PolicyLimit, findings: &mut Findings) {
     let second = &second;
     let alike = PolicyLimit {
         place: first.place,
-        reference: first.reference,
+        references: first.references.clone(),
         at: first.at.clone(),
         named: first.named,
         ..second.clone()

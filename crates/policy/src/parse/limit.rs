@@ -60,7 +60,7 @@ pub(crate) fn read<'t>(value: Value<'t>, at: &Where, context: &mut Context<'t>) 
             continue;
         }
         let Some(mut limit) = one(resolved, at, context) else { continue };
-        limit.reference = item.get("$ref").map(Value::place);
+        limit.references = item.get("$ref").map(Value::place).into_iter().collect();
         if !limit.named {
             limit.name = made_name(&limit, &limits, several);
         }
@@ -118,7 +118,7 @@ fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> Option<Poli
         name: String::new(),
         named: false,
         place: map.place(),
-        reference: None,
+        references: Vec::new(),
         at: at.clone(),
         algorithm: algorithm.unwrap_or(Algorithm::TokenBucket),
         written: written.unwrap_or_default(),

@@ -137,10 +137,17 @@ fn with_field(text: &str, at: usize, field: &str, value: &str) -> (String, usize
             let end = line_start + line.find('\n').unwrap_or(line.len());
             return (format!("{}{value}{}", &text[..value_at], &text[end..]), value_at);
         }
+        // Before the place, if it is the first of its line, else before its line.
+        let first = line_start + line.len() - line.trim_start().len();
+        let (at, indent) = if text[first..at].trim_start_matches("- ").is_empty() {
+            (at, indent)
+        } else {
+            (first, " ".repeat(first - line_start))
+        };
         let added = format!("{field}: {value}\n{indent}");
         return (format!("{}{added}{}", &text[..at], &text[at..]), at + field.len() + 2);
     };
-    let inside = &text[open..];
+    let inside = text[open..].split('\n').next().unwrap_or("");
     if let Some(found) = inside.find(&format!("{field}: ")) {
         let start = open + found + field.len() + 2;
         let end = start + text[start..].find([',', '}']).expect("the map ends");

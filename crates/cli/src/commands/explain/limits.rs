@@ -4,10 +4,11 @@ use tollgate_algorithms::Mode;
 use tollgate_policy::model::{Cost, PolicyLimit, Where, ZeroStatus};
 use tollgate_policy::numbers::{Algorithm, Numbers};
 use tollgate_policy::{
-    Budget, Charge, Directory, Facts, Hits, Matched, Nearest, Operation, Place, Policy, key,
+    Budget, Charge, Directory, Facts, FileId, Hits, Matched, Nearest, Operation, Place, Policy, key,
 };
 
 use super::key_trace::looked;
+use super::reference;
 
 /// A limit that a request meets.
 #[derive(Debug)]
@@ -77,7 +78,7 @@ pub(super) struct Farther {
 pub(super) fn farther(policy: &Policy, operation: &Operation) -> Vec<Farther> {
     let limits = policy.limits().iter().enumerate();
     let others = limits.filter(|(at, limit)| {
-        !operation.limits.iter().any(|id| id.index() == *at) && stands(limit).file == operation.place.file
+        !operation.limits.iter().any(|id| id.index() == *at) && is_in(limit, operation.place.file)
     });
     let found = others.filter_map(|(_, limit)| {
         let level = match &limit.at {
@@ -108,11 +109,12 @@ pub(super) fn met(case: &Case<'_>) -> Vec<Met> {
         let charges = hits.charges().iter().chain(hits.held()).filter(|charge| charge.limit == id);
         let charges = charges.filter_map(|charge| charged(charge, limit, case));
         let charges: Vec<_> = charges.collect();
-        let (level, nearest) = why(limit, operation, matched);
+        let reference = operation.and_then(|operation| reference::of(limit, operation, policy));
+        let (level, nearest) = why(limit, reference, (operation, matched));
         Met {
             name: limit.name.clone(),
             at: policy.sources().locate(limit.place),
-            reference: limit.reference.map(|place| policy.sources().locate(place)),
+            reference: reference.map(|place| policy.sources().locate(place)),
             level,
             nearest,
             algorithm: limit.algorithm.name(),
@@ -173,48 +175,53 @@ impl Met {
     }
 }
 
-/// Where a limit stands: itself, or the `$ref` to it.
-fn stands(limit: &PolicyLimit) -> Place {
-    limit.reference.unwrap_or(limit.place)
+/// Whether a limit, or a `$ref` to it, stands in a file.
+fn is_in(limit: &PolicyLimit, file: FileId) -> bool {
+    limit.place.file == file || limit.references.iter().any(|reference| reference.file == file)
 }
 
 /// Why a limit is the nearest. Several operations may share it by its name or by a `$ref`, so that it may be written elsewhere.
-fn why(limit: &PolicyLimit, operation: Option<&Operation>, matched: Matched) -> (&'static str, String) {
+fn why(
+    limit: &PolicyLimit,
+    reference: Option<Place>,
+    (operation, matched): (Option<&Operation>, Matched),
+) -> (&'static str, String) {
+    let who_stands = |here| who_stands(reference, here);
     let Some(operation) = operation else {
         let no_operation = match matched {
             Matched::Preflight | Matched::Forwarded | Matched::Unmatched { .. } => "no operation is met",
             Matched::Operation(_) | Matched::Loosely(_) => "the operation has none",
         };
-        return ("root", format!("{} at the root, and {no_operation}", who_stands(limit, true)));
+        return ("root", format!("{} at the root, and {no_operation}", who_stands(true)));
     };
     let written = operation.written.as_str();
     match operation.nearest {
         Nearest::Operation | Nearest::Off(_) | Nearest::Nothing => {
             let here = matches!(&limit.at, Where::Operation(name) if name.ends_with(written));
-            ("operation", format!("{} on the operation itself", who_stands(limit, here)))
+            ("operation", format!("{} on the operation itself", who_stands(here)))
         }
         Nearest::Path => {
             let here = matches!(&limit.at, Where::Path(path) if path == written);
-            ("path", format!("{} on the path {written}, and none on the operation", who_stands(limit, here)))
+            ("path", format!("{} on the path {written}, and none on the operation", who_stands(here)))
         }
         Nearest::Tag => {
             let mut tags = operation.tags.iter();
-            let (tag, here) = match &limit.at {
-                Where::Tag(tag) if operation.tags.contains(tag) => (format!("the tag {tag}"), true),
-                _ => (tags.next().map_or("a tag".into(), |tag| format!("the tag {tag}")), false),
-            };
-            let stands = who_stands(limit, here);
+            let own = if let Where::Tag(tag) = &limit.at { Some(tag) } else { None };
+            let own = own.filter(|tag| operation.tags.contains(tag));
+            let (tag, here) = (own.or_else(|| tags.next()), own.is_some());
+            let tag = tag.map_or_else(|| "a tag".to_owned(), |tag| format!("the tag {tag}"));
+            let stands = who_stands(here);
             ("tag", format!("{stands} on {tag}, and none on the operation or its path"))
         }
         Nearest::Root => {
-            let stands = who_stands(limit, limit.at == Where::Root);
+            let stands = who_stands(limit.at == Where::Root);
             ("root", format!("{stands} at the root, and none on the operation, its path or its tags"))
         }
     }
 }
 
-fn who_stands(limit: &PolicyLimit, here: bool) -> &'static str {
-    match (limit.reference, here) {
+fn who_stands(reference: Option<Place>, here: bool) -> &'static str {
+    match (reference, here) {
         (Some(_), _) => "a `$ref` to it stands",
         (None, true) => "it stands",
         // The first limit of a name is the one that is kept.

@@ -27,6 +27,21 @@ pub(super) enum Chosen {
     Wrong(Exit),
 }
 
+/// What is said of a code that is no advice's.
+fn not_advice(code: &str, codes: &[&str]) -> String {
+    let shown = shown(code);
+    if lint_codes::meaning(code).is_some() {
+        return format!(
+            "`{shown}` is an error, and errors stay errors; there is the advice {}",
+            codes.join(", ")
+        );
+    }
+    match tollgate_policy::nearest(code, codes.iter().copied()) {
+        Some(near) => format!("there is no advice `{shown}`: did you mean `{near}`?"),
+        None => format!("there is no advice `{shown}`; there is {}", codes.join(", ")),
+    }
+}
+
 impl Severities {
     /// What the file and the flags say; flags go before the file.
     pub(super) fn chosen(args: &LintArgs, err: &mut dyn Write) -> io::Result<Chosen> {
@@ -58,13 +73,7 @@ impl Severities {
         let flags = args.severity.iter().map(|flag| (flag.code.clone(), flag.level)).chain(allowed);
         let flags: Vec<_> = flags.collect();
         if let Some((code, _)) = flags.iter().find(|(code, _)| !codes.contains(&code.as_str())) {
-            let what = match lint_codes::meaning(code) {
-                Some(_) => {
-                    format!("`{}` is an error, and errors stay errors; there is the advice", shown(code))
-                }
-                None => format!("there is no advice `{}`; there is", shown(code)),
-            };
-            writeln!(err, "tollgate: {what} {}", codes.join(", "))?;
+            writeln!(err, "tollgate: {}", not_advice(code, &codes))?;
             return Ok(Chosen::Wrong(Exit::Usage));
         }
         let levels = config.severity.into_iter().chain(flags).collect();
