@@ -12,7 +12,7 @@ mod catalogue;
 use catalogue::MUTANTS;
 
 /// The files of the store that are copied, without `.rs`: all but its snapshot, and what the system has a part in.
-const FILES: [&str; 22] = [
+const FILES: [&str; 24] = [
     "arriving",
     "asking",
     "batch",
@@ -22,11 +22,13 @@ const FILES: [&str; 22] = [
     "dropping",
     "grip",
     "in_flight",
+    "in_line",
     "keeper",
     "locked",
     "map",
     "moving",
     "peeking",
+    "queue",
     "rates",
     "returns",
     "rooms",

@@ -1,4 +1,4 @@
-//! Every code that `lint` can give, and what it means in a sentence: for SARIF and for `--allow`. What is found is not here.
+//! Every code of `lint` with its meaning, for SARIF and `--allow`.
 
 /// What is advised: the code, and what it means. Only these can be allowed.
 pub(crate) const ADVICE: &[(&str, &str)] = &[
@@ -20,6 +20,10 @@ pub(crate) const ADVICE: &[(&str, &str)] = &[
         "keyless-scheme",
         "An operation's security schemes yield no key, so that its clients are limited by another identity.",
     ),
+    (
+        "kept-header",
+        "A header is read whose name some servers take for another one, of which the gateway passes on nothing.",
+    ),
     ("large-log", "A limit that remembers every request needs much memory for each key."),
     ("limits-off", "The limits of an operation are switched off on purpose."),
     ("long-wait", "It takes very long until a limit that is used up lets something through again."),
@@ -34,7 +38,13 @@ pub(crate) const ADVICE: &[(&str, &str)] = &[
         "A limit remembers for long what belongs to a token that nothing verifies, and that a client can renew.",
     ),
     ("ref-by-position", "A reference finds a limit by its position in a list, which may change."),
+    (
+        "share-too-small",
+        "A request costs more than the share of a limit that a process has while the shared store fails.",
+    ),
+    ("relative-server", "A server's address is relative to where the document is served."),
     ("shadow-limit", "A limit is counted, and refuses nobody."),
+    ("shared-route", "Operations are one route, since nothing in a request tells them apart."),
     ("tiers-without-source", "A limit has numbers for tiers, and nothing says which tier a client has."),
     ("unlimited-unmatched", "What no operation names is forwarded, and not limited at all."),
     (
@@ -52,6 +62,7 @@ const ERRORS: &[(&str, &str)] = &[
     ("addresses", "The prefixes of addresses cannot be used."),
     ("alias-cycle", "An alias stands inside of what it stands for."),
     ("ambiguous", "Two operations would meet the same requests."),
+    ("base-path", "A proxy in front takes a base path away that no server has."),
     ("cannot-verify", "A key is to be verified, and nothing can verify it."),
     ("consumers", "The consumers file is wrong."),
     ("cost", "A cost cannot be used."),
@@ -69,6 +80,9 @@ const ERRORS: &[(&str, &str)] = &[
     ("no-effect", "A field has no effect where it stands."),
     ("nothing-inherited", "A list inherits limits, and there are none around it."),
     ("numbers", "The numbers of a limit do not fit together."),
+    ("overlay-alias", "An overlay changes what an alias leads to."),
+    ("overlay-alone", "An overlay has no document that it changes."),
+    ("overlay-target", "An action of an overlay cannot be applied."),
     ("quoted-number", "A number is written as a text."),
     ("ref-cycle", "References lead back to themselves."),
     ("ref-nowhere", "A reference leads nowhere."),
@@ -78,6 +92,7 @@ const ERRORS: &[(&str, &str)] = &[
     ("required", "A document loosens a limit that the file which names it requires."),
     ("same-name", "Two limits have one name and are not the same."),
     ("security-scheme", "A security scheme cannot be used."),
+    ("server", "A server's address cannot be used."),
     ("server-variable", "A variable of a server has no value."),
     ("tag", "A tag of one's own has no meaning in these documents."),
     ("tags-disagree", "One tag of an operation switches limits off, and another sets them."),
@@ -95,6 +110,7 @@ const ERRORS: &[(&str, &str)] = &[
     ("unknown-field", "There is no field of this name."),
     ("unknown-key", "There is no key of this name."),
     ("unknown-limit", "There is no limit of this name."),
+    ("unknown-scheme", "There is no security scheme of this name."),
     ("unknown-tier", "There is no tier of this name."),
     ("unknown-value", "There is no value of this name."),
     ("unreachable-key", "A part of a key is never looked at."),
@@ -127,7 +143,7 @@ mod tests {
 
     #[test]
     fn every_code_of_the_advice_can_be_allowed() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../policy/src/lint");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../policy/src/authoring/lint");
         let mut count = 0;
         for file in fs::read_dir(folder).expect("the sources of the advice") {
             let path = file.expect("a file").path();

@@ -9,17 +9,18 @@ use tollgate::Receipt;
 use tollgate_algorithms::{Decision, Micros, Mode};
 
 use crate::enforcer::Enforcer;
+use crate::permits::Permits;
 use crate::settlement::{PendingSettlement, contains};
 use crate::status::{Degradation, LimitStatus, StoredStatus};
 
 /// A request that may proceed: the status of its limits, its charges, and what is still owed.
 ///
-/// Charges can be settled or refunded once; the first call does it. If the admission is dropped before, every charge stays: a
-/// request that was begun has spent what it cost. Resources that a request holds while it is in flight belong to the admission
-/// as well, and are released when it is dropped.
+/// Charges can be settled or refunded once; the first call wins. If the admission is dropped before, every charge stays: a
+/// request that was started has used its quota. The admission also owns resources that a request holds while it is in
+/// flight, and releases them when it is dropped.
 pub struct Admission {
     pub(crate) enforcer: Arc<Enforcer>,
-    /// One for each hit, in the order of the hits.
+    /// One for each hit, in the order of the hits, and then one for each permit.
     pub(crate) statuses: SmallVec<[StoredStatus; 2]>,
     pub(crate) decided_at: Option<Micros>,
     pub(crate) degradation: Degradation,
@@ -31,6 +32,7 @@ pub struct Admission {
     /// The decisions after charges were settled or refunded, by the place of the hit; the last one counts.
     pub(crate) settled: OnceLock<Mutex<Vec<(usize, Decision)>>>,
     pub(crate) pending: PendingSettlement,
+    pub(crate) permits: Permits,
     #[cfg(feature = "policy")]
     pub(crate) matched: Option<tollgate_policy::Matched>,
 }
@@ -49,6 +51,7 @@ impl Admission {
             receipt: Mutex::new(None),
             settled: OnceLock::new(),
             pending: PendingSettlement::default(),
+            permits: Permits::default(),
             #[cfg(feature = "policy")]
             matched: None,
         }
@@ -100,7 +103,7 @@ impl Admission {
         enforced.min_by_key(LimitStatus::binding_rank)
     }
 
-    /// When the limits were decided, by the calendar. `None` if no limit applied, or nothing decided them.
+    /// The wall-clock time of the decision. `None` if no limit applied or no decision was possible.
     #[must_use]
     pub const fn decided_at(&self) -> Option<Micros> {
         self.decided_at
@@ -130,11 +133,21 @@ impl Admission {
         self.tier.as_deref()
     }
 
-    /// What the policy says the request is; `None` for rules.
+    /// The operation that the request matched; `None` for rules.
     #[cfg(feature = "policy")]
     #[must_use]
     pub const fn matched(&self) -> Option<tollgate_policy::Matched> {
         self.matched
+    }
+
+    /// Takes the permits out, for whoever knows when the work ends. If they stay, they are released with the admission.
+    pub fn take_permits(&mut self) -> Permits {
+        std::mem::take(&mut self.permits)
+    }
+
+    /// The permits that the request holds.
+    pub const fn permits(&self) -> &Permits {
+        &self.permits
     }
 
     /// Replaces every cost that was an estimate with the actual cost: refunds what was charged in excess, and charges what is
@@ -145,7 +158,7 @@ impl Admission {
         self.adjust(Some(actual), |place| contains(self.pending.estimates, place))
     }
 
-    /// As [`settle`](Self::settle), but only the charges of the limit with this name, whether or not they were estimates.
+    /// Like [`settle`](Self::settle), but only the charges of the limit with this name, whether or not they were estimates.
     pub fn settle_limit(&self, limit: &str, actual: u64) -> bool {
         self.adjust(Some(actual), |place| {
             let status = self.statuses.get(place).and_then(|status| self.enforcer.descriptor(status.id));

@@ -1,13 +1,17 @@
 //! The limits of a policy document, in force on a limiter: from a request's facts to hits, and from a verdict to an outcome.
 
+mod concurrency;
+
 use std::fmt;
 use std::sync::Arc;
 
 use http::HeaderName;
 use smallvec::SmallVec;
-use tollgate::{AddressHit, HITS_MAX, Hit, Limiter, NamedLimit, Receipt, Verdict};
+use tollgate::{
+    AddressHit, ConcurrencyLimit, HITS_MAX, Hit, Limiter, NamedLimit, Receipt, StoreFails, Verdict,
+};
 use tollgate_algorithms::{Limit, Mode};
-use tollgate_policy::model::{self, Identity, PolicyLimit, StoreFails};
+use tollgate_policy::model::{self, Identity, PolicyLimit};
 use tollgate_policy::{
     Budget, Charge, Directory, Facts, Hits, Matched, Policy, Request, Variant, VariantId, Whose,
 };
@@ -18,7 +22,7 @@ use crate::charge;
 use crate::descriptor::{LimitDescriptor, Visibility, ZeroStatus};
 use crate::enforcer::{Charged, Enforcer};
 use crate::error::CheckError;
-use crate::failure::FailureRule;
+use crate::failure;
 use crate::head::{Body, RequestHead};
 use crate::ids::DescriptorId;
 use crate::operations::{BodyKind, BodyWanted, count_in_query};
@@ -53,6 +57,8 @@ pub struct PolicyLimits {
     directory: Option<Arc<Directory>>,
     /// For each variant, the policy's first and then the directory's; `None` where nothing is charged.
     limits: Vec<Option<NamedLimit>>,
+    /// The same for limits on what is in progress.
+    concurrency: Vec<Option<ConcurrencyLimit>>,
     namespace: String,
     for_good: bool,
     /// Whether a response may settle some limit's charges.
@@ -82,6 +88,7 @@ impl PolicyLimits {
             limiter,
             namespace: policy.namespace(),
             limits: Vec::new(),
+            concurrency: Vec::new(),
             for_good: false,
             settles,
             counts_bodies,
@@ -108,6 +115,7 @@ impl PolicyLimits {
 
     fn with_limits(mut self) -> Self {
         self.limits = self.variants().map(|variant| self.named(variant)).collect();
+        self.concurrency = self.variants().map(|variant| self.concurrent(variant)).collect();
         self
     }
 
@@ -161,7 +169,11 @@ impl PolicyLimits {
     pub(crate) fn descriptors(&self) -> Vec<Option<LimitDescriptor>> {
         let descriptor = |variant: &Variant| {
             let limit = self.policy.limits().get(variant.limit.index())?;
-            Some(LimitDescriptor::of_variant(limit, variant.budget, variant.numbers.limit()?))
+            let descriptor = match variant.numbers.concurrency() {
+                Some(most) => concurrency::descriptor(limit, variant.budget, most),
+                None => LimitDescriptor::of_variant(limit, variant.budget, variant.numbers.limit()?),
+            };
+            Some(descriptor)
         };
         self.variants().map(descriptor).collect()
     }
@@ -172,12 +184,16 @@ impl PolicyLimits {
         head: &RequestHead<'_>,
         scratch: &mut Scratch,
     ) -> Result<Outcome, CheckError> {
-        let Scratch { target, request, hits, verdict, .. } = scratch;
+        let Scratch { target, request, hits, verdict, acquired: asked, .. } = scratch;
         let facts = self.facts(head, (target, request))?;
         let matched = match self.match_request(head, &facts, hits)? {
             Matching::Matched(matched) => matched,
             Matching::NeedsBody(outcome) => return Ok(outcome),
         };
+        let acquired = self.acquire(enforcer, hits, (facts.now, asked))?;
+        if acquired.is_refused {
+            return Ok(enforcer.busy(acquired.statuses.into_iter().collect(), (facts.now, matched)));
+        }
         let charges = self.charges::<FEW>(hits);
         let receipt = match charges.as_slice() {
             [] => None,
@@ -186,7 +202,8 @@ impl PolicyLimits {
         drop(charges);
         // Not before: what clients see counts from the store's answer on.
         let facts = Facts { now: self.limiter.now(), ..facts };
-        Ok(self.outcome(enforcer, (head, &facts), (matched, receipt), (hits, verdict.as_ref())))
+        let outcome = self.outcome(enforcer, (head, &facts), (matched, receipt), (hits, verdict.as_ref()));
+        Ok(acquired.held_by(outcome, facts.now))
     }
 
     pub(crate) fn try_check(
@@ -195,19 +212,24 @@ impl PolicyLimits {
         head: &RequestHead<'_>,
         scratch: &mut Scratch,
     ) -> Result<Outcome, CheckError> {
-        let Scratch { target, request, hits, verdict, .. } = scratch;
+        let Scratch { target, request, hits, verdict, acquired: asked, .. } = scratch;
         let facts = self.facts(head, (target, request))?;
         let matched = match self.match_request(head, &facts, hits)? {
             Matching::Matched(matched) => matched,
             Matching::NeedsBody(outcome) => return Ok(outcome),
         };
+        let acquired = self.acquire(enforcer, hits, (facts.now, asked))?;
+        if acquired.is_refused {
+            return Ok(enforcer.busy(acquired.statuses.into_iter().collect(), (facts.now, matched)));
+        }
         // A few take less of the stack, and nobody pays for many.
         let receipt = if hits.charges().len() <= FEW {
             self.try_charge::<FEW>(hits, verdict)?
         } else {
             self.try_charge::<HITS_MAX>(hits, verdict)?
         };
-        Ok(self.outcome(enforcer, (head, &facts), (matched, receipt), (hits, verdict.as_ref())))
+        let outcome = self.outcome(enforcer, (head, &facts), (matched, receipt), (hits, verdict.as_ref()));
+        Ok(acquired.held_by(outcome, facts.now))
     }
 
     fn try_charge<const N: usize>(
@@ -222,7 +244,7 @@ impl PolicyLimits {
         Ok(self.hits_of(hits, &charges).try_charge(verdict)?)
     }
 
-    /// What the policy reads of a request.
+    /// The facts that the policy reads from a request.
     fn facts<'a>(
         &self,
         head: &RequestHead<'a>,
@@ -241,7 +263,11 @@ impl PolicyLimits {
         let peer = head.peer.ok_or(CheckError::UnknownPeer)?;
         let request = Request { method, target, headers, authority, peer, now: self.limiter.now() };
         let facts = self.policy.facts(&request, scratch)?;
-        let query_operations = if self.counts_queries { count_in_query(facts.query) } else { 0 };
+        let query_operations = if self.counts_queries {
+            count_in_query(facts.query, self.policy.settings().query_semicolons)
+        } else {
+            0
+        };
         let body_operations = match head.body {
             Body::Read { operations, .. } => operations,
             Body::Unreadable | Body::Unread => None,
@@ -249,7 +275,7 @@ impl PolicyLimits {
         Ok(Facts { body_operations, query_operations, tier, ..facts })
     }
 
-    /// Finds out what a request is, and writes what it is charged into `hits`.
+    /// Matches a request, and writes its hits into `hits`.
     fn match_request(
         &self,
         head: &RequestHead<'_>,
@@ -261,8 +287,7 @@ impl PolicyLimits {
             Body::Unreadable | Body::Unread => self.policy.matched(facts),
         };
         if head.body == Body::Unread && self.counts_bodies {
-            let limits = self.policy.limits_of(matched).iter();
-            let wanted = limits.filter_map(|id| BodyWanted::of(self.policy.cost_of(matched, *id)?));
+            let wanted = self.policy.costs_of(facts, matched).filter_map(BodyWanted::of);
             if let Some(wanted) = wanted.reduce(BodyWanted::and) {
                 return Ok(Matching::NeedsBody(Outcome::NeedsBody { wanted, matched }));
             }
@@ -343,8 +368,9 @@ impl PolicyLimits {
         let path = head.other_path(facts.path);
         let charged = Charged { receipt, decided_at: facts.now, path, matched: Some(matched) };
         let enforced = hits.charges().iter().filter(|charge| charge.mode == Mode::Enforced);
-        let rules = enforced.map(|charge| self.failure_rule(charge));
-        enforcer.outcome(verdict, (statuses, charged), rules, |admission| self.finish(admission, hits))
+        let limits = enforced.map(|charge| self.policy.limits().get(charge.limit.index()));
+        let fails = limits.map(|limit| limit.map_or(failure::DEFAULT, store_fails));
+        enforcer.outcome(verdict, (statuses, charged), fails, |admission| self.finish(admission, hits))
     }
 
     fn finish(&self, admission: &mut Admission, hits: &Hits) {
@@ -353,13 +379,6 @@ impl PolicyLimits {
         }
         if !self.for_good {
             admission.tier = hits.tier().map(Into::into);
-        }
-    }
-
-    fn failure_rule(&self, charge: &Charge) -> FailureRule {
-        match self.policy.limits().get(charge.limit.index()).map(|limit| limit.when_store_fails) {
-            Some(StoreFails::Allow) => FailureRule::Allow,
-            Some(StoreFails::Deny | StoreFails::Local { .. }) | None => FailureRule::Deny,
         }
     }
 
@@ -403,7 +422,7 @@ impl PolicyLimits {
 
     /// The header of the response that reports the actual cost of a charge, and its maximum.
     fn reported(&self, hits: &Hits, charge: &Charge) -> Option<(&HeaderName, u64)> {
-        self.policy.cost_of(hits.matched()?, charge.limit)?.reported_in()
+        self.policy.cost_of(hits, charge)?.reported_in()
     }
 
     /// Whether a response may settle this charge.
@@ -422,18 +441,23 @@ impl PolicyLimits {
         let limit = self.policy.limits().get(variant.limit.index())?;
         #[cfg(feature = "redis")]
         if limit.scope != model::Scope::Local {
-            let fails = match limit.when_store_fails {
-                StoreFails::Allow => tollgate::StoreFails::Allow,
-                StoreFails::Deny => tollgate::StoreFails::Deny,
-                StoreFails::Local { share, of } => tollgate::StoreFails::Local { share, of },
-            };
-            return Some(self.limiter.shared_limit_in(&self.namespace, &limit.name, numbers, fails));
+            let (namespace, fails) = (&self.namespace, store_fails(limit));
+            return Some(self.limiter.shared_limit_in(namespace, &limit.name, numbers, fails));
         }
         Some(self.limiter.local_limit(&limit.name, numbers))
     }
 }
 
-/// Whether a request can be charged.
+/// The failure rule of a limit, as the limiter takes it.
+const fn store_fails(limit: &PolicyLimit) -> StoreFails {
+    match limit.when_store_fails {
+        model::StoreFails::Allow => StoreFails::Allow,
+        model::StoreFails::Deny => StoreFails::Deny,
+        model::StoreFails::Local { share, of } => StoreFails::Local { share, of },
+    }
+}
+
+/// The result of matching a request.
 #[expect(clippy::large_enum_variant, reason = "it is unwrapped where it is made")]
 enum Matching {
     Matched(Matched),

@@ -96,7 +96,7 @@ impl Rules {
     /// Puts rules in force.
     ///
     /// # Errors
-    /// When a name cannot be shown or is used twice, or when there are too many rules.
+    /// If a name is invalid or used twice, or if there are too many rules.
     pub fn new(limiter: Limiter, rules: impl IntoIterator<Item = Rule>) -> Result<Self, RulesError> {
         let mut registered: Vec<RegisteredRule> = Vec::new();
         for rule in rules {
@@ -233,7 +233,7 @@ impl Rules {
                 Found::Missing | Found::Empty => {}
                 Found::Repeated | Found::Malformed => {
                     return Err(CheckError::BadRequest(format!(
-                        "the header {name}, which identifies the client, was sent twice or is too long: send it once"
+                        "the header {name}, which identifies the client, was sent more than once or is too long: send it once"
                     )));
                 }
             },
@@ -308,8 +308,8 @@ impl Rules {
             matched: None,
         };
         let enforced = self.rules.iter().filter(|registered| registered.rule.mode == Mode::Enforced);
-        let rules = enforced.map(|registered| registered.rule.failure_rule());
-        enforcer.outcome(verdict, (statuses, charged), rules, |admission| {
+        let fails = enforced.map(|registered| registered.rule.store_fails());
+        enforcer.outcome(verdict, (statuses, charged), fails, |admission| {
             admission.pending = self.pending(keys, costs);
         })
     }

@@ -1,4 +1,4 @@
-//! The status of a limit after one request: the numbers that clients and handlers see. Nothing is decided here.
+//! The status of a limit after one request: the numbers that clients and handlers see.
 
 use std::cmp::Reverse;
 
@@ -18,7 +18,7 @@ pub struct LimitStatus<'a> {
     pub descriptor: &'a LimitDescriptor,
     /// The decision: outcome, remaining, reset.
     pub decision: Decision,
-    /// Whether a refusal counts.
+    /// Whether the limit is enforced or in shadow mode.
     pub mode: Mode,
     /// What decided it. If it [has no numbers](Source::has_numbers), the decision's numbers are those of an unused key.
     pub source: Source,
@@ -101,6 +101,7 @@ impl StoredStatus {
 
 /// What stood in for the state of the keys of a request's enforced limits. If several did, the last in this order counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+#[non_exhaustive]
 pub enum Degradation {
     /// Each key's own state decided.
     #[default]
@@ -132,6 +133,8 @@ impl Degradation {
             Source::Common => Self::Overflow,
             Source::Share => Self::Local,
             Source::Nothing => Self::Uncounted,
+            // A source that this crate does not know.
+            _ => Self::Unknown,
         }
     }
 }

@@ -1,9 +1,11 @@
-//! Concurrency limits: how many of a key's requests may be in progress at once. The counts are `store/memory/in_flight.rs`.
+//! Concurrency limits: how many requests of a key may be in progress at once. `store/memory/in_flight.rs` counts them.
 
+mod acquire;
 mod error;
 mod hold_time;
 mod permit;
 
+pub use acquire::Acquire;
 pub use error::{AcquireError, Busy};
 pub use permit::Permit;
 
@@ -15,8 +17,10 @@ use std::time::Duration;
 use tollgate_algorithms::Micros;
 
 use crate::hash::KeyHash;
+use crate::key::AsKey;
 use crate::limiter::{KEY_BYTES_MAX, Limiter};
 use crate::store::memory::in_flight::{COUNT_MAX, Counted, Counts, InFlight, Overflow, Wish};
+use crate::store::memory::in_line::{Books, Line};
 use crate::sync::{AtomicU64, Ordering};
 use hold_time::HoldTime;
 
@@ -58,7 +62,7 @@ pub struct ConcurrencyLimit(pub(crate) Arc<Inner>);
 pub(crate) struct Inner {
     limiter: Limiter,
     family: Arc<Family>,
-    limit: AtomicU64,
+    limit: Arc<AtomicU64>,
     max_hold: Option<Micros>,
 }
 
@@ -69,6 +73,7 @@ struct Family {
     hash: KeyHash,
     overflow: Overflow,
     hold_time: HoldTime,
+    line: Line,
 }
 
 /// The permits of a limiter. The table is made with the first concurrency limit.
@@ -91,11 +96,11 @@ impl Limiter {
         let number = NAMES_FROM | families.len() as u64;
         let family = families.entry(name.into()).or_insert_with_key(|name| {
             let hash = self.0.hashing.of_name(number);
-            let (overflow, hold_time) = (Overflow::default(), HoldTime::default());
-            Arc::new(Family { name: Arc::clone(name), hash, overflow, hold_time })
+            let (overflow, hold_time, line) = Default::default();
+            Arc::new(Family { name: Arc::clone(name), hash, overflow, hold_time, line })
         });
         let (limiter, family) = (self.clone(), Arc::clone(family));
-        let limit = AtomicU64::new(limit.into());
+        let limit = Arc::new(AtomicU64::new(limit.into()));
         ConcurrencyLimit(Arc::new(Inner { limiter, family, limit, max_hold: None }))
     }
 }
@@ -105,7 +110,7 @@ impl ConcurrencyLimit {
     #[must_use]
     pub fn with_max_hold(self, max_hold: Duration) -> Self {
         let (limiter, family) = (self.0.limiter.clone(), Arc::clone(&self.0.family));
-        let limit = AtomicU64::new(self.limit().into());
+        let limit = Arc::new(AtomicU64::new(self.limit().into()));
         Self(Arc::new(Inner { limiter, family, limit, max_hold: Some(Micros::from_duration(max_hold)) }))
     }
 
@@ -121,10 +126,15 @@ impl ConcurrencyLimit {
         self.0.limit()
     }
 
-    /// Changes how many permits a key may have. A higher limit admits more at once. Under a lower one, permits in flight stay, and new
-    /// ones are refused until the key has fewer than the limit.
+    /// Changes how many permits a key may have. A higher limit admits more at once, first of all those who wait. Under a lower one, permits
+    /// in flight stay, and new ones are refused until the key has fewer than the limit.
     pub fn set_limit(&self, limit: u32) {
-        self.0.limit.store(limit.into(), Ordering::Release);
+        let before = self.0.limit.swap(limit.into(), Ordering::AcqRel);
+        if u64::from(limit) > before
+            && let Some(books) = self.0.books()
+        {
+            self.0.family.line.pass_on_all(books);
+        }
     }
 
     /// How long a permit may be held, if that is bounded.
@@ -133,12 +143,34 @@ impl ConcurrencyLimit {
         self.0.max_hold.map(Duration::from)
     }
 
-    /// Acquires a permit if the key has fewer than the limit.
+    /// Acquires a permit, and waits for it if the key has as many as the limit: first come, first served for each key. Dropping the
+    /// future leaves the line, and delays nobody.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use std::time::Duration;
+    /// use tollgate::Limiter;
+    /// let reports = Limiter::new()?.concurrency("reports", 2);
+    /// let permit = reports.acquire("ada").within(Duration::from_secs(5)).await?;
+    /// // ... make the report ...
+    /// drop(permit);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// See [`Acquire`].
+    #[must_use = "it does nothing unless it is awaited"]
+    pub fn acquire(&self, key: impl AsKey) -> Acquire {
+        Acquire::new(self.clone(), self.0.id(key.key_bytes().as_ref()))
+    }
+
+    /// Acquires a permit if the key has fewer than the limit, and nobody waits for one. A key is any value of a common type, as for
+    /// [`NamedLimit::check`](crate::NamedLimit::check).
     ///
     /// # Errors
     /// [`AcquireError::Busy`] if it has as many as the limit already, and [`AcquireError::KeyTooLong`].
-    pub fn try_acquire(&self, key: &(impl AsRef<[u8]> + ?Sized)) -> Result<Permit, AcquireError> {
-        self.0.take(key.as_ref(), Wish::Enforced, self)
+    pub fn try_acquire(&self, key: impl AsKey) -> Result<Permit, AcquireError> {
+        self.0.take(key.key_bytes().as_ref(), Wish::Enforced, self)
     }
 
     /// Acquires a permit that is counted and never refused, to see what a limit would do: [`Permit::exceeds_limit`] says whether it would
@@ -146,21 +178,27 @@ impl ConcurrencyLimit {
     ///
     /// # Errors
     /// [`AcquireError::KeyTooLong`].
-    pub fn try_acquire_shadow(&self, key: &(impl AsRef<[u8]> + ?Sized)) -> Result<Permit, AcquireError> {
-        self.0.take(key.as_ref(), Wish::Shadow, self)
+    pub fn try_acquire_shadow(&self, key: impl AsKey) -> Result<Permit, AcquireError> {
+        self.0.take(key.key_bytes().as_ref(), Wish::Shadow, self)
     }
 
     /// How many permits a key has. 0 for a key that is too long to have any. While the store is full, keys without room of their own are
     /// not told apart and have 0 here.
     #[must_use]
-    pub fn in_flight(&self, key: &(impl AsRef<[u8]> + ?Sized)) -> u32 {
-        self.0.counts(key.as_ref()).enforced
+    pub fn in_flight(&self, key: impl AsKey) -> u32 {
+        self.0.counts(key.key_bytes().as_ref()).enforced
+    }
+
+    /// How many wait for a permit of a key.
+    #[must_use]
+    pub fn waiting(&self, key: impl AsKey) -> u32 {
+        self.0.id(key.key_bytes().as_ref()).map_or(0, |id| self.0.family.line.length(id))
     }
 
     /// How many [shadow permits](Self::try_acquire_shadow) a key has.
     #[must_use]
-    pub fn in_flight_shadow(&self, key: &(impl AsRef<[u8]> + ?Sized)) -> u32 {
-        self.0.counts(key.as_ref()).shadow
+    pub fn in_flight_shadow(&self, key: impl AsKey) -> u32 {
+        self.0.counts(key.key_bytes().as_ref()).shadow
     }
 
     /// How long permits of this name are held, as an average over the latest ones; zero before the first was released.
@@ -183,44 +221,53 @@ impl Inner {
         self.table().map_or_else(Counts::default, |table| table.counts(table.id(self.family.hash.of(key))))
     }
 
-    fn take(&self, key: &[u8], wish: Wish, limit: &ConcurrencyLimit) -> Result<Permit, AcquireError> {
+    fn books(&self) -> Option<Books<'_>> {
+        Some(Books { table: self.table()?, overflow: &self.family.overflow })
+    }
+
+    /// The key's number.
+    fn id(&self, key: &[u8]) -> Result<u64, AcquireError> {
         if key.len() > KEY_BYTES_MAX {
             return Err(AcquireError::KeyTooLong { limit: self.family.name.to_string(), bytes: key.len() });
         }
-        let most = self.limit();
-        let (id, taken) = match self.table() {
-            Some(table) => {
-                let id = table.id(self.family.hash.of(key));
-                (id, table.take(id, wish, most, &self.family.overflow))
-            }
-            None => (0, self.family.overflow.take(wish, most)),
+        Ok(self.table().map_or(0, |table| table.id(self.family.hash.of(key))))
+    }
+
+    fn take(&self, key: &[u8], wish: Wish, limit: &ConcurrencyLimit) -> Result<Permit, AcquireError> {
+        self.take_by_id(self.id(key)?, wish, limit).map_err(AcquireError::Busy)
+    }
+
+    fn take_by_id(&self, id: u64, wish: Wish, limit: &ConcurrencyLimit) -> Result<Permit, Busy> {
+        let taken = match self.table() {
+            Some(table) => table.take(id, wish, self.limit(), &self.family.overflow),
+            None => self.family.overflow.take(wish, self.limit()),
         };
-        let since = self.limiter.0.clock.now();
         match taken {
-            Ok((counted, before)) => {
-                let exceeds_limit = before >= most;
-                Ok(Permit::new(limit.clone(), id, (wish, counted), (since, exceeds_limit)))
-            }
-            Err(in_flight) => Err(AcquireError::Busy(self.busy(in_flight, 0))),
+            Ok(granted) => Ok(self.permit(id, wish, granted, limit)),
+            Err(in_flight) => Err(self.busy(id, in_flight)),
         }
     }
 
-    /// Why a key gets no permit, with this many others waiting for one.
-    fn busy(&self, in_flight: u32, waiting: u64) -> Busy {
-        let limit = self.limit();
-        let estimated_wait = self.family.hold_time.estimated_wait(waiting, limit);
+    fn permit(&self, id: u64, wish: Wish, granted: (Counted, u32), limit: &ConcurrencyLimit) -> Permit {
+        let ((counted, before), since) = (granted, self.limiter.0.clock.now());
+        Permit::new(limit.clone(), id, (wish, counted), since, (before, self.limit()))
+    }
+
+    /// Why a key gets no permit.
+    fn busy(&self, id: u64, in_flight: u32) -> Busy {
+        let (limit, waiting) = (self.limit(), self.family.line.length(id));
+        let estimated_wait = self.family.hold_time.estimated_wait(waiting.into(), limit);
         Busy { name: Arc::clone(&self.family.name), limit, in_flight, estimated_wait }
     }
 
     /// Releases a permit. Called once for each, when it is dropped.
     fn release(&self, id: u64, (wish, counted): (Wish, Counted), since: Micros) {
         self.family.hold_time.note(self.limiter.0.clock.now().saturating_sub(since));
-        let overflow = &self.family.overflow;
-        match self.table() {
-            Some(table) => {
-                table.give_back(id, wish, counted, overflow);
-            }
-            None => overflow.give_back(wish),
+        let Some(books) = self.books() else { return self.family.overflow.give_back(wish) };
+        if !books.table.give_back(id, wish, counted, books.overflow) {
+            self.family.line.pass_on(books, id);
+        } else if counted == Counted::Overflow {
+            self.family.line.pass_on_all(books);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Budgets in a store that several processes share: which hits go there, and what is said when it gives no decision.
+//! Limits in a store that several processes use: which hits go there, and what happens when it makes no decision.
 //!
 //! A request may meet limits of both kinds. Those of this process are charged first, because that is quick; if the store then
 //! refuses, they are given back. So a request is charged whole or not at all, as everywhere; for the time of one call others
@@ -25,6 +25,8 @@ use crate::verdict::{Answer, Answers, Kind, Source, Unavailable, Verdict};
 pub(crate) struct Shared {
     store: Store,
     naming: Naming,
+    #[cfg(feature = "tracing")]
+    pub(crate) events: crate::trace::StoreEvents,
 }
 
 pub(crate) type Answered = Result<(Verdict, Option<Receipt>), HitError>;
@@ -38,7 +40,7 @@ impl Limiter {
     }
 
     /// The same in a [namespace](Naming::in_namespace) of the store: limits of one name in two namespaces have nothing in common
-    /// there. A [`Gate`](crate::Gate) puts the limits of its policy in one.
+    /// there.
     #[must_use]
     pub fn shared_limit_in(
         &self,
@@ -126,8 +128,13 @@ impl<'a> Hits<'a> {
 }
 
 impl Shared {
-    pub(crate) const fn new(store: Store, naming: Naming) -> Self {
-        Self { store, naming }
+    pub(crate) fn new(store: Store, naming: Naming) -> Self {
+        Self {
+            store,
+            naming,
+            #[cfg(feature = "tracing")]
+            events: crate::trace::StoreEvents::default(),
+        }
     }
 
     /// Charges hits of which some are counted in the store, and tells.
@@ -137,7 +144,7 @@ impl Shared {
         Ok((verdict, receipt))
     }
 
-    /// As [`charge`](Self::charge), on a thread that may be blocked.
+    /// Like [`charge`](Self::charge), on a thread that may be blocked.
     pub(crate) fn charge_blocking(&self, inner: &Inner, hits: &[Hit<'_>], verb: Verb) -> Answered {
         self.block_on_hits(hits, self.charge(inner, hits, verb))?
     }
@@ -147,7 +154,7 @@ impl Shared {
         self.block_on_hits(std::slice::from_ref(hit), asking)
     }
 
-    /// As [`block_on`](Self::block_on), of several hits.
+    /// Like [`block_on`](Self::block_on), of several hits.
     pub(crate) fn block_on_hits<T>(
         &self,
         hits: &[Hit<'_>],
@@ -209,7 +216,9 @@ impl Shared {
         hit.limit.resets.note(name);
         match said {
             Ok(Reply::Reset { was_there }) => Ok(was_there),
-            Ok(Reply::Decided { .. }) => Err(HitError::Store { why: "it answers another question".into() }),
+            Ok(Reply::Decided { .. }) => {
+                Err(HitError::Store { why: "the reply is for another command".into() })
+            }
             Err(error) => Err(HitError::Store { why: error.to_string() }),
         }
     }
@@ -221,10 +230,10 @@ impl Shared {
         let said = self.store.ask(&Ask::Peek(&[asked])).await;
         let said = said.map_err(|error| HitError::Store { why: error.to_string() })?;
         let Reply::Decided { decisions, .. } = said else {
-            return Err(HitError::Store { why: "it answers another question".into() });
+            return Err(HitError::Store { why: "the reply is for another command".into() });
         };
         let decision = decisions.first().copied();
-        let decision = decision.ok_or_else(|| HitError::Store { why: "it answers nothing".into() })?;
+        let decision = decision.ok_or_else(|| HitError::Store { why: "the reply is empty".into() })?;
         Ok(Standing { known: decision.reset_after > Micros::ZERO, shared: false, decision })
     }
 
@@ -271,7 +280,14 @@ impl Shared {
                 if here.answers.is_empty() { here.answers } else { hits.merged(&here.answers, &far) };
             return Ok((Verdict { kind: here.kind, answers }, None));
         }
-        match self.store.charge(&hits.far(), &for_good).await {
+        let charged = self.store.charge(&hits.far(), &for_good).await;
+        #[cfg(feature = "tracing")]
+        match &charged {
+            Ok(Charged::Asked(_)) => self.events.answered(),
+            Ok(Charged::Remembered(_)) => {}
+            Err(error) => self.events.failed(error.name()),
+        }
+        match charged {
             Ok(Charged::Remembered(known)) => {
                 drop(here_charged);
                 self.remembered(inner, &hits, &known)

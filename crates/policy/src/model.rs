@@ -1,5 +1,6 @@
 //! A policy as people think of it: limits, who is asking, what it costs, and which operations meet them. Not yet compiled.
 
+mod condition;
 mod cost;
 mod limit_use;
 
@@ -11,6 +12,7 @@ use tollgate_algorithms::{Micros, Mode};
 use crate::document::sources::Place;
 use crate::numbers::{Algorithm, Numbers, Written};
 
+pub use condition::Condition;
 pub use cost::{BodyKind, Cost, CostFrom};
 pub use limit_use::{Level, LimitUse};
 
@@ -185,6 +187,16 @@ pub struct TierNumbers {
     pub place: Place,
 }
 
+/// What a concurrency limit answers when as many requests as it allows are in progress.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum BusyStatus {
+    /// `429`: this client has too many.
+    #[default]
+    TooManyRequests,
+    /// `503`: the service has too many.
+    ServiceUnavailable,
+}
+
 /// One limit of a policy: what, for whom, at what cost, and who may change it.
 ///
 /// Its identity is its name and, without one, its place: never its numbers. So a number can change while keys keep what
@@ -223,6 +235,8 @@ pub struct PolicyLimit {
     pub counted: Counted,
     /// What is answered where a number of this limit is 0.
     pub zero_status: ZeroStatus,
+    /// What is answered when as many requests as it allows are in progress. Only concurrency limits have one.
+    pub busy_status: BusyStatus,
     /// For the client, in the problem body.
     pub description: Option<String>,
     /// Whether clients are shown its numbers.
@@ -302,6 +316,34 @@ pub enum TierFrom {
     Jwt(String),
     /// From a header that only a trusted hop may set.
     Header(HeaderName),
+}
+
+/// From where a client's organisation is known.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum OrganisationFrom {
+    /// From the consumers file.
+    Consumers,
+    /// From a claim of a verified token.
+    Jwt(String),
+}
+
+impl fmt::Display for TierFrom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Consumers => f.write_str("consumers"),
+            Self::Jwt(claim) => write!(f, "jwt:{claim}"),
+            Self::Header(name) => write!(f, "header:{name}"),
+        }
+    }
+}
+
+impl fmt::Display for OrganisationFrom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Consumers => f.write_str("consumers"),
+            Self::Jwt(claim) => write!(f, "jwt:{claim}"),
+        }
+    }
 }
 
 /// Which scripts in browsers may read an answer that is not the upstream's.

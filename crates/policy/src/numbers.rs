@@ -286,6 +286,15 @@ impl Numbers {
         }
     }
 
+    /// How many requests may be in progress at once, where that is what is limited.
+    #[must_use]
+    pub const fn concurrency(&self) -> Option<u64> {
+        match self {
+            Self::Concurrency { limit, .. } => Some(*limit),
+            Self::Unlimited | Self::Counted(_) | Self::Queue { .. } => None,
+        }
+    }
+
     /// The most that is granted at one instant.
     #[must_use]
     pub const fn burst(&self) -> u64 {

@@ -15,7 +15,10 @@ pub struct Rate {
 }
 
 /// A whole number: `0`, or digits that do not begin with 0.
-pub(crate) fn whole(text: &str) -> Result<u64, String> {
+///
+/// # Errors
+/// What is wrong with the text, as the end of a sentence about it.
+pub fn whole(text: &str) -> Result<u64, String> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if digits && (text == "0" || !text.starts_with('0')) {
         return text.parse().map_err(|_| format!("is larger than {}", u64::MAX));
@@ -85,7 +88,10 @@ pub(crate) fn rate(text: &str) -> Result<Rate, String> {
 }
 
 /// A length of time: a whole number and a unit, `500ms`, `90 s`, `1m`, `1 day`.
-pub(crate) fn duration(text: &str) -> Result<Micros, String> {
+///
+/// # Errors
+/// What is wrong with the text, as the end of a sentence about it.
+pub fn duration(text: &str) -> Result<Micros, String> {
     let end = text.find(|char: char| !char.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     if number.is_empty() {
@@ -165,7 +171,10 @@ pub(crate) fn utc_offset(text: &str) -> Result<UtcOffset, String> {
 }
 
 /// A size in bytes: `512`, `64 KiB`, `1 MiB`, `2 GiB`.
-pub(crate) fn size(text: &str) -> Result<u64, String> {
+///
+/// # Errors
+/// What is wrong with the text, as the end of a sentence about it.
+pub fn size(text: &str) -> Result<u64, String> {
     let end = text.find(|char: char| !char.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let factor = match unit.trim_start() {

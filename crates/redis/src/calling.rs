@@ -1,4 +1,4 @@
-//! What is sent for a question: a script, keys and arguments. How the answer is read is `reply.rs`.
+//! Encodes a command as a script, keys and arguments. `reply.rs` decodes the reply.
 //!
 //! Numbers go as seven bytes each. Every number of a limit is below 2^53; a cost may be any number, and is sent as the
 //! smallest one that is answered alike.

@@ -3,8 +3,8 @@
 use axum::body::Body;
 use axum::{Router, routing::get};
 use http::Request;
+use tollgate::redis::{Naming, Settings, Store};
 use tollgate::{Limit, Limiter, Micros};
-use tollgate_redis::{Naming, Settings, Store};
 use tollgate_tower::{Rule, Rules, TollgateLayer};
 use tollgate_twins::server::{Make, Server};
 use tower::ServiceExt;
@@ -13,7 +13,7 @@ use tower::ServiceExt;
 fn app(redis: &str) -> Result<Router, Box<dyn std::error::Error>> {
     let store = Store::open(redis.parse()?, Settings::default())?;
     // All processes that share the limits have the same secret, from which the names of keys are made.
-    let limiter = Limiter::builder().store(store, Naming::new(*b"sixteen bytes !!")).build()?;
+    let limiter = Limiter::builder().store(store, Naming::of_secret(b"the same in all processes")).build()?;
     let per_client = Rule::new("per client", Limit::token_bucket(3, 1, Micros::DAY)?);
     let limits = TollgateLayer::new(Rules::new(limiter, [per_client])?).with_peer("203.0.113.9".parse()?);
     Ok(Router::new().route("/", get(|| async { "hello" })).layer(limits))

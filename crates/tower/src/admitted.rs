@@ -1,4 +1,4 @@
-//! What a handler may know of its request's limits, and do about them: settle or refund. An extension of the request.
+//! What a handler can see of its request's limits, and settle or refund. An extension of the request.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -124,7 +124,7 @@ impl Admitted {
         self.admissions().filter(|admission| admission.settle(actual)).count() > 0
     }
 
-    /// As [`settle`](Self::settle), but only the charges of the limit with this name, whether or not they were estimates.
+    /// Like [`settle`](Self::settle), but only the charges of the limit with this name, whether or not they were estimates.
     #[expect(clippy::must_use_candidate, reason = "settling has an effect of its own")]
     pub fn settle_limit(&self, limit: &str, actual: u64) -> bool {
         self.admissions().filter(|admission| admission.settle_limit(limit, actual)).count() > 0

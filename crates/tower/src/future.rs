@@ -1,4 +1,4 @@
-//! What a call gives in the end: the service's response with fields, or an answer. It only waits, for a store and the service.
+//! The response future: awaits the store and the service, and returns the service's response with headers or an error response.
 
 use std::fmt;
 use std::pin::Pin;
@@ -20,10 +20,10 @@ use crate::live::ActiveLimits;
 use crate::service::{finish, proceed};
 
 pin_project! {
-    /// The response that is to come, of [`Tollgate`](crate::Tollgate).
+    /// The response future of [`Tollgate`](crate::Tollgate).
     ///
-    /// Dropped while a shared store is asked, it has charged nothing in this process; what the store was sent may be charged
-    /// there. Dropped later, what the request cost stays charged.
+    /// If it is dropped while it waits for a shared store, nothing is charged in this process, but a call that was sent may be charged
+    /// in the store. If it is dropped later, the charges stay.
     pub struct ResponseFuture<S, B>
     where
         S: Service<Request<B>>,
@@ -46,17 +46,17 @@ pin_project! {
     }
 }
 
-/// What was checked, and what came of it.
+/// The outcome of a check, with its enforcer.
 type Checked = ((Arc<ActiveLimits>, Arc<LayerState>), Parts, Result<Outcome, CheckError>);
 
-/// A check that waits for a store. In a box, which only such checks pay for.
+/// A check that waits for a store. Boxed, so that only such checks pay for the allocation.
 type Checking = Pin<Box<dyn Future<Output = Checked> + Send>>;
 
 impl<S, B> ResponseFuture<S, B>
 where
     S: Service<Request<B>>,
 {
-    /// A store is asked first. The service is one that is ready; if it is not called in the end, it is dropped.
+    /// Waiting for a store. The service is ready; if it is not called in the end, it is dropped.
     pub(crate) fn checking(
         checking: impl Future<Output = Checked> + Send + 'static,
         service: S,
@@ -69,7 +69,7 @@ where
         Self { kind: Kind::Admitted { future, limits, admitted } }
     }
 
-    /// The handler knows nothing of what the request was charged.
+    /// The handler has no access to the admission.
     pub(crate) const fn untold(future: S::Future, limits: Arc<ActiveLimits>, admission: Admission) -> Self {
         Self { kind: Kind::Untold { future, limits, admission } }
     }

@@ -1,4 +1,4 @@
-//! The tower layer: rate limits in front of any HTTP service. What it does with a request is `service`'s.
+//! The tower layer: rate limits in front of any HTTP service. `service` handles the requests.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -22,10 +22,10 @@ use crate::service::Tollgate;
 /// [outcome](crate::RateLimitOutcome) as an extension. A request that is not admitted is answered, and the service does not see
 /// it.
 ///
-/// A limit that counts the operations in a body charges its maximum here, because the layer reads no body.
+/// A limit that counts the operations in a body charges its maximum, because the layer does not read bodies.
 ///
-/// If a limit is counted in a store that is shared by several processes, the response's future waits for the store, and then
-/// calls the service that was ready; a clone takes its place. If the client leaves while the store is asked, nothing was charged
+/// If a limit is in a shared store, the response future waits for the store, and then
+/// calls the service that was ready; a clone takes its place. If the client disconnects meanwhile, nothing is charged
 /// in this process. All other limits are checked at once, in `call`.
 ///
 /// # The client's address
@@ -155,7 +155,7 @@ impl TollgateLayer {
         self.with(|state| state.peer = PeerSource::Fn(Arc::new(find)))
     }
 
-    /// Takes every request for one of this peer, whatever it says: for tests, and for services with one client.
+    /// Sets a fixed peer for all requests: for tests, and for services with one client.
     #[must_use]
     pub fn with_peer(self, peer: IpAddr) -> Self {
         self.with(|state| state.peer = PeerSource::Fixed(peer))

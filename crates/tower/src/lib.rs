@@ -1,6 +1,7 @@
 //! Rate limits in front of any HTTP service: a tower layer, and the responses that show limits to clients.
 //!
 #![cfg_attr(feature = "axum", doc = include_str!("docs/front.md"))]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod admitted;
 mod body;
@@ -37,6 +38,22 @@ pub use tollgate_engine::{
     NAME_CHARS_MAX, Refusal, RefusalKind, RequestHead, Rule, RuleKey, RuleKeyError, Rules, RulesError,
     Undetermined, Visibility, ZeroStatus,
 };
+
+/// The library whose limits the layer enforces, so that a service needs no second dependency.
+pub use tollgate;
+#[doc(no_inline)]
+pub use tollgate::{Limit, LimitError, Limiter, Window};
+/// Where the client's address comes from: see [`Rules::trusted_proxies`] and [`Rules::prefixes`].
+pub use tollgate_http::{
+    address::{Client, PrefixError, Prefixes},
+    trusted::{ForwardHeader, Networks, TrustedProxies},
+};
+/// Limits as reviewed documents, for `PolicyLimits`: the crate `tollgate-policy`.
+#[cfg(feature = "policy")]
+pub use tollgate_policy as policy;
+#[cfg(feature = "policy")]
+#[doc(no_inline)]
+pub use tollgate_policy::{Directory, Policy};
 
 /// The README's snippets, so that they are compiled with the documentation's.
 #[cfg(all(doctest, feature = "axum"))]

@@ -94,7 +94,7 @@ impl LimitsHandle {
     /// Removes the state of a key of the rule with this name, as if it had never been charged. Returns whether there was a state.
     ///
     /// # Errors
-    /// As [`inspect`](Self::inspect).
+    /// Like [`inspect`](Self::inspect).
     pub async fn reset<'a>(&self, rule: &str, key: impl Into<RuleKey<'a>>) -> Result<bool, RuleKeyError> {
         let enforcer = self.enforcer();
         enforcer.rules().ok_or(RuleKeyError::NoRules)?.reset(rule, key).await

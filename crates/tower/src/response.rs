@@ -1,4 +1,4 @@
-//! Responses: the headers that show limits, and complete responses to requests that may not proceed.
+//! Responses: the headers that show limits, and complete responses to rejected requests.
 
 mod computed_limits;
 pub(crate) mod config;

@@ -1,4 +1,4 @@
-//! A service with rate limits in front of it: one request in, admitted or answered. It decides nothing itself.
+//! The service behind the layer: admits a request, or responds with an error.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::peer::PeerSource;
 use crate::response::error_response::ErrorResponse;
 use crate::response::{grpc, problem};
 
-/// A service with rate limits in front of it, made by [`TollgateLayer`](crate::TollgateLayer).
+/// A service with rate limits in front of it, created by [`TollgateLayer`](crate::TollgateLayer).
 #[derive(Clone, Debug)]
 pub struct Tollgate<S> {
     inner: S,
@@ -50,7 +50,7 @@ where
     type Error = S::Error;
     type Future = ResponseFuture<S, B>;
 
-    /// Reserves nothing of a limit: a request is charged when it is there, and has then spent what it cost, whether it is
+    /// Reserves no quota. `call` charges the request, and the charge stays whether the request is
     /// answered, cancelled or upgraded.
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.inner.poll_ready(context)
@@ -91,7 +91,7 @@ fn head<'a>(parts: &'a Parts, peer: &PeerSource) -> RequestHead<'a> {
     head
 }
 
-/// Calls the service with an admitted request, or answers a request that was not admitted.
+/// Calls the service with an admitted request, or responds to a request that was not admitted.
 #[inline]
 pub(crate) fn proceed<S, B>(
     service: &mut S,
@@ -184,7 +184,7 @@ pub(crate) fn finish<R>(
     }
 }
 
-/// The same target with another path. What was matched is what goes on.
+/// The same target with the normalised path, so that the service sees the path that was matched.
 fn with_path(uri: &Uri, path: &str) -> Option<Uri> {
     let target = match uri.query() {
         Some(query) => format!("{path}?{query}"),

@@ -4,6 +4,7 @@
 mod adding;
 mod batches;
 mod full;
+mod lines;
 mod moving;
 mod permits;
 mod reading;
@@ -100,6 +101,21 @@ pub const ALL: &[Scenario] = &[
         name: "permits without room and a key that goes",
         preemptions_max: 2,
         run: permits::room_comes,
+    },
+    Scenario {
+        name: "a permit is given back and somebody joins",
+        preemptions_max: 2,
+        run: lines::join_and_release,
+    },
+    Scenario {
+        name: "a permit is given back and somebody leaves",
+        preemptions_max: 2,
+        run: lines::leave_and_release,
+    },
+    Scenario {
+        name: "a permit is given back and somebody overtakes",
+        preemptions_max: 2,
+        run: lines::overtake,
     },
     Scenario { name: "permits while the table grows", preemptions_max: 2, run: permits::while_moving },
 ];

@@ -38,8 +38,8 @@ fn months_of_a_hundred_and_forty_years() {
 }
 
 #[test]
-fn years_of_four_centuries() {
-    let mut firsts = months().step_by(12).map(|(first, _)| first).take(400).peekable();
+fn years_of_a_hundred_and_forty_years() {
+    let mut firsts = months().step_by(12).map(|(first, _)| first).take(142).peekable();
     while let (Some(first), Some(next)) = (firsts.next(), firsts.peek()) {
         check(Window::Year(UtcOffset::UTC), first * DAY, next * DAY);
     }

@@ -165,7 +165,7 @@ fn what_is_not_a_limit_is_refused_with_its_place() {
         ("99999999999999999999 per second", "expected a smaller number at byte 0"),
         ("1 per 99999999999999 days", "expected a shorter period at byte 25"),
         ("bucket: 1 per second", "expected an algorithm before the colon at byte 0"),
-        ("fixed_window: 1 per calendar year", "expected `day`, `week` or `month` at byte 29"),
+        ("fixed_window: 1 per calendar hour", "expected `day`, `week`, `month` or `year` at byte 29"),
         ("fixed_window: 1 per calendar day (5)", "expected an offset such as (+05:30) at byte 33"),
         ("10 per second, burst \u{661}", "expected a whole number at byte 21"),
         ("\u{e9}: 1 per second", "expected an algorithm before the colon at byte 0"),

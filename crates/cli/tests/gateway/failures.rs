@@ -39,7 +39,7 @@ fn what_happened_is_what_is_said() {
         (
             format!("{head}Content-Length: 3\r\n\r\nokay"),
             "is ambiguous",
-            "its Content-Length is not one number",
+            "its Content-Length is not a single number",
         ),
         (
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n".into(),
@@ -67,7 +67,7 @@ fn a_body_that_is_cut_has_a_line() {
         ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n", "it closed the connection"),
         (
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nzz\r\n",
-            "a chunk's size is no number",
+            "a chunk's size is not a number",
         ),
     ];
     for (bytes, why) in table {
@@ -76,7 +76,7 @@ fn a_body_that_is_cut_has_a_line() {
         let failed = lines.with("the upstream failed");
         assert_eq!(failed.len(), 1, "{bytes}: {}", lines.all());
         assert!(
-            failed[0].contains("the body of its response was cut") && failed[0].contains(why),
+            failed[0].contains("its response body was cut off") && failed[0].contains(why),
             "{}",
             failed[0]
         );

@@ -169,10 +169,10 @@ fn a_wrong_certificate_file_is_told_at_the_start() {
         [&good.certificate, &good.key, &other.key, &not_pem].map(|path| text(path));
     for (certificate, key, said) in [
         ("none.pem", &*key, "none.pem cannot be read: there is no such file"),
-        (&*certificate, "none.pem", "`tls.key` names no file that is there"),
-        (&*not_pem, &*key, "not.pem holds no certificate"),
-        (&*certificate, &*not_pem, "not.pem holds no private key in PEM"),
-        (&*certificate, &*others, "do not go together"),
+        (&*certificate, "none.pem", "`tls.key` names a file that does not exist"),
+        (&*not_pem, &*key, "not.pem has no PEM certificate"),
+        (&*certificate, &*not_pem, "not.pem has no PEM private key"),
+        (&*certificate, &*others, "do not match"),
     ] {
         let upstream = Upstream {
             tls: false,

@@ -40,7 +40,7 @@ mod tests {
         let mut registered = 0_usize;
         for number in 0..=LIMITS_MAX {
             for _ in 0..2 {
-                let count = u32::try_from(number).expect("few") + 1;
+                let count = u64::try_from(number).expect("few") + 1;
                 let numbers = Limit::per_second(count).burst(1).expect("it fits");
                 let limit = cache.get_or_insert(numbers, || {
                     registered += 1;

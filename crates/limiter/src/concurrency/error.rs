@@ -1,4 +1,4 @@
-//! Why there is no permit: the key has as many as it may have, or the question was wrong.
+//! Why no permit was granted: the maximum is reached, or the call was invalid.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,6 +13,8 @@ use crate::limiter::KEY_BYTES_MAX;
 pub enum AcquireError {
     /// The key has as many permits as its limit.
     Busy(Busy),
+    /// It had as many for all the time that the request could wait.
+    TimedOut(Busy),
     /// The key is longer than [`KEY_BYTES_MAX`]. Nothing was counted.
     KeyTooLong {
         /// The limit.
@@ -75,6 +77,7 @@ impl fmt::Display for AcquireError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Busy(busy) => busy.fmt(f),
+            Self::TimedOut(busy) => write!(f, "waited in vain: {busy}"),
             Self::KeyTooLong { limit, bytes } => write!(
                 f,
                 "a key of `{limit}` has {bytes} bytes, more than {KEY_BYTES_MAX}: shorten it, or hash it before"

@@ -1,4 +1,4 @@
-//! A permit: one request in progress. Dropping it is the only way to release it, and every way out of a function drops it.
+//! A permit for one request in progress, released on drop.
 
 use std::fmt;
 
@@ -15,7 +15,9 @@ pub struct Permit {
     since: Micros,
     wish: Wish,
     counted: Counted,
-    exceeds_limit: bool,
+    /// How many the key had before, and how many it may have.
+    before: u32,
+    most: u32,
 }
 
 impl Permit {
@@ -23,9 +25,10 @@ impl Permit {
         limit: ConcurrencyLimit,
         id: u64,
         (wish, counted): (Wish, Counted),
-        (since, exceeds_limit): (Micros, bool),
+        since: Micros,
+        (before, most): (u32, u32),
     ) -> Self {
-        Self { limit, id, since, wish, counted, exceeds_limit }
+        Self { limit, id, since, wish, counted, before, most }
     }
 
     /// The limit that counts it.
@@ -51,7 +54,13 @@ impl Permit {
     /// Whether the limit would have refused it. Always `false` except for [shadow permits](ConcurrencyLimit::try_acquire_shadow).
     #[must_use]
     pub const fn exceeds_limit(&self) -> bool {
-        self.exceeds_limit
+        self.before >= self.most
+    }
+
+    /// How many more permits the key could have when this one was acquired.
+    #[must_use]
+    pub const fn remaining(&self) -> u32 {
+        self.most.saturating_sub(self.before).saturating_sub(1)
     }
 
     /// Whether it was counted together with other keys, because the store had no room for its key.

@@ -1,5 +1,4 @@
-//! Settling charges whose keys' status is shown afterwards, as in the headers of a response. How a charge is settled is
-//! `receipt`'s.
+//! Settles charges whose status is shown afterwards, as in response headers. `receipt` does the settling.
 
 use tollgate_algorithms::Decision;
 
@@ -9,12 +8,12 @@ use crate::receipt::{Place, Receipt};
 use crate::store::memory::Ask;
 
 impl Limiter {
-    /// As [`settle_in_background`](Self::settle_in_background), and calls `each` with the place of each hit on the receipt and
+    /// Like [`settle_in_background`](Self::settle_in_background), and calls `each` with the place of each hit on the receipt and
     /// the status of its key after that. There is none for a charge in a shared store, which is settled later, nor for one
     /// whose key had no room.
     ///
     /// # Errors
-    /// When another limiter made the receipt.
+    /// If another limiter made the receipt.
     pub fn settle_for_status(
         &self,
         receipt: Receipt,

@@ -1,5 +1,4 @@
-//! How what new keys have spent in common is written as numbers, with the limit that it was spent under. Keys by themselves are
-//! `coding.rs`.
+//! Encodes the overflow buckets of a snapshot, with their limits.
 
 use tollgate_algorithms::{Algorithm, Limit, Micros, UtcOffset, Window};
 

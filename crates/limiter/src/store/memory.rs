@@ -1,5 +1,5 @@
-//! The memory store: exact under any number of threads, bounded in bytes, without a thread of its own. It decides one hit
-//! here and several in `memory/batch.rs`; names and verdicts are the front door's.
+//! The memory store: exact under any number of threads, bounded in bytes, without a background thread. Decides single hits;
+//! `memory/batch.rs` decides batches.
 
 pub(crate) mod arriving;
 pub(crate) mod asking;
@@ -12,12 +12,14 @@ pub(crate) mod dropping;
 mod engine;
 pub(crate) mod grip;
 pub(crate) mod in_flight;
+pub(crate) mod in_line;
 pub(crate) mod keeper;
 pub(crate) mod locked;
 pub(crate) mod look;
 pub(crate) mod map;
 pub(crate) mod moving;
 pub(crate) mod peeking;
+pub(crate) mod queue;
 pub(crate) mod rates;
 pub(crate) mod region;
 mod returns;

@@ -10,6 +10,7 @@ mod hygiene;
 mod keys;
 mod sharing;
 mod spoofable_keys;
+mod store_share;
 mod tags;
 #[cfg(test)]
 mod tests;
@@ -79,6 +80,7 @@ pub fn advise(policy: &Policy) -> Advice {
         client_selectable::advise(&lint),
         dropped::advise(&lint),
         sharing::advise(&lint),
+        store_share::advise(&lint),
         tags::advise(&lint),
         hygiene::advise(&lint),
     ];
@@ -135,9 +137,9 @@ impl<'a> Lint<'a> {
         self.policy.operations().iter().flat_map(|operation| &operation.uses).chain(&self.policy.root_uses)
     }
 
-    /// Whether a limit costs the same wherever it is used.
-    fn has_one_cost(&self, id: LimitId) -> bool {
-        !self.uses().any(|one| one.limit == id && one.cost.is_some())
+    /// Whether a limit applies to every request, and costs the same, wherever it is used.
+    fn is_used_plainly(&self, id: LimitId) -> bool {
+        !self.uses().any(|one| one.limit == id && (one.cost.is_some() || one.when.is_some()))
     }
 
     fn limit(&self, id: LimitId) -> Option<&'a PolicyLimit> {

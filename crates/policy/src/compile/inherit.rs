@@ -2,6 +2,7 @@
 
 use http::HeaderName;
 
+use crate::compile::base_path;
 use crate::compile::merge::Merged;
 use crate::compile::required::Requirements;
 use crate::compile::uses::Resolver;
@@ -56,7 +57,8 @@ pub struct Operation {
     pub template_at: Place,
     /// Its limits.
     pub limits: Vec<LimitId>,
-    /// The same limits in the same order: at what cost, and because of which place.
+    /// How each of them applies: under which condition, at what cost, and because of which place. A limit may apply in several
+    /// ways under different conditions.
     pub uses: Vec<LimitUse>,
     /// Where they come from.
     pub nearest: Nearest,
@@ -67,6 +69,8 @@ pub struct Operation {
     /// What tells its budgets from those of other operations: never the base path, which may change.
     pub(crate) identity: String,
     pub(crate) native: bool,
+    /// The parameters that take several segments, if the document says so of them.
+    pub(crate) multi: Vec<String>,
 }
 
 impl Operation {
@@ -114,6 +118,7 @@ pub(crate) fn operations(
     settings: &Settings,
     findings: &mut Findings,
 ) -> Vec<Operation> {
+    base_path::check(drafts, settings, findings);
     let mut all = Vec::new();
     let mut owned: Vec<(LimitId, &Tag)> = Vec::new();
     let mut requirements = Requirements::find(drafts, merged, findings);
@@ -125,10 +130,10 @@ pub(crate) fn operations(
                 let loosened = requirements.check(operation, (&uses, nearest), merged);
                 loosened.into_iter().for_each(|finding| resolver.report(finding));
             }
-            let limits: Vec<_> = uses.iter().map(|one| one.limit).collect();
-            if limits.len() > LIMITS_MAX {
+            let limits = ids(&uses);
+            if uses.len() > LIMITS_MAX {
                 let message =
-                    format!("{} limits meet this operation, and at most {LIMITS_MAX} can", limits.len());
+                    format!("{} limits meet this operation, and at most {LIMITS_MAX} can", uses.len());
                 resolver.report(Diagnostic::error("too-many", operation.place, message));
             }
             let mut tags = operation.tags.iter().filter_map(|(tag, _)| draft.tag(tag));
@@ -141,11 +146,12 @@ pub(crate) fn operations(
                     .ok()
             });
             let said = if settings.api_key.is_empty() { &operation.api_key } else { &settings.api_key };
-            let base = operation.bases.first().map_or("", String::as_str);
+            let bases = base_path::behind_the_proxy(&operation.bases, settings);
+            let base = bases.first().map_or("", String::as_str);
             all.push(Operation {
                 method: operation.method.clone(),
                 template: format!("{base}{}", operation.template),
-                bases: operation.bases.clone(),
+                bases,
                 written: operation.template.clone(),
                 host,
                 headers: operation.headers.clone(),
@@ -160,6 +166,7 @@ pub(crate) fn operations(
                 keyless: operation.keyless && settings.api_key.is_empty(),
                 identity: identity(operation),
                 native: operation.native,
+                multi: operation.multi.clone(),
             });
         }
     }
@@ -167,6 +174,17 @@ pub(crate) fn operations(
         inherit(limit, tag, merged);
     }
     all
+}
+
+/// The limits of several uses, each once.
+pub(crate) fn ids(uses: &[LimitUse]) -> Vec<LimitId> {
+    let mut ids: Vec<LimitId> = Vec::with_capacity(uses.len());
+    for one in uses {
+        if !ids.contains(&one.limit) {
+            ids.push(one.limit);
+        }
+    }
+    ids
 }
 
 /// The method and template as they are written, and what else a route asks for.

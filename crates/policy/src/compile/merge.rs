@@ -6,7 +6,7 @@ use crate::compile::named;
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::suggest;
 use crate::ids::{DraftLimitId, LimitId};
-use crate::model::{Identity, PolicyLimit, TierFrom, Where};
+use crate::model::{Identity, OrganisationFrom, PolicyLimit, TierFrom, Where};
 use crate::parse::parsed_document::{ParsedDocument, Tag};
 use crate::parse::settings::Settings;
 use tollgate_http::trusted::TrustedProxies;
@@ -140,6 +140,8 @@ fn check(limit: &PolicyLimit, settings: &Settings, findings: &mut Findings) {
                 ),
                 "use another key, or enable the feature `jwt` of `tollgate-policy`",
             ),
+            // Where organisations are known from is checked for itself.
+            Identity::Organisation if !settings.organisation_from.is_empty() => continue,
             Identity::Consumer | Identity::Organisation if settings.consumers.is_none() => (
                 "nobody knows a consumer: there is no consumers file".to_owned(),
                 "add `consumers` to the settings, or take `api_key`",
@@ -169,18 +171,39 @@ fn check(limit: &PolicyLimit, settings: &Settings, findings: &mut Findings) {
     }
 }
 
-/// What the settings say of tiers and cannot be done.
-pub(crate) fn check_tiers(settings: &Settings, findings: &mut Findings) {
-    let missing = match &settings.tier_from {
-        Some(TierFrom::Consumers) if settings.consumers.is_none() => "a consumers file: add `consumers`",
-        Some(TierFrom::Jwt(_)) if settings.jwt.is_none() => "keys: add `jwt` with `jwks`",
-        Some(TierFrom::Header(_)) if settings.trusted_proxies == TrustedProxies::None => {
-            "a trusted hop, or any client could set it: add `trusted_proxies`"
-        }
-        _ => return,
-    };
+/// What the settings say of tiers and organisations and cannot be done.
+pub(crate) fn check_sources(settings: &Settings, findings: &mut Findings) {
     // Proxies or keys that are wrong have been pointed at already.
-    if let Some(place) = settings.tier_from_at.filter(|_| !findings.has_errors()) {
-        findings.push(Diagnostic::error("tiers", place, format!("this source of tiers needs {missing}")));
+    if findings.has_errors() {
+        return;
     }
+    let consumers = settings.consumers.is_none().then_some("a consumers file: add `consumers`");
+    let keys = settings.jwt.is_none().then_some("keys: add `jwt` with `jwks`");
+    let untrusted = settings.trusted_proxies == TrustedProxies::None;
+    let hop = untrusted.then_some("a trusted hop, or any client could set it: add `trusted_proxies`");
+    for source in &settings.tier_from {
+        let missing = match source {
+            TierFrom::Consumers => consumers,
+            TierFrom::Jwt(_) => keys,
+            TierFrom::Header(_) => hop,
+        };
+        if let Some((missing, place)) = missing.zip(settings.tier_from_at) {
+            let message = format!("the source of tiers `{}` needs {missing}", shown(source));
+            findings.push(Diagnostic::error("tiers", place, message));
+        }
+    }
+    for (source, place) in &settings.organisation_from {
+        let missing = match source {
+            OrganisationFrom::Consumers => consumers,
+            OrganisationFrom::Jwt(_) => keys,
+        };
+        if let Some(missing) = missing {
+            let message = format!("the source of organisations `{}` needs {missing}", shown(source));
+            findings.push(Diagnostic::error("organisations", *place, message));
+        }
+    }
+}
+
+fn shown(source: &impl ToString) -> String {
+    tollgate_http::text::shown(&source.to_string())
 }

@@ -54,7 +54,7 @@ fn names(at: &LimitsAt) -> impl Iterator<Item = (&str, Place)> {
     };
     entries.iter().filter_map(|entry| match entry {
         Entry::Use(Use::Named { name, place, .. }) => Some((name.as_str(), *place)),
-        Entry::Use(Use::Inherited(_)) | Entry::Own(_) => None,
+        Entry::Use(Use::Inherited(_)) | Entry::Own(..) => None,
     })
 }
 

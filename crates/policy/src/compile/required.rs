@@ -87,8 +87,10 @@ fn required(drafts: &[ParsedDocument], merged: &Merged, at: Option<&LimitsAt>) -
     };
     let found = entries.iter().filter_map(|entry| {
         let (id, cost) = match entry {
-            Entry::Own(id) => (merged.id(0, *id)?, None),
-            Entry::Use(Use::Named { name, cost, .. }) => {
+            // What applies to some requests only cannot be asked of all.
+            Entry::Own(_, Some(_)) | Entry::Use(Use::Named { when: Some(_), .. }) => return None,
+            Entry::Own(id, None) => (merged.id(0, *id)?, None),
+            Entry::Use(Use::Named { name, cost, when: None, .. }) => {
                 let (document, id) = named::find(drafts, 0, name)?;
                 (merged.id(document, id)?, cost.clone())
             }
@@ -108,10 +110,13 @@ fn judge(
 ) -> Option<Diagnostic> {
     let name = tollgate_http::text::shown(&limit.name);
     let finding = |place, message: String| Diagnostic::error("required", place, message);
-    if let Some(used) = uses.iter().find(|used| used.limit == required.limit) {
-        let cheaper = cheaper_than(&required.cost, cost_of(limit, Some(used)));
+    let own = || uses.iter().filter(|used| used.limit == required.limit);
+    if let Some(used) = own().find(|used| cheaper_than(&required.cost, cost_of(limit, Some(used)))) {
         let message = format!("a request costs less of the required limit `{name}` here than it must");
-        return cheaper.then(|| finding(used.place, message).help("remove `cost`, or write a higher one"));
+        return Some(finding(used.place, message).help("remove `cost`, or write a higher one"));
+    }
+    if own().any(|used| used.when.is_none()) {
+        return None;
     }
     if let Nearest::Off(place) = nearest {
         let message = format!("the required limit `{name}` cannot be switched off");
@@ -120,7 +125,7 @@ fn judge(
     let limit = PolicyLimit { cost: required.cost.clone(), ..limit.clone() };
     // Which limit stands in place of the required one: one of the same algorithm, rather than any.
     let mut looser: Option<(bool, Place, String)> = None;
-    for used in uses {
+    for used in uses.iter().filter(|used| used.when.is_none()) {
         let Some(other) = merged.limits.get(used.limit.index()) else { continue };
         let other = PolicyLimit { cost: cost_of(other, Some(used)).clone(), ..other.clone() };
         let why = looser_than(&limit, &other)?;

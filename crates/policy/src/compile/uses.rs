@@ -141,7 +141,7 @@ impl<'a> Resolver<'a> {
                     (_, Nearest::Off(place)) => off = Some(place),
                     (limits, _) => inherited = limits,
                 },
-                Entry::Own(_) | Entry::Use(Use::Named { .. }) => {
+                Entry::Own(..) | Entry::Use(Use::Named { .. }) => {
                     if let Some(found) = self.entry(list, entry) {
                         let place = found.place;
                         self.add(&mut own, vec![found], place);
@@ -150,7 +150,8 @@ impl<'a> Resolver<'a> {
             }
         }
         // Of an inherited limit that is used here too, the cost here counts.
-        inherited.retain(|outer| !own.iter().any(|own| own.limit == outer.limit));
+        let replaces = |own: &LimitUse, outer: &LimitUse| own.limit == outer.limit && own.when.is_none();
+        inherited.retain(|outer| !own.iter().any(|own| replaces(own, outer)));
         inherited.append(&mut own);
         match off {
             Some(place) if inherited.is_empty() => (inherited, Nearest::Off(place)),
@@ -159,26 +160,27 @@ impl<'a> Resolver<'a> {
     }
 
     fn entry(&self, list: List<'_>, entry: &Entry) -> Option<LimitUse> {
-        let (limit, cost, place) = match entry {
-            Entry::Own(id) => {
+        let (limit, cost, when, place) = match entry {
+            Entry::Own(id, when) => {
                 let limit = self.merged.id(list.document, *id)?;
-                (limit, None, self.merged.limits.get(limit.index())?.place)
+                (limit, None, when, self.merged.limits.get(limit.index())?.place)
             }
-            Entry::Use(Use::Named { name, cost, place }) => {
+            Entry::Use(Use::Named { name, cost, when, place }) => {
                 let (document, id) = named::find(self.drafts, list.document, name)?;
-                (self.merged.id(document, id)?, cost.clone(), *place)
+                (self.merged.id(document, id)?, cost.clone(), when, *place)
             }
             Entry::Use(Use::Inherited(_)) => return None,
         };
         let own = self.merged.limits.get(limit.index()).map(|limit| &limit.cost);
         let cost = cost.filter(|cost| Some(cost) != own);
-        Some(LimitUse { limit, cost, level: list.level, place })
+        Some(LimitUse { limit, cost, when: when.clone(), level: list.level, place })
     }
 
-    /// Adds limits to those that are there. One limit applies once; that it costs two different amounts is an error at `place`.
+    /// Adds limits to those that are there. Under one condition a limit applies once; that it costs two different amounts is an error at `place`.
     fn add(&mut self, limits: &mut Vec<LimitUse>, more: Vec<LimitUse>, place: Place) {
         for one in more {
-            let Some(first) = limits.iter().find(|first| first.limit == one.limit) else {
+            let same = |first: &&LimitUse| first.limit == one.limit && first.when == one.when;
+            let Some(first) = limits.iter().find(same) else {
                 limits.push(one);
                 continue;
             };

@@ -22,6 +22,8 @@ use tollgate_http::address::Client;
 pub struct Charge {
     /// The limit.
     pub limit: LimitId,
+    /// The position among [`Policy::uses_of`] of how the limit applies.
+    pub used: usize,
     /// Its numbers: of the policy's variants, or, after them, of the directory's.
     pub variant: VariantId,
     /// What for.
@@ -136,7 +138,7 @@ impl Policy {
         }
     }
 
-    /// The limits that a request meets, in the same order: at what cost, and because of which place.
+    /// How the limits of [`limits_of`](Self::limits_of) apply: under which condition, at what cost, because of which place.
     #[must_use]
     pub fn uses_of(&self, matched: Matched) -> &[LimitUse] {
         match matched {
@@ -148,11 +150,17 @@ impl Policy {
         }
     }
 
-    /// What a request costs under one of the limits that it meets; `None` if it does not meet the limit.
+    /// What a charge costs, as the policy says it.
     #[must_use]
-    pub fn cost_of(&self, matched: Matched, limit: LimitId) -> Option<&Cost> {
-        let at = self.uses_of(matched).iter().find(|one| one.limit == limit)?;
-        Some(uses::cost_of(self.limits.get(limit.index())?, Some(at)))
+    pub fn cost_of(&self, hits: &Hits, charge: &Charge) -> Option<&Cost> {
+        let at = self.uses_of(hits.matched()?).get(charge.used)?;
+        Some(uses::cost_of(self.limits.get(charge.limit.index())?, Some(at)))
+    }
+
+    /// What a request costs under each limit that applies to it, as the policy says it.
+    pub fn costs_of<'a>(&'a self, facts: &'a Facts<'_>, matched: Matched) -> impl Iterator<Item = &'a Cost> {
+        let applied = self.applied(facts, matched);
+        applied.filter_map(|(_, at)| Some(uses::cost_of(self.limits.get(at.limit.index())?, Some(at))))
     }
 
     /// What a request is charged: its hits replace those of the request before.
@@ -176,14 +184,14 @@ impl Policy {
         let places = operation.map_or(self.root_api_key.as_slice(), |operation| &operation.api_key);
         let mut asking = RequestIdentity::new(facts, self, directory, places, (api_key, room));
         asking.tier(tier);
-        for at in self.uses_of(matched) {
+        for (used, at) in self.applied(facts, matched) {
             let id = &at.limit;
             let Some(limit) = self.limits.get(id.index()) else { continue };
             let cost = uses::cost_of(limit, Some(at));
             let name = operation.filter(|_| limit.counted == Counted::PerOperation);
             let name = name.map(|of| of.identity.as_str());
             let variants = self.variants.of(*id);
-            let one = One { id: *id, limit, cost, variants, operation: name, tier, directory };
+            let one = One { id: *id, used, limit, cost, variants, operation: name, tier, directory };
             if let Err(bad) = self.one(&one, &mut asking, list) {
                 list.clear();
                 tier.clear();
@@ -222,6 +230,7 @@ impl Policy {
         let wide_variant = if whose == Whose::Claimed { self.push_wide(one, asking, list) } else { None };
         let own = Charge {
             limit: one.id,
+            used: one.used,
             variant: NO_VARIANT,
             budget: Budget::Own,
             cost,
@@ -319,6 +328,8 @@ impl Policy {
 /// A limit that is being charged.
 struct One<'a> {
     id: LimitId,
+    /// The position of its use.
+    used: usize,
     limit: &'a PolicyLimit,
     /// What a request costs where the limit is used.
     cost: &'a Cost,

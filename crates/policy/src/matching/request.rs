@@ -89,6 +89,7 @@ pub struct Facts<'a> {
 
 /// Why a request is refused before any limit is looked at: it is wrong, or could mean two things. Nothing is charged.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum BadRequest {
     /// The method.
     Method(MethodError),

@@ -2,7 +2,7 @@
 
 use crate::document::sources::Place;
 use crate::ids::LimitId;
-use crate::model::Cost;
+use crate::model::{Condition, Cost};
 
 /// One limit as it applies to an operation, or to requests that match none.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -11,6 +11,8 @@ pub struct LimitUse {
     pub limit: LimitId,
     /// What a request costs here, if that is not the limit's own cost: `{ use: monthly, cost: 25 }`.
     pub cost: Option<Cost>,
+    /// What a request must have so that it applies; nothing if it always does.
+    pub when: Option<Condition>,
     /// At which level it was written or named.
     pub level: Level,
     /// Where that is: the limit itself, or its `use`.

@@ -56,8 +56,17 @@ impl<'t> Context<'t> {
 
     /// Points at every key that is not among the fields.
     pub(crate) fn unknown_fields(&mut self, map: Value<'t>, known: &[&[Field]], what: &str) {
-        let names = || known.iter().flat_map(|fields| fields.iter().map(|field| field.name));
-        for entry in map.entries().filter(|entry| !names().any(|name| name == entry.key)) {
+        self.unknown_keys(map, known.iter().flat_map(|fields| fields.iter().map(|field| field.name)), what);
+    }
+
+    /// Points at every key that is not among these.
+    pub(crate) fn unknown_keys<'k>(
+        &mut self,
+        map: Value<'t>,
+        known: impl Iterator<Item = &'k str> + Clone,
+        what: &str,
+    ) {
+        for entry in map.entries().filter(|entry| !known.clone().any(|name| name == entry.key)) {
             if self.findings.is_full() {
                 // Looking for words that nobody will read takes time.
                 self.findings.count_more();
@@ -79,8 +88,9 @@ impl<'t> Context<'t> {
                 .help("write the fields themselves, or use $ref")
             } else {
                 let message = format!("{what} has no field `{shown}`");
-                let help = suggest::did_you_mean(name, names())
-                    .unwrap_or_else(|| format!("its fields are {}", names().collect::<Vec<_>>().join(", ")));
+                let help = suggest::did_you_mean(name, known.clone()).unwrap_or_else(|| {
+                    format!("its fields are {}", known.clone().collect::<Vec<_>>().join(", "))
+                });
                 Diagnostic::error("unknown-field", entry.key_at, message).help(help)
             };
             self.findings.push(finding);
@@ -183,6 +193,17 @@ impl<'t> Context<'t> {
         self.trail(value)?.pop()
     }
 
+    /// What a value's `$ref` into its own file leads to, or the value itself; nothing, without a word, if that cannot be told.
+    pub(crate) fn look_up(&mut self, value: Value<'t>) -> Option<Value<'t>> {
+        let mut at = value;
+        for _ in 0..REFERENCES_MAX {
+            let Some(reference) = at.get("$ref") else { return Some(at) };
+            let pointer = reference.text()?.strip_prefix('#')?;
+            at = self.pointed(at.tree.value(), pointer)?;
+        }
+        None
+    }
+
     /// The value and everything that its `$ref` leads to, one after another; nothing if that cannot be told.
     pub(crate) fn trail(&mut self, value: Value<'t>) -> Option<Vec<Value<'t>>> {
         let mut trail = vec![value];
@@ -202,7 +223,8 @@ impl<'t> Context<'t> {
         Some(trail)
     }
 
-    fn follow(&mut self, from: Value<'t>, text: &str, place: Place) -> Option<Value<'t>> {
+    /// What a reference leads to, by itself.
+    pub(crate) fn follow(&mut self, from: Value<'t>, text: &str, place: Place) -> Option<Value<'t>> {
         let (file, pointer) = text.split_once('#').unwrap_or((text, ""));
         let tree = if file.is_empty() { from.tree } else { self.other_file(from, file, place)? };
         let found = self.pointed(tree.value(), pointer);

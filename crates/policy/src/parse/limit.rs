@@ -5,15 +5,17 @@ use tollgate_algorithms::Mode;
 use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::Place;
 use crate::document::tree::Value;
-use crate::model::{Cost, Counted, PolicyLimit, Scope, StoreFails, TierNumbers, Where, ZeroStatus};
+use crate::model::{
+    BusyStatus, Condition, Cost, Counted, PolicyLimit, Scope, StoreFails, TierNumbers, Where, ZeroStatus,
+};
 use crate::numbers::{Algorithm, Numbers};
 use crate::parse::context::Context;
 use crate::parse::limit_use::{self, Use};
 use crate::parse::schema_fields::{
-    ALGORITHMS, COUNTED, DESCRIPTION_CHARS_MAX, FLAG, LIMIT, MODES, NAME_CHARS_MAX, NUMBERS, SCOPES,
-    VISIBILITY, ZERO_STATUSES,
+    ALGORITHMS, BUSY_STATUSES, COUNTED, DESCRIPTION_CHARS_MAX, FLAG, LIMIT, MODES, NAME_CHARS_MAX, NUMBERS,
+    SCOPES, VISIBILITY, ZERO_STATUSES,
 };
-use crate::parse::{cost, identity, numbers};
+use crate::parse::{condition, cost, identity, numbers};
 use crate::quantity::whole;
 
 /// So many limits may meet one operation. A longer list is refused: each is a decision on every request, and with its wider
@@ -35,7 +37,7 @@ pub(crate) enum Limits {
 #[derive(Clone, Debug)]
 pub(crate) enum Item {
     /// A limit that is written here.
-    Limit(Box<PolicyLimit>),
+    Limit(Box<PolicyLimit>, Option<Condition>),
     /// One that is written elsewhere.
     Use(Use),
 }
@@ -65,12 +67,12 @@ pub(crate) fn read<'t>(value: Value<'t>, at: &Where, context: &mut Context<'t>) 
         match self::item(item, at, context) {
             None => {}
             Some(Item::Use(named)) => items.push(Item::Use(named)),
-            Some(Item::Limit(mut limit)) => {
+            Some(Item::Limit(mut limit, when)) => {
                 if !limit.named {
                     limit.name = made_name(&limit, &limits, several);
                 }
                 limits.push((*limit).clone());
-                items.push(Item::Limit(limit));
+                items.push(Item::Limit(limit, when));
             }
         }
     }
@@ -84,13 +86,17 @@ fn item<'t>(item: Value<'t>, at: &Where, context: &mut Context<'t>) -> Option<It
     context.used.insert((resolved.tree.file, resolved.id));
     if let Some(name) = trail.iter().find_map(|value| context.named.get(&(value.tree.file, value.id))) {
         let place = item.place();
-        return Some(Item::Use(Use::Named { name: name.clone(), cost: None, place }));
+        return Some(Item::Use(Use::Named { name: name.clone(), cost: None, when: None, place }));
     }
     by_position(item, resolved, context);
     if resolved.get("use").is_some() {
         return limit_use::read(resolved, context).map(Item::Use);
     }
-    Some(Item::Limit(Box::new(one(resolved, at, context)?)))
+    let when = match resolved.get("when") {
+        None => None,
+        Some(when) => Some(condition::read(when, context)?),
+    };
+    Some(Item::Limit(Box::new(one(resolved, at, context)?), when))
 }
 
 /// Advises against a `$ref` to a limit by its position: it means another limit as soon as the list changes.
@@ -163,6 +169,7 @@ pub(crate) fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> 
         scope: Scope::Exact,
         counted: Counted::Together,
         zero_status: ZeroStatus::Forbidden,
+        busy_status: BusyStatus::TooManyRequests,
         description: None,
         visible: true,
         owner: None,
@@ -170,6 +177,7 @@ pub(crate) fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> 
         required: None,
     };
     words(map, &mut limit, context);
+    busy_status(map, algorithm, &mut limit, context);
     texts(map, &mut limit, context);
     if let Some(value) = map.get("cost") {
         limit.cost = cost::read(value, context)?;
@@ -223,6 +231,25 @@ fn words<'t>(map: Value<'t>, limit: &mut PolicyLimit, context: &mut Context<'t>)
         && let Some(rule) = context.parsed(value, "when_store_fails", store_fails)
     {
         limit.when_store_fails = rule;
+    }
+}
+
+/// `busy_status`, which only concurrency limits have.
+fn busy_status<'t>(
+    map: Value<'t>,
+    algorithm: Option<Algorithm>,
+    limit: &mut PolicyLimit,
+    context: &mut Context<'t>,
+) {
+    let Some(entry) = map.entry("busy_status") else { return };
+    if let Some(other) = algorithm.filter(|algorithm| *algorithm != Algorithm::Concurrency) {
+        let message = format!("{} has no `busy_status`", other.name());
+        let finding = Diagnostic::error("numbers", entry.key_at, message);
+        let help = "remove it: only `concurrency` limits how many requests are in progress";
+        context.findings.push(finding.help(help));
+    }
+    if context.word(entry.value, "busy_status", BUSY_STATUSES) == Some("503") {
+        limit.busy_status = BusyStatus::ServiceUnavailable;
     }
 }
 

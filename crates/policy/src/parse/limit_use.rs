@@ -3,11 +3,11 @@
 use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::Place;
 use crate::document::tree::Value;
-use crate::model::{Cost, Where};
+use crate::model::{Condition, Cost, Where};
 use crate::parse::context::Context;
 use crate::parse::parsed_document::ParsedDocument;
 use crate::parse::schema_fields::{NAME_CHARS_MAX, USE};
-use crate::parse::{cost, limit};
+use crate::parse::{condition, cost, limit};
 
 /// `use: inherited`: the limits that would apply if these were not written.
 pub(crate) const INHERITED: &str = "inherited";
@@ -23,6 +23,7 @@ pub(crate) enum Use {
     Named {
         name: String,
         cost: Option<Cost>,
+        when: Option<Condition>,
         /// Where the name is written.
         place: Place,
     },
@@ -36,17 +37,26 @@ pub(crate) fn read<'t>(map: Value<'t>, context: &mut Context<'t>) -> Option<Use>
     let value = map.get("use")?;
     let name = context.text(value, "use", NAME_CHARS_MAX)?;
     let cost = map.get("cost");
+    let when = map.get("when");
     if name != INHERITED {
+        let when = match when {
+            None => None,
+            Some(when) => Some(condition::read(when, context)?),
+        };
         let cost = match cost {
             None => None,
             Some(cost) => Some(cost::read(cost, context)?),
         };
-        return Some(Use::Named { name: name.into(), cost, place: value.place() });
+        return Some(Use::Named { name: name.into(), cost, when, place: value.place() });
     }
     if let Some(cost) = cost {
         let message = "`use: inherited` has no cost of its own: the inherited limits have theirs";
         let help = "to change the cost of one of them, add it by name, as in `{ use: monthly, cost: 25 }`";
         context.findings.push(Diagnostic::error("use", cost.place(), message).help(help));
+    }
+    if let Some(when) = when {
+        let message = "`use: inherited` has no condition: what is inherited applies as it does elsewhere";
+        context.findings.push(Diagnostic::error("use", when.place(), message).help("remove `when`"));
     }
     Some(Use::Inherited(value.place()))
 }
@@ -77,6 +87,12 @@ pub(crate) fn define<'t>(settings: Value<'t>, draft: &mut ParsedDocument, contex
             let message = format!("the name of this limit is `{}`, its key under `limits`", shown(name));
             let finding = Diagnostic::error("name", other.key_at, message);
             context.findings.push(finding.help("remove `name`"));
+        }
+        if let Some(when) = resolved.entry("when") {
+            let finding = Diagnostic::error("no-effect", when.key_at, "`when` has no effect here");
+            context.findings.push(
+                finding.help(format!("write it where the limit is used, beside `use: {}`", shown(name))),
+            );
         }
         let Some(mut limit) = limit::one(resolved, &Where::Named(name.into()), context) else {
             draft.misread.insert(name.to_owned());

@@ -117,7 +117,7 @@ fn route<'t>(value: Value<'t>, draft: &mut ParsedDocument, context: &mut Context
         Some((context.text(value, field, NAME_CHARS_MAX)?.to_owned(), value.place()))
     };
     let (name, host) = (text("name"), text("host"));
-    let headers = map.get("headers").map(|value| headers(value, context)).unwrap_or_default();
+    let headers = map.get("headers").map(|value| headers((value, "headers"), context)).unwrap_or_default();
     let tags = map.get("tags").map(|value| context.texts(value, "tags", NAME_CHARS_MAX)).unwrap_or_default();
     for (tag, place) in tags.iter().filter(|(tag, _)| draft.tag(tag).is_none()) {
         // Tags may group without saying anything; one that is nearly a declared one is a slip that would cost its limits.
@@ -147,6 +147,7 @@ fn route<'t>(value: Value<'t>, draft: &mut ParsedDocument, context: &mut Context
             template_at: path.place(),
             bases: vec![String::new()],
             native: true,
+            multi: Vec::new(),
             host: host.clone(),
             headers: headers.clone(),
             id: name.as_ref().map(|(name, _)| name.clone()),
@@ -184,8 +185,12 @@ fn methods<'t>(value: Value<'t>, context: &mut Context<'t>) -> Vec<String> {
     methods
 }
 
-fn headers<'t>(value: Value<'t>, context: &mut Context<'t>) -> Vec<(HeaderName, Option<String>)> {
-    let Some(map) = context.map(value, "`headers`") else { return Vec::new() };
+/// Headers and their values; nothing as a value is any value.
+pub(crate) fn headers<'t>(
+    (value, field): (Value<'t>, &str),
+    context: &mut Context<'t>,
+) -> Vec<(HeaderName, Option<String>)> {
+    let Some(map) = context.map(value, &format!("`{field}`")) else { return Vec::new() };
     let mut found = Vec::new();
     for entry in map.entries() {
         match header(entry.key) {

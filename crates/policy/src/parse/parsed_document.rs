@@ -6,7 +6,7 @@ use http::HeaderName;
 
 use crate::document::sources::Place;
 use crate::ids::DraftLimitId;
-use crate::model::{KeyPlace, PolicyLimit};
+use crate::model::{Condition, KeyPlace, PolicyLimit};
 use crate::parse::limit::{Item, Limits};
 use crate::parse::limit_use::Use;
 
@@ -23,7 +23,7 @@ pub(crate) enum LimitsAt {
 #[derive(Clone, Debug)]
 pub(crate) enum Entry {
     /// It is written there.
-    Own(DraftLimitId),
+    Own(DraftLimitId, Option<Condition>),
     /// It is written elsewhere.
     Use(Use),
 }
@@ -47,8 +47,10 @@ pub(crate) struct Operation {
     pub(crate) template: String,
     pub(crate) template_at: Place,
     pub(crate) bases: Vec<String>,
-    /// Whether a tail such as `{rest*}` may stand in it.
+    /// Whether it is a route of a native file.
     pub(crate) native: bool,
+    /// The parameters that take several segments, if the document says so of them.
+    pub(crate) multi: Vec<String>,
     pub(crate) host: Option<(String, Place)>,
     /// Headers that must be there, with their value if one is asked for.
     pub(crate) headers: Vec<(HeaderName, Option<String>)>,
@@ -114,10 +116,10 @@ impl ParsedDocument {
         };
         let entries = list.into_iter().map(|item| match item {
             Item::Use(named) => Entry::Use(named),
-            Item::Limit(limit) => {
+            Item::Limit(limit, when) => {
                 let id = DraftLimitId::from_index(self.limits.len());
                 self.limits.push(*limit);
-                Entry::Own(id)
+                Entry::Own(id, when)
             }
         });
         LimitsAt::These(entries.collect())

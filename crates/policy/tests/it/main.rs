@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod bombs;
+mod conditions;
 mod credentials;
 mod documents;
 mod guide;
@@ -9,5 +10,8 @@ mod hits;
 mod matching;
 mod messages;
 mod named_limits;
+mod organisations;
+mod overlays;
+mod real_documents;
 mod required;
 mod support;

@@ -92,8 +92,8 @@ routes:
     assert_eq!(wrong, ["the cost for the limit `units` has to be a whole number from 1 to 50"]);
     let (matched, _) = asked("GET /b").hits(&policy, None).expect("hits");
     let Matched::Operation(_) = matched else { panic!("{matched:?}") };
-    let units = policy.limit_named("units").expect("it is used").0;
-    let reported = policy.cost_of(matched, units).and_then(|cost| cost.reported_in());
+    let uses = policy.uses_of(matched);
+    let reported = uses[0].cost.as_ref().and_then(|cost| cost.reported_in());
     assert_eq!(reported.map(|(name, max)| (name.as_str().to_owned(), max)), Some(("x-cost".to_owned(), 9)));
 }
 

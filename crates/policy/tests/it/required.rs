@@ -134,7 +134,7 @@ fn each_way_to_loosen_is_named() {
     assert_eq!(
         cheaper,
         [
-            "team.yaml:3:74 required: a request costs less of the required limit `monthly` here than it must | platform.yaml:5:12"
+            "team.yaml:3:65 required: a request costs less of the required limit `monthly` here than it must | platform.yaml:5:12"
         ]
     );
     assert_eq!(of("[{ use: monthly, cost: 2 }, { use: other }]").len(), 0);

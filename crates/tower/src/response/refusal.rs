@@ -7,7 +7,7 @@ use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use smallvec::SmallVec;
 use tollgate_algorithms::{Micros, Mode, Retry};
-use tollgate_engine::{Visibility, ZeroStatus};
+use tollgate_engine::{BusyStatus, Visibility, ZeroStatus};
 
 use crate::response::config::ResponseConfig;
 use crate::response::error_response::{ErrorKind, ErrorResponse};
@@ -26,6 +26,11 @@ const REFUSED: &str = concat!(
 const NEVER: &str = r#"{"type":"about:blank","title":"Unprocessable Content","status":422"#;
 /// Start of the body if the limit is 0 and the policy chooses 403.
 const FORBIDDEN: &str = r#"{"type":"about:blank","title":"Forbidden","status":403"#;
+/// Start of the body if as many requests as a limit allows are in progress and the policy chooses 503.
+const BUSY: &str = concat!(
+    r#"{"type":"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity","#,
+    r#""title":"Request cannot be satisfied due to temporary server capacity constraints","status":503"#,
+);
 /// Problem type if the store fails; registered with IANA.
 const REDUCED_CAPACITY: &str = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity";
 /// The title registered for this type.
@@ -66,6 +71,9 @@ pub(crate) fn refused(
     LimitHeaders::of(lines.iter().copied().filter(RenderedStatus::is_shown), config, now).write(&mut headers);
     problem::common(&mut headers);
     let (status, kind, start) = match (retry, rendered.capacity, rendered.zero_status) {
+        (Retry::After(_), _, _) if rendered.busy_status == Some(BusyStatus::ServiceUnavailable) => {
+            (StatusCode::SERVICE_UNAVAILABLE, ErrorKind::Refused, BUSY)
+        }
         (Retry::After(_), _, _) => (StatusCode::TOO_MANY_REQUESTS, ErrorKind::Refused, REFUSED),
         (Retry::Never, 0, ZeroStatus::Forbidden) => (StatusCode::FORBIDDEN, ErrorKind::Zero, FORBIDDEN),
         (Retry::Never, 0, ZeroStatus::TooManyRequests) => {
@@ -82,6 +90,11 @@ pub(crate) fn refused(
     Some(ErrorResponse { status, headers, body, kind, retry: Some(retry) })
 }
 
+/// The time until a permit is free is an estimate: nobody knows how long the requests in progress take.
+const BUSY_DETAIL: &str = " allows are in progress. One of them may finish in ";
+/// The same after the limit's name.
+const BUSY_DETAIL_NAMED: &str = "' allows are in progress. One of them may finish in ";
+
 /// The value of `Retry-After`.
 fn seconds_to_wait(wait: Micros, config: &ResponseConfig) -> u64 {
     jitter::lengthen(wait, config.retry_jitter).secs_rounded_up().max(1)
@@ -91,7 +104,10 @@ fn seconds_to_wait(wait: Micros, config: &ResponseConfig) -> u64 {
 fn detail(body: &mut Vec<u8>, rendered: &RenderedLimit, seconds: Option<u64>) {
     json::member(body, "detail");
     let hidden = rendered.visibility == Visibility::Hidden;
+    let is_busy = rendered.busy_status.is_some();
     let (start, end) = match (seconds, hidden) {
+        (Some(_), false) if is_busy => ("\"As many requests as limit '", BUSY_DETAIL_NAMED),
+        (Some(_), true) if is_busy => ("\"As many requests as a limit", BUSY_DETAIL),
         (Some(_), false) => ("\"Rate limit '", "' exceeded. Retry in "),
         (Some(_), true) => ("\"Rate limit", " exceeded. Retry in "),
         (None, false) if rendered.capacity == 0 => ("\"Rate limit '", "' is 0: it allows no requests."),
@@ -109,7 +125,7 @@ fn detail(body: &mut Vec<u8>, rendered: &RenderedLimit, seconds: Option<u64>) {
     }
     if let Some(seconds) = seconds {
         sf::digits(body, seconds);
-        body.extend_from_slice(b" s.");
+        body.extend_from_slice(if is_busy { b" s (an estimate)." } else { b" s." });
     }
     if let Some(says) = rendered.description_json.as_deref().filter(|_| !hidden) {
         body.push(b' ');

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use http::HeaderValue;
 use tollgate_algorithms::{Limit, Micros, Mode, Window};
-use tollgate_engine::{LimitDescriptor, Visibility, ZeroStatus};
+use tollgate_engine::{BusyStatus, LimitDescriptor, Visibility, ZeroStatus};
 
 use crate::response::{json, numbers, sf};
 
@@ -25,6 +25,8 @@ pub(crate) struct RenderedLimit {
     pub(crate) capacity: u64,
     /// The status of a refusal if that is 0.
     pub(crate) zero_status: ZeroStatus,
+    /// The status of a refusal if it limits how many requests are in progress.
+    pub(crate) busy_status: Option<BusyStatus>,
     /// For bodies, escaped, without quotes.
     pub(crate) name_json: Box<str>,
     /// The policy author's text for clients that are refused, escaped, without quotes.
@@ -36,14 +38,20 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 
 impl RenderedLimit {
     pub(crate) fn new(descriptor: &LimitDescriptor) -> Self {
-        let LimitDescriptor { name, limit, visibility, zero_status, description, .. } = descriptor;
+        let LimitDescriptor { name, limit, visibility, zero_status, description, concurrency, .. } =
+            descriptor;
+        let capacity = descriptor.capacity();
         let mut policy = Vec::new();
         sf::string(&mut policy, name);
         let mut state = policy.clone();
         state.extend_from_slice(b";r=");
         policy.extend_from_slice(b";q=");
-        sf::integer(&mut policy, limit.capacity());
-        if let Some(seconds) = window(limit).map(Micros::secs_rounded_up).filter(|seconds| *seconds > 0) {
+        sf::integer(&mut policy, capacity);
+        if concurrency.is_some() {
+            policy.extend_from_slice(b";qu=\"concurrent-requests\"");
+        } else if let Some(seconds) =
+            window(limit).map(Micros::secs_rounded_up).filter(|seconds| *seconds > 0)
+        {
             policy.extend_from_slice(b";w=");
             sf::integer(&mut policy, seconds);
         }
@@ -59,8 +67,9 @@ impl RenderedLimit {
             // `sf` writes printable ASCII, which every field can hold.
             policy: HeaderValue::from_bytes(&policy).unwrap_or(HeaderValue::from_static("")),
             state: state.into(),
-            limit: numbers::value(limit.capacity()),
-            capacity: limit.capacity(),
+            limit: numbers::value(capacity),
+            capacity,
+            busy_status: concurrency.map(|concurrency| concurrency.busy_status),
             zero_status: *zero_status,
             name_json: escaped(name),
             description_json: description.as_deref().map(|text| escaped(text.trim_end())),

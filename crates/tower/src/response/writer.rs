@@ -35,7 +35,7 @@ pub struct ResponseWriter {
     cors: Option<tollgate_policy::model::Cors>,
 }
 
-/// What becomes of a request that was checked.
+/// What to do with a checked request.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -43,9 +43,9 @@ pub struct ResponseWriter {
 )]
 #[must_use = "only an admitted request may proceed"]
 pub enum Reply {
-    /// It proceeds.
+    /// Forward the request.
     Admitted(Admission),
-    /// It is answered with this response.
+    /// Send this response.
     Rejected(ErrorResponse),
 }
 
@@ -88,7 +88,7 @@ impl ResponseWriter {
         &self.config
     }
 
-    /// What becomes of a request that was checked. `request` are its headers.
+    /// Decides what to do with a checked request. `request` are its headers.
     pub fn reply(&self, checked: Result<Outcome, CheckError>, request: &HeaderMap) -> Reply {
         match checked {
             Ok(Outcome::Admitted(admission)) => Reply::Admitted(admission),

@@ -1,4 +1,4 @@
-//! Every limit that a request meets, with the numbers in force for it, and why it is this one. Nothing is decided here.
+//! Every limit that applies to a request, with the numbers in force and the reason.
 
 use tollgate_algorithms::Mode;
 use tollgate_policy::model::{Cost, Level, LimitUse, PolicyLimit, Where, ZeroStatus};
@@ -94,8 +94,8 @@ pub(super) fn farther(policy: &Policy, operation: &Operation) -> Vec<Farther> {
 /// The limits of a request, in the policy's order.
 pub(super) fn met(case: &Case<'_>) -> Vec<Met> {
     let Case { policy, matched, hits, .. } = *case;
-    let limits = policy.uses_of(matched).iter();
-    let limits = limits.filter_map(|at| Some((at, policy.limits().get(at.limit.index())?)));
+    let limits = policy.applied(case.facts, matched);
+    let limits = limits.filter_map(|(_, at)| Some((at, policy.limits().get(at.limit.index())?)));
     let with_charges = limits.map(|(used, limit)| {
         let id = used.limit;
         let charges = hits.charges().iter().chain(hits.held()).filter(|charge| charge.limit == id);
@@ -109,7 +109,7 @@ pub(super) fn met(case: &Case<'_>) -> Vec<Met> {
             nearest,
             algorithm: limit.algorithm.name(),
             mode: limit.mode,
-            not_yet: matches!(limit.algorithm, Algorithm::LeakyBucketQueue | Algorithm::Concurrency),
+            not_yet: limit.algorithm == Algorithm::LeakyBucketQueue,
             visible: limit.visible,
             zero_status: limit.zero_status,
             owner: limit.owner.clone(),
@@ -133,7 +133,7 @@ fn charged(charge: &Charge, limit: &PolicyLimit, case: &Case<'_>) -> Option<Char
     let key = parts.iter().map(ToString::to_string).collect();
     // Budgets besides are the address's, whoever is asking.
     let key_from = (charge.budget == Budget::Own).then(|| looked(limit, &parts, case)).flatten();
-    let cost_from = match policy.cost_of(case.matched, charge.limit)? {
+    let cost_from = match policy.cost_of(hits, charge)? {
         Cost::Fixed(_) => None,
         Cost::Asked { max, .. } => Some(format!("what the request says, at most {max}")),
         Cost::Reported { header, max, .. } => {

@@ -1,4 +1,4 @@
-//! What the store takes and may take, in bytes: slots, cells, rates, and the cells that keys have in common.
+//! Accounts for memory in bytes: slots, overflow states, rates, and overflow buckets.
 
 use tollgate_algorithms::{Limit, Micros};
 
@@ -57,6 +57,11 @@ impl Memory {
     /// What does not depend on keys: counters, and what is set aside for permits.
     fn fixed_bytes(&self) -> usize {
         FIXED_BYTES + self.reserved.load(Ordering::Relaxed)
+    }
+
+    /// How many bytes the store may take.
+    pub(crate) const fn budget(&self) -> usize {
+        self.budget
     }
 
     /// Sets a part of the budget aside for counts of permits, and returns how many lines of a table fit into it.

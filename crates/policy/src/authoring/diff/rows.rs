@@ -53,8 +53,8 @@ impl<'a> Rows<'a> {
     pub(super) fn operation(
         &mut self,
         name: impl Fn() -> String,
-        before: Option<&[LimitUse]>,
-        after: Option<&[LimitUse]>,
+        before: Option<&'a [LimitUse]>,
+        after: Option<&'a [LimitUse]>,
     ) {
         let meetings = self.meetings(before.unwrap_or(&[]), after.unwrap_or(&[]));
         let limits = meetings.iter().flat_map(|meeting| [meeting.new, meeting.old]).flatten();
@@ -96,20 +96,22 @@ impl<'a> Rows<'a> {
     }
 
     /// The limits that meet the operation on either side: the new ones in their order, then those that are gone.
-    fn meetings(&self, before: &[LimitUse], after: &[LimitUse]) -> Vec<Meeting<'a>> {
+    fn meetings(&self, before: &'a [LimitUse], after: &'a [LimitUse]) -> Vec<Meeting<'a>> {
         let mut meetings: Vec<Meeting<'a>> = Vec::with_capacity(after.len());
         let (old_uses, new_uses) = self.uses;
         for one in after {
             let Some(pair) = self.of_new.get(one.limit.index()).copied() else { continue };
             let old = self.pairs.get(pair).and_then(|pair| pair.old);
-            let old = old.and_then(|old| before.iter().find(|before| before.limit == old));
+            let old = old
+                .and_then(|old| before.iter().find(|before| before.limit == old && before.when == one.when));
             let old = old.and_then(|one| old_uses.limit(one));
-            meetings.push(Meeting { pair, old, new: new_uses.limit(one) });
+            meetings.push(Meeting { pair, when: one.when.as_ref(), old, new: new_uses.limit(one) });
         }
         for one in before {
             let Some(pair) = self.of_old.get(one.limit.index()).copied() else { continue };
-            if !meetings.iter().any(|meeting| meeting.pair == pair) {
-                meetings.push(Meeting { pair, old: old_uses.limit(one), new: None });
+            let when = one.when.as_ref();
+            if !meetings.iter().any(|meeting| meeting.pair == pair && meeting.when == when) {
+                meetings.push(Meeting { pair, when, old: old_uses.limit(one), new: None });
             }
         }
         meetings

@@ -29,7 +29,7 @@ pub(super) fn definitions() -> Map<String, Value> {
     let mut named = types::object(&[USE]);
     named.insert("description".into(), json!("A limit that is written under `limits`."));
     named.insert("if".into(), json!({ "properties": { "use": { "const": INHERITED } } }));
-    named.insert("then".into(), json!({ "properties": { "cost": false } }));
+    named.insert("then".into(), json!({ "properties": { "cost": false, "when": false } }));
     let mut limit = types::object(&[LIMIT, NUMBERS]);
     limit.insert("description".into(), json!("How much, for whom, at what cost."));
     limit.insert("not".into(), two_windows());
@@ -93,7 +93,7 @@ pub(super) fn named() -> Value {
     let one = json!({
         "if": { "required": ["$ref"] },
         "then": { "properties": { "$ref": { "type": "string", "maxLength": 2_000 } } },
-        "else": { "$ref": "#/$defs/limit", "properties": { "name": false } },
+        "else": { "$ref": "#/$defs/limit", "properties": { "name": false, "when": false } },
     });
     json!({ "type": "object", "propertyNames": { "pattern": patterns::ASCII, "maxLength": NAME_CHARS_MAX },
         "additionalProperties": one })

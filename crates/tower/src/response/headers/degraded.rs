@@ -34,6 +34,8 @@ impl Degraded {
             Degradation::Local => "local",
             Degradation::Uncounted => "uncounted",
             Degradation::Unknown => "unknown",
+            // One that this crate does not know.
+            _ => "unknown",
         };
         headers.insert(&NAME, HeaderValue::from_static(token));
     }

@@ -35,10 +35,10 @@ pub(crate) struct Ready {
 }
 
 impl Ready {
-    /// Prepares the refusal. `None` if the limit is not visible, if its name contains a placeholder, or if responses carry a
-    /// partition key.
+    /// Prepares the refusal. `None` if the limit is not visible or counts requests in progress, if its name contains a placeholder,
+    /// or if responses carry a partition key.
     pub(crate) fn new(rendered: &RenderedLimit, config: &ResponseConfig) -> Option<Box<Self>> {
-        if !rendered.is_shown(Mode::Enforced) || config.partition_key {
+        if !rendered.is_shown(Mode::Enforced) || config.partition_key || rendered.busy_status.is_some() {
             return None;
         }
         let decision = Decision {

@@ -33,7 +33,6 @@ fn any_limit(draw: &mut Dice, scale: Scale) -> Limit {
         6 => Limit::sliding_window_log(amount, time),
         7 => Limit::fixed_window(amount, Window::Day(offset)),
         8 => Limit::fixed_window(amount, Window::Week(offset)),
-        9 if amount.is_multiple_of(2) => Limit::fixed_window(amount, Window::Year(offset)),
         _ => Limit::fixed_window(amount, Window::Month(offset)),
     };
     limit.expect("small numbers fit")
