@@ -101,12 +101,11 @@ fn printed(page: &str, fence: &str) -> Result<(String, String), String> {
     })
 }
 
-/// Writes the package. The crates of this repository stand for those on the registry.
+/// Writes the package. The crate of this repository stands for the one on the registry.
 fn write(folder: &Path, dependencies: &str, program: &str) -> std::io::Result<()> {
     fs::create_dir_all(folder.join("src"))?;
     let root = root();
-    let patch = |name: &str, path: &str| format!("{name} = {{ path = {:?} }}\n", root.join(path));
-    let patches = [patch("tollgate", "crates/limiter"), patch("tollgate-tower", "crates/tower")].concat();
+    let patches = format!("tollgate-tower = {{ path = {:?} }}\n", root.join("crates/tower"));
     let package = "[package]\nname = \"service\"\nedition = \"2024\"\n\n[workspace]\n";
     let manifest = format!("{package}\n{dependencies}\n\n[patch.crates-io]\n{patches}");
     fs::write(folder.join("Cargo.toml"), manifest)?;
