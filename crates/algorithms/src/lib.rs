@@ -1,4 +1,4 @@
-//! The decision itself: every rate-limiting algorithm as one exact, pure function. No store, no clock, no protocol.
+//! Rate-limiting algorithms as one exact, pure function. No store, no clock, no protocol.
 //!
 #![doc = include_str!("docs/front.md")]
 //!
@@ -25,6 +25,7 @@ mod limit;
 mod quota;
 mod rate;
 mod receipt;
+mod schedule;
 mod state;
 mod text;
 mod time;
@@ -40,6 +41,7 @@ pub use limit::{Algorithm, Limit};
 pub use quota::Quota;
 pub use rate::Rate;
 pub use receipt::Receipt;
+pub use schedule::Schedule;
 pub use state::{Count, Debt, State, TwoCounts};
 pub use text::ParseLimitError;
 pub use time::Micros;

@@ -1,4 +1,4 @@
-//! The head of a request as an enforcer reads it, whatever protocol it came in. Nothing is decided here.
+//! The head of a request, independent of the protocol.
 
 use std::any::Any;
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! Buffers that checks reuse, so that a check hardly allocates. One for each thread or each connection.
+//! Reusable buffers, so that a check hardly allocates. One per thread or connection.
 
 use tollgate::Verdict;
 
@@ -13,6 +13,9 @@ pub struct Scratch {
     pub(crate) hits: tollgate_policy::Hits,
     pub(crate) keys: Vec<u8>,
     pub(crate) verdict: Option<Verdict>,
+    /// Whether each concurrency limit that was asked admits the request.
+    #[cfg(feature = "policy")]
+    pub(crate) acquired: smallvec::SmallVec<[bool; 2]>,
 }
 
 impl Scratch {
@@ -21,6 +24,14 @@ impl Scratch {
     #[must_use]
     pub const fn hits(&self) -> &tollgate_policy::Hits {
         &self.hits
+    }
+
+    /// Whether each of the [held limits](tollgate_policy::Hits::held) of the last check admitted the request. Those after the first
+    /// one that refuses were not asked.
+    #[cfg(feature = "policy")]
+    #[must_use]
+    pub fn acquired(&self) -> &[bool] {
+        &self.acquired
     }
 
     /// The verdict of the last check, with one decision for each hit; `None` if no limit applied.

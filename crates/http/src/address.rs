@@ -1,5 +1,5 @@
-//! Who a client is for a limit: one IPv4 address or one IPv6 prefix, however it was written. Not which address of a
-//! request is the client's: that is `trusted`.
+//! The identity of a client's address for limits: an IPv4 address or an IPv6 prefix, however it was written. `trusted` finds the
+//! address.
 
 mod node;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a refund, a settlement, a commit or a cancellation came to. It changes nothing itself.
+//! The result of a refund, settlement, commit or cancellation: what it gave back or charged.
 
 /// What was changed about charges afterwards: by [`refund`](crate::Limiter::refund), [`settle`](crate::Limiter::settle),
 /// [`commit`](crate::Limiter::commit) or [`cancel`](crate::Limiter::cancel). Sums over all charges of a receipt.

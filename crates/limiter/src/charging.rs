@@ -1,4 +1,4 @@
-//! From hits to a verdict: checked, hashed, charged, told. The verbs that users call are `limiter.rs`.
+//! From hits to a verdict: validates, hashes and charges them. The public verbs are in `limiter.rs`.
 
 use smallvec::SmallVec;
 use tollgate_algorithms::{Micros, Mode};

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-/// A key made of parts: an organisation and a user, say.
+/// A key with several parts, such as an organisation and a user.
 ///
-/// Each part is written with its length, so `("a:b", "c")` and `("a", "b:c")` are two keys, whatever is in them.
+/// Each part is encoded with its length, so `("a:b", "c")` and `("a", "b:c")` are different keys.
 ///
 /// ```
 /// use tollgate::Key;
@@ -27,13 +27,13 @@ impl Key {
         Self(value.key_bytes().as_ref().to_vec())
     }
 
-    /// A key of these parts.
+    /// Creates a key from parts.
     #[must_use]
     pub fn of<P: AsRef<[u8]>>(parts: impl IntoIterator<Item = P>) -> Self {
         parts.into_iter().fold(Self::default(), |key, part| key.and(part.as_ref()))
     }
 
-    /// The same key with one more part.
+    /// Appends a part.
     #[must_use]
     pub fn and(mut self, part: &(impl AsRef<[u8]> + ?Sized)) -> Self {
         let part = part.as_ref();
@@ -51,9 +51,9 @@ impl AsRef<[u8]> for Key {
 
 /// A value that can be the key of a limit.
 ///
-/// Text and bytes are their own bytes. Numbers, addresses and tuples have encodings of their own, which no text has: `42`,
-/// `"42"` and `("4", "2")` are three keys. Numbers of any width are the same key if they are equal, and an IPv4 address is
-/// the same key as its IPv4-mapped IPv6 address.
+/// Text and bytes are used as they are. Numbers, addresses and tuples have encodings that no text has: `42`,
+/// `"42"` and `("4", "2")` are three different keys. Equal numbers of different widths are the same key, and so are an IPv4 address and
+/// its IPv4-mapped IPv6 address.
 ///
 /// ```
 /// use std::net::IpAddr;
@@ -88,10 +88,10 @@ impl AsRef<[u8]> for KeyBytes<'_> {
     }
 }
 
-/// The first byte of what is encoded. No text begins with it, because it occurs nowhere in UTF-8.
+/// The first byte of encoded values. It never occurs in UTF-8.
 const ENCODED: u8 = 0xff;
 
-/// What is encoded, as the second byte.
+/// The type of an encoded value, as the second byte.
 #[derive(Clone, Copy)]
 enum Tag {
     Positive = 1,

@@ -13,11 +13,13 @@ mod builder;
 mod charging;
 mod check;
 mod clock;
+mod concurrency;
 mod denied;
 mod error;
 mod event;
 mod hash;
 mod key;
+mod leaky_queue;
 mod limit;
 mod limiter;
 mod listing;
@@ -32,30 +34,33 @@ mod shared;
 mod snapshot;
 mod store;
 mod sync;
+mod timers;
 #[cfg(feature = "tracing")]
 mod trace;
 mod verdict;
 mod voided;
+mod waiting;
 
 pub use adjustment::Adjustment;
 pub use builder::{BUDGET_BYTES_MIN, Builder};
 pub use clock::{Clock, ClockSource, ManualClock};
+pub use concurrency::{Acquire, AcquireError, Busy, CONCURRENCY_MAX, ConcurrencyLimit, Permit};
 pub use denied::AddressHit;
 pub use error::{BuildError, HitError};
 pub use event::{Event, Verb};
 pub use key::{AsKey, Key, KeyBytes};
-#[cfg(feature = "redis")]
-pub use limit::StoreFails;
-pub use limit::{Hit, NamedLimit};
+pub use leaky_queue::{Departure, LeakyQueue, QueueError};
+pub use limit::{Hit, NamedLimit, StoreFails};
 pub use limiter::{HITS_MAX, KEY_BYTES_MAX, Limiter, Standing, Stats};
 pub use receipt::Receipt;
 pub use reservation::{Closed, Ended, NotAnId, Reservation, ReservationError, ReservationId};
 pub use snapshot::{RestoreError, SaveError};
 pub use tollgate_algorithms::{
     Algorithm, Decision, Limit, LimitError, Micros, Mode, Outcome, ParseLimitError, Quota, Rate, Retry,
-    UtcOffset, Window,
+    Schedule, UtcOffset, Window,
 };
 pub use verdict::{Answer, Kind, Source, Unavailable, Verdict};
+pub use waiting::WaitError;
 
 /// The pure decision functions and their state, for stores of your own: the crate `tollgate-algorithms`.
 pub use tollgate_algorithms as algorithms;

@@ -1,4 +1,4 @@
-//! Proof of a verdict's charges, without which nothing is given back. What is given back is the core's to say.
+//! Proof of a verdict's charges, which a refund requires.
 #![cfg_attr(
     not(feature = "redis"),
     expect(clippy::unused_async, reason = "with a shared store the same verbs wait for its answer")
@@ -27,7 +27,7 @@ use crate::verdict::{Answer, Answers, Kind, Unavailable, Verdict};
 ///
 /// In a shared store a reset by another process is noticed by the state's age, which is exact to 4 ms.
 #[derive(Debug)]
-#[must_use = "without it nothing can be given back"]
+#[must_use = "without the receipt, the charge cannot be refunded"]
 pub struct Receipt {
     pub(crate) parts: Listing<Part>,
 }
@@ -70,8 +70,8 @@ pub(crate) enum Place {
 }
 
 impl Receipt {
-    /// Parts the receipt in two: of the hits for which `first` holds, and of the others. A hit is told by its place among
-    /// those that were charged together.
+    /// Splits the receipt in two: the hits for which `first` returns true, and the others. Hits are identified by their position
+    /// in the batch.
     pub fn part(self, first: impl Fn(usize) -> bool) -> (Self, Self) {
         let (mut its, mut rest) = (self, Self { parts: Listing::new() });
         if !its.parts.iter().all(|part| first(part.hit)) {
@@ -85,13 +85,13 @@ impl Receipt {
         (its, rest)
     }
 
-    /// Whether the charge of a hit is on it. A hit is told by its place among those that were charged together.
+    /// Returns true if the receipt includes the hit at this position of the batch.
     #[must_use]
     pub fn holds(&self, hit: usize) -> bool {
         self.parts.iter().any(|part| part.hit == hit)
     }
 
-    /// Whether there is nothing on it.
+    /// Returns true if the receipt includes no charge.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
@@ -141,16 +141,16 @@ impl Limiter {
     /// charged stays charged, and [`Adjustment::unsettled`] counts it.
     ///
     /// # Errors
-    /// When another limiter made the receipt.
+    /// If another limiter made the receipt.
     pub async fn refund(&self, receipt: Receipt) -> Result<Adjustment, HitError> {
         self.0.is_ours(&receipt)?;
         Ok(self.adjust(receipt, None).await)
     }
 
-    /// As [`refund`](Self::refund), for callers without a runtime.
+    /// Like [`refund`](Self::refund), for callers without a runtime.
     ///
     /// # Errors
-    /// As [`refund`](Self::refund), and [`HitError::WouldBlock`] if it would block a thread of a runtime: then what was charged
+    /// Like [`refund`](Self::refund), and [`HitError::WouldBlock`] if it would block a thread of a runtime: then what was charged
     /// stays charged.
     pub fn try_refund(&self, receipt: Receipt) -> Result<Adjustment, HitError> {
         self.0.is_ours(&receipt)?;
@@ -163,16 +163,16 @@ impl Limiter {
     /// charged stays charged, and [`Adjustment::unsettled`] counts it.
     ///
     /// # Errors
-    /// When another limiter made the receipt.
+    /// If another limiter made the receipt.
     pub async fn settle(&self, receipt: Receipt, actual: u64) -> Result<Adjustment, HitError> {
         self.0.is_ours(&receipt)?;
         Ok(self.adjust(receipt, Some(actual)).await)
     }
 
-    /// As [`settle`](Self::settle), for callers without a runtime.
+    /// Like [`settle`](Self::settle), for callers without a runtime.
     ///
     /// # Errors
-    /// As [`settle`](Self::settle), and [`HitError::WouldBlock`] if it would block a thread of a runtime: then what was charged
+    /// Like [`settle`](Self::settle), and [`HitError::WouldBlock`] if it would block a thread of a runtime: then what was charged
     /// stays charged.
     pub fn try_settle(&self, receipt: Receipt, actual: u64) -> Result<Adjustment, HitError> {
         self.0.is_ours(&receipt)?;
@@ -180,11 +180,11 @@ impl Limiter {
         Ok(self.0.adjust_all(&receipt, Some(actual)))
     }
 
-    /// As [`settle`](Self::settle), or as [`refund`](Self::refund) if there is no actual cost, without waiting: charges in a
+    /// Like [`settle`](Self::settle), or as [`refund`](Self::refund) if there is no actual cost, without waiting: charges in a
     /// shared store are corrected in the background.
     ///
     /// # Errors
-    /// When another limiter made the receipt.
+    /// If another limiter made the receipt.
     pub fn settle_in_background(&self, receipt: Receipt, actual: Option<u64>) -> Result<(), HitError> {
         self.0.is_ours(&receipt)?;
         #[cfg(feature = "redis")]

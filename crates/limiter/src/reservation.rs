@@ -1,5 +1,5 @@
-//! Reserve, then commit or cancel: for a cost that is known only afterwards. What is reserved is charged at once; what is
-//! committed is given back or charged on top.
+//! Reserve, then commit or cancel, for a cost that is known only afterwards. A reservation charges at once; a commit gives back
+//! or charges the difference.
 #![cfg_attr(
     not(feature = "redis"),
     expect(clippy::unused_async, reason = "with a shared store the same verbs wait for its answer")
@@ -24,13 +24,13 @@ use crate::limiter::{HITS_MAX, Inner, Limiter};
 use crate::receipt::Receipt;
 use crate::verdict::{Answers, Kind, Unavailable, Verdict};
 
-/// How a reservation ended.
+/// The outcome of a reservation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Ended {
     /// Committed, with this actual cost.
     Committed(u64),
-    /// Cancelled: all that it still weighed was given back.
+    /// Cancelled: what was left of the charge was refunded.
     Cancelled,
 }
 
@@ -48,9 +48,9 @@ pub struct Closed {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ReservationError {
-    /// There is none of this name, or no more: it has expired. What was charged stays charged.
+    /// There is no reservation with this ID, or it has expired. Its charge stays.
     Gone,
-    /// It has ended otherwise.
+    /// It has ended with another outcome.
     Ended(Ended),
     /// It holds a charge in a shared store, and the call would block a thread of a runtime: await
     /// [`commit`](Limiter::commit) or [`cancel`](Limiter::cancel). The reservation is still open.
@@ -61,17 +61,17 @@ impl fmt::Display for ReservationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Gone => f.write_str(
-                "there is no such reservation, or it has expired: what it had charged stays charged; reserve for longer",
+                "the reservation does not exist or has expired; its charge stays: reserve for longer",
             ),
             Self::WouldBlock => f.write_str(
                 "the reservation holds a charge in a shared store, and this thread belongs to a Tokio runtime, which must not be \
                  blocked: await `commit` or `cancel` instead",
             ),
             Self::Ended(Ended::Committed(actual)) => {
-                write!(f, "the reservation was committed before, with a cost of {actual}: it cannot be cancelled any more")
+                write!(f, "the reservation is already committed, with a cost of {actual}, and cannot be cancelled")
             }
             Self::Ended(Ended::Cancelled) => {
-                f.write_str("the reservation was cancelled before: it cannot be committed any more; charge the cost instead")
+                f.write_str("the reservation is already cancelled and cannot be committed: charge the cost instead")
             }
         }
     }
@@ -80,8 +80,8 @@ impl fmt::Display for ReservationError {
 impl std::error::Error for ReservationError {}
 
 impl Limiter {
-    /// Charges hits whose cost is partly a guess ([`Hit::estimate`]), to be [committed](Self::commit) with the true cost, or
-    /// [cancelled](Self::cancel), within a time. After that what was charged stays charged.
+    /// Charges hits with estimated costs ([`Hit::estimate`]), to be [committed](Self::commit) with the actual cost or
+    /// [cancelled](Self::cancel) before the time-out. After that, the charge stays.
     ///
     /// The [`Reservation`] cancels when it is dropped, so that an error or a panic on the way gives everything back. For a protocol
     /// that commits by id, take [`Reservation::into_id`].
@@ -89,7 +89,7 @@ impl Limiter {
     /// If it is refused or unavailable, nothing is charged and there is nothing to commit.
     ///
     /// # Errors
-    /// As [`charge`](Self::charge).
+    /// Like [`charge`](Self::charge).
     pub async fn reserve(
         &self,
         hits: &[Hit<'_>],
@@ -107,7 +107,7 @@ impl Limiter {
         self.try_reserve(hits, within)
     }
 
-    /// As [`reserve`](Self::reserve), for callers without a runtime.
+    /// Like [`reserve`](Self::reserve), for callers without a runtime.
     ///
     /// ```
     /// use std::time::Duration;
@@ -124,7 +124,7 @@ impl Limiter {
     /// ```
     ///
     /// # Errors
-    /// As [`try_charge`](Self::try_charge).
+    /// Like [`try_charge`](Self::try_charge).
     pub fn try_reserve(
         &self,
         hits: &[Hit<'_>],
@@ -151,14 +151,14 @@ impl Limiter {
         (verdict, id.map(|id| Reservation::new(self.clone(), id)))
     }
 
-    /// Ends a reservation with its actual cost: of each hit whose cost was a guess, what was charged too much is given back,
-    /// or what was charged too little is charged on top, by at most one capacity (see [`tollgate_algorithms::settle`]).
+    /// Ends a reservation with its actual cost. For each hit with an estimated cost, refunds the difference,
+    /// or charges it, up to one capacity beyond the limit (see [`tollgate_algorithms::settle`]).
     ///
-    /// To commit once more changes nothing, and tells how it ended, as long as that is remembered: until it expires, or many others
-    /// have ended since (15 times [as many as may be open](crate::Builder::reservations_max)).
+    /// Committing again changes nothing and returns the outcome, as long as that is remembered: until the reservation expires, or many others
+    /// have ended since (15 times [the maximum of open ones](crate::Builder::reservations_max)).
     ///
     /// # Errors
-    /// When it has expired, or was cancelled, or is not remembered any more.
+    /// If it has expired, was cancelled, or is no longer remembered.
     pub async fn commit(&self, id: ReservationId, actual: u64) -> Result<Closed, ReservationError> {
         let (ended, receipt) = self.0.end(id, Ended::Committed(actual))?;
         let adjustment = match guessed(receipt) {
@@ -168,10 +168,10 @@ impl Limiter {
         Ok(Closed { ended, adjustment })
     }
 
-    /// As [`commit`](Self::commit), for callers without a runtime.
+    /// Like [`commit`](Self::commit), for callers without a runtime.
     ///
     /// # Errors
-    /// As [`commit`](Self::commit), and [`ReservationError::WouldBlock`] if it would block a thread of a runtime: then the
+    /// Like [`commit`](Self::commit), and [`ReservationError::WouldBlock`] if it would block a thread of a runtime: then the
     /// reservation is still open.
     pub fn try_commit(&self, id: ReservationId, actual: u64) -> Result<Closed, ReservationError> {
         self.0.check_may_end(id)?;
@@ -180,12 +180,12 @@ impl Limiter {
         Ok(Closed { ended, adjustment: adjusted.unwrap_or_default() })
     }
 
-    /// Ends a reservation for which no work was done: all that it still weighs is given back.
+    /// Ends a reservation without any cost: refunds what is left of its charge.
     ///
-    /// To cancel once more changes nothing.
+    /// Cancelling again changes nothing.
     ///
     /// # Errors
-    /// When it has expired, or was committed.
+    /// If it has expired or was committed.
     pub async fn cancel(&self, id: ReservationId) -> Result<Closed, ReservationError> {
         let (ended, receipt) = self.0.end(id, Ended::Cancelled)?;
         let adjustment = match receipt {
@@ -195,10 +195,10 @@ impl Limiter {
         Ok(Closed { ended, adjustment })
     }
 
-    /// As [`cancel`](Self::cancel), for callers without a runtime.
+    /// Like [`cancel`](Self::cancel), for callers without a runtime.
     ///
     /// # Errors
-    /// As [`cancel`](Self::cancel), and [`ReservationError::WouldBlock`] if it would block a thread of a runtime: then the
+    /// Like [`cancel`](Self::cancel), and [`ReservationError::WouldBlock`] if it would block a thread of a runtime: then the
     /// reservation is still open.
     pub fn try_cancel(&self, id: ReservationId) -> Result<Closed, ReservationError> {
         self.0.check_may_end(id)?;

@@ -1,4 +1,4 @@
-//! Budgets in a store that several processes share: which hits go there, and what is said when it gives no decision.
+//! Limits in a store that several processes use: which hits go there, and what happens when it makes no decision.
 //!
 //! A request may meet limits of both kinds. Those of this process are charged first, because that is quick; if the store then
 //! refuses, they are given back. So a request is charged whole or not at all, as everywhere; for the time of one call others
@@ -111,7 +111,7 @@ impl Shared {
         Ok((verdict, receipt))
     }
 
-    /// As [`charge`](Self::charge), on a thread that may be blocked.
+    /// Like [`charge`](Self::charge), on a thread that may be blocked.
     pub(crate) fn charge_blocking(&self, inner: &Inner, hits: &[Hit<'_>], verb: Verb) -> Answered {
         self.block_on_hits(hits, self.charge(inner, hits, verb))?
     }
@@ -121,7 +121,7 @@ impl Shared {
         self.block_on_hits(std::slice::from_ref(hit), asking)
     }
 
-    /// As [`block_on`](Self::block_on), of several hits.
+    /// Like [`block_on`](Self::block_on), of several hits.
     pub(crate) fn block_on_hits<T>(
         &self,
         hits: &[Hit<'_>],
@@ -183,7 +183,9 @@ impl Shared {
         hit.limit.resets.note(name);
         match said {
             Ok(Reply::Reset { was_there }) => Ok(was_there),
-            Ok(Reply::Decided { .. }) => Err(HitError::Store { why: "it answers another question".into() }),
+            Ok(Reply::Decided { .. }) => {
+                Err(HitError::Store { why: "the reply is for another command".into() })
+            }
             Err(error) => Err(HitError::Store { why: error.to_string() }),
         }
     }
@@ -195,10 +197,10 @@ impl Shared {
         let said = self.store.ask(&Ask::Peek(&[asked])).await;
         let said = said.map_err(|error| HitError::Store { why: error.to_string() })?;
         let Reply::Decided { decisions, .. } = said else {
-            return Err(HitError::Store { why: "it answers another question".into() });
+            return Err(HitError::Store { why: "the reply is for another command".into() });
         };
         let decision = decisions.first().copied();
-        let decision = decision.ok_or_else(|| HitError::Store { why: "it answers nothing".into() })?;
+        let decision = decision.ok_or_else(|| HitError::Store { why: "the reply is empty".into() })?;
         Ok(Standing { known: decision.reset_after > Micros::ZERO, shared: false, decision })
     }
 

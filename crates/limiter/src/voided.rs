@@ -1,4 +1,4 @@
-//! Which receipts are void, key by key, in bounded memory. What makes one void is for the stores to say.
+//! Tracks which receipts are void, per key, in bounded memory.
 
 use std::collections::HashMap;
 use std::fmt;

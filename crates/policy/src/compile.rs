@@ -5,5 +5,8 @@ pub(crate) mod header_names;
 pub(crate) mod inherit;
 pub(crate) mod load;
 pub(crate) mod merge;
+pub(crate) mod named;
+pub(crate) mod required;
 pub(crate) mod routes;
+pub(crate) mod uses;
 pub(crate) mod variants;

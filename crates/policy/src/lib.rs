@@ -27,12 +27,14 @@ pub mod quantity;
 #[doc(hidden)]
 pub mod router;
 #[doc(hidden)]
-pub mod serve;
+pub mod section;
 #[doc(hidden)]
 pub mod template;
 
 pub use authoring::annotate::{Annotated, Inserted, PROBLEM, RESPONSE, Skipped, annotate, annotate_file};
 pub use authoring::schema::{limit_schema, native_schema};
+#[doc(hidden)]
+pub use authoring::schema::{patterns as schema_patterns, types as schema_types};
 pub use authoring::{diff, impact, lint, scenario};
 pub use compile::inherit::{Nearest, Operation};
 pub use compile::load::{FILES_MAX, ReadFile, Refused};

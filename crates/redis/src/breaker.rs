@@ -1,4 +1,4 @@
-//! The breaker: when the server is asked, when it is not, and who tries it first. A state machine without clock and I/O.
+//! The circuit breaker as a state machine: when to call the server, when not, and who probes. No clock, no I/O.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a script answers, as the core's decisions. Connections and their errors are elsewhere.
+//! Decodes the replies of scripts into decisions, which the algorithms compute from the returned state.
 //!
 //! A script says when it decided, whether it granted, and the state as it was before. The core decides the same question on
 //! that state, and so all that is reported comes from one place; and if the two do not agree, that is an error.
@@ -49,9 +49,9 @@ impl Reply {
             return Err(foreign(ask, *place));
         }
         let Value::BulkString(bytes) = value else {
-            return Err(StoreError::Disagrees(format!("it is not a string but {value:?}")));
+            return Err(StoreError::Disagrees(format!("expected a string, got {value:?}")));
         };
-        Answer::read(ask, bytes).ok_or_else(|| StoreError::Disagrees("it is cut short".into()))?
+        Answer::read(ask, bytes).ok_or_else(|| StoreError::Disagrees("it is truncated".into()))?
     }
 }
 
@@ -210,7 +210,7 @@ fn state_of(limit: &Limit, bytes: &[u8]) -> Result<Option<State>, StoreError> {
     if bytes.is_empty() {
         return Ok(None);
     }
-    let not_ours = || StoreError::Disagrees(format!("it tells of a state of {} bytes", bytes.len()));
+    let not_ours = || StoreError::Disagrees(format!("it reports a state of {} bytes", bytes.len()));
     limit.algorithm().and_then(|algorithm| told(algorithm, bytes)).map(Some).ok_or_else(not_ours)
 }
 

@@ -30,7 +30,7 @@ routes:
 async fn complete(admitted: Admitted) -> String {
     let tier = admitted.tier().unwrap_or("no tier").to_owned();
     let left = admitted.binding_limit().map_or(0, |limit| limit.remaining());
-    admitted.settle(5);
+    admitted.settle_limit("tokens", 5);
     format!("tier {tier}, {left} left while it was made")
 }
 

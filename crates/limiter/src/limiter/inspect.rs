@@ -33,7 +33,7 @@ impl Limiter {
     /// for store failures: neither a local share nor "allow" says what is left of the quota.
     ///
     /// # Errors
-    /// As [`charge`](Self::charge).
+    /// Like [`charge`](Self::charge).
     pub async fn peek(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
         #[cfg(feature = "redis")]
         if let Some(shared) = self.0.far(hits) {
@@ -42,10 +42,10 @@ impl Limiter {
         self.try_peek(hits)
     }
 
-    /// As [`peek`](Self::peek), for callers without a runtime.
+    /// Like [`peek`](Self::peek), for callers without a runtime.
     ///
     /// # Errors
-    /// As [`try_charge`](Self::try_charge).
+    /// Like [`try_charge`](Self::try_charge).
     pub fn try_peek(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
         #[cfg(feature = "redis")]
         if let Some(shared) = self.0.far(hits) {
@@ -60,10 +60,20 @@ impl Limiter {
     /// charges become void.
     ///
     /// # Errors
+<<<<<<< HEAD
     /// When the key is too long, when another limiter made the limit, or when the shared store does not answer.
     pub async fn reset(&self, limit: &NamedLimit, key: impl AsKey) -> Result<bool, HitError> {
         let key = key.key_bytes();
         self.reset_hit(&limit.hit(&key)).await
+=======
+    /// If the key is too long, when another limiter made the limit, or when the shared store does not answer.
+    pub async fn reset(
+        &self,
+        limit: &NamedLimit,
+        key: &(impl AsRef<[u8]> + ?Sized),
+    ) -> Result<bool, HitError> {
+        self.reset_hit(&limit.hit(key)).await
+>>>>>>> prose
     }
 
     async fn reset_hit(&self, hit: &Hit<'_>) -> Result<bool, HitError> {
@@ -75,12 +85,18 @@ impl Limiter {
         self.try_reset_hit(hit)
     }
 
-    /// As [`reset`](Self::reset), for callers without a runtime.
+    /// Like [`reset`](Self::reset), for callers without a runtime.
     ///
     /// # Errors
+<<<<<<< HEAD
     /// As [`reset`](Self::reset), and [`HitError::WouldBlock`] if it would block a thread of a runtime.
     pub fn try_reset(&self, limit: &NamedLimit, key: impl AsKey) -> Result<bool, HitError> {
         self.try_reset_hit(&limit.hit(&key.key_bytes()))
+=======
+    /// Like [`reset`](Self::reset), and [`HitError::WouldBlock`] if it would block a thread of a runtime.
+    pub fn try_reset(&self, limit: &NamedLimit, key: &(impl AsRef<[u8]> + ?Sized)) -> Result<bool, HitError> {
+        self.try_reset_hit(&limit.hit(key))
+>>>>>>> prose
     }
 
     fn try_reset_hit(&self, hit: &Hit<'_>) -> Result<bool, HitError> {
@@ -95,10 +111,20 @@ impl Limiter {
     /// Reports the status of a key without charging it.
     ///
     /// # Errors
+<<<<<<< HEAD
     /// When the key is too long, when another limiter made the limit, or when the shared store does not answer.
     pub async fn inspect(&self, limit: &NamedLimit, key: impl AsKey) -> Result<Standing, HitError> {
         let key = key.key_bytes();
         self.inspect_hit(&limit.hit(&key).cost(0)).await
+=======
+    /// If the key is too long, when another limiter made the limit, or when the shared store does not answer.
+    pub async fn inspect(
+        &self,
+        limit: &NamedLimit,
+        key: &(impl AsRef<[u8]> + ?Sized),
+    ) -> Result<Standing, HitError> {
+        self.inspect_hit(&limit.hit(key).cost(0)).await
+>>>>>>> prose
     }
 
     async fn inspect_hit(&self, hit: &Hit<'_>) -> Result<Standing, HitError> {
@@ -110,12 +136,22 @@ impl Limiter {
         self.try_inspect_hit(hit)
     }
 
-    /// As [`inspect`](Self::inspect), for callers without a runtime.
+    /// Like [`inspect`](Self::inspect), for callers without a runtime.
     ///
     /// # Errors
+<<<<<<< HEAD
     /// As [`inspect`](Self::inspect), and [`HitError::WouldBlock`] if it would block a thread of a runtime.
     pub fn try_inspect(&self, limit: &NamedLimit, key: impl AsKey) -> Result<Standing, HitError> {
         self.try_inspect_hit(&limit.hit(&key.key_bytes()).cost(0))
+=======
+    /// Like [`inspect`](Self::inspect), and [`HitError::WouldBlock`] if it would block a thread of a runtime.
+    pub fn try_inspect(
+        &self,
+        limit: &NamedLimit,
+        key: &(impl AsRef<[u8]> + ?Sized),
+    ) -> Result<Standing, HitError> {
+        self.try_inspect_hit(&limit.hit(key).cost(0))
+>>>>>>> prose
     }
 
     fn try_inspect_hit(&self, hit: &Hit<'_>) -> Result<Standing, HitError> {

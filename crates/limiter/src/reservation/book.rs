@@ -1,4 +1,4 @@
-//! The reservations of a limiter: open ones, and those that ended lately. What ending one gives back is not known here.
+//! The reservations of a limiter: open ones, and those that ended recently.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::PoisonError;

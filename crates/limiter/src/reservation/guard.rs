@@ -1,4 +1,4 @@
-//! A reservation in the hands of the code that made it: dropped, it is cancelled.
+//! A guard for a reservation, which cancels it on drop.
 
 use std::fmt;
 
@@ -51,15 +51,15 @@ impl Reservation {
     /// Ends it with its actual cost: see [`Limiter::commit`].
     ///
     /// # Errors
-    /// As [`Limiter::commit`].
+    /// Like [`Limiter::commit`].
     pub async fn commit(&self, actual: u64) -> Result<Closed, ReservationError> {
         self.limiter.commit(self.id, actual).await
     }
 
-    /// As [`commit`](Self::commit), for callers without a runtime.
+    /// Like [`commit`](Self::commit), for callers without a runtime.
     ///
     /// # Errors
-    /// As [`Limiter::try_commit`].
+    /// Like [`Limiter::try_commit`].
     pub fn try_commit(&self, actual: u64) -> Result<Closed, ReservationError> {
         self.limiter.try_commit(self.id, actual)
     }
@@ -67,15 +67,15 @@ impl Reservation {
     /// Ends it without any cost, and says what was given back: see [`Limiter::cancel`].
     ///
     /// # Errors
-    /// As [`Limiter::cancel`].
+    /// Like [`Limiter::cancel`].
     pub async fn cancel(&self) -> Result<Closed, ReservationError> {
         self.limiter.cancel(self.id).await
     }
 
-    /// As [`cancel`](Self::cancel), for callers without a runtime.
+    /// Like [`cancel`](Self::cancel), for callers without a runtime.
     ///
     /// # Errors
-    /// As [`Limiter::try_cancel`].
+    /// Like [`Limiter::try_cancel`].
     pub fn try_cancel(&self) -> Result<Closed, ReservationError> {
         self.limiter.try_cancel(self.id)
     }

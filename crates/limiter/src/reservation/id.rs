@@ -1,4 +1,4 @@
-//! The name of a reservation, for protocols. Whoever holds a [`Reservation`](crate::Reservation) needs none.
+//! The ID of a reservation, for protocols. Code that holds a [`Reservation`](crate::Reservation) does not need it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -25,7 +25,7 @@ pub struct NotAnId;
 
 impl fmt::Display for NotAnId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the id of a reservation is 32 hexadecimal digits, in lower case")
+        f.write_str("a reservation ID has 32 lower-case hexadecimal digits")
     }
 }
 

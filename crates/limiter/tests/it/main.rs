@@ -3,11 +3,13 @@
 
 mod changed;
 mod clocks;
+mod concurrency;
 mod crowd;
 mod debug;
 mod errors;
 mod flood;
 mod full;
+mod leaky_queues;
 mod lines;
 mod receipts;
 mod reservations;
@@ -16,6 +18,7 @@ mod snapshots;
 mod squeezed;
 mod traced;
 mod verdicts;
+mod waiting;
 mod watched;
 
 use tollgate::{Clock, Limiter, ManualClock, Micros};

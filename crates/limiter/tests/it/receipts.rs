@@ -90,7 +90,7 @@ fn a_receipt_of_another_limiter_is_not_taken() {
     let (_, receipt) = elsewhere.try_charge_for_receipt(&[limit.hit("ada")]).unwrap();
     assert_eq!(
         limiter.try_refund(receipt.unwrap()).unwrap_err().to_string(),
-        "`there` was made by another limiter: use one that this limiter made"
+        "`there` belongs to another limiter: use a limit that this limiter created"
     );
 }
 

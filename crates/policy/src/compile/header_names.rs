@@ -8,13 +8,15 @@ use crate::compile::inherit::Operation;
 use crate::compile::load::Read;
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::sources::Place;
-use crate::model::{Cost, CostFrom, HeaderNames, Identity, KeyPlace, PolicyLimit, TierFrom};
+use crate::model::{Cost, CostFrom, HeaderNames, Identity, KeyPlace, LimitUse, PolicyLimit, TierFrom};
 use tollgate_http::header::is_plain;
 
 /// What reads headers, besides the settings.
 pub(crate) struct Readers<'a> {
     pub(crate) limits: &'a [PolicyLimit],
     pub(crate) operations: &'a [Operation],
+    /// The limits of requests that match no operation.
+    pub(crate) root: &'a [LimitUse],
 }
 
 /// Points at every header that is read and would never arrive, once for each name. `documents` is where API keys stand
@@ -42,8 +44,10 @@ pub(crate) fn check((read, documents): (&Read, &[KeyPlace]), readers: Readers<'_
     };
     if let Some(place) = read.settings_at {
         in_places(&read.settings.api_key, place, &mut point);
-        if let Some(TierFrom::Header(name)) = &read.settings.tier_from {
-            point(name, read.settings.tier_from_at.unwrap_or(place));
+        for source in &read.settings.tier_from {
+            if let TierFrom::Header(name) = source {
+                point(name, read.settings.tier_from_at.unwrap_or(place));
+            }
         }
         if let Some(jwt) = &read.settings.jwt {
             point(&jwt.header, place);
@@ -61,6 +65,13 @@ pub(crate) fn check((read, documents): (&Read, &[KeyPlace]), readers: Readers<'_
         if let Cost::Asked { from: CostFrom::Header(name), .. } = &limit.cost {
             point(name, limit.place);
         }
+    }
+    for one in readers.operations.iter().flat_map(|operation| &operation.uses).chain(readers.root) {
+        if let Some(Cost::Asked { from: CostFrom::Header(name), .. }) = &one.cost {
+            point(name, one.place);
+        }
+        let conditions = one.when.iter().flat_map(|when| &when.headers);
+        conditions.for_each(|(name, _)| point(name, one.place));
     }
     for operation in readers.operations {
         operation.headers.iter().for_each(|(name, _)| point(name, operation.place));

@@ -2,10 +2,14 @@
 #![cfg(test)]
 
 mod bombs;
+mod conditions;
 mod credentials;
 mod documents;
 mod guide;
 mod hits;
 mod matching;
 mod messages;
+mod named_limits;
+mod organisations;
+mod required;
 mod support;

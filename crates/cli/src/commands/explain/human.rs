@@ -1,4 +1,4 @@
-//! The explanation for people: a heading for each part, a line for each fact.
+//! The explanation for people: a heading per part, a line per fact.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! What the store is asked about one key, and what it says. How it comes to say so is `memory.rs` and `deciding.rs`.
+//! Operations on one key and their results. `memory.rs` and `deciding.rs` perform them.
 
 use tollgate_algorithms::{Decision, Micros, Receipt};
 

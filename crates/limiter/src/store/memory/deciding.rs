@@ -1,5 +1,4 @@
-//! What is done to a key under the lock of its slot: its state is taken out, the core is asked, and it is put back as a word
-//! or into a cell. Finding and locking it is the table's part.
+//! Decides a hit under the lock of its slot: unpacks the state, applies the algorithm, and packs the state again.
 
 use tollgate_algorithms::{Change, Decision, Limit, Micros, State};
 

@@ -1,5 +1,4 @@
-//! The store as an engine of `tollgate-proof`, so that every law that holds for the core is put to the store as well. Only
-//! for tests.
+//! Adapts the store to the laws of `tollgate-proof`, so that they run against it, too. Tests only.
 
 use std::cell::RefCell;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A peek at several keys: what a charge would answer, and nothing is charged. How they are charged is `batch.rs`.
+//! Peeks at several keys: decides like a batch, and charges nothing.
 
 use smallvec::{SmallVec, smallvec};
 use tollgate_algorithms::{Decision, Limit, Micros, Mode, State};

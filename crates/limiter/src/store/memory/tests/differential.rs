@@ -1,5 +1,4 @@
-//! One store, many keys, everything at once: growth, keys that come and go, other numbers, batches. Every answer is
-//! compared with the reference's.
+//! One store with many keys: growth, eviction, changed limits, batches. Every decision is compared with the reference.
 
 use tollgate_algorithms::{Hit, Limit, Micros, Mode, Receipt, Window};
 use tollgate_proof::random::Random;
