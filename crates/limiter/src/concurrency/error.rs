@@ -10,6 +10,7 @@ use crate::limiter::KEY_BYTES_MAX;
 
 /// Why no permit was acquired.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum AcquireError {
     /// The key has as many permits as its limit.
     Busy(Busy),
