@@ -21,9 +21,6 @@ pub(crate) enum Undecided {
 /// limit that denies, a fraction smaller than the cost, or memory without room for the key. A fraction that is too small
 /// determines nothing, so the client may try again.
 pub(crate) fn decide(why: Unavailable, enforced: impl IntoIterator<Item = StoreFails>) -> Undecided {
-    let allows = |fails| match fails {
-        StoreFails::Allow => true,
-        StoreFails::Deny | StoreFails::Local { .. } => false,
-    };
+    let allows = |fails| matches!(fails, StoreFails::Allow);
     if enforced.into_iter().all(allows) { Undecided::Proceeds } else { Undecided::Undetermined(why) }
 }

@@ -48,13 +48,8 @@ pub enum Unavailable {
     Store(&'static str),
 }
 
-<<<<<<< HEAD
-/// What one limit says to its hit.
-#[derive(Clone, Copy)]
-=======
 /// The result of one hit.
-#[derive(Clone, Copy, Debug)]
->>>>>>> prose
+#[derive(Clone, Copy)]
 pub struct Answer {
     said: Said,
     mode: Mode,

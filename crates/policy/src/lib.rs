@@ -20,6 +20,7 @@ mod matching;
 pub mod model;
 mod namespace;
 pub mod numbers;
+mod overlay;
 mod parse;
 mod policy;
 #[doc(hidden)]

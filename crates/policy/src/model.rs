@@ -237,6 +237,8 @@ pub struct PolicyLimit {
     pub zero_status: ZeroStatus,
     /// What is answered when as many requests as it allows are in progress. Only concurrency limits have one.
     pub busy_status: BusyStatus,
+    /// How long a request waits for its turn before it is refused; `None` if it is refused at once.
+    pub wait: Option<Micros>,
     /// For the client, in the problem body.
     pub description: Option<String>,
     /// Whether clients are shown its numbers.

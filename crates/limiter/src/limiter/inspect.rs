@@ -60,20 +60,10 @@ impl Limiter {
     /// charges become void.
     ///
     /// # Errors
-<<<<<<< HEAD
-    /// When the key is too long, when another limiter made the limit, or when the shared store does not answer.
+    /// If the key is too long, when another limiter made the limit, or when the shared store does not answer.
     pub async fn reset(&self, limit: &NamedLimit, key: impl AsKey) -> Result<bool, HitError> {
         let key = key.key_bytes();
         self.reset_hit(&limit.hit(&key)).await
-=======
-    /// If the key is too long, when another limiter made the limit, or when the shared store does not answer.
-    pub async fn reset(
-        &self,
-        limit: &NamedLimit,
-        key: &(impl AsRef<[u8]> + ?Sized),
-    ) -> Result<bool, HitError> {
-        self.reset_hit(&limit.hit(key)).await
->>>>>>> prose
     }
 
     async fn reset_hit(&self, hit: &Hit<'_>) -> Result<bool, HitError> {
@@ -88,15 +78,9 @@ impl Limiter {
     /// Like [`reset`](Self::reset), for callers without a runtime.
     ///
     /// # Errors
-<<<<<<< HEAD
-    /// As [`reset`](Self::reset), and [`HitError::WouldBlock`] if it would block a thread of a runtime.
+    /// Like [`reset`](Self::reset), and [`HitError::WouldBlock`] if it would block a thread of a runtime.
     pub fn try_reset(&self, limit: &NamedLimit, key: impl AsKey) -> Result<bool, HitError> {
         self.try_reset_hit(&limit.hit(&key.key_bytes()))
-=======
-    /// Like [`reset`](Self::reset), and [`HitError::WouldBlock`] if it would block a thread of a runtime.
-    pub fn try_reset(&self, limit: &NamedLimit, key: &(impl AsRef<[u8]> + ?Sized)) -> Result<bool, HitError> {
-        self.try_reset_hit(&limit.hit(key))
->>>>>>> prose
     }
 
     fn try_reset_hit(&self, hit: &Hit<'_>) -> Result<bool, HitError> {
@@ -111,20 +95,10 @@ impl Limiter {
     /// Reports the status of a key without charging it.
     ///
     /// # Errors
-<<<<<<< HEAD
-    /// When the key is too long, when another limiter made the limit, or when the shared store does not answer.
+    /// If the key is too long, when another limiter made the limit, or when the shared store does not answer.
     pub async fn inspect(&self, limit: &NamedLimit, key: impl AsKey) -> Result<Standing, HitError> {
         let key = key.key_bytes();
         self.inspect_hit(&limit.hit(&key).cost(0)).await
-=======
-    /// If the key is too long, when another limiter made the limit, or when the shared store does not answer.
-    pub async fn inspect(
-        &self,
-        limit: &NamedLimit,
-        key: &(impl AsRef<[u8]> + ?Sized),
-    ) -> Result<Standing, HitError> {
-        self.inspect_hit(&limit.hit(key).cost(0)).await
->>>>>>> prose
     }
 
     async fn inspect_hit(&self, hit: &Hit<'_>) -> Result<Standing, HitError> {
@@ -139,19 +113,9 @@ impl Limiter {
     /// Like [`inspect`](Self::inspect), for callers without a runtime.
     ///
     /// # Errors
-<<<<<<< HEAD
-    /// As [`inspect`](Self::inspect), and [`HitError::WouldBlock`] if it would block a thread of a runtime.
+    /// Like [`inspect`](Self::inspect), and [`HitError::WouldBlock`] if it would block a thread of a runtime.
     pub fn try_inspect(&self, limit: &NamedLimit, key: impl AsKey) -> Result<Standing, HitError> {
         self.try_inspect_hit(&limit.hit(&key.key_bytes()).cost(0))
-=======
-    /// Like [`inspect`](Self::inspect), and [`HitError::WouldBlock`] if it would block a thread of a runtime.
-    pub fn try_inspect(
-        &self,
-        limit: &NamedLimit,
-        key: &(impl AsRef<[u8]> + ?Sized),
-    ) -> Result<Standing, HitError> {
-        self.try_inspect_hit(&limit.hit(key).cost(0))
->>>>>>> prose
     }
 
     fn try_inspect_hit(&self, hit: &Hit<'_>) -> Result<Standing, HitError> {

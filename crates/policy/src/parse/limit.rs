@@ -16,7 +16,7 @@ use crate::parse::schema_fields::{
     SCOPES, VISIBILITY, ZERO_STATUSES,
 };
 use crate::parse::{condition, cost, identity, numbers};
-use crate::quantity::whole;
+use crate::quantity::{duration, whole};
 
 /// So many limits may meet one operation. A longer list is refused: each is a decision on every request, and with its wider
 /// budgets up to three.
@@ -170,6 +170,7 @@ pub(crate) fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> 
         counted: Counted::Together,
         zero_status: ZeroStatus::Forbidden,
         busy_status: BusyStatus::TooManyRequests,
+        wait: None,
         description: None,
         visible: true,
         owner: None,
@@ -178,6 +179,7 @@ pub(crate) fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> 
     };
     words(map, &mut limit, context);
     busy_status(map, algorithm, &mut limit, context);
+    wait(map, algorithm, &mut limit, context);
     texts(map, &mut limit, context);
     if let Some(value) = map.get("cost") {
         limit.cost = cost::read(value, context)?;
@@ -251,6 +253,30 @@ fn busy_status<'t>(
     if context.word(entry.value, "busy_status", BUSY_STATUSES) == Some("503") {
         limit.busy_status = BusyStatus::ServiceUnavailable;
     }
+}
+
+/// `wait`, which limits have that refuse at once without it.
+fn wait<'t>(
+    map: Value<'t>,
+    algorithm: Option<Algorithm>,
+    limit: &mut PolicyLimit,
+    context: &mut Context<'t>,
+) {
+    let Some(entry) = map.entry("wait") else { return };
+    let wrong = if algorithm == Some(Algorithm::LeakyBucketQueue) {
+        Some((
+            "leaky_bucket_queue has no `wait`",
+            "write `max_wait`, which bounds how long a request waits in it",
+        ))
+    } else if limit.mode == Mode::Shadow {
+        Some(("a limit with `mode: shadow` makes nobody wait", "remove `wait`, or enforce the limit"))
+    } else {
+        None
+    };
+    if let Some((message, help)) = wrong {
+        context.findings.push(Diagnostic::error("numbers", entry.key_at, message).help(help));
+    }
+    limit.wait = context.parsed(entry.value, "wait", duration);
 }
 
 /// `allow`, `deny`, `local`, `local 1/4`.

@@ -187,6 +187,11 @@ pub(crate) const LIMIT: &[Field] = &[
         FieldType::Word(BUSY_STATUSES),
         "What concurrency answers when as many requests as it allows are in progress: 429 or 503.",
     ),
+    field(
+        "wait",
+        FieldType::Duration,
+        "How long a request waits for its turn, in order of arrival, before it is refused.",
+    ),
     field("visibility", FieldType::Word(VISIBILITY), "Whether clients are shown its numbers."),
     field("owner", FieldType::Text(NAME_CHARS_MAX), "Whose it is."),
     field("reviewers", FieldType::Texts(&NAME), "Who has to approve a change, besides the owner."),
@@ -267,11 +272,22 @@ pub(crate) const SETTINGS: &[Field] = &[
         FieldType::Word(HEADER_NAMES),
         "Which headers a gateway passes on: `plain` names of letters, digits and hyphens, or `any`.",
     ),
+    field(
+        "base_path",
+        FieldType::Template,
+        "The base path of the servers that a proxy in front takes away, such as `/v1`.",
+    ),
+    field(
+        "query_semicolons",
+        FieldType::Word(SEMICOLONS),
+        "What the upstream takes a `;` in a query string for: `text`, a `separator`, or it is `dropped`.",
+    ),
 ];
 
 /// The longest path or address of a file.
 pub const PATH_CHARS_MAX: usize = 1_000;
 pub(crate) const UNMATCHED: &[&str] = &["reject", "forward"];
+pub(crate) const SEMICOLONS: &[&str] = &["text", "separator", "dropped"];
 pub(crate) const HEADER_NAMES: &[&str] = &["plain", "any"];
 
 pub(crate) const TIERS: &[Field] = &[

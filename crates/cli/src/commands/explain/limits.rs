@@ -2,7 +2,7 @@
 
 use tollgate_algorithms::Mode;
 use tollgate_policy::model::{Cost, Level, LimitUse, PolicyLimit, Where, ZeroStatus};
-use tollgate_policy::numbers::{Algorithm, Numbers};
+use tollgate_policy::numbers::Numbers;
 use tollgate_policy::{Budget, Charge, Directory, Facts, Hits, Matched, Nearest, Operation, Policy, key};
 
 use super::key_trace::looked;
@@ -19,8 +19,6 @@ pub(super) struct Met {
     pub(super) nearest: String,
     pub(super) algorithm: &'static str,
     pub(super) mode: Mode,
-    /// Whether it is of an algorithm that is read and shown, and refuses nobody as yet.
-    pub(super) not_yet: bool,
     pub(super) visible: bool,
     pub(super) zero_status: ZeroStatus,
     pub(super) owner: Option<String>,
@@ -109,7 +107,6 @@ pub(super) fn met(case: &Case<'_>) -> Vec<Met> {
             nearest,
             algorithm: limit.algorithm.name(),
             mode: limit.mode,
-            not_yet: limit.algorithm == Algorithm::LeakyBucketQueue,
             visible: limit.visible,
             zero_status: limit.zero_status,
             owner: limit.owner.clone(),
@@ -155,12 +152,11 @@ fn unlimited_for(limit: &PolicyLimit, tier: Option<&str>) -> String {
 }
 
 impl Met {
-    /// In one word, for programs: `enforced`, `shadow` or `not_yet_enforced`.
+    /// In one word, for programs: `enforced` or `shadow`.
     pub(super) const fn mode_word(&self) -> &'static str {
-        match (self.not_yet, self.mode) {
-            (true, _) => "not_yet_enforced",
-            (false, Mode::Enforced) => "enforced",
-            (false, Mode::Shadow) => "shadow",
+        match self.mode {
+            Mode::Enforced => "enforced",
+            Mode::Shadow => "shadow",
         }
     }
 }
