@@ -19,7 +19,6 @@ use crate::verdict::{Kind, Verdict};
 
 /// Why a hit was not charged after all.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum WaitError {
     /// It would have to wait for longer than it may, it is never granted, or it cannot be told: the verdict says which.
     Refused(Box<Verdict>),

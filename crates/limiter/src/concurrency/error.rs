@@ -10,7 +10,6 @@ use crate::limiter::KEY_BYTES_MAX;
 
 /// Why no permit was acquired.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
 pub enum AcquireError {
     /// The key has as many permits as its limit.
     Busy(Busy),
