@@ -233,7 +233,14 @@ impl Acquired {
     ) {
         let id = DescriptorId::new(charge.variant.index());
         let (mode, key_fingerprint) = (charge.mode, enforcer.fingerprint(id, key));
-        self.statuses.push(StoredStatus { id, decision, mode, source: Source::Own, key_fingerprint, computed: None });
+        self.statuses.push(StoredStatus {
+            id,
+            decision,
+            mode,
+            source: Source::Own,
+            key_fingerprint,
+            computed: None,
+        });
         asked.push((place, decision.granted()));
         self.is_refused = !decision.granted() && mode == Mode::Enforced;
     }
