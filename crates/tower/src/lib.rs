@@ -43,6 +43,8 @@ pub use tollgate_engine::{
 pub use tollgate;
 #[doc(no_inline)]
 pub use tollgate::{Limit, LimitError, Limiter, Window};
+/// The engine behind the layer, for other protocols: the crate `tollgate-engine`.
+pub use tollgate_engine as engine;
 /// Where the client's address comes from: see [`Rules::trusted_proxies`] and [`Rules::prefixes`].
 pub use tollgate_http::{
     address::{Client, PrefixError, Prefixes},
