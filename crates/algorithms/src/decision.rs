@@ -1,5 +1,7 @@
 //! The result of one hit: granted or refused, with the numbers that a client can act on.
 
+use core::time::Duration;
+
 use crate::{Limit, Micros, Receipt};
 
 /// The result of one hit.
@@ -60,6 +62,16 @@ impl Decision {
         match self.outcome {
             Outcome::Granted => None,
             Outcome::Refused(retry) => Some(retry),
+        }
+    }
+
+    /// How long to wait before the same hit is granted, if nothing more is charged meanwhile. `None` if it was granted, or if
+    /// retrying will never succeed: [`retry`](Self::retry) tells these apart.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self.retry()? {
+            Retry::After(wait) => Some(wait.into()),
+            Retry::Never => None,
         }
     }
 

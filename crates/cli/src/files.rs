@@ -19,9 +19,18 @@ const CHUNK_BYTES: usize = 64 << 10;
 
 /// Reads a text file. The error is a short message.
 ///
-/// Reads at most [`DOCUMENT_BYTES_MAX`]; a larger file is an error.
+/// A file of more than [`DOCUMENT_BYTES_MAX`] is refused, before it is read if its size is known.
 pub(crate) fn read(name: &str) -> Result<String, String> {
-    text(open(name)?, DOCUMENT_BYTES_MAX)
+    let file = open(name)?;
+    let bytes = file.metadata().map_or(0, |about| about.len());
+    if bytes > u64::try_from(DOCUMENT_BYTES_MAX).unwrap_or(u64::MAX) {
+        return Err(too_long(DOCUMENT_BYTES_MAX));
+    }
+    text(file, DOCUMENT_BYTES_MAX)
+}
+
+fn too_long(bytes_max: usize) -> String {
+    format!("it has more than {bytes_max} bytes: split it with $ref")
 }
 
 /// Reads a text file; `None` if it does not exist.
@@ -155,7 +164,7 @@ fn text(from: impl Read, bytes_max: usize) -> Result<String, String> {
     let most = u64::try_from(bytes_max).unwrap_or(u64::MAX).saturating_add(1);
     from.take(most).read_to_end(&mut bytes).map_err(|error| why(&error))?;
     if bytes.len() > bytes_max {
-        return Err(format!("it has more than {bytes_max} bytes: split it with $ref"));
+        return Err(too_long(bytes_max));
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use smallvec::SmallVec;
-use tollgate::{Kind, Limiter, Receipt, Unavailable, Verdict};
+use tollgate::{Kind, Limiter, Receipt, StoreFails, Unavailable, Verdict};
 use tollgate_algorithms::Micros;
 
 use crate::admission::Admission;
 use crate::descriptor::{LimitDescriptor, Visibility, ZeroStatus};
 use crate::error::CheckError;
-use crate::failure::{self, FailureRule};
+use crate::failure::{self, Undecided};
 use crate::fingerprint::fingerprint;
 use crate::head::RequestHead;
 use crate::ids::DescriptorId;
@@ -241,7 +241,7 @@ impl Enforcer {
         self: &Arc<Self>,
         verdict: Option<&Verdict>,
         (statuses, charged): (SmallVec<[StoredStatus; 2]>, Charged),
-        rules: impl Iterator<Item = FailureRule>,
+        fails: impl Iterator<Item = StoreFails>,
         finish: impl FnOnce(&mut Admission),
     ) -> Outcome {
         let degradation = Degradation::of(verdict);
@@ -250,8 +250,10 @@ impl Enforcer {
             Some(verdict) => match verdict.kind() {
                 Kind::Granted => Some(charged.decided_at),
                 Kind::Refused => return self.refused(verdict, (statuses, charged), degradation),
-                Kind::Unavailable(_) if failure::passes(rules) => None,
-                Kind::Unavailable(why) => return undetermined(why, &charged),
+                Kind::Unavailable(why) => match failure::decide(why, fails) {
+                    Undecided::Proceeds => None,
+                    Undecided::Undetermined(why) => return undetermined(why, &charged),
+                },
             },
         };
         let mut admission = Admission {

@@ -1,20 +1,26 @@
-//! The failure rule: whether a request passes when its limits could not be decided. Only this file turns "unknown" into an
-//! outcome.
+//! The failure rule: what happens to a request whose limits could not be decided. Only this file turns "unknown" into an
+//! outcome, for documents and for rules.
 
-/// The failure rule of a limit whose hits could not be decided.
+use tollgate::{StoreFails, Unavailable};
+
+/// The failure rule of a limit without one: this process counts alone, with the whole limit.
+pub(crate) const DEFAULT: StoreFails = StoreFails::Local { share: 1, of: 1 };
+
+/// What becomes of a request whose limits could not be decided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum FailureRule {
-    /// Let the request pass, uncounted.
-    Allow,
-    /// Do not let the request pass. Limits with a local fraction deny as well: if even the fraction could not be counted, nothing
-    /// is known.
-    Deny,
+pub(crate) enum Undecided {
+    /// It proceeds, uncounted.
+    Proceeds,
+    /// Nothing is known, and that is not a grant.
+    Undetermined(Unavailable),
 }
 
-/// Returns true if a request passes although its limits could not be decided: only if every enforced limit allows it.
+/// Applies the failure rules of a request's enforced limits: it proceeds only if every one of them allows it.
 ///
-/// The limiter has already applied the rules that it can: it allowed, or counted a local fraction. The remaining cases are
-/// a limit that denies, a fraction smaller than the cost, or memory without room for the key.
-pub(crate) fn passes(enforced: impl IntoIterator<Item = FailureRule>) -> bool {
-    enforced.into_iter().all(|rule| rule == FailureRule::Allow)
+/// The limiter has already applied the rules that it can: it allowed, or counted a local fraction. The remaining cases are a
+/// limit that denies, a fraction smaller than the cost, or memory without room for the key. A fraction that is too small
+/// determines nothing, so the client may try again.
+pub(crate) fn decide(why: Unavailable, enforced: impl IntoIterator<Item = StoreFails>) -> Undecided {
+    let allows = |fails| matches!(fails, StoreFails::Allow);
+    if enforced.into_iter().all(allows) { Undecided::Proceeds } else { Undecided::Undetermined(why) }
 }

@@ -20,6 +20,7 @@
 //! assert_eq!(refusal.limit().name(), "per client");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod admission;
 #[cfg(feature = "policy")]

@@ -7,9 +7,11 @@ use std::sync::Arc;
 
 use http::HeaderName;
 use smallvec::SmallVec;
-use tollgate::{AddressHit, ConcurrencyLimit, HITS_MAX, Hit, Limiter, NamedLimit, Receipt, Verdict};
+use tollgate::{
+    AddressHit, ConcurrencyLimit, HITS_MAX, Hit, Limiter, NamedLimit, Receipt, StoreFails, Verdict,
+};
 use tollgate_algorithms::{Limit, Mode};
-use tollgate_policy::model::{self, Identity, PolicyLimit, StoreFails};
+use tollgate_policy::model::{self, Identity, PolicyLimit};
 use tollgate_policy::{
     Budget, Charge, Directory, Facts, Hits, Matched, Policy, Request, Variant, VariantId, Whose,
 };
@@ -20,7 +22,7 @@ use crate::charge;
 use crate::descriptor::{LimitDescriptor, Visibility, ZeroStatus};
 use crate::enforcer::{Charged, Enforcer};
 use crate::error::CheckError;
-use crate::failure::FailureRule;
+use crate::failure;
 use crate::head::{Body, RequestHead};
 use crate::ids::DescriptorId;
 use crate::operations::{BodyKind, BodyWanted, count_in_query};
@@ -261,7 +263,11 @@ impl PolicyLimits {
         let peer = head.peer.ok_or(CheckError::UnknownPeer)?;
         let request = Request { method, target, headers, authority, peer, now: self.limiter.now() };
         let facts = self.policy.facts(&request, scratch)?;
-        let query_operations = if self.counts_queries { count_in_query(facts.query) } else { 0 };
+        let query_operations = if self.counts_queries {
+            count_in_query(facts.query, self.policy.settings().query_semicolons)
+        } else {
+            0
+        };
         let body_operations = match head.body {
             Body::Read { operations, .. } => operations,
             Body::Unreadable | Body::Unread => None,
@@ -362,8 +368,9 @@ impl PolicyLimits {
         let path = head.other_path(facts.path);
         let charged = Charged { receipt, decided_at: facts.now, path, matched: Some(matched) };
         let enforced = hits.charges().iter().filter(|charge| charge.mode == Mode::Enforced);
-        let rules = enforced.map(|charge| self.failure_rule(charge));
-        enforcer.outcome(verdict, (statuses, charged), rules, |admission| self.finish(admission, hits))
+        let limits = enforced.map(|charge| self.policy.limits().get(charge.limit.index()));
+        let fails = limits.map(|limit| limit.map_or(failure::DEFAULT, store_fails));
+        enforcer.outcome(verdict, (statuses, charged), fails, |admission| self.finish(admission, hits))
     }
 
     fn finish(&self, admission: &mut Admission, hits: &Hits) {
@@ -372,13 +379,6 @@ impl PolicyLimits {
         }
         if !self.for_good {
             admission.tier = hits.tier().map(Into::into);
-        }
-    }
-
-    fn failure_rule(&self, charge: &Charge) -> FailureRule {
-        match self.policy.limits().get(charge.limit.index()).map(|limit| limit.when_store_fails) {
-            Some(StoreFails::Allow) => FailureRule::Allow,
-            Some(StoreFails::Deny | StoreFails::Local { .. }) | None => FailureRule::Deny,
         }
     }
 
@@ -441,14 +441,19 @@ impl PolicyLimits {
         let limit = self.policy.limits().get(variant.limit.index())?;
         #[cfg(feature = "redis")]
         if limit.scope != model::Scope::Local {
-            let fails = match limit.when_store_fails {
-                StoreFails::Allow => tollgate::StoreFails::Allow,
-                StoreFails::Deny => tollgate::StoreFails::Deny,
-                StoreFails::Local { share, of } => tollgate::StoreFails::Local { share, of },
-            };
-            return Some(self.limiter.shared_limit_in(&self.namespace, &limit.name, numbers, fails));
+            let (namespace, fails) = (&self.namespace, store_fails(limit));
+            return Some(self.limiter.shared_limit_in(namespace, &limit.name, numbers, fails));
         }
         Some(self.limiter.local_limit(&limit.name, numbers))
+    }
+}
+
+/// The failure rule of a limit, as the limiter takes it.
+const fn store_fails(limit: &PolicyLimit) -> StoreFails {
+    match limit.when_store_fails {
+        model::StoreFails::Allow => StoreFails::Allow,
+        model::StoreFails::Deny => StoreFails::Deny,
+        model::StoreFails::Local { share, of } => StoreFails::Local { share, of },
     }
 }
 

@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use http::HeaderName;
-use tollgate::{Limiter, NamedLimit};
+use tollgate::{Limiter, NamedLimit, StoreFails};
 use tollgate_algorithms::{Limit, Mode};
 
 use crate::descriptor::{LimitDescriptor, Visibility};
-use crate::failure::FailureRule;
+use crate::failure;
 use crate::head::RequestHead;
 
 /// A limit written in Rust.
@@ -47,7 +47,7 @@ pub(crate) enum Scope {
     Local,
     /// In the limiter's store if it has one, and as this says while the store fails.
     #[cfg(feature = "redis")]
-    Store(tollgate::StoreFails),
+    Store(StoreFails),
 }
 
 /// Which key a rule charges.
@@ -202,7 +202,7 @@ impl Rule {
     /// limit. Without a store it makes no difference.
     #[cfg(feature = "redis")]
     #[must_use]
-    pub fn when_store_fails(self, fails: tollgate::StoreFails) -> Self {
+    pub fn when_store_fails(self, fails: StoreFails) -> Self {
         Self { scope: Scope::Store(fails), ..self }
     }
 
@@ -221,14 +221,12 @@ impl Rule {
         descriptor.with_description(self.description.as_deref())
     }
 
-    /// What the rule says while nothing can decide its hits.
-    pub(crate) const fn failure_rule(&self) -> FailureRule {
+    /// What the rule does while nothing can decide its hits.
+    pub(crate) const fn store_fails(&self) -> StoreFails {
         match self.scope {
             #[cfg(feature = "redis")]
-            Scope::Store(tollgate::StoreFails::Allow) => FailureRule::Allow,
-            #[cfg(feature = "redis")]
-            Scope::Store(_) => FailureRule::Deny,
-            Scope::Default | Scope::Local => FailureRule::Deny,
+            Scope::Store(fails) => fails,
+            Scope::Default | Scope::Local => failure::DEFAULT,
         }
     }
 }

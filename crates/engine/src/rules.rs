@@ -308,8 +308,8 @@ impl Rules {
             matched: None,
         };
         let enforced = self.rules.iter().filter(|registered| registered.rule.mode == Mode::Enforced);
-        let rules = enforced.map(|registered| registered.rule.failure_rule());
-        enforcer.outcome(verdict, (statuses, charged), rules, |admission| {
+        let fails = enforced.map(|registered| registered.rule.store_fails());
+        enforcer.outcome(verdict, (statuses, charged), fails, |admission| {
             admission.pending = self.pending(keys, costs);
         })
     }

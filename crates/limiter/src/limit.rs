@@ -62,7 +62,6 @@ pub(crate) struct Far {
 }
 
 /// The failure rule of a limit: what happens while the shared store makes no decision.
-#[cfg(feature = "redis")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum StoreFails {
@@ -71,7 +70,8 @@ pub enum StoreFails {
     /// Grants nothing: the verdict is [unavailable](crate::Kind::Unavailable).
     Deny,
     /// Counts in this process alone, with a fraction of the numbers, rounded down, so that the fractions of all processes
-    /// never exceed the limit. A fraction below one denies.
+    /// never exceed the limit. If the fraction is smaller than a hit's cost, the verdict is
+    /// [unavailable](crate::Kind::Unavailable), unless another limit refuses.
     Local {
         /// The numerator of the fraction.
         share: u32,

@@ -7,6 +7,7 @@ mod settled_status;
 pub use inspect::Standing;
 
 use std::collections::HashMap;
+use std::fmt;
 use std::hash::BuildHasher as _;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -65,7 +66,7 @@ pub const HITS_MAX: usize = 32;
 /// assert_eq!(verdict.answers()[0].decision().remaining, 100); // the other limit was not charged
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Limiter(pub(crate) Arc<Inner>);
 
 #[derive(Debug)]
@@ -188,6 +189,20 @@ impl Limiter {
             overflowed: memory.overflowed(),
             clock: self.0.clock.source(),
         }
+    }
+}
+
+/// One line: its statistics, and whether it has a shared store.
+impl fmt::Debug for Limiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Stats { bytes, bytes_max, slots_used, overflowed: _, clock } = self.stats();
+        let limits = self.0.names.lock().unwrap_or_else(PoisonError::into_inner).len();
+        let mut shown = f.debug_struct("Limiter");
+        shown.field("limits", &limits).field("keys", &slots_used);
+        shown.field("bytes", &bytes).field("bytes_max", &bytes_max).field("clock", &clock);
+        #[cfg(feature = "redis")]
+        shown.field("is_shared", &self.0.shared.is_some());
+        shown.finish()
     }
 }
 

@@ -25,6 +25,8 @@ use crate::verdict::{Answer, Answers, Kind, Source, Unavailable, Verdict};
 pub(crate) struct Shared {
     store: Store,
     naming: Naming,
+    #[cfg(feature = "tracing")]
+    pub(crate) events: crate::trace::StoreEvents,
 }
 
 pub(crate) type Answered = Result<(Verdict, Option<Receipt>), HitError>;
@@ -38,7 +40,7 @@ impl Limiter {
     }
 
     /// The same in a [namespace](Naming::in_namespace) of the store: limits of one name in two namespaces have nothing in common
-    /// there. A [`Gate`](crate::Gate) puts the limits of its policy in one.
+    /// there.
     #[must_use]
     pub fn shared_limit_in(
         &self,
@@ -126,8 +128,13 @@ impl<'a> Hits<'a> {
 }
 
 impl Shared {
-    pub(crate) const fn new(store: Store, naming: Naming) -> Self {
-        Self { store, naming }
+    pub(crate) fn new(store: Store, naming: Naming) -> Self {
+        Self {
+            store,
+            naming,
+            #[cfg(feature = "tracing")]
+            events: crate::trace::StoreEvents::default(),
+        }
     }
 
     /// Charges hits of which some are counted in the store, and tells.
@@ -273,7 +280,14 @@ impl Shared {
                 if here.answers.is_empty() { here.answers } else { hits.merged(&here.answers, &far) };
             return Ok((Verdict { kind: here.kind, answers }, None));
         }
-        match self.store.charge(&hits.far(), &for_good).await {
+        let charged = self.store.charge(&hits.far(), &for_good).await;
+        #[cfg(feature = "tracing")]
+        match &charged {
+            Ok(Charged::Asked(_)) => self.events.answered(),
+            Ok(Charged::Remembered(_)) => {}
+            Err(error) => self.events.failed(error.name()),
+        }
+        match charged {
             Ok(Charged::Remembered(known)) => {
                 drop(here_charged);
                 self.remembered(inner, &hits, &known)

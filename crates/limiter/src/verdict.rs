@@ -49,7 +49,7 @@ pub enum Unavailable {
 }
 
 /// The result of one hit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Answer {
     said: Said,
     mode: Mode,
@@ -182,6 +182,14 @@ impl Answer {
     #[must_use]
     pub const fn source(&self) -> Source {
         self.source
+    }
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Answer");
+        shown.field("decision", &self.decision()).field("mode", &self.mode).field("source", &self.source);
+        shown.finish()
     }
 }
 

@@ -1,4 +1,7 @@
 //! Policy as code: documents in, a policy out; a request in, hits out. No I/O, no clock, no state.
+//!
+//! What is `doc(hidden)` is shared with Tollgate's other crates and promised to nobody else.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod authoring;
 mod compile;
@@ -11,11 +14,13 @@ pub mod jwt;
 #[cfg(not(feature = "jwt"))]
 #[path = "jwt/disabled.rs"]
 mod jwt;
+#[doc(hidden)]
 pub mod key;
 mod matching;
 pub mod model;
 mod namespace;
 pub mod numbers;
+mod overlay;
 mod parse;
 mod policy;
 #[doc(hidden)]

@@ -5,6 +5,7 @@ use http::HeaderName;
 use crate::compile::inherit::Operation;
 use crate::compile::load::{self, ReadFile, Refused};
 use crate::compile::routes::Picks;
+use crate::compile::suffix::Suffix;
 use crate::compile::variants::{Variant, Variants};
 use crate::document::diagnostic::Findings;
 use crate::document::sources::{Place, Sources};
@@ -15,6 +16,7 @@ use crate::namespace;
 use crate::parse::settings::Settings;
 use crate::router::Router;
 use crate::section::{self, ReadSection};
+use tollgate_http::header_filter::HeaderFilter;
 
 /// Which requests meet which limits, by what key, at what cost.
 ///
@@ -37,7 +39,6 @@ use crate::section::{self, ReadSection};
 /// assert!(refused.to_string().contains("openapi.yaml:2:28: error: `tokenbucket` is not a known value of `algorithm`"));
 /// # Ok::<(), tollgate_policy::Refused>(())
 /// ```
-#[derive(Debug)]
 pub struct Policy {
     pub(crate) sources: Sources,
     pub(crate) settings: Settings,
@@ -47,17 +48,29 @@ pub struct Policy {
     pub(crate) operations: Vec<Operation>,
     pub(crate) router: Router,
     pub(crate) picks: Vec<Picks>,
+    pub(crate) suffixes: Vec<Suffix>,
     /// The limits of the root: of what no operation names, if that is forwarded.
     pub(crate) root: Vec<LimitId>,
     pub(crate) root_uses: Vec<LimitUse>,
     pub(crate) root_api_key: Vec<KeyPlace>,
     /// Headers that tell routes apart: sent twice, they could be read in two ways.
     pub(crate) condition_headers: Vec<HeaderName>,
+    pub(crate) header_filter: HeaderFilter,
     pub(crate) variants: Variants,
     /// Every tag that sets limits or switches them off, and where.
     pub(crate) tag_limits: Vec<(String, Place)>,
     pub(crate) jwt: Option<JwtRules>,
     pub(crate) findings: Findings,
+}
+
+/// Its size: the documents are in it, which may be megabytes.
+impl std::fmt::Debug for Policy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Policy");
+        shown.field("title", &self.title).field("limits", &self.limits.len());
+        shown.field("operations", &self.operations.len()).field("findings", &self.findings.all().len());
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl Policy {
@@ -143,6 +156,12 @@ impl Policy {
     #[must_use]
     pub const fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// Which headers of a request a gateway passes on, by their names.
+    #[must_use]
+    pub const fn header_filter(&self) -> &HeaderFilter {
+        &self.header_filter
     }
 
     /// The namespace of its limits in a store that several services share: `store.namespace`, if the policy's own file sets it, else

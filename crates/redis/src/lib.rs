@@ -22,6 +22,7 @@
 //! assert!(granted && decisions[0].remaining == 3 && decisions[0].at == Micros::SECOND);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod address;
 mod ask;

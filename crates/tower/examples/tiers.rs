@@ -6,8 +6,7 @@ use axum::body::Body;
 use axum::{Router, routing::post};
 use http::Request;
 use tollgate::{Clock, Limiter, Micros};
-use tollgate_policy::Policy;
-use tollgate_tower::{Admitted, PolicyLimits, TollgateLayer};
+use tollgate_tower::{Admitted, Policy, PolicyLimits, TollgateLayer};
 use tower::ServiceExt;
 
 /// The proxy in front verifies who is asking, and says the tier; only its word is taken for it.

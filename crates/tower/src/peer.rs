@@ -54,12 +54,12 @@ fn known(extensions: &Extensions) -> Option<IpAddr> {
     peer
 }
 
-/// The detail of the response if nothing states the peer. The request is not admitted.
+/// The detail of the response if the client's address is unknown. The request is not admitted.
 pub(crate) fn unknown_peer() -> String {
     let axum = if cfg!(feature = "axum") { "" } else { "enable the feature `axum` of `tollgate-tower` and " };
     let tonic = if cfg!(feature = "tonic") { "serve over TCP" } else { "enable the feature `tonic`" };
     format!(
-        "The rate limits in front of this service do not know the client's address. With axum, {axum}serve \
+        "The rate limiter does not know the client's address. With axum, {axum}serve \
          `app.into_make_service_with_connect_info::<SocketAddr>()`; with tonic, {tonic}; otherwise insert \
          `tollgate_tower::Peer` into the request's extensions, or set `TollgateLayer::peer_from`."
     )

@@ -8,6 +8,7 @@ use tollgate_algorithms::{Decision, Micros};
 
 use crate::error::HitError;
 use crate::event::Verb;
+use crate::key::AsKey;
 use crate::limit::{Hit, NamedLimit};
 use crate::limiter::Limiter;
 use crate::store::memory::{Ask, Given};
@@ -60,12 +61,9 @@ impl Limiter {
     ///
     /// # Errors
     /// If the key is too long, when another limiter made the limit, or when the shared store does not answer.
-    pub async fn reset(
-        &self,
-        limit: &NamedLimit,
-        key: &(impl AsRef<[u8]> + ?Sized),
-    ) -> Result<bool, HitError> {
-        self.reset_hit(&limit.hit(key)).await
+    pub async fn reset(&self, limit: &NamedLimit, key: impl AsKey) -> Result<bool, HitError> {
+        let key = key.key_bytes();
+        self.reset_hit(&limit.hit(&key)).await
     }
 
     async fn reset_hit(&self, hit: &Hit<'_>) -> Result<bool, HitError> {
@@ -81,8 +79,8 @@ impl Limiter {
     ///
     /// # Errors
     /// Like [`reset`](Self::reset), and [`HitError::WouldBlock`] if it would block a thread of a runtime.
-    pub fn try_reset(&self, limit: &NamedLimit, key: &(impl AsRef<[u8]> + ?Sized)) -> Result<bool, HitError> {
-        self.try_reset_hit(&limit.hit(key))
+    pub fn try_reset(&self, limit: &NamedLimit, key: impl AsKey) -> Result<bool, HitError> {
+        self.try_reset_hit(&limit.hit(&key.key_bytes()))
     }
 
     fn try_reset_hit(&self, hit: &Hit<'_>) -> Result<bool, HitError> {
@@ -98,12 +96,9 @@ impl Limiter {
     ///
     /// # Errors
     /// If the key is too long, when another limiter made the limit, or when the shared store does not answer.
-    pub async fn inspect(
-        &self,
-        limit: &NamedLimit,
-        key: &(impl AsRef<[u8]> + ?Sized),
-    ) -> Result<Standing, HitError> {
-        self.inspect_hit(&limit.hit(key).cost(0)).await
+    pub async fn inspect(&self, limit: &NamedLimit, key: impl AsKey) -> Result<Standing, HitError> {
+        let key = key.key_bytes();
+        self.inspect_hit(&limit.hit(&key).cost(0)).await
     }
 
     async fn inspect_hit(&self, hit: &Hit<'_>) -> Result<Standing, HitError> {
@@ -119,12 +114,8 @@ impl Limiter {
     ///
     /// # Errors
     /// Like [`inspect`](Self::inspect), and [`HitError::WouldBlock`] if it would block a thread of a runtime.
-    pub fn try_inspect(
-        &self,
-        limit: &NamedLimit,
-        key: &(impl AsRef<[u8]> + ?Sized),
-    ) -> Result<Standing, HitError> {
-        self.try_inspect_hit(&limit.hit(key).cost(0))
+    pub fn try_inspect(&self, limit: &NamedLimit, key: impl AsKey) -> Result<Standing, HitError> {
+        self.try_inspect_hit(&limit.hit(&key.key_bytes()).cost(0))
     }
 
     fn try_inspect_hit(&self, hit: &Hit<'_>) -> Result<Standing, HitError> {

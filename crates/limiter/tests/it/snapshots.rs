@@ -48,7 +48,7 @@ fn used(vouched: bool) -> (Limiter, tollgate::ManualClock) {
 fn left(limiter: &Limiter) -> Vec<u64> {
     let keys = (0..310_u64).map(u64::to_le_bytes);
     let of = |limit: &NamedLimit| -> Vec<u64> {
-        keys.clone().map(|key| limiter.try_inspect(limit, &key).unwrap().decision.remaining).collect()
+        keys.clone().map(|key| limiter.try_inspect(limit, key).unwrap().decision.remaining).collect()
     };
     limits(limiter).iter().flat_map(of).collect()
 }

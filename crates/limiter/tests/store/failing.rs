@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::runtime::Builder;
 use tokio::time::{Instant, timeout};
-use tollgate::{Ended, HitError, Kind, Limiter, ReservationError, Source, StoreFails, Unavailable};
+use tollgate::{Ended, HitError, Kind, Limiter, ReservationError, Retry, Source, StoreFails, Unavailable};
 use tollgate_redis::{Naming, Settings, Store};
 
 use crate::support::{World, many};
@@ -109,6 +109,37 @@ fn a_receipt_names_the_hits_that_were_charged_also_without_the_store() {
     world.server.signal("CONT").unwrap();
 }
 
+/// Waiting does not make a share larger, but the store may come back.
+#[test]
+fn a_share_that_is_smaller_than_the_cost_says_nothing() {
+    let world = World::new();
+    let limiter = world.limiter_within(Duration::from_millis(50));
+    let shared = limiter.shared_limit("shared", many(6), HALF);
+    let tiny = limiter.shared_limit("tiny", many(1), HALF);
+    let near = limiter.local_limit("near", many(1));
+    world.server.signal("STOP").unwrap();
+    let charge = |hits: &[tollgate::Hit<'_>]| limiter.try_charge(hits).unwrap();
+    let unknown = |kind| matches!(kind, Kind::Unavailable(Unavailable::Store(_)));
+    assert!(charge(&[shared.hit("k").cost(3)]).granted(), "half of six");
+    for cost in [4, 6] {
+        let verdict = charge(&[shared.hit("other").cost(cost)]);
+        assert!(unknown(verdict.kind()) && verdict.degraded(), "{cost}: {verdict:?}");
+    }
+    // Not even the whole limit could grant it.
+    let verdict = charge(&[shared.hit("other").cost(7)]);
+    assert_eq!((verdict.kind(), verdict.retry()), (Kind::Refused, Some(Retry::Never)));
+    assert!(unknown(charge(&[tiny.hit("k")]).kind()), "half of one is nothing");
+    assert!(unknown(limiter.try_charge_up_to(&tiny.hit("k")).unwrap().kind()));
+    let verdict = charge(&[near.hit("k"), tiny.hit("k")]);
+    assert!(unknown(verdict.kind()), "{verdict:?}");
+    assert!(charge(&[near.hit("k"), tiny.hit("k").shadow()]).granted(), "nothing was charged before");
+    // A share that is used up refuses, and says for how long.
+    let verdict = charge(&[shared.hit("k").cost(2), tiny.hit("k")]);
+    assert_eq!((verdict.kind(), verdict.refused_by()), (Kind::Refused, Some(0)), "{verdict:?}");
+    assert!(matches!(verdict.retry(), Some(Retry::After(_))), "{verdict:?}");
+    world.server.signal("CONT").unwrap();
+}
+
 #[test]
 fn who_does_not_wait_any_more_has_not_paid_here_and_holds_no_place() {
     let world = World::new();
@@ -143,4 +174,25 @@ fn until_own(limiter: &Limiter, limit: &tollgate::NamedLimit) -> tollgate::Verdi
         assert!(Instant::now() < deadline, "the store has not come back: {verdict:?}");
         std::thread::yield_now();
     }
+}
+
+/// However many requests meet it.
+#[cfg(feature = "tracing")]
+#[test]
+fn each_outage_of_the_store_is_one_event_and_its_end_another() {
+    let world = World::new();
+    let limiter = world.limiter_within(Duration::from_millis(50));
+    let far = limiter.limit("far", many(1_000_000));
+    assert!(!until_own(&limiter, &far).degraded());
+    world.server.signal("STOP").unwrap();
+    let told = crate::lines::events(|| {
+        for _ in 0..5 {
+            assert!(limiter.try_charge(&[far.hit("k")]).unwrap().degraded());
+        }
+    });
+    world.server.signal("CONT").unwrap();
+    let [told] = told.as_slice() else { panic!("one event: {told:?}") };
+    assert!(told.starts_with("WARN tollgate message=the shared store gives no decisions why="), "{told}");
+    let told = crate::lines::events(|| drop(until_own(&limiter, &far)));
+    assert_eq!(told, ["INFO tollgate message=the shared store gives decisions again"]);
 }

@@ -10,6 +10,7 @@ mod hygiene;
 mod keys;
 mod sharing;
 mod spoofable_keys;
+mod store_share;
 mod tags;
 #[cfg(test)]
 mod tests;
@@ -79,6 +80,7 @@ pub fn advise(policy: &Policy) -> Advice {
         client_selectable::advise(&lint),
         dropped::advise(&lint),
         sharing::advise(&lint),
+        store_share::advise(&lint),
         tags::advise(&lint),
         hygiene::advise(&lint),
     ];

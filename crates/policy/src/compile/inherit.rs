@@ -2,6 +2,7 @@
 
 use http::HeaderName;
 
+use crate::compile::base_path;
 use crate::compile::merge::Merged;
 use crate::compile::required::Requirements;
 use crate::compile::uses::Resolver;
@@ -68,6 +69,8 @@ pub struct Operation {
     /// What tells its budgets from those of other operations: never the base path, which may change.
     pub(crate) identity: String,
     pub(crate) native: bool,
+    /// The parameters that take several segments, if the document says so of them.
+    pub(crate) multi: Vec<String>,
 }
 
 impl Operation {
@@ -115,6 +118,7 @@ pub(crate) fn operations(
     settings: &Settings,
     findings: &mut Findings,
 ) -> Vec<Operation> {
+    base_path::check(drafts, settings, findings);
     let mut all = Vec::new();
     let mut owned: Vec<(LimitId, &Tag)> = Vec::new();
     let mut requirements = Requirements::find(drafts, merged, findings);
@@ -142,11 +146,12 @@ pub(crate) fn operations(
                     .ok()
             });
             let said = if settings.api_key.is_empty() { &operation.api_key } else { &settings.api_key };
-            let base = operation.bases.first().map_or("", String::as_str);
+            let bases = base_path::behind_the_proxy(&operation.bases, settings);
+            let base = bases.first().map_or("", String::as_str);
             all.push(Operation {
                 method: operation.method.clone(),
                 template: format!("{base}{}", operation.template),
-                bases: operation.bases.clone(),
+                bases,
                 written: operation.template.clone(),
                 host,
                 headers: operation.headers.clone(),
@@ -161,6 +166,7 @@ pub(crate) fn operations(
                 keyless: operation.keyless && settings.api_key.is_empty(),
                 identity: identity(operation),
                 native: operation.native,
+                multi: operation.multi.clone(),
             });
         }
     }

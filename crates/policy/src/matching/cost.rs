@@ -31,7 +31,9 @@ pub(crate) fn of(
     };
     let found = match from {
         CostFrom::Header(name) => header::find(asking.facts.headers, name),
-        CostFrom::Query(name) => query::find(asking.facts.query.unwrap_or(""), name, asking.room),
+        CostFrom::Query(name) => {
+            query::find_as(asking.semicolons(), asking.facts.query.unwrap_or(""), name, asking.room)
+        }
     };
     let said = match found {
         Found::Missing => return Ok(default),

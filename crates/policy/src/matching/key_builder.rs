@@ -113,7 +113,10 @@ fn part(identity: &Identity, asking: &mut RequestIdentity<'_>, keys: &mut Vec<u8
         Identity::Organisation => organisation(asking, keys),
         Identity::Header(name) => claimed(header::find(headers, name), keys, Kind::Header(name.as_str())),
         Identity::Cookie(name) => claimed(cookie::find(headers, name), keys, Kind::Cookie(name)),
-        Identity::Query(name) => claimed(query::find(query, name, asking.room), keys, Kind::Query(name)),
+        Identity::Query(name) => {
+            let found = query::find_as(asking.semicolons(), query, name, asking.room);
+            claimed(found, keys, Kind::Query(name))
+        }
         Identity::Jwt(claim) => token(asking.claims(), Kind::JwtClaim(claim), Whose::Verified, keys),
         Identity::JwtUnverified(claim) => {
             token(asking.unverified(), Kind::JwtClaimUnverified(claim), Whose::Claimed, keys)

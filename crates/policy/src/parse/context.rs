@@ -193,6 +193,17 @@ impl<'t> Context<'t> {
         self.trail(value)?.pop()
     }
 
+    /// What a value's `$ref` into its own file leads to, or the value itself; nothing, without a word, if that cannot be told.
+    pub(crate) fn look_up(&mut self, value: Value<'t>) -> Option<Value<'t>> {
+        let mut at = value;
+        for _ in 0..REFERENCES_MAX {
+            let Some(reference) = at.get("$ref") else { return Some(at) };
+            let pointer = reference.text()?.strip_prefix('#')?;
+            at = self.pointed(at.tree.value(), pointer)?;
+        }
+        None
+    }
+
     /// The value and everything that its `$ref` leads to, one after another; nothing if that cannot be told.
     pub(crate) fn trail(&mut self, value: Value<'t>) -> Option<Vec<Value<'t>>> {
         let mut trail = vec![value];
@@ -212,7 +223,8 @@ impl<'t> Context<'t> {
         Some(trail)
     }
 
-    fn follow(&mut self, from: Value<'t>, text: &str, place: Place) -> Option<Value<'t>> {
+    /// What a reference leads to, by itself.
+    pub(crate) fn follow(&mut self, from: Value<'t>, text: &str, place: Place) -> Option<Value<'t>> {
         let (file, pointer) = text.split_once('#').unwrap_or((text, ""));
         let tree = if file.is_empty() { from.tree } else { self.other_file(from, file, place)? };
         let found = self.pointed(tree.value(), pointer);

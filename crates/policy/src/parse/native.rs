@@ -147,6 +147,7 @@ fn route<'t>(value: Value<'t>, draft: &mut ParsedDocument, context: &mut Context
             template_at: path.place(),
             bases: vec![String::new()],
             native: true,
+            multi: Vec::new(),
             host: host.clone(),
             headers: headers.clone(),
             id: name.as_ref().map(|(name, _)| name.clone()),

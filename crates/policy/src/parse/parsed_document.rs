@@ -47,8 +47,10 @@ pub(crate) struct Operation {
     pub(crate) template: String,
     pub(crate) template_at: Place,
     pub(crate) bases: Vec<String>,
-    /// Whether a tail such as `{rest*}` may stand in it.
+    /// Whether it is a route of a native file.
     pub(crate) native: bool,
+    /// The parameters that take several segments, if the document says so of them.
+    pub(crate) multi: Vec<String>,
     pub(crate) host: Option<(String, Place)>,
     /// Headers that must be there, with their value if one is asked for.
     pub(crate) headers: Vec<(HeaderName, Option<String>)>,

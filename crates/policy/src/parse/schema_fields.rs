@@ -267,11 +267,22 @@ pub(crate) const SETTINGS: &[Field] = &[
         FieldType::Word(HEADER_NAMES),
         "Which headers a gateway passes on: `plain` names of letters, digits and hyphens, or `any`.",
     ),
+    field(
+        "base_path",
+        FieldType::Template,
+        "The base path of the servers that a proxy in front takes away, such as `/v1`.",
+    ),
+    field(
+        "query_semicolons",
+        FieldType::Word(SEMICOLONS),
+        "What the upstream takes a `;` in a query string for: `text`, a `separator`, or it is `dropped`.",
+    ),
 ];
 
 /// The longest path or address of a file.
 pub const PATH_CHARS_MAX: usize = 1_000;
 pub(crate) const UNMATCHED: &[&str] = &["reject", "forward"];
+pub(crate) const SEMICOLONS: &[&str] = &["text", "separator", "dropped"];
 pub(crate) const HEADER_NAMES: &[&str] = &["plain", "any"];
 
 pub(crate) const TIERS: &[Field] = &[

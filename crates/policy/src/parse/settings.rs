@@ -11,12 +11,15 @@ use crate::model::{Cors, HeaderNames, JwtSettings, KeyPlace, OrganisationFrom, T
 use crate::parse::context::{Context, beside};
 use crate::parse::cors;
 use crate::parse::identity::{header, key_place};
-use crate::parse::openapi::without_doubles;
 use crate::parse::schema_fields::{
-    ADDRESSES, HEADER_NAMES, JWT, NAME_CHARS_MAX, ORGANISATIONS, PATH_CHARS_MAX, PROXIES, TIERS, UNMATCHED,
+    ADDRESSES, HEADER_NAMES, JWT, NAME_CHARS_MAX, ORGANISATIONS, PATH_CHARS_MAX, PROXIES, SEMICOLONS, TIERS,
+    UNMATCHED,
 };
+use crate::parse::security::without_doubles;
 use crate::quantity::{duration, whole};
+use crate::template::{Tail, Template};
 use tollgate_http::address::Prefixes;
+use tollgate_http::query::Semicolons;
 use tollgate_http::trusted::{ForwardHeader, HOPS_MAX, TrustedProxies, parse_cidr};
 
 /// How far clocks may be apart, when nothing is said.
@@ -53,6 +56,10 @@ pub struct Settings {
     pub unmatched: Unmatched,
     /// Which headers a gateway passes on, by the characters in their names.
     pub header_names: HeaderNames,
+    /// What a `;` in a query string means to the upstream.
+    pub query_semicolons: Semicolons,
+    /// The base path of the servers that a proxy in front takes away, and where it is written.
+    pub base_path: Option<(String, Place)>,
     /// Which scripts in browsers may read a refusal.
     pub cors: Option<Cors>,
     /// The namespace of the limits in a shared store, if the file sets one: `serve.store.namespace`.
@@ -76,6 +83,8 @@ impl Default for Settings {
             wide_implied: true,
             unmatched: Unmatched::Reject,
             header_names: HeaderNames::Plain,
+            query_semicolons: Semicolons::Text,
+            base_path: None,
             cors: None,
             namespace: None,
         }
@@ -104,6 +113,17 @@ pub(crate) fn read<'t>(map: Value<'t>, context: &mut Context<'t>) -> Settings {
         && context.word(value, "header_names", HEADER_NAMES) == Some("any")
     {
         settings.header_names = HeaderNames::Any;
+    }
+    if let Some(value) = map.get("query_semicolons") {
+        settings.query_semicolons = match context.word(value, "query_semicolons", SEMICOLONS) {
+            Some("separator") => Semicolons::Separator,
+            Some("dropped") => Semicolons::Dropped,
+            _ => Semicolons::Text,
+        };
+    }
+    if let Some(value) = map.get("base_path") {
+        let path = context.parsed(value, "base_path", base_path);
+        settings.base_path = path.map(|path| (path, value.place()));
     }
     tiers(map, &mut settings, context);
     organisations(map, &mut settings, context);
@@ -155,6 +175,16 @@ fn organisations<'t>(map: Value<'t>, settings: &mut Settings, context: &mut Cont
         Some(("jwt", claim)) if !claim.is_empty() => Ok(OrganisationFrom::Jwt(claim.into())),
         _ => Err("is no source of organisations: write `consumers` or `jwt:CLAIM`".into()),
     });
+}
+
+/// A base path, without a slash at its end.
+fn base_path(text: &str) -> Result<String, String> {
+    let path = text.trim_end_matches('/');
+    match Template::parse(path, Tail::Refused) {
+        Ok(template) if template.parameters() == 0 => Ok(path.to_owned()),
+        Ok(_) => Err("has a parameter in it: write the path that the proxy takes away".to_owned()),
+        Err(error) => Err(format!("is no base path: {error}")),
+    }
 }
 
 fn tiers<'t>(map: Value<'t>, settings: &mut Settings, context: &mut Context<'t>) {

@@ -229,9 +229,7 @@ fn lint_says_where_a_client_can_renew_or_choose_its_key() {
 fn lint_says_where_no_scheme_yields_a_key() {
     let digest = "d: { type: http, scheme: digest }, m: { type: mutualTLS }";
     let told = |security: &str| advice(&policy(&api(&format!("{digest}, {BEARER}"), security, "")));
-    for security in
-        ["[{ d: [] }]", "[{ m: [] }]", "[{ d: [], m: [] }]", "[{ d: [] }, { m: [] }]", "[{ x: [] }]"]
-    {
+    for security in ["[{ d: [] }]", "[{ m: [] }]", "[{ d: [], m: [] }]", "[{ d: [] }, { m: [] }]"] {
         let told = told(security);
         let keyless: Vec<_> = told.iter().filter(|(code, _)| *code == "keyless-scheme").collect();
         let wanted = "`l` is counted by `api_key`, but no security scheme of `GET /a` yields a key";

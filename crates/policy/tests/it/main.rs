@@ -11,5 +11,7 @@ mod matching;
 mod messages;
 mod named_limits;
 mod organisations;
+mod overlays;
+mod real_documents;
 mod required;
 mod support;

@@ -147,7 +147,10 @@ fn found(place: &KeyPlace, case: &Case<'_>) -> State {
         KeyPlace::Basic => return credentials(Scheme::Basic, case),
         KeyPlace::Header(name) => header::find(case.facts.headers, name),
         KeyPlace::Cookie(name) => cookie::find(case.facts.headers, name),
-        KeyPlace::Query(name) => query::find(case.facts.query.unwrap_or(""), name, &mut room),
+        KeyPlace::Query(name) => {
+            let semicolons = case.policy.settings().query_semicolons;
+            query::find_as(semicolons, case.facts.query.unwrap_or(""), name, &mut room)
+        }
         KeyPlace::Together(places) => {
             // The first that is not there once decides, as it does for the policy.
             let mut states = places.iter().map(|place| found(place, case));

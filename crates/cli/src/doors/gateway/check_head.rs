@@ -24,9 +24,9 @@ pub(super) fn prepare(parts: &mut request::Parts, client: &Client, live: &InForc
     if parts.method == Method::CONNECT {
         return Err(Stopped::Answer(Box::new(not_implemented("this gateway does not support CONNECT"))));
     }
-    let settings = live.limits.policy().settings();
-    let peer_trusted = settings.trusted_proxies.peer_is_trusted(client.peer);
-    sanitize::request(&mut parts.headers, &client.worker.settings.forwarding, peer_trusted, settings);
+    let policy = live.limits.policy();
+    let peer_trusted = policy.settings().trusted_proxies.peer_is_trusted(client.peer);
+    sanitize::request(&mut parts.headers, &client.worker.settings.forwarding, peer_trusted, policy);
     if parts.version == Version::HTTP_2 {
         sanitize::join_cookies(&mut parts.headers);
     }

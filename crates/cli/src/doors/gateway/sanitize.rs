@@ -5,29 +5,24 @@ use http::header::{
     TRANSFER_ENCODING, UPGRADE,
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
-use tollgate_http::header::{is_origin, is_plain};
+use tollgate_http::header::is_origin;
 use tollgate_http::trusted::{ForwardHeader, TrustedProxies};
-use tollgate_policy::Settings;
-use tollgate_policy::model::{HeaderNames, TierFrom};
+use tollgate_policy::model::TierFrom;
+use tollgate_policy::{Policy, Settings};
 
 use crate::active_policy::InForce;
 use crate::settings::Forwarding;
 
 /// Removes from a request what does not go on, before its limits are asked: a field that only the limits saw would be a way
 /// around them.
-pub(crate) fn request(
-    headers: &mut HeaderMap,
-    forwarding: &Forwarding,
-    peer_trusted: bool,
-    settings: &Settings,
-) {
-    let only_plain = settings.header_names == HeaderNames::Plain;
+pub(crate) fn request(headers: &mut HeaderMap, forwarding: &Forwarding, peer_trusted: bool, policy: &Policy) {
+    let (settings, filter) = (policy.settings(), policy.header_filter());
     let trusted = &settings.trusted_proxies;
     let own = [own_header(trusted), tier_header(settings)];
     strip(headers, own, |name| {
         (!forwarding.method_override && is_override(name))
             || name == "proxy"
-            || (only_plain && !is_plain(name))
+            || !filter.passes(name)
             || if peer_trusted {
                 // What a proxy does not write is whatever the client sent.
                 is_list_of_hops(name) && trusted.header().map(ForwardHeader::name) != Some(name)
@@ -47,14 +42,13 @@ pub(crate) fn response(headers: &mut HeaderMap) {
 /// given for the trailers of requests.
 pub(crate) fn trailers(headers: &mut HeaderMap, live: Option<&InForce>) {
     let reads = live.map_or(&[][..], |live| &live.reads);
-    let settings = live.map(|live| live.limits.policy().settings());
-    let only_plain = settings.is_some_and(|settings| settings.header_names == HeaderNames::Plain);
+    let filter = live.map(|live| live.limits.policy().header_filter());
     let told = |name: &HeaderName| {
         name.as_str().starts_with("ratelimit") || name.as_str().starts_with("x-ratelimit")
     };
     strip(headers, [None; 2], |name| {
         is_needed(name)
-            || (only_plain && !is_plain(name))
+            || filter.is_some_and(|filter| !filter.passes(name))
             || is_origin(name)
             || is_override(name)
             || *name == TRAILER

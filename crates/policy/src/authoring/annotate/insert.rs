@@ -40,7 +40,7 @@ impl<'t> Spot<'t> {
     pub(super) fn add(self, new: &[New]) -> Result<Edit, Cannot> {
         let node = self.layout.raw(self.map).ok_or("cannot be found")?;
         let last = self.map.entries().last();
-        match (&node.kind, node.flow, last) {
+        match (&node.kind, node.is_flow(), last) {
             (Kind::Alias(_), ..) => Err("is a YAML alias, shared with other entries: write it out"),
             (Kind::Map { .. }, false, Some(last)) => self.add_to_block(last, new),
             (Kind::Map { .. }, true, Some(last)) => Ok(self.add_to_flow(last, new)),
@@ -75,7 +75,7 @@ impl<'t> Spot<'t> {
     fn add_below_key(self, new: &[New]) -> Result<Edit, Cannot> {
         let layout = self.layout;
         let (holder, entry) = self.holder.ok_or("is empty")?;
-        if layout.raw(holder).is_none_or(|node| node.flow) {
+        if layout.raw(holder).is_none_or(|node| node.is_flow()) {
             return Err("is empty: write `{}`");
         }
         let outer = layout.indent(entry.key_at.start).ok_or("is a key that does not start its line")?;
@@ -130,7 +130,7 @@ impl<'t> Spot<'t> {
 
     /// What stands inside of the braces of a neighbour on one line, if new entries are to look like it.
     fn one_line(self, neighbour: Value<'t>) -> Option<&'static str> {
-        let node = self.layout.raw(neighbour).filter(|node| node.flow && self.short)?;
+        let node = self.layout.raw(neighbour).filter(|node| node.is_flow() && self.short)?;
         let text = self.layout.slice(node.start as usize, node.end as usize);
         let filled = neighbour.entries().next().is_some() && !text.contains('\n');
         filled.then(|| self.pad(node.start))

@@ -76,8 +76,8 @@ impl<'t> Layout<'t> {
         loop {
             let Some(node) = self.raw(at) else { return self.text.len() };
             let last = match node.kind {
-                Kind::Map { .. } if !node.flow => at.entries().last().map(|entry| entry.value),
-                Kind::List { .. } if !node.flow => at.items().last(),
+                Kind::Map { .. } if !node.is_flow() => at.entries().last().map(|entry| entry.value),
+                Kind::List { .. } if !node.is_flow() => at.items().last(),
                 Kind::Scalar { .. } => return self.scalar_end(at, node),
                 Kind::Map { .. } | Kind::List { .. } | Kind::Alias(_) => None,
             };
@@ -140,7 +140,7 @@ impl<'t> Layout<'t> {
     /// The additional indentation of blocks nested in this map.
     pub(super) fn step(self, map: Value<'t>) -> Option<String> {
         map.entries().find_map(|entry| {
-            let inner = self.raw(entry.value).filter(|node| !node.flow)?;
+            let inner = self.raw(entry.value).filter(|node| !node.is_flow())?;
             let first = matches!(inner.kind, Kind::Map { .. }).then(|| entry.value.entries().next())??;
             let (outer, inner) = (self.indent(entry.key_at.start)?, self.indent(first.key_at.start)?);
             inner.strip_prefix(outer).filter(|step| !step.is_empty()).map(Into::into)

@@ -12,7 +12,6 @@ use super::{Inserted, Skipped};
 use crate::compile::inherit::Operation;
 use crate::document::sources::Place;
 use crate::document::tree::{Entry, Kind, NodeId, Tree, Value};
-use crate::parse::openapi::METHODS;
 use crate::policy::Policy;
 
 /// The planned insertions.
@@ -121,7 +120,7 @@ fn find<'p, 't>(
     let paths = tree.value().get("paths");
     let items: HashMap<u32, Value<'t>> =
         paths.into_iter().flat_map(Value::entries).map(|path| (path.key_at.start, path.value)).collect();
-    let written = methods(tree);
+    let written = written(policy, tree);
     let mut all = Vec::new();
     for operation in policy.operations().iter().filter(|operation| operation.template_at.file == tree.file) {
         let limited = is_limited(policy, operation);
@@ -149,15 +148,18 @@ fn is_limited(policy: &Policy, operation: &Operation) -> bool {
     limits.into_iter().any(|limit| limit.mode == Mode::Enforced)
 }
 
-/// Every entry that can be an operation, by the offset of its key, with the enclosing map.
-fn methods(tree: &Tree) -> HashMap<u32, (Value<'_>, Entry<'_>)> {
+/// Every operation of the document, by the offset of its key, with the enclosing map.
+fn written<'t>(policy: &Policy, tree: &'t Tree) -> HashMap<u32, (Value<'t>, Entry<'t>)> {
     let mut found = HashMap::new();
+    let here = policy.operations().iter().map(|operation| operation.place);
+    let starts: HashSet<u32> =
+        here.filter(|place| place.file == tree.file).map(|place| place.start).collect();
     for (id, node) in (0_u32..).zip(&tree.nodes) {
         if !matches!(node.kind, Kind::Map { .. }) {
             continue;
         }
         let map = Value { tree, id: NodeId(id) };
-        for entry in map.entries().filter(|entry| METHODS.contains(&entry.key)) {
+        for entry in map.entries().filter(|entry| starts.contains(&entry.key_at.start)) {
             found.insert(entry.key_at.start, (map, entry));
         }
     }

@@ -78,8 +78,7 @@ pub(super) fn matched(old: &Policy, new: &Policy) -> Matched {
 
 /// What makes an operation the same one: method, template but for its parameters' names, host and headers.
 fn identity(operation: &Operation) -> String {
-    let tail = if operation.native { Tail::Allowed } else { Tail::Refused };
-    let shape = Template::parse(&operation.template, tail)
+    let shape = Template::parse(&operation.template, Tail::Allowed)
         .map_or_else(|_| operation.template.clone(), |template| template.shape().to_owned());
     let method = operation.method.as_deref().unwrap_or("*");
     format!("{method} {shape}{}", conditions(operation))

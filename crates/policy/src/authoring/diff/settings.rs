@@ -5,6 +5,7 @@ use crate::ids::LimitId;
 use crate::model::{Cors, HeaderNames, Identity, KeyPlace, Origins, Unmatched};
 use crate::parse::settings::Settings;
 use crate::policy::Policy;
+use tollgate_http::query::Semicolons;
 use tollgate_http::trusted::{ForwardHeader, TrustedProxies};
 
 /// A setting in words.
@@ -19,7 +20,7 @@ pub(super) fn changes(old: &Policy, new: &Policy) -> Vec<SettingDiff> {
     let mixed: Judge = |_, _| Verdict::Mixed;
     // Names of tiers are only checked by: nobody's numbers change.
     let same: Judge = |_, _| Verdict::Same;
-    let each: [(&str, InWords, Judge); 12] = [
+    let each: [(&str, InWords, Judge); 14] = [
         ("what happens to a request that no operation names", unmatched, judge::unmatched),
         (
             "the consumers file",
@@ -39,6 +40,12 @@ pub(super) fn changes(old: &Policy, new: &Policy) -> Vec<SettingDiff> {
         ("how much of an address is one client", addresses, judge::addresses),
         ("whose word is taken for a client's address", |of| proxies(&of.trusted_proxies), mixed),
         ("which headers are passed on", header_names, same),
+        (
+            "the base path that a proxy in front takes away",
+            |of| text(of.base_path.as_ref().map(|(path, _)| path)),
+            mixed,
+        ),
+        ("what a `;` in a query string means", semicolons, mixed),
         ("which scripts in browsers may read a refusal", cors, same),
     ];
     let mut found = Vec::new();
@@ -135,6 +142,14 @@ fn header_names(settings: &Settings) -> String {
     match settings.header_names {
         HeaderNames::Plain => "those with `plain` names".into(),
         HeaderNames::Any => "`any`".into(),
+    }
+}
+
+fn semicolons(settings: &Settings) -> String {
+    match settings.query_semicolons {
+        Semicolons::Text => "`text`".into(),
+        Semicolons::Separator => "`separator`".into(),
+        Semicolons::Dropped => "`dropped`".into(),
     }
 }
 

@@ -110,7 +110,10 @@ fn what_only_the_reader_can_judge() {
         ("names", "tollgate: 1\ntiers: { names: [free], default: pro }"),
         ("files", "tollgate: 1\nopenapi: missing.yaml"),
         ("settings", "tollgate: 1\nrate_limit: { algorithm: concurrency, limit: 5, consumer_key: consumer }"),
-        ("twice", "tollgate: 1\nroutes: [{ path: /a }, { path: /a }]"),
+        (
+            "twice",
+            "tollgate: 1\nroutes: [{ path: /a, rate_limit: none }, { path: /a, rate_limit: { algorithm: gcra, capacity: 1, refill_rate: 1 } }]",
+        ),
     ];
     let schema = validator(&native_schema());
     for (why, text) in only {
@@ -124,6 +127,8 @@ fn the_fields_about_headers_browsers_and_wide_prefixes() {
     let good = [
         "addresses: { ipv6_wide_prefix: none }",
         "header_names: any",
+        "base_path: /v1",
+        "query_semicolons: separator",
         "cors: { origins: '*' }",
         "cors: { origins: ['https://a.example.org', 'http://[::1]:3000'], credentials: true }",
         "rate_limit: { algorithm: gcra, capacity: 0, refill_rate: 1, zero_status: 429 }",
@@ -132,6 +137,7 @@ fn the_fields_about_headers_browsers_and_wide_prefixes() {
     let bad = [
         "addresses: { ipv6_wide_prefix: some }",
         "header_names: plane",
+        "query_semicolons: comma",
         "cors: { credentials: true }",
         "cors: { origins: [] }",
         "cors: { origins: 'https://a/' }",
