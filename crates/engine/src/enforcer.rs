@@ -137,7 +137,7 @@ impl Enforcer {
         self.descriptor(stored.id).map(|descriptor| stored.with(descriptor))
     }
 
-    /// Whether some limits are counted in a shared store, so that a check may wait for it. Then use [`check`](Self::check).
+    /// Whether a check may wait: for a shared store, or because a limit lets requests wait for their turn. Then use [`check`](Self::check).
     #[must_use]
     pub const fn waits(&self) -> bool {
         self.waits

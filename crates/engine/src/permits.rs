@@ -7,6 +7,7 @@ use tollgate_algorithms::{Decision, Micros, Mode, Outcome, Retry};
 use crate::enforcer::Enforcer;
 use crate::ids::DescriptorId;
 use crate::outcome::Outcome as CheckOutcome;
+use crate::scratch::Asked;
 use crate::status::StoredStatus;
 
 /// The permits that a request holds, until they are dropped.
@@ -16,6 +17,8 @@ pub struct Permits(SmallVec<[Permit; 1]>);
 
 /// One concurrency limit that a request meets.
 pub(crate) struct Wanted<'a> {
+    /// Which of the held limits of the request it is.
+    pub(crate) place: usize,
     pub(crate) id: DescriptorId,
     pub(crate) limit: &'a ConcurrencyLimit,
     pub(crate) key: &'a [u8],
@@ -38,7 +41,7 @@ const WAIT_MIN: Micros = Micros::SECOND;
 impl Acquired {
     /// The outcome, which holds the permits if the request is admitted. Otherwise they are released.
     pub(crate) fn held_by(self, outcome: CheckOutcome, now: Micros) -> CheckOutcome {
-        if self.permits.is_empty() {
+        if self.statuses.is_empty() {
             return outcome;
         }
         match outcome {
@@ -70,17 +73,23 @@ impl Permits {
     }
 }
 
-/// Acquires a permit of each limit in order. If one refuses, those before it are released, and those after it are not asked.
-pub(crate) fn acquire<'a>(
+/// Acquires a permit of each limit in order, except for one that is there already. If one refuses, all of them are released, and those after
+/// it are not asked.
+pub(crate) fn acquire(
     enforcer: &Enforcer,
-    wanted: impl Iterator<Item = Wanted<'a>>,
-    now: Micros,
+    wanted: &[Wanted<'_>],
+    mut ready: Option<(usize, Permit)>,
+    (now, asked): (Micros, &mut Asked),
 ) -> Result<Acquired, HitError> {
     let mut acquired = Acquired::default();
-    for Wanted { id, limit, key, mode } in wanted {
+    for Wanted { place, id, limit, key, mode } in wanted {
+        let (id, mode) = (*id, *mode);
         let result = match mode {
-            Mode::Enforced => limit.try_acquire(key),
-            Mode::Shadow => limit.try_acquire_shadow(key),
+            Mode::Enforced if ready.as_ref().is_some_and(|(other, _)| other == place) => {
+                ready.take().map_or_else(|| limit.try_acquire(*key), |(_, permit)| Ok(permit))
+            }
+            Mode::Enforced => limit.try_acquire(*key),
+            Mode::Shadow => limit.try_acquire_shadow(*key),
         };
         let decision = match result {
             Ok(permit) => {
@@ -110,6 +119,7 @@ pub(crate) fn acquire<'a>(
             key_fingerprint,
             computed: None,
         });
+        asked.push((*place, decision.granted()));
         if acquired.is_refused {
             acquired.permits = Permits::default();
             break;

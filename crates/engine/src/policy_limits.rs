@@ -1,6 +1,7 @@
 //! The limits of a policy document, in force on a limiter: from a request's facts to hits, and from a verdict to an outcome.
 
 mod concurrency;
+mod waiting;
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +9,8 @@ use std::sync::Arc;
 use http::HeaderName;
 use smallvec::SmallVec;
 use tollgate::{
-    AddressHit, ConcurrencyLimit, HITS_MAX, Hit, Limiter, NamedLimit, Receipt, StoreFails, Verdict,
+    AddressHit, ConcurrencyLimit, HITS_MAX, Hit, LeakyQueue, Limiter, NamedLimit, Receipt, StoreFails,
+    Verdict,
 };
 use tollgate_algorithms::{Limit, Mode};
 use tollgate_policy::model::{self, Identity, PolicyLimit};
@@ -16,6 +18,7 @@ use tollgate_policy::{
     Budget, Charge, Directory, Facts, Hits, Matched, Policy, Request, Variant, VariantId, Whose,
 };
 
+use self::waiting::Waited;
 use crate::admission::Admission;
 use crate::allowed_methods::{allowed, methods};
 use crate::charge;
@@ -59,6 +62,8 @@ pub struct PolicyLimits {
     limits: Vec<Option<NamedLimit>>,
     /// The same for limits on what is in progress.
     concurrency: Vec<Option<ConcurrencyLimit>>,
+    /// The same for queues.
+    queues: Vec<Option<LeakyQueue>>,
     namespace: String,
     for_good: bool,
     /// Whether a response may settle some limit's charges.
@@ -89,6 +94,7 @@ impl PolicyLimits {
             namespace: policy.namespace(),
             limits: Vec::new(),
             concurrency: Vec::new(),
+            queues: Vec::new(),
             for_good: false,
             settles,
             counts_bodies,
@@ -116,6 +122,7 @@ impl PolicyLimits {
     fn with_limits(mut self) -> Self {
         self.limits = self.variants().map(|variant| self.named(variant)).collect();
         self.concurrency = self.variants().map(|variant| self.concurrent(variant)).collect();
+        self.queues = self.variants().map(|variant| self.queue(variant)).collect();
         self
     }
 
@@ -149,10 +156,12 @@ impl PolicyLimits {
         &self.limiter
     }
 
-    /// Whether some of its limits are counted in a shared store.
+    /// Whether a check may wait: some of its limits are counted in a shared store, or let requests wait for their turn.
     #[must_use]
     pub fn waits(&self) -> bool {
-        self.limits.iter().flatten().any(NamedLimit::is_shared)
+        let is_shared = self.limits.iter().flatten().any(NamedLimit::is_shared);
+        let has_turns = self.policy.limits().iter().any(|limit| limit.wait.is_some());
+        is_shared || has_turns || self.queues.iter().any(Option::is_some)
     }
 
     /// The limiter's limit of a charge.
@@ -171,7 +180,7 @@ impl PolicyLimits {
             let limit = self.policy.limits().get(variant.limit.index())?;
             let descriptor = match variant.numbers.concurrency() {
                 Some(most) => concurrency::descriptor(limit, variant.budget, most),
-                None => LimitDescriptor::of_variant(limit, variant.budget, variant.numbers.limit()?),
+                None => LimitDescriptor::of_variant(limit, variant.budget, variant.numbers.shown()?),
             };
             Some(descriptor)
         };
@@ -184,22 +193,19 @@ impl PolicyLimits {
         head: &RequestHead<'_>,
         scratch: &mut Scratch,
     ) -> Result<Outcome, CheckError> {
-        let Scratch { target, request, hits, verdict, acquired: asked, .. } = scratch;
+        let Scratch { target, request, hits, verdict, asked, .. } = scratch;
         let facts = self.facts(head, (target, request))?;
         let matched = match self.match_request(head, &facts, hits)? {
             Matching::Matched(matched) => matched,
             Matching::NeedsBody(outcome) => return Ok(outcome),
         };
-        let acquired = self.acquire(enforcer, hits, (facts.now, asked))?;
-        if acquired.is_refused {
-            return Ok(enforcer.busy(acquired.statuses.into_iter().collect(), (facts.now, matched)));
-        }
-        let charges = self.charges::<FEW>(hits);
-        let receipt = match charges.as_slice() {
-            [] => None,
-            charges => self.hits_of(hits, charges).charge(verdict).await?,
+        let waiter = self.waiter(enforcer, hits, (facts.now, head.time_left));
+        let (acquired, receipt) = match self.charge_in_turn(&waiter, (verdict, asked)).await? {
+            Waited::Charged(acquired, receipt) => (acquired, receipt),
+            Waited::Refused(statuses) => {
+                return Ok(enforcer.busy(statuses, (self.limiter.now(), matched)));
+            }
         };
-        drop(charges);
         // Not before: what clients see counts from the store's answer on.
         let facts = Facts { now: self.limiter.now(), ..facts };
         let outcome = self.outcome(enforcer, (head, &facts), (matched, receipt), (hits, verdict.as_ref()));
@@ -212,13 +218,13 @@ impl PolicyLimits {
         head: &RequestHead<'_>,
         scratch: &mut Scratch,
     ) -> Result<Outcome, CheckError> {
-        let Scratch { target, request, hits, verdict, acquired: asked, .. } = scratch;
+        let Scratch { target, request, hits, verdict, asked, .. } = scratch;
         let facts = self.facts(head, (target, request))?;
         let matched = match self.match_request(head, &facts, hits)? {
             Matching::Matched(matched) => matched,
             Matching::NeedsBody(outcome) => return Ok(outcome),
         };
-        let acquired = self.acquire(enforcer, hits, (facts.now, asked))?;
+        let acquired = self.try_acquire((enforcer, hits), (facts.now, asked))?;
         if acquired.is_refused {
             return Ok(enforcer.busy(acquired.statuses.into_iter().collect(), (facts.now, matched)));
         }

@@ -60,7 +60,7 @@ pub use tollgate_algorithms::{
     Schedule, UtcOffset, Window,
 };
 pub use verdict::{Answer, Kind, Source, Unavailable, Verdict};
-pub use waiting::WaitError;
+pub use waiting::{InLine, WaitError};
 
 /// The pure decision functions and their state, for stores of your own: the crate `tollgate-algorithms`.
 pub use tollgate_algorithms as algorithms;

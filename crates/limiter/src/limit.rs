@@ -159,6 +159,12 @@ pub struct Hit<'a> {
 }
 
 impl Hit<'_> {
+    /// The numbers of its limit.
+    #[must_use]
+    pub fn limit(&self) -> Limit {
+        self.limit.limit
+    }
+
     /// Sets the cost. A cost of 0 is always granted and charges nothing.
     #[must_use]
     pub const fn cost(self, cost: u64) -> Self {

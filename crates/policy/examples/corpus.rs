@@ -24,11 +24,7 @@ fn main() {
         let (operations, codes, errors) = match Policy::load(&file, &mut read) {
             Ok(policy) => {
                 let advice = advise(&policy);
-                let mut codes = codes(&[policy.findings(), &advice.findings]);
-                for (code, count) in advice.left_out {
-                    *codes.entry(code).or_default() += count;
-                }
-                (policy.operations().len(), codes, Vec::new())
+                (policy.operations().len(), codes(&[policy.findings(), &advice.findings]), Vec::new())
             }
             Err(refused) => (0, codes(&[&refused.findings]), errors(&refused.findings, &refused.sources)),
         };

@@ -95,6 +95,8 @@ pub struct OperationDiff {
     pub tier: Option<String>,
     /// `Looser`, `Tighter`, `Mixed` or `Same`, seen over all its enforced limits; or `Added` or `Removed`.
     pub verdict: Change,
+    /// What that means for clients, also where the operation was added or removed.
+    pub effect: Verdict,
     /// In each respect the least of its enforced limits, in requests where a request has a fixed cost. `None` if there
     /// was no such operation.
     pub before: Option<Impact>,
