@@ -15,6 +15,7 @@ mod install;
 mod library;
 mod markdown;
 mod marked;
+mod package;
 mod processes;
 mod proof;
 mod readme;
@@ -38,12 +39,14 @@ fn main() -> ExitCode {
         ["proof", numbers @ ..] => proof::model(numbers),
         ["bench", "core"] => bench::run(false),
         ["bench", "core", "--record"] => bench::run(true),
-        ["bench", "memory", rest @ ([] | ["quick"])] => bench_memory::run(!rest.is_empty()),
+        ["bench", "memory"] => bench_memory::run(false),
+        ["bench", "memory", "quick"] => bench_memory::run(true),
         ["bench", "policy"] => bench_policy::run(),
         ["bench", "gateway"] => bench_gateway::run(bench_gateway::Kind::Full),
         ["bench", "gateway", "--quick"] => bench_gateway::run(bench_gateway::Kind::Quick),
         ["bench", "gateway", "--noise"] => bench_gateway::run(bench_gateway::Kind::Noise),
-        ["bench", "redis", rest @ ([] | ["--quick"])] => bench_redis::run(!rest.is_empty()),
+        ["bench", "redis"] => bench_redis::run(false),
+        ["bench", "redis", "--quick"] => bench_redis::run(true),
         ["faults", words @ ..] => proof::faults(words),
         ["sim", "adaptive", seeds @ ..] => sim::adaptive(seeds),
         ["corpus", folder @ ..] => corpus::run(folder.first().copied()),

@@ -1,4 +1,4 @@
-//! Every code that `lint` can give, and what it means in a sentence: for SARIF and for `--allow`. What is found is not here.
+//! Every code of `lint` with its meaning, for SARIF and `--allow`.
 
 /// What is advised: the code, and what it means. Only these can be allowed.
 pub(crate) const ADVICE: &[(&str, &str)] = &[
@@ -37,6 +37,11 @@ pub(crate) const ADVICE: &[(&str, &str)] = &[
         "raw-token",
         "A limit remembers for long what belongs to a token that nothing verifies, and that a client can renew.",
     ),
+    ("ref-by-position", "A reference finds a limit by its position in a list, which may change."),
+    (
+        "share-too-small",
+        "A request costs more than the share of a limit that a process has while the shared store fails.",
+    ),
     ("relative-server", "A server's address is relative to where the document is served."),
     ("shadow-limit", "A limit is counted, and refuses nobody."),
     ("shared-route", "Operations are one route, since nothing in a request tells them apart."),
@@ -47,6 +52,7 @@ pub(crate) const ADVICE: &[(&str, &str)] = &[
         "A limit has no name of its own, so that its budget begins anew when its place changes.",
     ),
     ("unreachable-limit", "A limit never refuses, because another one always refuses before it."),
+    ("unused-limit", "A limit is defined under `limits`, and nothing uses it."),
     ("unused-tag", "A tag has limits, and no operation has the tag."),
     ("window-boundary", "A limit admits more than its number around the boundary of a window."),
 ];
@@ -72,6 +78,7 @@ const ERRORS: &[(&str, &str)] = &[
     ("missing-field", "A field is missing."),
     ("name", "A name cannot be written like this."),
     ("no-effect", "A field has no effect where it stands."),
+    ("nothing-inherited", "A list inherits limits, and there are none around it."),
     ("numbers", "The numbers of a limit do not fit together."),
     ("overlay-alias", "An overlay changes what an alias leads to."),
     ("overlay-alone", "An overlay has no document that it changes."),
@@ -82,6 +89,7 @@ const ERRORS: &[(&str, &str)] = &[
     ("ref-remote", "A reference leads to another machine."),
     ("repeated-key", "A key stands twice in a map."),
     ("repeated-tag", "A tag stands twice."),
+    ("required", "A document loosens a limit that the file which names it requires."),
     ("same-name", "Two limits have one name and are not the same."),
     ("security-scheme", "A security scheme cannot be used."),
     ("server", "A server's address cannot be used."),
@@ -95,16 +103,19 @@ const ERRORS: &[(&str, &str)] = &[
     ("too-long", "A text is too long."),
     ("too-many", "There are more of something than there may be."),
     ("trusted-proxies", "The trusted proxies cannot be used."),
+    ("two-costs", "A limit is used twice for one operation, at different costs."),
     ("two-settings", "Settings stand in two documents."),
     ("two-windows", "A limit has two windows."),
     ("type", "A value is of another type than it has to be."),
     ("unknown-field", "There is no field of this name."),
     ("unknown-key", "There is no key of this name."),
+    ("unknown-limit", "There is no limit of this name."),
     ("unknown-scheme", "There is no security scheme of this name."),
     ("unknown-tier", "There is no tier of this name."),
     ("unknown-value", "There is no value of this name."),
     ("unreachable-key", "A part of a key is never looked at."),
     ("unreadable", "A file cannot be read."),
+    ("use", "A limit cannot be used like this."),
     ("value", "A value cannot be used."),
     ("version", "A document is of a version that is not known."),
 ];
@@ -132,7 +143,7 @@ mod tests {
 
     #[test]
     fn every_code_of_the_advice_can_be_allowed() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../policy/src/lint");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../policy/src/authoring/lint");
         let mut count = 0;
         for file in fs::read_dir(folder).expect("the sources of the advice") {
             let path = file.expect("a file").path();

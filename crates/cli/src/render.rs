@@ -1,4 +1,4 @@
-//! Findings drawn for people: the file, the line, what is wrong underlined, other places, what to do. Nothing is found here.
+//! Draws findings for people: the underlined source, related places, and help.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,12 +8,13 @@ use anstream::adapter::strip_str;
 use tollgate_policy::{Diagnostic, Place, Severity, Source, Sources};
 
 use crate::finding::{Finding, printable};
+use crate::settings::conceal;
 
 /// Places on lines so close together are drawn in one piece of the text.
 const CLOSE_LINES: usize = 8;
 /// Of a line of more characters than this (a document on one line), only what is around the place is drawn.
 const LINE_CHARS_MAX: usize = 200;
-/// So many characters are drawn of such a line, so many of them before the place.
+/// Maximum characters drawn of a long line, and how many of them precede the place.
 const AROUND_CHARS: usize = 80;
 const BEFORE_CHARS: usize = 25;
 /// What stands for the rest of such a line.
@@ -104,7 +105,7 @@ fn pieces<'a>(finding: &'a Diagnostic, sources: &'a Sources) -> Vec<Piece<'a>> {
 ///
 /// A place can be a whole document. Its first line says where it is.
 fn first_line(source: &Source, place: Place) -> (Range<usize>, usize) {
-    let text = source.drawable();
+    let text = source.drawable(conceal);
     let Range { start, end } = place.range();
     let start = start.min(text.len());
     let line_end = start.saturating_add(text.get(start..).map_or(0, |rest| first_of(rest).len()));
@@ -137,7 +138,7 @@ impl<'a> Piece<'a> {
     ///
     /// Only these lines are given to be drawn: a large document is not looked through once for each finding.
     fn text(&self) -> Option<(usize, &'a str)> {
-        let text = self.source.drawable();
+        let text = self.source.drawable(conceal);
         let mark = self.marks.first()?;
         // From the first mark's line, whose number is known, back and forth to the others.
         let before = text.get(..mark.range.start)?;
@@ -158,7 +159,7 @@ impl<'a> Piece<'a> {
 
 /// A place, and what stands around it on a line that is too long to be shown.
 fn around<'a>(source: &'a Source, mark: &Mark<'a>) -> [Element<'a>; 2] {
-    let text = source.drawable();
+    let text = source.drawable(conceal);
     let Range { start, end } = mark.range;
     let (before, rest) = text.split_at_checked(start).unwrap_or((text, ""));
     let line_before = before.rsplit('\n').next().unwrap_or_default();

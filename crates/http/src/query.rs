@@ -1,29 +1,29 @@
-//! One named parameter of a query string. It decodes names and values as forms do, and knows no other syntax.
+//! Finds one named parameter of a query string, decoded like a form.
 
 use crate::found::Found;
 
-/// The longest query that is looked through; a longer one is [`Found::Malformed`], so that nothing hides behind
+/// Maximum length of a query to search; a longer one is [`Found::Malformed`], so that nothing is hidden beyond
 /// the end.
 pub const QUERY_MAX: usize = 8_192;
 
-/// What a `;` in a query string means. Servers differ: see each.
+/// What a `;` in a query string means. Servers differ.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Semicolons {
-    /// A character like others: as browsers, Node, Java, .NET, PHP and newer versions of Python and Rack read it.
+    /// An ordinary character, as for browsers, Node, Java, .NET, PHP, and newer versions of Python and Rack.
     #[default]
     Text,
-    /// It separates parameters as `&` does: Perl's CGI, Python before 3.10, Rack before 3.
+    /// It separates parameters like `&`: Perl's CGI, Python before 3.10, Rack before 3.
     Separator,
-    /// The parameter that it stands in is dropped: Go.
+    /// The parameter that contains it is dropped: Go.
     Dropped,
 }
 
-/// Finds the parameter of this name, where a `;` is [text](Semicolons::Text).
+/// Finds a parameter by name, where a `;` is [text](Semicolons::Text).
 ///
-/// Parameters are separated by `&`. In names and values `%xx` is a byte and `+` a blank; names are compared when
-/// decoded, so that `k%65y` is `key`. A broken escape in any name, or in the value that is looked for, is
-/// [`Found::Malformed`]; in the values of other parameters it does not matter. A value with escapes is decoded
-/// into the buffer, whose former content is lost; one without is borrowed from the query.
+/// Parameters are separated by `&`. In names and values, `%xx` is a byte and `+` a space. Names are compared after
+/// decoding, so that `k%65y` is `key`. A broken escape in any name, or in the requested value, is
+/// [`Found::Malformed`]; in other values it is ignored. A value with escapes is decoded
+/// into the buffer, which is overwritten; one without is borrowed from the query.
 ///
 /// ```
 /// use tollgate_policy::{found::Found, query};
@@ -76,7 +76,7 @@ pub fn find_as<'a>(semicolons: Semicolons, query: &'a str, name: &str, buffer: &
     }
 }
 
-/// Whether a name is that one when decoded. `None` if it has a broken escape, also behind the first difference.
+/// Returns true if the decoded name is equal. `None` if it has a broken escape anywhere.
 fn is_named(mut raw: &[u8], name: &[u8]) -> Option<bool> {
     let mut wanted = name.iter();
     let mut same = true;
@@ -100,7 +100,7 @@ fn decode<'a>(mut raw: &[u8], buffer: &'a mut Vec<u8>) -> Found<'a> {
     Found::value(buffer)
 }
 
-/// The first byte, decoded, and what follows. `None` at a broken escape and at the end.
+/// The first decoded byte, and the rest. `None` at a broken escape and at the end.
 fn first(raw: &[u8]) -> Option<(u8, &[u8])> {
     match raw {
         [b'%', high, low, rest @ ..] => Some((digit(*high)? << 4 | digit(*low)?, rest)),

@@ -11,11 +11,11 @@ use crate::document::diagnostic::Findings;
 use crate::document::sources::{Place, Sources};
 use crate::ids::{LimitId, OperationId};
 use crate::jwt::JwtRules;
-use crate::model::{KeyPlace, PolicyLimit};
+use crate::model::{Cost, KeyPlace, LimitUse, PolicyLimit};
 use crate::namespace;
 use crate::parse::settings::Settings;
 use crate::router::Router;
-use crate::serve::Value;
+use crate::section::{self, ReadSection};
 use tollgate_http::header_filter::HeaderFilter;
 
 /// Which requests meet which limits, by what key, at what cost.
@@ -39,7 +39,6 @@ use tollgate_http::header_filter::HeaderFilter;
 /// assert!(refused.to_string().contains("openapi.yaml:2:28: error: `tokenbucket` is not a known value of `algorithm`"));
 /// # Ok::<(), tollgate_policy::Refused>(())
 /// ```
-#[derive(Debug)]
 pub struct Policy {
     pub(crate) sources: Sources,
     pub(crate) settings: Settings,
@@ -52,6 +51,7 @@ pub struct Policy {
     pub(crate) suffixes: Vec<Suffix>,
     /// The limits of the root: of what no operation names, if that is forwarded.
     pub(crate) root: Vec<LimitId>,
+    pub(crate) root_uses: Vec<LimitUse>,
     pub(crate) root_api_key: Vec<KeyPlace>,
     /// Headers that tell routes apart: sent twice, they could be read in two ways.
     pub(crate) condition_headers: Vec<HeaderName>,
@@ -63,13 +63,36 @@ pub struct Policy {
     pub(crate) findings: Findings,
 }
 
+/// Its size: the documents are in it, which may be megabytes.
+impl std::fmt::Debug for Policy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Policy");
+        shown.field("title", &self.title).field("limits", &self.limits.len());
+        shown.field("operations", &self.operations.len()).field("findings", &self.findings.all().len());
+        shown.finish_non_exhaustive()
+    }
+}
+
 impl Policy {
     /// Reads a document, and every file that it leads to, with the help of `read_file`.
     ///
     /// # Errors
     /// When something is wrong with them: all of it at once, each with its place.
     pub fn load(name: &str, read_file: ReadFile<'_>) -> Result<Self, Refused> {
-        load::load(name, read_file)
+        load::load(name, read_file, &mut section::check_namespace)
+    }
+
+    /// Reads a document as [`load`](Self::load) does, and has somebody else read the section `serve` of a Tollgate file.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load), with what is wrong with the section.
+    #[doc(hidden)]
+    pub fn load_with_section(
+        name: &str,
+        read_file: ReadFile<'_>,
+        read_section: ReadSection<'_>,
+    ) -> Result<Self, Refused> {
+        load::load(name, read_file, read_section)
     }
 
     /// Reads a document that leads to no other.
@@ -96,6 +119,19 @@ impl Policy {
     #[must_use]
     pub fn default_limits(&self) -> &[LimitId] {
         &self.root
+    }
+
+    /// Every cost that a request may have under a limit, with the limit: its own, and others where it is used.
+    pub fn costs(&self) -> impl Iterator<Item = (&PolicyLimit, &Cost)> {
+        let own = self.limits.iter().map(|limit| (limit, &limit.cost));
+        let uses = self.operations.iter().flat_map(|operation| &operation.uses).chain(&self.root_uses);
+        own.chain(uses.filter_map(|one| Some((self.limits.get(one.limit.index())?, one.cost.as_ref()?))))
+    }
+
+    /// How the limits of what no operation names apply.
+    #[must_use]
+    pub fn default_uses(&self) -> &[LimitUse] {
+        &self.root_uses
     }
 
     /// The limit with this id; `None` if the id comes from another policy.
@@ -132,11 +168,7 @@ impl Policy {
     /// what is [derived from its title](Self::namespace_of_title).
     #[must_use]
     pub fn namespace(&self) -> String {
-        let written = self.settings.serve.iter().find(|written| written.path == "store.namespace");
-        match written.and_then(|written| written.value.as_ref()) {
-            Some(Value::Text(namespace)) => namespace.clone(),
-            _ => self.namespace_of_title(),
-        }
+        self.settings.namespace.clone().unwrap_or_else(|| self.namespace_of_title())
     }
 
     /// The namespace that the title of the API makes: `orders-api` of `Orders API`. Of several documents the first with a title

@@ -1,4 +1,4 @@
-//! `tollgate lint`: documents are checked, and everything that was found is printed at once. What is wrong is decided elsewhere.
+//! `tollgate lint`: checks documents, and prints all findings at once.
 
 mod coverage;
 mod owners;
@@ -46,7 +46,7 @@ struct Report {
 /// When the output cannot be written.
 pub fn run(args: &LintArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Exit> {
     if args.files.iter().filter(|file| *file == files::DASH).count() > 1 {
-        writeln!(err, "tollgate: standard input can be read once: name a file for the others")?;
+        writeln!(err, "tollgate: standard input can be read only once: name files for the others")?;
         return Ok(Exit::Usage);
     }
     let mut report = Report::default();

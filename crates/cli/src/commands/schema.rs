@@ -1,10 +1,11 @@
-//! `tollgate schema`: the JSON Schemas by which editors check documents, printed or written. What is in them is not decided here.
+//! `tollgate schema`: prints or writes the JSON Schemas with which editors check documents.
 
 use std::io::{self, Write};
 
-use tollgate_policy::{limit_schema, native_schema};
+use tollgate_policy::limit_schema;
 
 use crate::cli::{SchemaArgs, Which};
+use crate::settings::native_schema;
 use crate::{Exit, files};
 
 /// Prints a schema, or writes it (without a choice: all of them) into a folder.

@@ -1,4 +1,4 @@
-//! GraphQL in a query string: `?query={…}`. Many servers run it although the request has a body, some even in its place.
+//! GraphQL in a query string: `?query={…}`. Many servers execute it even if the request has a body, some instead of the body.
 
 use tollgate_http::found::Found;
 use tollgate_http::query::{self, Semicolons};

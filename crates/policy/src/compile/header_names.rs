@@ -8,7 +8,7 @@ use crate::compile::inherit::Operation;
 use crate::compile::load::Read;
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::sources::Place;
-use crate::model::{Cost, CostFrom, HeaderNames, Identity, KeyPlace, PolicyLimit, TierFrom};
+use crate::model::{Cost, CostFrom, HeaderNames, Identity, KeyPlace, LimitUse, PolicyLimit, TierFrom};
 use tollgate_http::header::{is_origin, is_plain};
 use tollgate_http::header_filter::{HeaderFilter, is_alike};
 
@@ -16,6 +16,8 @@ use tollgate_http::header_filter::{HeaderFilter, is_alike};
 pub(crate) struct Readers<'a> {
     pub(crate) limits: &'a [PolicyLimit],
     pub(crate) operations: &'a [Operation],
+    /// The limits of requests that match no operation.
+    pub(crate) root: &'a [LimitUse],
 }
 
 /// Decides which headers go on. A name that is read goes on by exactly that name, with a warning; where that would let a
@@ -33,8 +35,10 @@ pub(crate) fn check(
     if let Some(place) = read.settings_at {
         in_places(&read.settings.api_key, place, &mut found);
         // Who may say these is decided by their names alone.
-        if let Some(TierFrom::Header(name)) = &read.settings.tier_from {
-            found.trusted(name, read.settings.tier_from_at.unwrap_or(place));
+        for source in &read.settings.tier_from {
+            if let TierFrom::Header(name) = source {
+                found.trusted(name, read.settings.tier_from_at.unwrap_or(place));
+            }
         }
         if let Some(jwt) = &read.settings.jwt {
             found.trusted(&jwt.header, place);
@@ -52,6 +56,13 @@ pub(crate) fn check(
         if let Cost::Asked { from: CostFrom::Header(name), .. } = &limit.cost {
             found.read(name, limit.place);
         }
+    }
+    for one in readers.operations.iter().flat_map(|operation| &operation.uses).chain(readers.root) {
+        if let Some(Cost::Asked { from: CostFrom::Header(name), .. }) = &one.cost {
+            found.read(name, one.place);
+        }
+        let conditions = one.when.iter().flat_map(|when| &when.headers);
+        conditions.for_each(|(name, _)| found.read(name, one.place));
     }
     for operation in readers.operations {
         operation.headers.iter().for_each(|(name, _)| found.read(name, operation.place));

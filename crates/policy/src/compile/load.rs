@@ -9,13 +9,15 @@ use crate::document::sources::{FileId, Place, Source, Sources};
 use crate::document::tree::Value;
 use crate::ids::LimitId;
 use crate::jwt::{JwtKeys, JwtRules};
+use crate::namespace;
 use crate::overlay;
 use crate::parse::context::{Context, Trees};
 use crate::parse::parsed_document::ParsedDocument;
 use crate::parse::schema_fields::SETTINGS;
 use crate::parse::settings::Settings;
-use crate::parse::{native, openapi, serve, settings};
+use crate::parse::{native, openapi, settings};
 use crate::policy::Policy;
+use crate::section::{self, ReadSection, SectionReader};
 
 /// So many files may belong to one policy. More are refused.
 pub const FILES_MAX: usize = 1_000;
@@ -83,7 +85,11 @@ pub(crate) struct Read {
 ///
 /// # Errors
 /// When something is wrong with them: all of it at once.
-pub(crate) fn load(name: &str, read_file: ReadFile<'_>) -> Result<Policy, Refused> {
+pub(crate) fn load(
+    name: &str,
+    read_file: ReadFile<'_>,
+    read_section: ReadSection<'_>,
+) -> Result<Policy, Refused> {
     let mut trees = Trees::default();
     let mut grammar = Findings::default();
     let start = match read_file(name) {
@@ -104,7 +110,7 @@ pub(crate) fn load(name: &str, read_file: ReadFile<'_>) -> Result<Policy, Refuse
     let (read, mut findings) = loop {
         overlay_documents(start, &mut trees, &mut overlaid, &mut grammar);
         let mut context = Context::new(&trees);
-        let read = read_all(start, &mut context);
+        let read = read_all(start, &mut context, read_section);
         let (findings, wanted) = (context.findings, context.wanted);
         if wanted.is_empty() {
             break (read, findings);
@@ -137,9 +143,10 @@ pub(crate) fn load(name: &str, read_file: ReadFile<'_>) -> Result<Policy, Refuse
 /// # Errors
 /// As [`load`].
 pub(crate) fn parse(name: &str, text: &str) -> Result<Policy, Refused> {
-    load(name, &mut |asked| {
+    let mut read_file = |asked: &str| {
         if asked == name { Ok(text.to_owned()) } else { Err("no other file was given".into()) }
-    })
+    };
+    load(name, &mut read_file, &mut section::check_namespace)
 }
 
 fn add(trees: &mut Trees, name: &str, text: String, findings: &mut Findings) -> FileId {
@@ -220,7 +227,7 @@ fn overlay_documents(start: FileId, trees: &mut Trees, done: &mut HashSet<FileId
     }
 }
 
-fn read_all<'t>(start: FileId, context: &mut Context<'t>) -> Read {
+fn read_all<'t>(start: FileId, context: &mut Context<'t>, read_section: ReadSection<'_>) -> Read {
     let mut all = Read::default();
     let root = context.trees.trees.get(&start).map(|tree| tree.value());
     // An overlay that could not be applied has its own findings.
@@ -235,7 +242,10 @@ fn read_all<'t>(start: FileId, context: &mut Context<'t>) -> Read {
     }
     all.drafts.extend(native::read(root, context));
     all.settings = settings::read(root, context);
-    all.settings.serve = serve::read(root, context);
+    if let Some(section) = root.get("serve") {
+        read_section(section, &mut SectionReader::new(context));
+        all.settings.namespace = namespace::written(section);
+    }
     all.settings_at = Some(root.place());
     for (name, place) in native::documents(root, context) {
         if let Some(why) = context.trees.failed.get(&name) {
@@ -254,15 +264,27 @@ fn read_all<'t>(start: FileId, context: &mut Context<'t>) -> Read {
         let document = context.trees.trees.get(&id).map(|tree| tree.value());
         // An overlay has changed the documents before it.
         let Some(document) = document.filter(|root| !overlay::is_overlay(*root)) else { continue };
-        if let Some(map) = document.get("x-tollgate") {
-            let finding = Diagnostic::error("two-settings", map.place(), "`x-tollgate` has no effect here");
-            context
-                .findings
-                .push(finding.also(place, "the settings stand in the file that names this document"));
-        }
+        foreign_settings(document, place, context);
         all.drafts.extend(openapi::read(document, context));
     }
     all
+}
+
+/// Points at settings in a document that another file names. Named limits are the document's own.
+fn foreign_settings<'t>(document: Value<'t>, named_at: Place, context: &mut Context<'t>) {
+    let Some(map) = document.get("x-tollgate") else { return };
+    let label = "the settings stand in the file that names this document";
+    if !map.is_map() {
+        let finding = Diagnostic::error("two-settings", map.place(), "`x-tollgate` has no effect here");
+        context.findings.push(finding.also(named_at, label));
+        return;
+    }
+    for entry in map.entries().filter(|entry| entry.key != "limits") {
+        let message =
+            format!("`{}` of `x-tollgate` has no effect here", tollgate_http::text::shown(entry.key));
+        let finding = Diagnostic::error("two-settings", entry.key_at, message);
+        context.findings.push(finding.also(named_at, label));
+    }
 }
 
 fn own_settings<'t>(map: Value<'t>, all: &mut Read, context: &mut Context<'t>) {
@@ -285,11 +307,11 @@ fn finish(
     let operations = inherit::operations(drafts, &mut merged, settings, &mut findings);
     let routes = routes::build(operations, &merged.limits, settings, &mut findings);
     let variants = variants::build(&merged.limits, settings, &mut findings);
-    merge::check_tiers(settings, &mut findings);
+    merge::check_sources(settings, &mut findings);
     let jwt = jwt_rules(&read, read_file, &mut findings);
     let (root, documents) = inherit::root(drafts, &merged, settings, &mut findings);
     let operations = routes.as_ref().map_or(&[][..], |routes| &routes.operations);
-    let readers = header_names::Readers { limits: &merged.limits, operations };
+    let readers = header_names::Readers { limits: &merged.limits, operations, root: &root };
     let header_filter = header_names::check((&read, &documents), &readers, &mut findings);
     findings.sort();
     let (Some(routes), Some(variants), false) = (routes, variants, findings.has_errors()) else {
@@ -313,7 +335,8 @@ fn finish(
         router: routes.router,
         picks: routes.picks,
         suffixes: routes.suffixes,
-        root,
+        root: inherit::ids(&root),
+        root_uses: root,
         root_api_key: inherit::key_places(api_key),
         condition_headers,
         header_filter,

@@ -5,8 +5,6 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use crate::serve::conceal;
-
 /// Which file of a policy.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FileId(pub(crate) u32);
@@ -80,10 +78,9 @@ impl Source {
         &self.text
     }
 
-    /// The text as it may be shown: stars stand for the passwords in addresses, and for everything under `serve` that may be a
-    /// secret. Every place in it is the same as in the text itself.
+    /// The text as it may be shown, which the given function makes of the text once. It has to keep every place.
     #[must_use]
-    pub fn drawable(&self) -> &str {
+    pub fn drawable(&self, conceal: fn(&str) -> Cow<'_, str>) -> &str {
         let concealed = self.drawable.get_or_init(|| match conceal(&self.text) {
             Cow::Owned(text) => Some(text),
             Cow::Borrowed(_) => None,

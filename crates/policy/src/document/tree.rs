@@ -59,17 +59,20 @@ pub(crate) struct Tree {
 
 /// A node of a tree, to be looked at. Aliases are followed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Value<'t> {
+pub struct Value<'t> {
     pub(crate) tree: &'t Tree,
     pub(crate) id: NodeId,
 }
 
 /// An entry of a map.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry<'t> {
-    pub(crate) key: &'t str,
-    pub(crate) key_at: Place,
-    pub(crate) value: Value<'t>,
+pub struct Entry<'t> {
+    /// Its key; empty if that is no scalar.
+    pub key: &'t str,
+    /// Where the key stands.
+    pub key_at: Place,
+    /// Its value.
+    pub value: Value<'t>,
 }
 
 impl Node {
@@ -167,30 +170,35 @@ impl<'t> Value<'t> {
     }
 
     /// Where it stands: for an alias, where the alias stands.
-    pub(crate) fn place(self) -> Place {
+    #[must_use]
+    pub fn place(self) -> Place {
         let (start, end) =
             self.tree.nodes.get(self.id.0 as usize).map_or((0, 0), |node| (node.start, node.end));
         Place { file: self.tree.file_of(self.id), start, end }
     }
 
     /// Where it was written: for an alias, what it stands for.
-    pub(crate) fn defined(self) -> Place {
+    #[must_use]
+    pub fn defined(self) -> Place {
         let (start, end) = self.node().map_or((0, 0), |node| (node.start, node.end));
         Place { file: self.tree.file_of(self.tree.resolved(self.id).0), start, end }
     }
 
     /// The text of a scalar.
-    pub(crate) fn text(self) -> Option<&'t str> {
+    #[must_use]
+    pub fn text(self) -> Option<&'t str> {
         self.tree.text(self.node()?)
     }
 
     /// Whether it is a scalar without quotes: only such a one is a number, true, false or nothing.
-    pub(crate) fn is_plain(self) -> bool {
+    #[must_use]
+    pub fn is_plain(self) -> bool {
         self.node().is_some_and(|node| matches!(node.kind, Kind::Scalar { plain: true, .. }))
     }
 
     /// Whether nothing was written.
-    pub(crate) fn is_null(self) -> bool {
+    #[must_use]
+    pub fn is_null(self) -> bool {
         self.is_plain() && matches!(self.text(), Some("" | "~" | "null" | "Null" | "NULL"))
     }
 
@@ -205,12 +213,14 @@ impl<'t> Value<'t> {
     }
 
     /// Whether it is a map.
-    pub(crate) fn is_map(self) -> bool {
+    #[must_use]
+    pub fn is_map(self) -> bool {
         self.node().is_some_and(|node| matches!(node.kind, Kind::Map { .. }))
     }
 
     /// Whether it is a list.
-    pub(crate) fn is_list(self) -> bool {
+    #[must_use]
+    pub fn is_list(self) -> bool {
         self.node().is_some_and(|node| matches!(node.kind, Kind::List { .. }))
     }
 
@@ -220,7 +230,7 @@ impl<'t> Value<'t> {
     }
 
     /// What is in the list; nothing if it is none.
-    pub(crate) fn items(self) -> impl Iterator<Item = Self> + use<'t> {
+    pub fn items(self) -> impl Iterator<Item = Self> + use<'t> {
         let range = match self.node().map(|node| &node.kind) {
             Some(Kind::List { first, count, .. }) => *first as usize..first.saturating_add(*count) as usize,
             _ => 0..0,
@@ -229,7 +239,7 @@ impl<'t> Value<'t> {
     }
 
     /// What is in the map; nothing if it is none.
-    pub(crate) fn entries(self) -> impl Iterator<Item = Entry<'t>> + use<'t> {
+    pub fn entries(self) -> impl Iterator<Item = Entry<'t>> + use<'t> {
         let range = match self.node().map(|node| &node.kind) {
             Some(Kind::Map { first, count, .. }) => *first as usize..first.saturating_add(*count) as usize,
             _ => 0..0,
@@ -242,12 +252,14 @@ impl<'t> Value<'t> {
     }
 
     /// The entry with this key.
-    pub(crate) fn entry(self, key: &str) -> Option<Entry<'t>> {
+    #[must_use]
+    pub fn entry(self, key: &str) -> Option<Entry<'t>> {
         self.entries().find(|entry| entry.key == key)
     }
 
     /// The value under this key.
-    pub(crate) fn get(self, key: &str) -> Option<Self> {
+    #[must_use]
+    pub fn get(self, key: &str) -> Option<Self> {
         self.entry(key).map(|entry| entry.value)
     }
 

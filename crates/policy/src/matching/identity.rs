@@ -7,9 +7,10 @@ use smallvec::SmallVec;
 
 use crate::consumer_index::Directory;
 use crate::consumers::Consumer;
+use crate::document::sources::Place;
 use crate::jwt::{Claims, read_unverified};
 use crate::matching::request::Facts;
-use crate::model::{Identity, KeyPlace, TierFrom};
+use crate::model::{Identity, KeyPlace, OrganisationFrom, TierFrom};
 use crate::policy::Policy;
 use tollgate_http::address::Client;
 use tollgate_http::authorization::{self, Credentials, Scheme, Text};
@@ -275,6 +276,9 @@ impl<'a> RequestIdentity<'a> {
         let in_key = self.parts.iter().any(|part| matches!(part, Part::Token(_)));
         let by_token = |part: &Identity| match part {
             Identity::Jwt(_) => true,
+            Identity::Organisation => {
+                self.organisation_sources().iter().any(|(from, _)| matches!(from, OrganisationFrom::Jwt(_)))
+            }
             Identity::ApiKey => in_key,
             Identity::Address
             | Identity::Header(_)
@@ -282,7 +286,6 @@ impl<'a> RequestIdentity<'a> {
             | Identity::Query(_)
             | Identity::JwtUnverified(_)
             | Identity::Consumer
-            | Identity::Organisation
             | Identity::Everyone => false,
         };
         matches!(self.claims, Some(Token::Invalid)) && chain.iter().flatten().any(by_token)
@@ -349,31 +352,48 @@ impl<'a> RequestIdentity<'a> {
             tier.push_str(given);
             return;
         }
-        match &settings.tier_from {
-            None | Some(TierFrom::Consumers) => {
-                if let Some(known) = self.consumer().and_then(|consumer| consumer.tier) {
-                    tier.push_str(known);
-                }
+        if settings.tier_from.is_empty() {
+            self.tier_of(&TierFrom::Consumers, tier);
+        }
+        for source in &settings.tier_from {
+            self.tier_of(source, tier);
+            if !tier.is_empty() {
+                return;
             }
-            Some(TierFrom::Jwt(claim)) => {
-                let claim = claim.clone();
-                if let Token::Claims(claims) = self.claims()
-                    && let Some(value) = claims.get(&claim)
-                {
-                    tier.push_str(&value.text());
-                }
-            }
-            Some(TierFrom::Header(name)) if self.facts.peer_trusted => {
-                if let Found::One(value) = header::find(self.facts.headers, name) {
-                    tier.push_str(&String::from_utf8_lossy(value));
-                }
-            }
-            Some(TierFrom::Header(_)) => {}
         }
         if tier.is_empty()
             && let Some(default) = &settings.tier_default
         {
             tier.push_str(default);
         }
+    }
+
+    /// The tier that one source knows, written into `tier`.
+    fn tier_of(&mut self, source: &TierFrom, tier: &mut String) {
+        match source {
+            TierFrom::Consumers => {
+                if let Some(known) = self.consumer().and_then(|consumer| consumer.tier) {
+                    tier.push_str(known);
+                }
+            }
+            TierFrom::Jwt(claim) => {
+                if let Token::Claims(claims) = self.claims()
+                    && let Some(value) = claims.get(claim)
+                {
+                    tier.push_str(&value.text());
+                }
+            }
+            TierFrom::Header(name) if self.facts.peer_trusted => {
+                if let Found::One(value) = header::find(self.facts.headers, name) {
+                    tier.push_str(&String::from_utf8_lossy(value));
+                }
+            }
+            TierFrom::Header(_) => {}
+        }
+    }
+
+    /// From where an organisation is known.
+    pub(crate) fn organisation_sources(&self) -> &'a [(OrganisationFrom, Place)] {
+        &self.policy.settings.organisation_from
     }
 }

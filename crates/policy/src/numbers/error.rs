@@ -8,6 +8,7 @@ use super::Algorithm;
 
 /// Why numbers make no limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum NumbersError {
     /// A number that the algorithm needs is not written.
     Missing {

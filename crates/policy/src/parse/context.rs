@@ -33,6 +33,8 @@ pub(crate) struct Context<'t> {
     pub(crate) reached: Vec<Place>,
     /// Every `x-rate-limit` that has been read, so that the others can be pointed at.
     pub(crate) used: HashSet<(FileId, NodeId)>,
+    /// The limits under `limits`, by where they stand.
+    pub(crate) named: HashMap<(FileId, NodeId), String>,
 }
 
 impl<'t> Context<'t> {
@@ -44,6 +46,7 @@ impl<'t> Context<'t> {
             keys: HashMap::new(),
             reached: Vec::new(),
             used: HashSet::new(),
+            named: HashMap::new(),
         }
     }
 
@@ -53,8 +56,17 @@ impl<'t> Context<'t> {
 
     /// Points at every key that is not among the fields.
     pub(crate) fn unknown_fields(&mut self, map: Value<'t>, known: &[&[Field]], what: &str) {
-        let names = || known.iter().flat_map(|fields| fields.iter().map(|field| field.name));
-        for entry in map.entries().filter(|entry| !names().any(|name| name == entry.key)) {
+        self.unknown_keys(map, known.iter().flat_map(|fields| fields.iter().map(|field| field.name)), what);
+    }
+
+    /// Points at every key that is not among these.
+    pub(crate) fn unknown_keys<'k>(
+        &mut self,
+        map: Value<'t>,
+        known: impl Iterator<Item = &'k str> + Clone,
+        what: &str,
+    ) {
+        for entry in map.entries().filter(|entry| !known.clone().any(|name| name == entry.key)) {
             if self.findings.is_full() {
                 // Looking for words that nobody will read takes time.
                 self.findings.count_more();
@@ -76,8 +88,9 @@ impl<'t> Context<'t> {
                 .help("write the fields themselves, or use $ref")
             } else {
                 let message = format!("{what} has no field `{shown}`");
-                let help = suggest::did_you_mean(name, names())
-                    .unwrap_or_else(|| format!("its fields are {}", names().collect::<Vec<_>>().join(", ")));
+                let help = suggest::did_you_mean(name, known.clone()).unwrap_or_else(|| {
+                    format!("its fields are {}", known.clone().collect::<Vec<_>>().join(", "))
+                });
                 Diagnostic::error("unknown-field", entry.key_at, message).help(help)
             };
             self.findings.push(finding);

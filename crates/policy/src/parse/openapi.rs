@@ -9,7 +9,7 @@ use crate::parse::context::Context;
 use crate::parse::parsed_document::{LimitsAt, Operation, ParsedDocument, Tag};
 use crate::parse::schema_fields::NAME_CHARS_MAX;
 use crate::parse::security::Security;
-use crate::parse::{limit, parameters, servers, stray_limits};
+use crate::parse::{limit, limit_use, parameters, servers, stray_limits};
 
 /// So many operations may a policy have. A document with more is refused.
 pub const OPERATIONS_MAX: usize = 100_000;
@@ -57,6 +57,9 @@ pub(crate) fn read<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Par
             let finding = Diagnostic::error("unknown-field", entry.key_at, message);
             context.findings.push(finding.help("did you mean `x-tollgate`?"));
         }
+    }
+    if let Some(settings) = root.get("x-tollgate").filter(|settings| settings.is_map()) {
+        limit_use::define(settings, &mut draft, context);
     }
     draft.root = extension(root, &Where::Root, &mut draft, context);
     tags(root, &mut draft, context);

@@ -2,12 +2,16 @@
 #![cfg(test)]
 
 mod bombs;
+mod conditions;
 mod credentials;
 mod documents;
 mod guide;
 mod hits;
 mod matching;
 mod messages;
+mod named_limits;
+mod organisations;
 mod overlays;
 mod real_documents;
+mod required;
 mod support;

@@ -1,4 +1,4 @@
-//! A comparison for programs. Its names are an interface: they are added to, never changed.
+//! A comparison as JSON. A stable interface: fields are only added.
 
 use serde_json::{Value, json};
 use tollgate_policy::diff::{Change, Diff, FailOn, LimitDiff, OperationDiff, Terms, TierDiff, Verdict};

@@ -1,4 +1,4 @@
-//! The explanation as plain data: the request, what it met, every limit, what a client is told. It is printed elsewhere.
+//! The explanation as plain data: the request, its operation, every limit, and the response.
 
 use tollgate_algorithms::Micros;
 use tollgate_policy::{BadRequest, Directory, Facts, Hits, Matched, Nearest, Policy, Request, Scratch};

@@ -1,4 +1,4 @@
-//! The explanation for programs. Its names are an interface: they are added to, never changed.
+//! The explanation as JSON. A stable interface: fields are only added.
 
 use serde_json::{Map, Value, json};
 use tollgate_policy::Budget;

@@ -1,4 +1,4 @@
-//! Where a limit looked for who is asking, and what it found: in words. What the key is was decided by the policy.
+//! Describes where a limit looked for the client's identity, and what it found.
 
 use http::HeaderName;
 use http::header::AUTHORIZATION;

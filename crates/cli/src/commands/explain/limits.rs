@@ -1,9 +1,9 @@
-//! Every limit that a request meets, with the numbers in force for it, and why it is this one. Nothing is decided here.
+//! Every limit that applies to a request, with the numbers in force and the reason.
 
 use tollgate_algorithms::Mode;
-use tollgate_policy::model::{Cost, PolicyLimit, Where, ZeroStatus};
-use tollgate_policy::numbers::{Algorithm, Numbers};
-use tollgate_policy::{Budget, Charge, Directory, Facts, Hits, Matched, Operation, Policy, key};
+use tollgate_policy::model::{Cost, Level, LimitUse, PolicyLimit, Where, ZeroStatus};
+use tollgate_policy::numbers::Numbers;
+use tollgate_policy::{Budget, Charge, Directory, Facts, Hits, Matched, Nearest, Operation, Policy, key};
 
 use super::key_trace::looked;
 
@@ -19,8 +19,6 @@ pub(super) struct Met {
     pub(super) nearest: String,
     pub(super) algorithm: &'static str,
     pub(super) mode: Mode,
-    /// Whether it is of an algorithm that is read and shown, and refuses nobody as yet.
-    pub(super) not_yet: bool,
     pub(super) visible: bool,
     pub(super) zero_status: ZeroStatus,
     pub(super) owner: Option<String>,
@@ -80,7 +78,7 @@ pub(super) fn farther(policy: &Policy, operation: &Operation) -> Vec<Farther> {
             Where::Path(path) if *path == operation.written => "path",
             Where::Tag(tag) if operation.tags.contains(tag) => "tag",
             Where::Root => "root",
-            Where::Path(_) | Where::Tag(_) | Where::Operation(_) => return None,
+            Where::Path(_) | Where::Tag(_) | Where::Operation(_) | Where::Named(_) => return None,
         };
         let at = policy.sources().locate(limit.place);
         Some(Farther { name: limit.name.clone(), level, at })
@@ -94,13 +92,14 @@ pub(super) fn farther(policy: &Policy, operation: &Operation) -> Vec<Farther> {
 /// The limits of a request, in the policy's order.
 pub(super) fn met(case: &Case<'_>) -> Vec<Met> {
     let Case { policy, matched, hits, .. } = *case;
-    let limits = policy.limits_of(matched).iter();
-    let limits = limits.filter_map(|id| Some((*id, policy.limits().get(id.index())?)));
-    let with_charges = limits.map(|(id, limit)| {
+    let limits = policy.applied(case.facts, matched);
+    let limits = limits.filter_map(|(_, at)| Some((at, policy.limits().get(at.limit.index())?)));
+    let with_charges = limits.map(|(used, limit)| {
+        let id = used.limit;
         let charges = hits.charges().iter().chain(hits.held()).filter(|charge| charge.limit == id);
         let charges = charges.filter_map(|charge| charged(charge, limit, case));
         let charges: Vec<_> = charges.collect();
-        let (level, nearest) = why(&limit.at, matched);
+        let (level, nearest) = why(used, limit, case);
         Met {
             name: limit.name.clone(),
             at: policy.sources().locate(limit.place),
@@ -108,7 +107,6 @@ pub(super) fn met(case: &Case<'_>) -> Vec<Met> {
             nearest,
             algorithm: limit.algorithm.name(),
             mode: limit.mode,
-            not_yet: matches!(limit.algorithm, Algorithm::LeakyBucketQueue | Algorithm::Concurrency),
             visible: limit.visible,
             zero_status: limit.zero_status,
             owner: limit.owner.clone(),
@@ -132,7 +130,7 @@ fn charged(charge: &Charge, limit: &PolicyLimit, case: &Case<'_>) -> Option<Char
     let key = parts.iter().map(ToString::to_string).collect();
     // Budgets besides are the address's, whoever is asking.
     let key_from = (charge.budget == Budget::Own).then(|| looked(limit, &parts, case)).flatten();
-    let cost_from = match &limit.cost {
+    let cost_from = match policy.cost_of(hits, charge)? {
         Cost::Fixed(_) => None,
         Cost::Asked { max, .. } => Some(format!("what the request says, at most {max}")),
         Cost::Reported { header, max, .. } => {
@@ -154,31 +152,49 @@ fn unlimited_for(limit: &PolicyLimit, tier: Option<&str>) -> String {
 }
 
 impl Met {
-    /// In one word, for programs: `enforced`, `shadow` or `not_yet_enforced`.
+    /// In one word, for programs: `enforced` or `shadow`.
     pub(super) const fn mode_word(&self) -> &'static str {
-        match (self.not_yet, self.mode) {
-            (true, _) => "not_yet_enforced",
-            (false, Mode::Enforced) => "enforced",
-            (false, Mode::Shadow) => "shadow",
+        match self.mode {
+            Mode::Enforced => "enforced",
+            Mode::Shadow => "shadow",
         }
     }
 }
 
-/// Why a limit at this place is the nearest.
-fn why(at: &Where, matched: Matched) -> (&'static str, String) {
-    match at {
-        Where::Operation(_) => ("operation", "it stands on the operation itself".into()),
-        Where::Path(path) => ("path", format!("it stands on the path {path}, and none on the operation")),
-        Where::Tag(tag) => {
-            ("tag", format!("it stands on the tag {tag}, and none on the operation or its path"))
+/// Why a limit applies: the level in one word, and a sentence.
+fn why(used: &LimitUse, limit: &PolicyLimit, case: &Case<'_>) -> (&'static str, String) {
+    let operation = match case.matched {
+        Matched::Operation(id) | Matched::Loosely(id) => case.policy.operations().get(id.index()),
+        Matched::Preflight | Matched::Forwarded | Matched::Unmatched { .. } => None,
+    };
+    let nearest = operation.map(|operation| operation.nearest);
+    let path = operation.map_or("", |operation| operation.written.as_str());
+    let (word, place, plain) = match used.level {
+        Level::Operation => ("operation", "the operation itself".to_owned(), Nearest::Operation),
+        Level::Path => ("path", format!("the path {path}"), Nearest::Path),
+        Level::Tag(at) => {
+            let tag = operation.and_then(|operation| operation.tags.get(at)).map_or("", String::as_str);
+            ("tag", format!("the tag {tag}"), Nearest::Tag)
         }
-        Where::Root => match matched {
-            Matched::Operation(_) | Matched::Loosely(_) => {
-                ("root", "it stands at the root, and none on the operation, its path or its tags".into())
-            }
-            Matched::Preflight | Matched::Forwarded | Matched::Unmatched { .. } => {
-                ("root", "it stands at the root, and no operation is met".into())
-            }
+        Level::Root => ("root", "the root".into(), Nearest::Root),
+    };
+    let stands = match (&limit.at, used.level) {
+        (Where::Named(_), _) => {
+            let used_at = case.policy.sources().locate(used.place);
+            format!("it is named at {used_at}, on {place}").replace("on the root", "at the root")
+        }
+        (_, Level::Root) => "it stands at the root".into(),
+        (_, _) => format!("it stands on {place}"),
+    };
+    let why = match (operation, nearest == Some(plain)) {
+        (None, _) => ", and no operation is met",
+        (Some(_), false) => ", and a nearer list inherits it",
+        (Some(_), true) => match used.level {
+            Level::Operation => "",
+            Level::Path => ", and none on the operation",
+            Level::Tag(_) => ", and none on the operation or its path",
+            Level::Root => ", and none on the operation, its path or its tags",
         },
-    }
+    };
+    (word, format!("{stands}{why}"))
 }

@@ -1,4 +1,4 @@
-//! Fields that do not go on: between two neighbours only, or a stranger's word, or a way to mean another request. None is added.
+//! Removes hop-by-hop and untrusted forwarding headers, and method overrides.
 
 use http::header::{
     CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, FORWARDED, HOST, TE, TRAILER,
@@ -86,7 +86,7 @@ fn strip(headers: &mut HeaderMap, own: [Option<&HeaderName>; 2], also: impl Fn(&
         // Nobody may remove what the message cannot do without, or who sent it.
         gone.extend(named.filter(|name| !is_needed(name) && !is_origin(name) && !own.contains(&Some(name))));
     }
-    // `TE: trailers` is the one thing that goes on: without it gRPC does not work.
+    // `TE: trailers` is the only exception: gRPC does not work without it.
     let mut codings = headers.get_all(TE).iter().flat_map(|te| te.as_bytes().split(|byte| *byte == b','));
     let trailers = codings.any(|coding| coding.trim_ascii().eq_ignore_ascii_case(b"trailers"));
     for name in gone {
@@ -130,11 +130,12 @@ fn is_list_of_hops(name: &HeaderName) -> bool {
 }
 
 /// The field by which trusted proxies say which tier a client has.
-const fn tier_header(settings: &Settings) -> Option<&HeaderName> {
-    match &settings.tier_from {
-        Some(TierFrom::Header(name)) => Some(name),
-        Some(TierFrom::Consumers | TierFrom::Jwt(_)) | None => None,
-    }
+fn tier_header(settings: &Settings) -> Option<&HeaderName> {
+    // There is at most one: the settings are refused otherwise.
+    settings.tier_from.iter().find_map(|source| match source {
+        TierFrom::Header(name) => Some(name),
+        TierFrom::Consumers | TierFrom::Jwt(_) => None,
+    })
 }
 
 /// The field by which the policy's trusted proxies say it, if it is one of their own.
