@@ -12,9 +12,31 @@ mod catalogue;
 use catalogue::MUTANTS;
 
 /// The files of the store that are copied, without `.rs`: all but its snapshot, and what the system has a part in.
-const FILES: [&str; 21] = [
-    "arriving", "asking", "batch", "budget", "cells", "deciding", "dropping", "grip", "keeper", "locked",
-    "map", "moving", "peeking", "rates", "returns", "rooms", "shared", "slot", "table", "waiting", "words",
+const FILES: [&str; 24] = [
+    "arriving",
+    "asking",
+    "batch",
+    "budget",
+    "cells",
+    "deciding",
+    "dropping",
+    "grip",
+    "in_flight",
+    "in_line",
+    "keeper",
+    "locked",
+    "map",
+    "moving",
+    "peeking",
+    "queue",
+    "rates",
+    "returns",
+    "rooms",
+    "shared",
+    "slot",
+    "table",
+    "waiting",
+    "words",
 ];
 
 /// What is smaller here than where it ships: a file, what stands before it, and what stands here instead, up to a semicolon or the end of

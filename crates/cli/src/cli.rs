@@ -1,4 +1,4 @@
-//! Every flag, once: its name, its help and its default. Man pages and completions are made of it; nothing is run here.
+//! Every flag: name, help and default. Man pages and completions are generated from it.
 
 mod doctor;
 mod lint;

@@ -1,4 +1,4 @@
-//! Every command, and the one `match` that chooses among them. What they do is in their own files.
+//! The commands, and the one `match` that selects among them.
 
 pub mod annotate;
 pub mod completions;
@@ -52,7 +52,7 @@ pub fn run(
             let exit = unwritten(&error);
             if exit != Exit::Fine {
                 // Where this cannot be written either, the exit code says it.
-                let _ = writeln!(err, "tollgate: what was found cannot be written: {error}");
+                let _ = writeln!(err, "tollgate: cannot write the output: {error}");
             }
             exit
         }

@@ -1,4 +1,4 @@
-//! A document and all that it leads to, from files: a policy and its consumers, and everything that is wrong with them.
+//! Loads a document with every file that it references: a policy, its consumers, and all their errors.
 
 mod folder;
 
@@ -8,33 +8,34 @@ use tollgate_policy::{Diagnostic, Directory, Place, Policy, Severity, Sources};
 
 use crate::files;
 use crate::finding::{Finding, Span};
+use crate::settings::section;
 pub(crate) use folder::{DocumentKind, in_folder};
 
-/// What was read, and what was found on the way. It can be used if nothing found is an error.
+/// Loaded documents, and the findings in them.
 #[derive(Debug)]
 pub(crate) struct Checked {
-    /// The files that were read, but for the consumers.
+    /// The files that were read, except the consumers file.
     pub(crate) sources: Sources,
-    /// What was found in them.
+    /// The findings.
     pub(crate) findings: Vec<Diagnostic>,
-    /// How much was found beyond that.
+    /// The number of further findings.
     pub(crate) more: usize,
-    /// What is wrong with the consumers file. It is not kept, so there is no text to draw.
+    /// Errors of the consumers file. Its text is not kept, so it cannot be drawn.
     pub(crate) in_consumers: Vec<Finding>,
-    /// The policy, if the documents make one.
+    /// The policy, if the documents are valid.
     pub(crate) policy: Option<Policy>,
-    /// The consumers, if the policy names a file of them and nothing is wrong with it.
+    /// The consumers, if the policy names a valid consumers file.
     pub(crate) directory: Option<Directory>,
 }
 
 impl Checked {
-    /// Whether there is a policy and nothing that was found is an error.
+    /// Returns true if there is a policy and no finding is an error.
     pub(crate) fn usable(&self) -> bool {
         let fine = self.findings.iter().all(|finding| finding.severity != Severity::Error);
         self.policy.is_some() && fine && self.more == 0 && self.in_consumers.is_empty()
     }
 
-    /// Everything that was found, with places as lines and columns.
+    /// All findings, with lines and columns.
     pub(crate) fn all(&self) -> Vec<Finding> {
         let in_documents = self.findings.iter().map(|finding| Finding::of(finding, &self.sources));
         in_documents.chain(self.in_consumers.iter().cloned()).collect()
@@ -112,7 +113,7 @@ fn load(argument: &str, note: Note<'_>) -> Result<(Checked, Option<(String, Plac
     };
     let name = if argument == files::DASH { files::STANDARD_INPUT } else { argument };
     let (in_consumers, directory) = (Vec::new(), None);
-    Ok(match Policy::load(name, &mut read) {
+    Ok(match Policy::load_with_section(name, &mut read, &mut section::check) {
         Err(refused) => {
             let findings = refused.findings.all().to_vec();
             let (sources, more) = (refused.sources, refused.findings.more());

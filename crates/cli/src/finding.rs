@@ -1,4 +1,4 @@
-//! Findings with their places as lines and columns, as every format for programs prints them. How they look is not here.
+//! Findings with line and column, as all output formats use them.
 
 use tollgate_http::text::shown;
 use tollgate_policy::{Diagnostic, LineColumn, Place, Severity, Sources};

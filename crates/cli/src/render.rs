@@ -1,4 +1,4 @@
-//! Findings drawn for people: the file, the line, what is wrong underlined, other places, what to do. Nothing is found here.
+//! Draws findings for people: the underlined source, related places, and help.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,12 +8,13 @@ use anstream::adapter::strip_str;
 use tollgate_policy::{Diagnostic, Place, Severity, Source, Sources};
 
 use crate::finding::{Finding, printable};
+use crate::settings::conceal;
 
 /// Places on lines so close together are drawn in one piece of the text.
 const CLOSE_LINES: usize = 8;
 /// Of a line of more characters than this (a document on one line), only what is around the place is drawn.
 const LINE_CHARS_MAX: usize = 200;
-/// So many characters are drawn of such a line, so many of them before the place.
+/// Maximum characters drawn of a long line, and how many of them precede the place.
 const AROUND_CHARS: usize = 80;
 const BEFORE_CHARS: usize = 25;
 /// Lines of more bytes than this are not looked through for their length.
@@ -116,9 +117,10 @@ fn pieces<'a>(finding: &'a Diagnostic, sources: &'a Sources) -> Vec<Piece<'a>> {
 ///
 /// A place can be a whole document. Its first line says where it is.
 fn first_line(source: &Source, place: Place) -> (Range<usize>, usize) {
+    let text = source.drawable(conceal);
     let Range { start, end } = place.range();
     let line = source.line(place.start);
-    let start = start.min(source.drawable().len());
+    let start = start.min(text.len());
     // The end of a line, and what is after it, is drawn as its end.
     let line_end = line.end.max(start);
     let number = source.line_column(place.start).line.saturating_sub(1);
@@ -147,7 +149,7 @@ impl<'a> Piece<'a> {
         let lines = self.marks.iter().map(|mark| self.source.line(offset(mark.range.start)));
         let (start, end) =
             lines.fold((usize::MAX, 0), |(start, end), line| (start.min(line.start), end.max(line.end)));
-        let lines = self.source.drawable().get(start..end.max(start))?;
+        let lines = self.source.drawable(conceal).get(start..end.max(start))?;
         if lines.len() > PIECE_BYTES_MAX {
             return None;
         }
@@ -163,7 +165,7 @@ fn offset(at: usize) -> u32 {
 
 /// A place, and what stands around it on a line that is too long to be shown.
 fn around<'a>(source: &'a Source, mark: &Mark<'a>) -> [Element<'a>; 2] {
-    let text = source.drawable();
+    let text = source.drawable(conceal);
     let Range { start, end } = mark.range;
     let line = source.line(offset(start));
     let line_before = text.get(line.start..start).unwrap_or_default();

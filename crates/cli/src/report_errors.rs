@@ -1,4 +1,4 @@
-//! Documents with errors, told by a command that needs them without: drawn for people, as data for programs.
+//! Reports documents with errors, for commands that need valid ones.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! What an enforcer knows about one set of numbers: the limit's name, its numbers, and how much of it clients may see.
+//! What an enforcer knows about one variant of a limit: name, numbers, and how much clients may see.
 
 use tollgate_algorithms::{Limit, Mode};
 
@@ -19,6 +19,27 @@ pub struct LimitDescriptor {
     pub zero_status: ZeroStatus,
     /// The policy author's text for clients that are refused.
     pub description: Option<Box<str>>,
+    /// Set if it limits how many requests are in progress at once. Then [`limit`](Self::limit) is unlimited.
+    pub concurrency: Option<Concurrency>,
+}
+
+/// What a concurrency limit allows, and how it refuses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Concurrency {
+    /// How many requests of a key may be in progress at once.
+    pub limit: u32,
+    /// The status of a refusal.
+    pub busy_status: BusyStatus,
+}
+
+/// The status of a refusal because too many requests are in progress.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum BusyStatus {
+    /// 429: this client has too many.
+    #[default]
+    TooManyRequests,
+    /// 503: the service has too many.
+    ServiceUnavailable,
 }
 
 /// How much of a limit clients see.
@@ -47,7 +68,19 @@ impl LimitDescriptor {
     #[must_use]
     pub fn new(name: &str, limit: Limit) -> Self {
         let (visibility, zero_status) = (Visibility::Shown, ZeroStatus::default());
-        Self { name: name.into(), limit, visibility, zero_status, description: None }
+        Self { name: name.into(), limit, visibility, zero_status, description: None, concurrency: None }
+    }
+
+    /// A limit on how many requests are in progress at once.
+    #[must_use]
+    pub fn concurrent(name: &str, concurrency: Concurrency) -> Self {
+        Self { concurrency: Some(concurrency), ..Self::new(name, Limit::Unlimited) }
+    }
+
+    /// The most that is granted at one instant.
+    #[must_use]
+    pub fn capacity(&self) -> u64 {
+        self.concurrency.map_or(self.limit.capacity(), |concurrency| concurrency.limit.into())
     }
 
     /// Sets how much of it clients see.

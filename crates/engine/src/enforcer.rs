@@ -2,20 +2,21 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use smallvec::SmallVec;
-use tollgate::{Kind, Limiter, Receipt, Unavailable, Verdict};
+use tollgate::{Kind, Limiter, Receipt, StoreFails, Unavailable, Verdict};
 use tollgate_algorithms::Micros;
 
 use crate::admission::Admission;
 use crate::descriptor::{LimitDescriptor, Visibility, ZeroStatus};
 use crate::error::CheckError;
-use crate::failure::{self, FailureRule};
+use crate::failure::{self, Undecided};
 use crate::fingerprint::fingerprint;
 use crate::head::RequestHead;
 use crate::ids::DescriptorId;
 use crate::outcome::{Outcome, Refusal, Undetermined, refusing};
+use crate::permits::Permits;
 #[cfg(feature = "policy")]
 use crate::policy_limits::PolicyLimits;
 use crate::rules::Rules;
@@ -127,7 +128,7 @@ impl Enforcer {
         static EMPTY: std::sync::LazyLock<LimitDescriptor> = std::sync::LazyLock::new(|| {
             let (visibility, zero_status) = (Visibility::Hidden, ZeroStatus::Forbidden);
             let limit = tollgate_algorithms::Limit::Unlimited;
-            LimitDescriptor { name: "".into(), limit, visibility, zero_status, description: None }
+            LimitDescriptor::new("", limit).with_visibility(visibility).with_zero_status(zero_status)
         });
         self.descriptor(id).unwrap_or(&EMPTY)
     }
@@ -136,7 +137,7 @@ impl Enforcer {
         self.descriptor(stored.id).map(|descriptor| stored.with(descriptor))
     }
 
-    /// Whether some limits are counted in a shared store, so that a check may wait for it. Then use [`check`](Self::check).
+    /// Whether a check may wait: for a shared store, or because a limit lets requests wait for their turn. Then use [`check`](Self::check).
     #[must_use]
     pub const fn waits(&self) -> bool {
         self.waits
@@ -146,7 +147,7 @@ impl Enforcer {
     /// is counted in a shared store. If it is dropped before it is ready, nothing was charged in this process.
     ///
     /// # Errors
-    /// When the request cannot be checked: see [`CheckError`]. Then nothing was charged.
+    /// If the request cannot be checked: see [`CheckError`]. Nothing is charged then.
     pub async fn check(
         self: &Arc<Self>,
         head: &RequestHead<'_>,
@@ -160,10 +161,10 @@ impl Enforcer {
         }
     }
 
-    /// As [`check`](Self::check), for callers without a runtime. If a limit is counted in a shared store, it blocks the thread.
+    /// Like [`check`](Self::check), for callers without a runtime. If a limit is counted in a shared store, it blocks the thread.
     ///
     /// # Errors
-    /// As [`check`](Self::check).
+    /// Like [`check`](Self::check).
     pub fn try_check(
         self: &Arc<Self>,
         head: &RequestHead<'_>,
@@ -184,22 +185,54 @@ impl Enforcer {
         verdict: &Verdict,
         hits: impl Iterator<Item = (DescriptorId, &'a [u8])>,
     ) -> SmallVec<[StoredStatus; 2]> {
-        let (mut statuses, fingerprints) = (SmallVec::new(), self.fingerprints.load(Ordering::Relaxed));
+        let mut statuses = SmallVec::new();
         // Pushed one by one: `collect` takes as long as a charge.
         for ((id, key), answer) in hits.zip(verdict.answers()) {
-            let key_fingerprint = match self.descriptor(id) {
-                Some(descriptor) if fingerprints => fingerprint(descriptor.name(), key),
-                _ => 0,
-            };
+            let key_fingerprint = self.fingerprint(id, key);
             statuses.push(StoredStatus {
                 id,
                 decision: answer.decision(),
                 mode: answer.mode(),
                 source: answer.source(),
                 key_fingerprint,
+                computed: None,
             });
         }
         statuses
+    }
+
+    /// The fingerprint of a key, if they are computed.
+    #[inline]
+    pub(crate) fn fingerprint(&self, id: DescriptorId, key: &[u8]) -> u64 {
+        match self.descriptor(id) {
+            Some(descriptor) if self.fingerprints.load(Ordering::Relaxed) => {
+                fingerprint(descriptor.name(), key)
+            }
+            _ => 0,
+        }
+    }
+
+    /// The outcome where a concurrency limit refuses: nothing was charged, and no permit is held.
+    #[cfg(feature = "policy")]
+    pub(crate) fn busy(
+        self: &Arc<Self>,
+        statuses: SmallVec<[StoredStatus; 2]>,
+        (decided_at, matched): (Micros, tollgate_policy::Matched),
+    ) -> Outcome {
+        let charged = Charged { receipt: None, decided_at, path: None, matched: Some(matched) };
+        let Some((place, retry)) = refusing(self, &statuses) else {
+            return undetermined(Unavailable::Store("undecided"), &charged);
+        };
+        Outcome::Refused(Refusal {
+            enforcer: Arc::clone(self),
+            statuses,
+            decided_at,
+            degradation: Degradation::None,
+            place,
+            retry,
+            hit: place,
+            matched: charged.matched,
+        })
     }
 
     /// The outcome of a charge. `finish` completes an admission with what only its source knows.
@@ -208,7 +241,7 @@ impl Enforcer {
         self: &Arc<Self>,
         verdict: Option<&Verdict>,
         (statuses, charged): (SmallVec<[StoredStatus; 2]>, Charged),
-        rules: impl Iterator<Item = FailureRule>,
+        fails: impl Iterator<Item = StoreFails>,
         finish: impl FnOnce(&mut Admission),
     ) -> Outcome {
         let degradation = Degradation::of(verdict);
@@ -217,8 +250,10 @@ impl Enforcer {
             Some(verdict) => match verdict.kind() {
                 Kind::Granted => Some(charged.decided_at),
                 Kind::Refused => return self.refused(verdict, (statuses, charged), degradation),
-                Kind::Unavailable(_) if failure::passes(rules) => None,
-                Kind::Unavailable(why) => return undetermined(why, &charged),
+                Kind::Unavailable(why) => match failure::decide(why, fails) {
+                    Undecided::Proceeds => None,
+                    Undecided::Undetermined(why) => return undetermined(why, &charged),
+                },
             },
         };
         let mut admission = Admission {
@@ -230,7 +265,9 @@ impl Enforcer {
             path: charged.path,
             tier: None,
             receipt: Mutex::new(charged.receipt),
+            settled: OnceLock::new(),
             pending: PendingSettlement::default(),
+            permits: Permits::default(),
             #[cfg(feature = "policy")]
             matched: charged.matched,
         };

@@ -20,6 +20,7 @@
 //! assert_eq!(refusal.limit().name(), "per client");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod admission;
 #[cfg(feature = "policy")]
@@ -36,6 +37,7 @@ mod key;
 #[cfg(feature = "policy")]
 pub mod operations;
 mod outcome;
+mod permits;
 #[cfg(feature = "policy")]
 mod policy_limits;
 mod rule;
@@ -47,7 +49,7 @@ mod simulate;
 mod status;
 
 pub use admission::Admission;
-pub use descriptor::{LimitDescriptor, Visibility, ZeroStatus};
+pub use descriptor::{BusyStatus, Concurrency, LimitDescriptor, Visibility, ZeroStatus};
 pub use enforcer::Enforcer;
 pub use error::CheckError;
 pub use head::{Body, RequestHead};
@@ -55,10 +57,11 @@ pub use ids::DescriptorId;
 #[cfg(feature = "policy")]
 pub use operations::BodyWanted;
 pub use outcome::{Outcome, Refusal, RefusalKind, Undetermined};
+pub use permits::Permits;
 #[cfg(feature = "policy")]
 pub use policy_limits::PolicyLimits;
 pub use rule::{KeyExtractor, Rule};
-pub use rules::{NAME_CHARS_MAX, Rules, RulesError};
+pub use rules::{NAME_CHARS_MAX, RuleKey, RuleKeyError, Rules, RulesError};
 pub use scratch::Scratch;
 #[cfg(feature = "policy")]
 pub use simulate::{Difference, StepReport, StepResult, simulate};

@@ -1,4 +1,4 @@
-//! Buffers that checks reuse, so that a check hardly allocates. One for each thread or each connection.
+//! Reusable buffers, so that a check hardly allocates. One per thread or connection.
 
 use tollgate::Verdict;
 
@@ -13,7 +13,14 @@ pub struct Scratch {
     pub(crate) hits: tollgate_policy::Hits,
     pub(crate) keys: Vec<u8>,
     pub(crate) verdict: Option<Verdict>,
+    /// Which concurrency limits and queues were asked, and whether each admits the request.
+    #[cfg(feature = "policy")]
+    pub(crate) asked: Asked,
 }
+
+/// The place of a held limit, and whether it admits the request.
+#[cfg(feature = "policy")]
+pub(crate) type Asked = smallvec::SmallVec<[(usize, bool); 2]>;
 
 impl Scratch {
     /// The hits of the last check against a policy.
@@ -21,6 +28,14 @@ impl Scratch {
     #[must_use]
     pub const fn hits(&self) -> &tollgate_policy::Hits {
         &self.hits
+    }
+
+    /// Which of the [held limits](tollgate_policy::Hits::held) of the last check were asked, by place, and whether each admitted the
+    /// request. Those after the first one that refuses were not asked.
+    #[cfg(feature = "policy")]
+    #[must_use]
+    pub fn asked(&self) -> &[(usize, bool)] {
+        &self.asked
     }
 
     /// The verdict of the last check, with one decision for each hit; `None` if no limit applied.

@@ -1,24 +1,32 @@
 //! Rate limiting in five lines: exact limits in bounded memory, for any number of threads and keys. No protocol, no policy.
 //!
+#![cfg_attr(any(not(doctest), feature = "redis"), doc = include_str!("../README.md"))]
+//!
 #![doc = include_str!("docs/front.md")]
 #![warn(clippy::expect_used)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod adjustment;
 #[cfg(feature = "redis")]
 mod alone;
 mod builder;
 mod charging;
 mod check;
 mod clock;
+mod concurrency;
 mod denied;
 mod error;
 mod event;
 mod hash;
 mod key;
+mod leaky_queue;
 mod limit;
 mod limiter;
 mod listing;
 mod receipt;
 mod reservation;
+#[cfg(feature = "serde")]
+pub mod serde;
 #[cfg(feature = "redis")]
 mod share;
 #[cfg(feature = "redis")]
@@ -26,33 +34,47 @@ mod shared;
 mod snapshot;
 mod store;
 mod sync;
+mod timers;
+#[cfg(feature = "tracing")]
+mod trace;
 mod verdict;
+mod voided;
+mod waiting;
 
+pub use adjustment::Adjustment;
 pub use builder::{BUDGET_BYTES_MIN, Builder};
 pub use clock::{Clock, ClockSource, ManualClock};
+pub use concurrency::{Acquire, AcquireError, Busy, CONCURRENCY_MAX, ConcurrencyLimit, Permit};
 pub use denied::AddressHit;
 pub use error::{BuildError, HitError};
 pub use event::{Event, Verb};
 pub use key::{AsKey, Key, KeyBytes};
-#[cfg(feature = "redis")]
-pub use limit::StoreFails;
-pub use limit::{Hit, NamedLimit};
+pub use leaky_queue::{Departure, LeakyQueue, QueueError};
+pub use limit::{Hit, NamedLimit, StoreFails};
 pub use limiter::{HITS_MAX, KEY_BYTES_MAX, Limiter, Standing, Stats};
 pub use receipt::Receipt;
-pub use reservation::{Ended, NotAnId, ReservationError, ReservationId};
+pub use reservation::{Closed, Ended, NotAnId, Reservation, ReservationError, ReservationId};
 pub use snapshot::{RestoreError, SaveError};
 pub use tollgate_algorithms::{
     Algorithm, Decision, Limit, LimitError, Micros, Mode, Outcome, ParseLimitError, Quota, Rate, Retry,
-    UtcOffset, Window,
+    Schedule, UtcOffset, Window,
 };
 pub use verdict::{Answer, Kind, Source, Unavailable, Verdict};
+pub use waiting::{InLine, WaitError};
+
+/// The pure decision functions and their state, for stores of your own: the crate `tollgate-algorithms`.
+pub use tollgate_algorithms as algorithms;
+
+/// The store that several processes share, for [`Builder::store`]: Redis or Valkey, and what holds when it fails.
+#[cfg(feature = "redis")]
+pub mod redis {
+    pub use tollgate_redis::{
+        Address, AddressError, Cause, Health, Identity, LinkError, Name, Naming, OpenError, REMEMBERED_MAX,
+        Roots, Settings, Standing, Store, StoreError,
+    };
+}
 
 /// The README's snippets, so that they are compiled and run with the documentation's.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 mod readme {}
-
-/// The same for the crate's own README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-mod crate_readme {}

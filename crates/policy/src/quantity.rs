@@ -15,7 +15,10 @@ pub struct Rate {
 }
 
 /// A whole number: `0`, or digits that do not begin with 0.
-pub(crate) fn whole(text: &str) -> Result<u64, String> {
+///
+/// # Errors
+/// What is wrong with the text, as the end of a sentence about it.
+pub fn whole(text: &str) -> Result<u64, String> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if digits && (text == "0" || !text.starts_with('0')) {
         return text.parse().map_err(|_| format!("is larger than {}", u64::MAX));
@@ -100,7 +103,10 @@ fn days(text: &str) -> Option<u64> {
 }
 
 /// A length of time: a whole number and a unit, `500ms`, `90 s`, `1m`, `1 day`.
-pub(crate) fn duration(text: &str) -> Result<Micros, String> {
+///
+/// # Errors
+/// What is wrong with the text, as the end of a sentence about it.
+pub fn duration(text: &str) -> Result<Micros, String> {
     if let Some(days) = days(text) {
         return Err(format!("{NO_LENGTH}: write `{days} days`"));
     }
@@ -137,10 +143,10 @@ fn unit_of(word: &str) -> Result<Micros, String> {
     })
 }
 
-/// A window: a length of time, or `calendar day`, `calendar week`, `calendar month`.
+/// A window: a length of time, or `calendar day`, `week`, `month` or `year`.
 pub(crate) fn window(text: &str, offset: UtcOffset) -> Result<Window, String> {
     let Some(calendar) = text.strip_prefix("calendar ") else {
-        // One month or one year probably is that of the calendar, if there is such a window.
+        // One month or one year probably is that of the calendar.
         let unit = text.trim_start_matches('1').trim_start();
         let calendar = format!("calendar {}", unit.trim_end_matches('s'));
         return match days(text) {
@@ -154,9 +160,13 @@ pub(crate) fn window(text: &str, offset: UtcOffset) -> Result<Window, String> {
         "day" => Ok(Window::Day(offset)),
         "week" => Ok(Window::Week(offset)),
         "month" => Ok(Window::Month(offset)),
+        "year" => Ok(Window::Year(offset)),
         "minute" => Err("begins with the clock anyway: write `1m`".into()),
         "hour" => Err("begins with the clock anyway: write `1h`".into()),
-        _ => Err("is no window: write `calendar day`, `calendar week` or `calendar month`".into()),
+        _ => {
+            let all = "`calendar day`, `calendar week`, `calendar month` or `calendar year`";
+            Err(format!("is no window: write {all}"))
+        }
     }
 }
 
@@ -183,7 +193,10 @@ pub(crate) fn utc_offset(text: &str) -> Result<UtcOffset, String> {
 }
 
 /// A size in bytes: `512`, `64 KiB`, `1 MiB`, `2 GiB`.
-pub(crate) fn size(text: &str) -> Result<u64, String> {
+///
+/// # Errors
+/// What is wrong with the text, as the end of a sentence about it.
+pub fn size(text: &str) -> Result<u64, String> {
     let end = text.find(|char: char| !char.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let factor = match unit.trim_start() {
@@ -354,6 +367,7 @@ mod tests {
         let india = UtcOffset::from_minutes(330).expect("it is within a day");
         assert_eq!(utc_offset("+05:30"), Ok(india));
         assert_eq!(window("calendar month", india), Ok(Window::Month(india)));
+        assert_eq!(window("calendar year", india), Ok(Window::Year(india)));
         for bad in ["5", "+5", "+05:60", "+99:00", "0530", "+ab:cd"] {
             assert!(utc_offset(bad).is_err(), "{bad}");
         }

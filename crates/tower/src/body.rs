@@ -1,4 +1,4 @@
-//! The body of a response that passed, or of an answer of our own. It buffers nothing.
+//! The body of a response: the service's, or that of an error response. Unbuffered.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -8,7 +8,7 @@ use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
 pin_project! {
-    /// The body of a response: the service's own, or an answer's.
+    /// The body of a response: the service's own, or that of an error response.
     #[derive(Debug)]
     pub struct ResponseBody<R> {
         #[pin]

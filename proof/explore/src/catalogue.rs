@@ -198,4 +198,74 @@ pub const MUTANTS: &[Mutant] = &[
         &[edit("arriving", "let is_plain = ", "locked.known().is_none()", "true")],
         "batches of new keys in opposite order",
     ),
+    mutant(
+        "a key has a permit more than its limit",
+        &[edit("in_flight", "", "in_flight < limit.min(COUNT_MAX)", "in_flight <= limit")],
+        "two want the last permit",
+    ),
+    mutant(
+        "a permit that is given back stays counted",
+        &[edit(
+            "in_flight",
+            "a permit is given back once\");\n            (Counts { enforced: ",
+            "counts.enforced.saturating_sub(1)",
+            "counts.enforced",
+        )],
+        "a permit is given back and taken",
+    ),
+    mutant(
+        "a key with room does not count what keys without room hold",
+        &[edit("in_flight", "", "counts.enforced.saturating_add(overflow.enforced())", "counts.enforced")],
+        "permits without room and a key that goes",
+    ),
+    mutant(
+        "a key without room is counted when it may have got some",
+        &[edit("in_flight", "let answer = ", "no_room()", "{ held.leave(); return no_room(); }")],
+        "permits without room and a key that goes",
+    ),
+    mutant(
+        "who joins a line does not look whether a permit was given back just before",
+        &[edit(
+            "in_line",
+            "if let Ok((counted, before)) = ",
+            "take(books, id, limit)",
+            "Err::<(Counted, u32), u32>(0)",
+        )],
+        "a permit is given back and somebody joins",
+    ),
+    mutant(
+        "a permit that somebody waits for is given back to nobody",
+        &[edit("in_flight", "Wish::FirstInLine if ", "counts.has_waiters", "false")],
+        "a permit is given back and somebody leaves",
+    ),
+    mutant(
+        "the permit of one who leaves is lost",
+        &[edit("in_line", "Some((Counted::Slot, _)) => ", "books.table.give_back_for_good(id)", "()")],
+        "a permit is given back and somebody leaves",
+    ),
+    mutant(
+        "nobody is granted the permit of one who leaves",
+        &[edit(
+            "in_line",
+            "// Whoever is first now may have had to wait for this one only.\n            ",
+            "self.hand_on(&mut queues, books, id)",
+            "Wakers::new()",
+        )],
+        "a permit is given back and somebody leaves",
+    ),
+    mutant(
+        "a newcomer overtakes those who wait",
+        &[edit("in_flight", "let is_turn = ", "wish == Wish::FirstInLine || !counts.has_waiters", "true")],
+        "a permit is given back and somebody overtakes",
+    ),
+    mutant(
+        "it is not noted that nobody waits any more",
+        &[edit(
+            "in_line",
+            "wakers.extend(queues.take_waker(first));\n        }\n        ",
+            "books.table.note_waiters(id, false)",
+            "false",
+        )],
+        "a permit is given back and somebody overtakes",
+    ),
 ];

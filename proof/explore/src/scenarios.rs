@@ -4,7 +4,9 @@
 mod adding;
 mod batches;
 mod full;
+mod lines;
 mod moving;
+mod permits;
 mod reading;
 mod returning;
 mod reusing;
@@ -93,6 +95,29 @@ pub const ALL: &[Scenario] = &[
     Scenario { name: "come late with a charge", preemptions_max: 2, run: returning::late_charge },
     Scenario { name: "come late with a new key", preemptions_max: 2, run: returning::late_new_key },
     Scenario { name: "come late with a refusal", preemptions_max: 2, run: returning::late_refusal },
+    Scenario { name: "two want the last permit", preemptions_max: 2, run: permits::the_last_one },
+    Scenario { name: "a permit is given back and taken", preemptions_max: 2, run: permits::given_back },
+    Scenario {
+        name: "permits without room and a key that goes",
+        preemptions_max: 2,
+        run: permits::room_comes,
+    },
+    Scenario {
+        name: "a permit is given back and somebody joins",
+        preemptions_max: 2,
+        run: lines::join_and_release,
+    },
+    Scenario {
+        name: "a permit is given back and somebody leaves",
+        preemptions_max: 2,
+        run: lines::leave_and_release,
+    },
+    Scenario {
+        name: "a permit is given back and somebody overtakes",
+        preemptions_max: 2,
+        run: lines::overtake,
+    },
+    Scenario { name: "permits while the table grows", preemptions_max: 2, run: permits::while_moving },
 ];
 
 impl Scenario {

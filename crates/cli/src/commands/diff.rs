@@ -1,4 +1,4 @@
-//! `tollgate diff`: what a change of documents means for clients, and who has to agree. How it compares is not decided here.
+//! `tollgate diff`: what a change of documents means for clients, and who has to approve it.
 
 mod colour;
 mod json;

@@ -1,4 +1,4 @@
-//! `tollgate lint`: documents are checked, and everything that was found is printed at once. What is wrong is decided elsewhere.
+//! `tollgate lint`: checks documents, and prints all findings at once.
 
 mod coverage;
 mod explain;
@@ -25,7 +25,7 @@ pub fn run(args: &LintArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Res
         return explain::run(code, out, err);
     }
     if args.files.iter().filter(|file| *file == files::DASH).count() > 1 {
-        writeln!(err, "tollgate: standard input can be read once: name a file for the others")?;
+        writeln!(err, "tollgate: standard input can be read only once: name files for the others")?;
         return Ok(Exit::Usage);
     }
     let chosen = match Severities::chosen(args, err)? {

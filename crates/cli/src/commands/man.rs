@@ -1,4 +1,4 @@
-//! `tollgate man`: manual pages, made of the definition of the flags in `cli`. What the flags mean is not known here.
+//! `tollgate man`: generates manual pages from the definitions in `cli`.
 
 use std::io::{self, Write};
 

@@ -1,11 +1,12 @@
-//! `tollgate schema`: the JSON Schemas of documents, for editors, and of what commands print, for programs. What is in them is not decided here.
+//! `tollgate schema`: prints or writes the JSON Schemas of documents, for editors, and of what commands print, for programs.
 
 use std::io::{self, Write};
 
 use clap::ValueEnum;
-use tollgate_policy::{limit_schema, native_schema};
+use tollgate_policy::limit_schema;
 
 use crate::cli::{SchemaArgs, Which};
+use crate::settings::native_schema;
 use crate::{Exit, files};
 
 /// Prints a schema, or writes it (without a choice: all of them) into a folder.

@@ -1,4 +1,4 @@
-//! `tollgate test`: scenarios are played, and what came otherwise than expected is drawn. How a step is judged is not here.
+//! `tollgate test`: runs scenarios, and shows where results differ from the expected ones.
 
 mod failure;
 mod report;
@@ -47,7 +47,7 @@ struct Outcome {
 /// When the output cannot be written.
 pub fn run(args: &TestArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Exit> {
     if args.files.iter().filter(|file| *file == files::DASH).count() > 1 {
-        writeln!(err, "tollgate: standard input can be read once: name a file for the others")?;
+        writeln!(err, "tollgate: standard input can be read only once: name files for the others")?;
         return Ok(Exit::Usage);
     }
     let mut exit = Exit::Fine;
@@ -167,8 +167,7 @@ fn human(all: &[Played], quiet: bool, out: &mut dyn Write) -> io::Result<()> {
     }
     let (passed, failed) = count(all);
     let wrong = all.iter().filter(|played| !played.wrong.is_empty()).count();
-    let wrong =
-        if wrong > 0 { format!(", {} could not be run", counted(wrong, "file")) } else { String::new() };
+    let wrong = if wrong > 0 { format!(", {} not run", counted(wrong, "file")) } else { String::new() };
     writeln!(out, "{} passed, {failed} failed{wrong}", counted(passed, "scenario"))
 }
 

@@ -1,4 +1,4 @@
-//! SARIF 2.1.0, as code scanning takes it: a run, its rules, a result for each finding. Only what we know is in it.
+//! SARIF 2.1.0 for code scanning: a run, its rules, and a result per finding.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

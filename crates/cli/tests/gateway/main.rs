@@ -17,6 +17,7 @@ mod full;
 mod half_closed;
 mod heads;
 mod http2;
+mod in_progress;
 mod last_hop;
 mod lines;
 mod naps;

@@ -64,12 +64,12 @@ fn a_hidden_limit_is_not_told_to_clients() {
 }
 
 #[test]
-fn what_can_never_fit_and_what_is_not_yet_enforced_are_told_as_that() {
+fn what_can_never_fit_and_what_is_in_progress_are_told_as_that() {
     let never = "tests/documents/never.yaml";
     check("explain-never", &["explain", never, "GET /reports", "-H", "X-Cost: 6"]);
     check("explain-not-yet", &["explain", never, "GET /queue"]);
     let ran = run(&["explain", never, "GET /queue", "--format", "json"]);
-    assert!(ran.out.contains(r#""mode": "not_yet_enforced""#), "{}", ran.out);
+    assert!(ran.out.contains(r#""limited_in_flight": true"#), "{}", ran.out);
 }
 
 #[test]

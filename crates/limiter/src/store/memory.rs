@@ -1,5 +1,5 @@
-//! The memory store: exact under any number of threads, bounded in bytes, without a thread of its own. It decides one hit
-//! here and several in `memory/batch.rs`; names and verdicts are the front door's.
+//! The memory store: exact under any number of threads, bounded in bytes, without a background thread. Decides single hits;
+//! `memory/batch.rs` decides batches.
 
 pub(crate) mod arriving;
 pub(crate) mod asking;
@@ -11,12 +11,15 @@ pub(crate) mod dropping;
 #[cfg(test)]
 mod engine;
 pub(crate) mod grip;
+pub(crate) mod in_flight;
+pub(crate) mod in_line;
 pub(crate) mod keeper;
 pub(crate) mod locked;
 pub(crate) mod look;
 pub(crate) mod map;
 pub(crate) mod moving;
 pub(crate) mod peeking;
+pub(crate) mod queue;
 pub(crate) mod rates;
 pub(crate) mod region;
 mod returns;
@@ -45,7 +48,7 @@ use tollgate_algorithms::{Limit, Micros};
 
 use crate::clock::{Calendar, Clock};
 use crate::limit::Registered;
-use crate::sync::{AtomicU64, Ordering, pause};
+use crate::sync::{AtomicU64, AtomicUsize, Ordering, pause};
 
 /// A table begins with so many lines: 64 KiB. The identity of a key has 54 bits: 48 in its tag, 6 from where it stands.
 const HOMES_MIN: usize = 1_024;
@@ -58,6 +61,8 @@ pub(crate) struct Memory {
     cells: Cells,
     shared: Shared,
     budget: usize,
+    /// The bytes of the budget that are set aside for counts of permits.
+    reserved: AtomicUsize,
     /// The instant from which the words of the table count.
     start: Micros,
     /// The latest instant at which a key was dropped as good as none. A key that is put in later is put in no earlier.
@@ -148,6 +153,7 @@ impl Memory {
             cells: Cells::new(budget),
             shared: Shared::new(budget),
             budget,
+            reserved: AtomicUsize::new(0),
             start,
             dropped: AtomicU64::new(0),
             overflowed: AtomicU64::new(0),
@@ -287,7 +293,7 @@ impl Memory {
     ) -> Result<Given, NoRoom> {
         if limit.limit == Limit::Unlimited {
             let (_, decision) = asked(&limit.limit, None, now, ask);
-            return Ok(Given { decision, shared: false, known: false });
+            return Ok(Given { decision, refunded: 0, shared: false, known: false });
         }
         let dated = self.dated(&limit.limit, clock, now);
         let at = At::new(self, now);
@@ -343,7 +349,7 @@ impl Memory {
                         self.cells.give_back(value);
                     }
                     // Read anew: a charge that came before us may be later than `now`.
-                    limit.void_receipts(clock.now());
+                    limit.void_receipts(id, clock.now());
                     locked.forget();
                     return stood;
                 }

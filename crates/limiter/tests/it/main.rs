@@ -3,15 +3,22 @@
 
 mod changed;
 mod clocks;
+mod concurrency;
 mod crowd;
+mod debug;
 mod errors;
 mod flood;
 mod full;
+mod leaky_queues;
+mod lines;
 mod receipts;
 mod reservations;
+mod serde;
 mod snapshots;
 mod squeezed;
+mod traced;
 mod verdicts;
+mod waiting;
 mod watched;
 
 use tollgate::{Clock, Limiter, ManualClock, Micros};

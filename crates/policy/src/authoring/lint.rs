@@ -11,6 +11,7 @@ mod hygiene;
 mod keys;
 mod sharing;
 mod spoofable_keys;
+mod store_share;
 mod suppress;
 mod tags;
 #[cfg(test)]
@@ -25,7 +26,7 @@ use tollgate_algorithms::Mode;
 use crate::compile::inherit::Operation;
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::ids::{LimitId, OperationId};
-use crate::model::PolicyLimit;
+use crate::model::{LimitUse, PolicyLimit};
 use crate::numbers::Numbers;
 use crate::policy::Policy;
 pub use config::{Config, Level};
@@ -77,6 +78,7 @@ pub fn advise(policy: &Policy) -> Advice {
         client_selectable::advise(&lint),
         dropped::advise(&lint),
         sharing::advise(&lint),
+        store_share::advise(&lint),
         tags::advise(&lint),
         hygiene::advise(&lint),
     ];
@@ -119,6 +121,16 @@ impl<'a> Lint<'a> {
     /// Every limit with its number.
     fn limits(&self) -> impl Iterator<Item = (LimitId, &'a PolicyLimit)> {
         LimitId::number(self.policy.limits())
+    }
+
+    /// Every use of every limit.
+    fn uses(&self) -> impl Iterator<Item = &'a LimitUse> {
+        self.policy.operations().iter().flat_map(|operation| &operation.uses).chain(&self.policy.root_uses)
+    }
+
+    /// Whether a limit applies to every request, and costs the same, wherever it is used.
+    fn is_used_plainly(&self, id: LimitId) -> bool {
+        !self.uses().any(|one| one.limit == id && (one.cost.is_some() || one.when.is_some()))
     }
 
     fn limit(&self, id: LimitId) -> Option<&'a PolicyLimit> {

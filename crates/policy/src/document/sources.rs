@@ -5,8 +5,6 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use crate::serve::conceal;
-
 /// Which file of a policy.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FileId(pub(crate) u32);
@@ -82,10 +80,22 @@ impl Source {
         &self.text
     }
 
-    /// The text as it may be shown: stars stand for the passwords in addresses, and for everything under `serve` that may be a
-    /// secret. Every place in it is the same as in the text itself.
+    /// The text if messages may repeat parts of it, and an empty text if it may contain secrets: settings of `serve`, URLs with
+    /// a password, or PEM. Only the program that shows messages knows how to conceal those.
+    pub(crate) fn repeatable(&self) -> &str {
+        let is_setting = |line: &str| line.trim_start_matches([' ', '{', '"', '\'']).starts_with("serve");
+        let is_servers = |line: &str| line.trim_start_matches([' ', '{', '"', '\'']).starts_with("servers");
+        let has_settings = self.text.lines().any(|line| is_setting(line) && !is_servers(line));
+        let has_password = self.text.split("://").skip(1).any(|rest| {
+            let authority = rest.split(['/', ' ', '\n', '"', '\'']).next().unwrap_or_default();
+            authority.contains('@')
+        });
+        if has_settings || has_password || self.text.contains("-----BEGIN") { "" } else { &self.text }
+    }
+
+    /// The text as it may be shown, which the given function makes of the text once. It has to keep every place.
     #[must_use]
-    pub fn drawable(&self) -> &str {
+    pub fn drawable(&self, conceal: fn(&str) -> Cow<'_, str>) -> &str {
         let concealed = self.drawable.get_or_init(|| match conceal(&self.text) {
             Cow::Owned(text) => Some(text),
             Cow::Borrowed(_) => None,

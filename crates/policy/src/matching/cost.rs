@@ -10,8 +10,12 @@ use tollgate_http::found::Found;
 use tollgate_http::{header, query};
 
 /// What the request costs under a limit.
-pub(crate) fn of(limit: &PolicyLimit, asking: &mut RequestIdentity<'_>) -> Result<u64, BadRequest> {
-    let (from, default, max) = match &limit.cost {
+pub(crate) fn of(
+    limit: &PolicyLimit,
+    cost: &Cost,
+    asking: &mut RequestIdentity<'_>,
+) -> Result<u64, BadRequest> {
+    let (from, default, max) = match cost {
         Cost::Fixed(cost) => return Ok(*cost),
         Cost::Reported { estimate, .. } => return Ok(*estimate),
         // A body that was not counted costs the most. Of a query in the target and one in the body, the upstream may run either.
@@ -27,7 +31,9 @@ pub(crate) fn of(limit: &PolicyLimit, asking: &mut RequestIdentity<'_>) -> Resul
     };
     let found = match from {
         CostFrom::Header(name) => header::find(asking.facts.headers, name),
-        CostFrom::Query(name) => query::find(asking.facts.query.unwrap_or(""), name, asking.room),
+        CostFrom::Query(name) => {
+            query::find_as(asking.semicolons(), asking.facts.query.unwrap_or(""), name, asking.room)
+        }
     };
     let said = match found {
         Found::Missing => return Ok(default),
@@ -40,26 +46,12 @@ pub(crate) fn of(limit: &PolicyLimit, asking: &mut RequestIdentity<'_>) -> Resul
 }
 
 impl Cost {
-    /// The least and the most that a request can cost before it is forwarded.
-    #[must_use]
-    pub const fn range(&self) -> (u64, u64) {
-        match self {
-            Self::Fixed(cost) => (*cost, *cost),
-            Self::Asked { max, .. } => (1, *max),
-            Self::Reported { estimate, max, .. } => (*estimate, *max),
-            Self::Operations { max, .. } => (1, *max),
-        }
-    }
-}
-
-/// The header in which the upstream says afterwards what a request cost, and the most that is charged for it.
-impl PolicyLimit {
-    /// Where the true cost is said afterwards.
+    /// The header in which the upstream reports the actual cost afterwards, and the most that is charged for it.
     #[must_use]
     pub const fn reported_in(&self) -> Option<(&HeaderName, u64)> {
-        match &self.cost {
-            Cost::Reported { header, max, .. } => Some((header, *max)),
-            Cost::Fixed(_) | Cost::Asked { .. } | Cost::Operations { .. } => None,
+        match self {
+            Self::Reported { header, max, .. } => Some((header, *max)),
+            Self::Fixed(_) | Self::Asked { .. } | Self::Operations { .. } => None,
         }
     }
 }

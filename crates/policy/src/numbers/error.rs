@@ -9,6 +9,7 @@ use crate::quantity::spoken;
 
 /// Why numbers make no limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum NumbersError {
     /// A number that the algorithm needs is not written.
     Missing {

@@ -6,15 +6,18 @@ use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::Place;
 use crate::document::suggest;
 use crate::document::tree::Value;
-use crate::model::{Cost, Counted, PolicyLimit, Scope, StoreFails, TierNumbers, Where, ZeroStatus};
+use crate::model::{
+    BusyStatus, Condition, Cost, Counted, PolicyLimit, Scope, StoreFails, TierNumbers, Where, ZeroStatus,
+};
 use crate::numbers::{Algorithm, Numbers};
 use crate::parse::context::Context;
+use crate::parse::limit_use::{self, Use};
 use crate::parse::schema_fields::{
-    ALGORITHMS, COUNTED, DESCRIPTION_CHARS_MAX, LIMIT, MODES, NAME_CHARS_MAX, NUMBERS, SCOPES, VISIBILITY,
-    ZERO_STATUSES,
+    ALGORITHMS, BUSY_STATUSES, COUNTED, DESCRIPTION_CHARS_MAX, FLAG, LIMIT, MODES, NAME_CHARS_MAX, NUMBERS,
+    SCOPES, VISIBILITY, ZERO_STATUSES,
 };
-use crate::parse::{cost, identity, numbers};
-use crate::quantity::whole;
+use crate::parse::{condition, cost, identity, numbers};
+use crate::quantity::{duration, whole};
 
 /// So many limits may meet one operation. A longer list is refused: each is a decision on every request, and with its wider
 /// budgets up to three.
@@ -28,7 +31,16 @@ pub(crate) enum Limits {
     /// `none`: switched off, on purpose.
     Off(Place),
     /// These, all or none. Possibly fewer than are written, if some are wrong, which has been said.
-    List(Vec<PolicyLimit>),
+    List(Vec<Item>),
+}
+
+/// One item of a list of limits.
+#[derive(Clone, Debug)]
+pub(crate) enum Item {
+    /// A limit that is written here.
+    Limit(Box<PolicyLimit>, Option<Condition>),
+    /// One that is written elsewhere.
+    Use(Use),
 }
 
 /// Reads the limits that stand here.
@@ -49,24 +61,64 @@ pub(crate) fn read<'t>(value: Value<'t>, at: &Where, context: &mut Context<'t>) 
         context.error("too-many", value.place(), message);
         return Limits::List(Vec::new());
     }
-    let several = list.len() > 1;
-    let mut limits: Vec<PolicyLimit> = Vec::new();
+    // Named limits need no name of their own, and adding one changes the names of no others.
+    let several = list.iter().filter(|item| item.get("use").is_none()).count() > 1;
+    let (mut items, mut limits): (Vec<Item>, Vec<PolicyLimit>) = (Vec::new(), Vec::new());
     for item in list {
-        beside_reference(item, context);
-        let Some(resolved) = context.resolve(item) else { continue };
-        context.used.insert((resolved.tree.file, resolved.id));
-        if let Some(text) = resolved.text().filter(|_| !resolved.is_null()) {
-            context.findings.push(no_limit(text, item.place(), value.is_list()));
-            continue;
+        match self::item(item, (at, value.is_list()), context) {
+            None => {}
+            Some(Item::Use(named)) => items.push(Item::Use(named)),
+            Some(Item::Limit(mut limit, when)) => {
+                if !limit.named {
+                    limit.name = made_name(&limit, &limits, several);
+                }
+                limits.push((*limit).clone());
+                items.push(Item::Limit(limit, when));
+            }
         }
-        let Some(mut limit) = one(resolved, at, context) else { continue };
-        limit.references = item.get("$ref").map(Value::place).into_iter().collect();
-        if !limit.named {
-            limit.name = made_name(&limit, &limits, several);
-        }
-        limits.push(limit);
     }
-    Limits::List(limits)
+    Limits::List(items)
+}
+
+fn item<'t>(item: Value<'t>, (at, in_list): (&Where, bool), context: &mut Context<'t>) -> Option<Item> {
+    beside_reference(item, context);
+    let trail = context.trail(item)?;
+    let resolved = *trail.last()?;
+    context.used.insert((resolved.tree.file, resolved.id));
+    if let Some(name) = trail.iter().find_map(|value| context.named.get(&(value.tree.file, value.id))) {
+        let place = item.place();
+        return Some(Item::Use(Use::Named { name: name.clone(), cost: None, when: None, place }));
+    }
+    by_position(item, resolved, context);
+    if let Some(text) = resolved.text().filter(|_| !resolved.is_null()) {
+        context.findings.push(no_limit(text, item.place(), in_list));
+        return None;
+    }
+    if resolved.get("use").is_some() {
+        return limit_use::read(resolved, context).map(Item::Use);
+    }
+    let when = match resolved.get("when") {
+        None => None,
+        Some(when) => Some(condition::read(when, context)?),
+    };
+    let mut limit = one(resolved, at, context)?;
+    limit.references = item.get("$ref").map(Value::place).into_iter().collect();
+    Some(Item::Limit(Box::new(limit), when))
+}
+
+/// Advises against a `$ref` to a limit by its position: it means another limit as soon as the list changes.
+fn by_position<'t>(item: Value<'t>, resolved: Value<'t>, context: &mut Context<'t>) {
+    let Some(reference) = item.get("$ref") else { return };
+    let last = reference.text().and_then(|text| text.rsplit_once('/')).map_or("", |(_, last)| last);
+    let is_index = !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_index || !resolved.is_map() {
+        return;
+    }
+    let message = "this `$ref` finds a limit by its position, and finds another when the list changes";
+    let help =
+        "define the limit under `limits` (in an OpenAPI document, of `x-tollgate`), and write `use: NAME`";
+    let finding = Diagnostic::warning("ref-by-position", reference.place(), message).help(help);
+    context.findings.push(finding.also(resolved.place(), "it finds this limit"));
 }
 
 /// A name made of the place; in a list of several, of the algorithm too, so that taking one out does not give its keys to
@@ -108,7 +160,7 @@ fn no_limit(text: &str, place: Place, in_list: bool) -> Diagnostic {
 }
 
 /// One limit.
-fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> Option<PolicyLimit> {
+pub(crate) fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> Option<PolicyLimit> {
     let map = context.map(map, "a limit")?;
     context.unknown_fields(map, &[LIMIT, NUMBERS], "a limit");
     let algorithm = algorithm(map, context);
@@ -132,12 +184,17 @@ fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> Option<Poli
         scope: Scope::Exact,
         counted: Counted::Together,
         zero_status: ZeroStatus::Forbidden,
+        busy_status: BusyStatus::TooManyRequests,
+        wait: None,
         description: None,
         visible: true,
         owner: None,
         reviewers: Vec::new(),
+        required: None,
     };
     words(map, &mut limit, context);
+    busy_status(map, algorithm, &mut limit, context);
+    wait(map, algorithm, &mut limit, context);
     texts(map, &mut limit, context);
     let cost = map.get("cost").map_or(Some(Cost::Fixed(1)), |value| cost::read(value, context));
     if let Some(value) = map.get("address_ceiling") {
@@ -201,6 +258,9 @@ fn words<'t>(map: Value<'t>, limit: &mut PolicyLimit, context: &mut Context<'t>)
     if word("visibility", VISIBILITY) == Some("hidden") {
         limit.visible = false;
     }
+    if word("required", FLAG) == Some("true") {
+        limit.required = map.get("required").map(Value::place);
+    }
     match word("scope", SCOPES) {
         Some("local") => limit.scope = Scope::Local,
         Some("leased") => limit.scope = Scope::Leased,
@@ -212,6 +272,49 @@ fn words<'t>(map: Value<'t>, limit: &mut PolicyLimit, context: &mut Context<'t>)
     {
         limit.when_store_fails = rule;
     }
+}
+
+/// `busy_status`, which only concurrency limits have.
+fn busy_status<'t>(
+    map: Value<'t>,
+    algorithm: Option<Algorithm>,
+    limit: &mut PolicyLimit,
+    context: &mut Context<'t>,
+) {
+    let Some(entry) = map.entry("busy_status") else { return };
+    if let Some(other) = algorithm.filter(|algorithm| *algorithm != Algorithm::Concurrency) {
+        let message = format!("{} has no `busy_status`", other.name());
+        let finding = Diagnostic::error("numbers", entry.key_at, message);
+        let help = "remove it: only `concurrency` limits how many requests are in progress";
+        context.findings.push(finding.help(help));
+    }
+    if context.word(entry.value, "busy_status", BUSY_STATUSES) == Some("503") {
+        limit.busy_status = BusyStatus::ServiceUnavailable;
+    }
+}
+
+/// `wait`, which limits have that refuse at once without it.
+fn wait<'t>(
+    map: Value<'t>,
+    algorithm: Option<Algorithm>,
+    limit: &mut PolicyLimit,
+    context: &mut Context<'t>,
+) {
+    let Some(entry) = map.entry("wait") else { return };
+    let wrong = if algorithm == Some(Algorithm::LeakyBucketQueue) {
+        Some((
+            "leaky_bucket_queue has no `wait`",
+            "write `max_wait`, which bounds how long a request waits in it",
+        ))
+    } else if limit.mode == Mode::Shadow {
+        Some(("a limit with `mode: shadow` makes nobody wait", "remove `wait`, or enforce the limit"))
+    } else {
+        None
+    };
+    if let Some((message, help)) = wrong {
+        context.findings.push(Diagnostic::error("numbers", entry.key_at, message).help(help));
+    }
+    limit.wait = context.parsed(entry.value, "wait", duration);
 }
 
 /// `allow`, `deny`, `local`, `local 1/4`.

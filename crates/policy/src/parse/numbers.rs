@@ -77,6 +77,7 @@ pub(crate) fn span(text: &str) -> Result<Span, String> {
         Window::Day(_) => Span::Day,
         Window::Week(_) => Span::Week,
         Window::Month(_) => Span::Month,
+        Window::Year(_) => Span::Year,
     })
 }
 

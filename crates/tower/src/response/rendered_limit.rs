@@ -1,17 +1,17 @@
-//! What clients may know of one limit, written down once so that config copy it. How a key stands is not on it.
+//! The parts of responses that depend only on the limit, rendered once.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use http::HeaderValue;
 use tollgate_algorithms::{Limit, Micros, Mode, Window};
-use tollgate_engine::{LimitDescriptor, Visibility, ZeroStatus};
+use tollgate_engine::{BusyStatus, LimitDescriptor, Visibility, ZeroStatus};
 
 use crate::response::{json, numbers, sf};
 
 /// The header values and JSON strings of one limit that do not depend on a request.
 #[derive(Clone, Debug)]
 pub(crate) struct RenderedLimit {
-    /// Tells it from all others of this process; a clone renders the same.
+    /// Unique in this process, except for clones, which render the same.
     pub(crate) number: u64,
     pub(crate) name: Box<str>,
     pub(crate) visibility: Visibility,
@@ -21,10 +21,12 @@ pub(crate) struct RenderedLimit {
     pub(crate) state: Box<[u8]>,
     /// For `X-RateLimit-Limit`.
     pub(crate) limit: HeaderValue,
-    /// The same, as a number.
+    /// `limit` as a number.
     pub(crate) capacity: u64,
     /// The status of a refusal if that is 0.
     pub(crate) zero_status: ZeroStatus,
+    /// The status of a refusal if it limits how many requests are in progress.
+    pub(crate) busy_status: Option<BusyStatus>,
     /// For bodies, escaped, without quotes.
     pub(crate) name_json: Box<str>,
     /// The policy author's text for clients that are refused, escaped, without quotes.
@@ -36,14 +38,20 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 
 impl RenderedLimit {
     pub(crate) fn new(descriptor: &LimitDescriptor) -> Self {
-        let LimitDescriptor { name, limit, visibility, zero_status, description, .. } = descriptor;
+        let LimitDescriptor { name, limit, visibility, zero_status, description, concurrency, .. } =
+            descriptor;
+        let capacity = descriptor.capacity();
         let mut policy = Vec::new();
         sf::string(&mut policy, name);
         let mut state = policy.clone();
         state.extend_from_slice(b";r=");
         policy.extend_from_slice(b";q=");
-        sf::integer(&mut policy, limit.capacity());
-        if let Some(seconds) = window(limit).map(Micros::secs_rounded_up).filter(|seconds| *seconds > 0) {
+        sf::integer(&mut policy, capacity);
+        if concurrency.is_some() {
+            policy.extend_from_slice(b";qu=\"concurrent-requests\"");
+        } else if let Some(seconds) =
+            window(limit).map(Micros::secs_rounded_up).filter(|seconds| *seconds > 0)
+        {
             policy.extend_from_slice(b";w=");
             sf::integer(&mut policy, seconds);
         }
@@ -59,8 +67,9 @@ impl RenderedLimit {
             // `sf` writes printable ASCII, which every field can hold.
             policy: HeaderValue::from_bytes(&policy).unwrap_or(HeaderValue::from_static("")),
             state: state.into(),
-            limit: numbers::value(limit.capacity()),
-            capacity: limit.capacity(),
+            limit: numbers::value(capacity),
+            capacity,
+            busy_status: concurrency.map(|concurrency| concurrency.busy_status),
             zero_status: *zero_status,
             name_json: escaped(name),
             description_json: description.as_deref().map(|text| escaped(text.trim_end())),
@@ -73,7 +82,7 @@ impl RenderedLimit {
     }
 }
 
-/// How long it takes until all of it is available again. `None` if that varies: no header is better than a wrong one.
+/// Time until an exhausted limit is fully restored. `None` if that varies: no parameter is better than a wrong one.
 fn window(limit: &Limit) -> Option<Micros> {
     match limit {
         Limit::Unlimited => None,
@@ -82,7 +91,7 @@ fn window(limit: &Limit) -> Option<Micros> {
             Window::Every(length) => Some(length),
             Window::Day(_) => Some(Micros::DAY),
             Window::Week(_) => Some(Micros::new(Micros::DAY.get().saturating_mul(7))),
-            Window::Month(_) => None,
+            Window::Month(_) | Window::Year(_) => None,
         },
         Limit::SlidingWindow(rule) => Some(rule.window()),
         Limit::SlidingWindowBuckets(rule) => Some(rule.window()),

@@ -27,6 +27,7 @@ impl Memory {
             shared: Shared::new(usize::MAX),
             // It is the number of chunks that bounds the cells, unless there are to be none.
             budget: if chunks == 0 { 0 } else { usize::MAX },
+            reserved: AtomicUsize::new(0),
             start: Micros::ZERO,
             dropped: AtomicU64::new(0),
             overflowed: AtomicU64::new(0),

@@ -1,4 +1,4 @@
-//! A comparison for programs. Its names are an interface, described by `schemas/diff-output.schema.json`.
+//! A comparison as JSON. A stable interface: fields are only added. `schemas/diff-output.schema.json` describes it.
 
 use serde_json::{Value, json};
 use tollgate_policy::diff::{Change, Diff, FailOn, LimitDiff, OperationDiff, Terms, TierDiff, Verdict};

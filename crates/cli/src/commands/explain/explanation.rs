@@ -1,4 +1,4 @@
-//! The explanation as plain data: the request, what it met, every limit, what a client is told. It is printed elsewhere.
+//! The explanation as plain data: the request, its operation, every limit, and the response.
 
 use tollgate_algorithms::Micros;
 use tollgate_policy::{BadRequest, Directory, Facts, Hits, Matched, Nearest, Policy, Request, Scratch};
@@ -123,21 +123,14 @@ fn wrong(bad: &BadRequest, looked: Vec<String>) -> Answered {
 
 /// Where a limit looked for who is asking, if that is why the request is wrong.
 fn looked_at(bad: &BadRequest, case: &Case<'_>) -> Vec<String> {
-    match bad {
-        BadRequest::NoIdentity { limit }
-        | BadRequest::InvalidToken { limit }
-        | BadRequest::TwoIdentities { limit } => {
-            let limit = case.policy.limit_named(limit).map(|(_, limit)| limit);
-            limit.map(|limit| key_trace::places_of(limit, case)).unwrap_or_default()
-        }
-        BadRequest::Method(_)
-        | BadRequest::Target(_)
-        | BadRequest::Path(_)
-        | BadRequest::Host(_)
-        | BadRequest::TwoHosts
-        | BadRequest::TwoHeaders { .. }
-        | BadRequest::Cost { .. } => Vec::new(),
-    }
+    let (BadRequest::NoIdentity { limit }
+    | BadRequest::InvalidToken { limit }
+    | BadRequest::TwoIdentities { limit }) = bad
+    else {
+        return Vec::new();
+    };
+    let limit = case.policy.limit_named(limit).map(|(_, limit)| limit);
+    limit.map(|limit| key_trace::places_of(limit, case)).unwrap_or_default()
 }
 
 fn normal(facts: &Facts<'_>, hits: &Hits) -> Normal {

@@ -1,4 +1,4 @@
-//! The explanation for people: a heading for each part, a line for each fact.
+//! The explanation for people: a heading per part, a line per fact.
 
 use std::io::{self, Write};
 
@@ -109,10 +109,9 @@ fn limit(limit: &Met, out: &mut dyn Write) -> io::Result<()> {
     for charged in &limit.charges {
         self::charged(charged, limit.algorithm, out)?;
     }
-    let mode = match (limit.not_yet, limit.mode) {
-        (true, _) => "not yet enforced: it is read and shown, and refuses nobody",
-        (false, Mode::Enforced) => "enforced",
-        (false, Mode::Shadow) => "shadow: it is counted, and refuses nobody",
+    let mode = match limit.mode {
+        Mode::Enforced => "enforced",
+        Mode::Shadow => "shadow: it is counted, and refuses nobody",
     };
     line("mode", mode, out)?;
     if !limit.visible {
@@ -169,9 +168,7 @@ fn told(told: &Told, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out)?;
     match &told.refusal {
-        None if told.in_flight => {
-            heading("it is never refused: limits on what is in flight are not yet enforced", out)
-        }
+        None if told.in_flight => heading("it is refused only while others are in progress or in line", out),
         None => heading("it is never refused", out),
         Some(refusal) => refused(refusal, out),
     }

@@ -1,4 +1,4 @@
-//! The explanation for programs. Its names are an interface, described by `schemas/explain-output.schema.json`.
+//! The explanation as JSON. A stable interface: fields are only added. `schemas/explain-output.schema.json` describes it.
 
 use serde_json::{Map, Value, json};
 use tollgate_policy::Budget;

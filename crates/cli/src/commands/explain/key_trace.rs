@@ -1,4 +1,4 @@
-//! Where a limit looked for who is asking, and what it found: in words. What the key is was decided by the policy.
+//! Describes where a limit looked for the client's identity, and what it found.
 
 use http::HeaderName;
 use http::header::AUTHORIZATION;
@@ -190,7 +190,10 @@ fn found(place: &KeyPlace, case: &Case<'_>) -> State {
         KeyPlace::Basic => return credentials(Scheme::Basic, case),
         KeyPlace::Header(name) => header::find(case.facts.headers, name),
         KeyPlace::Cookie(name) => cookie::find(case.facts.headers, name),
-        KeyPlace::Query(name) => query::find(case.facts.query.unwrap_or(""), name, &mut room),
+        KeyPlace::Query(name) => {
+            let semicolons = case.policy.settings().query_semicolons;
+            query::find_as(semicolons, case.facts.query.unwrap_or(""), name, &mut room)
+        }
         KeyPlace::Together(places) => {
             // The first that is not there once decides, as it does for the policy.
             let mut states = places.iter().map(|place| found(place, case));

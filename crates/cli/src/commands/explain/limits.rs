@@ -1,8 +1,8 @@
-//! Every limit that a request meets, with the numbers in force for it, and why it is this one. Nothing is decided here.
+//! Every limit that applies to a request, with the numbers in force and the reason.
 
 use tollgate_algorithms::Mode;
-use tollgate_policy::model::{Cost, PolicyLimit, Where, ZeroStatus};
-use tollgate_policy::numbers::{Algorithm, Numbers};
+use tollgate_policy::model::{Cost, Level, LimitUse, PolicyLimit, Where, ZeroStatus};
+use tollgate_policy::numbers::Numbers;
 use tollgate_policy::{
     Budget, Charge, Directory, Facts, FileId, Hits, Matched, Nearest, Operation, Place, Policy, key,
 };
@@ -24,8 +24,6 @@ pub(super) struct Met {
     pub(super) nearest: String,
     pub(super) algorithm: &'static str,
     pub(super) mode: Mode,
-    /// Whether it is of an algorithm that is read and shown, and refuses nobody as yet.
-    pub(super) not_yet: bool,
     pub(super) visible: bool,
     pub(super) zero_status: ZeroStatus,
     pub(super) owner: Option<String>,
@@ -85,7 +83,7 @@ pub(super) fn farther(policy: &Policy, operation: &Operation) -> Vec<Farther> {
             Where::Path(path) if *path == operation.written => "path",
             Where::Tag(tag) if operation.tags.contains(tag) => "tag",
             Where::Root => "root",
-            Where::Path(_) | Where::Tag(_) | Where::Operation(_) => return None,
+            Where::Path(_) | Where::Tag(_) | Where::Operation(_) | Where::Named(_) => return None,
         };
         let at = policy.sources().locate(limit.place);
         Some(Farther { name: limit.name.clone(), level, at })
@@ -103,14 +101,15 @@ pub(super) fn met(case: &Case<'_>) -> Vec<Met> {
         Matched::Operation(id) | Matched::Loosely(id) => policy.operation(id),
         Matched::Preflight | Matched::Forwarded | Matched::Unmatched { .. } => None,
     };
-    let limits = policy.limits_of(matched).iter();
-    let limits = limits.filter_map(|id| Some((*id, policy.limits().get(id.index())?)));
-    let with_charges = limits.map(|(id, limit)| {
+    let limits = policy.applied(case.facts, matched);
+    let limits = limits.filter_map(|(_, at)| Some((at, policy.limits().get(at.limit.index())?)));
+    let with_charges = limits.map(|(used, limit)| {
+        let id = used.limit;
         let charges = hits.charges().iter().chain(hits.held()).filter(|charge| charge.limit == id);
         let charges = charges.filter_map(|charge| charged(charge, limit, case));
         let charges: Vec<_> = charges.collect();
         let reference = operation.and_then(|operation| reference::of(limit, operation, policy));
-        let (level, nearest) = why(limit, reference, (operation, matched));
+        let (level, nearest) = why(used, limit, (reference, operation), policy);
         Met {
             name: limit.name.clone(),
             at: policy.sources().locate(limit.place),
@@ -119,7 +118,6 @@ pub(super) fn met(case: &Case<'_>) -> Vec<Met> {
             nearest,
             algorithm: limit.algorithm.name(),
             mode: limit.mode,
-            not_yet: matches!(limit.algorithm, Algorithm::LeakyBucketQueue | Algorithm::Concurrency),
             visible: limit.visible,
             zero_status: limit.zero_status,
             owner: limit.owner.clone(),
@@ -143,7 +141,7 @@ fn charged(charge: &Charge, limit: &PolicyLimit, case: &Case<'_>) -> Option<Char
     let key = parts.iter().map(ToString::to_string).collect();
     // Budgets besides are the address's, whoever is asking.
     let key_from = (charge.budget == Budget::Own).then(|| looked(limit, &parts, case)).flatten();
-    let cost_from = match &limit.cost {
+    let cost_from = match policy.cost_of(hits, charge)? {
         Cost::Fixed(_) => None,
         Cost::Asked { max, .. } => Some(format!("what the request says, at most {max}")),
         Cost::Reported { header, max, .. } => {
@@ -165,12 +163,11 @@ fn unlimited_for(limit: &PolicyLimit, tier: Option<&str>) -> String {
 }
 
 impl Met {
-    /// In one word, for programs: `enforced`, `shadow` or `not_yet_enforced`.
+    /// In one word, for programs: `enforced` or `shadow`.
     pub(super) const fn mode_word(&self) -> &'static str {
-        match (self.not_yet, self.mode) {
-            (true, _) => "not_yet_enforced",
-            (false, Mode::Enforced) => "enforced",
-            (false, Mode::Shadow) => "shadow",
+        match self.mode {
+            Mode::Enforced => "enforced",
+            Mode::Shadow => "shadow",
         }
     }
 }
@@ -180,51 +177,48 @@ fn is_in(limit: &PolicyLimit, file: FileId) -> bool {
     limit.place.file == file || limit.references.iter().any(|reference| reference.file == file)
 }
 
-/// Why a limit is the nearest. Several operations may share it by its name or by a `$ref`, so that it may be written elsewhere.
+/// Why a limit applies: the level in one word, and a sentence. Several operations may share a limit by its name or by a
+/// `$ref`, so that it may be written elsewhere.
 fn why(
+    used: &LimitUse,
     limit: &PolicyLimit,
-    reference: Option<Place>,
-    (operation, matched): (Option<&Operation>, Matched),
+    (reference, operation): (Option<Place>, Option<&Operation>),
+    policy: &Policy,
 ) -> (&'static str, String) {
-    let who_stands = |here| who_stands(reference, here);
-    let Some(operation) = operation else {
-        let no_operation = match matched {
-            Matched::Preflight | Matched::Forwarded | Matched::Unmatched { .. } => "no operation is met",
-            Matched::Operation(_) | Matched::Loosely(_) => "the operation has none",
-        };
-        return ("root", format!("{} at the root, and {no_operation}", who_stands(true)));
+    let nearest = operation.map(|operation| operation.nearest);
+    let path = operation.map_or("", |operation| operation.written.as_str());
+    let (word, place, plain, here) = match used.level {
+        Level::Operation => {
+            let here = matches!(&limit.at, Where::Operation(name) if name.ends_with(path));
+            ("operation", "on the operation itself".to_owned(), Nearest::Operation, here)
+        }
+        Level::Path => {
+            let here = matches!(&limit.at, Where::Path(at) if at == path);
+            ("path", format!("on the path {path}"), Nearest::Path, here)
+        }
+        Level::Tag(at) => {
+            let tag = operation.and_then(|operation| operation.tags.get(at)).map_or("", String::as_str);
+            let here = matches!(&limit.at, Where::Tag(at) if at == tag);
+            ("tag", format!("on the tag {tag}"), Nearest::Tag, here)
+        }
+        Level::Root => ("root", "at the root".into(), Nearest::Root, limit.at == Where::Root),
     };
-    let written = operation.written.as_str();
-    match operation.nearest {
-        Nearest::Operation | Nearest::Off(_) | Nearest::Nothing => {
-            let here = matches!(&limit.at, Where::Operation(name) if name.ends_with(written));
-            ("operation", format!("{} on the operation itself", who_stands(here)))
-        }
-        Nearest::Path => {
-            let here = matches!(&limit.at, Where::Path(path) if path == written);
-            ("path", format!("{} on the path {written}, and none on the operation", who_stands(here)))
-        }
-        Nearest::Tag => {
-            let mut tags = operation.tags.iter();
-            let own = if let Where::Tag(tag) = &limit.at { Some(tag) } else { None };
-            let own = own.filter(|tag| operation.tags.contains(tag));
-            let (tag, here) = (own.or_else(|| tags.next()), own.is_some());
-            let tag = tag.map_or_else(|| "a tag".to_owned(), |tag| format!("the tag {tag}"));
-            let stands = who_stands(here);
-            ("tag", format!("{stands} on {tag}, and none on the operation or its path"))
-        }
-        Nearest::Root => {
-            let stands = who_stands(limit.at == Where::Root);
-            ("root", format!("{stands} at the root, and none on the operation, its path or its tags"))
-        }
-    }
-}
-
-fn who_stands(reference: Option<Place>, here: bool) -> &'static str {
-    match (reference, here) {
-        (Some(_), _) => "a `$ref` to it stands",
-        (None, true) => "it stands",
+    let stands = match (&limit.at, reference) {
+        (Where::Named(_), _) => format!("it is named at {}, {place}", policy.sources().locate(used.place)),
+        (_, Some(_)) => format!("a `$ref` to it stands {place}"),
+        (_, None) if here => format!("it stands {place}"),
         // The first limit of a name is the one that is kept.
-        (None, false) => "it is shared, and stands here too:",
-    }
+        (_, None) => format!("it is shared, and stands here too: {place}"),
+    };
+    let why = match (operation, nearest == Some(plain)) {
+        (None, _) => ", and no operation is met",
+        (Some(_), false) => ", and a nearer list inherits it",
+        (Some(_), true) => match used.level {
+            Level::Operation => "",
+            Level::Path => ", and none on the operation",
+            Level::Tag(_) => ", and none on the operation or its path",
+            Level::Root => ", and none on the operation, its path or its tags",
+        },
+    };
+    (word, format!("{stands}{why}"))
 }

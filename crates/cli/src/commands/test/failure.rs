@@ -1,4 +1,4 @@
-//! A scenario that went otherwise than it says: its steps drawn where they stand, and every difference in a table.
+//! Draws a failed scenario: its steps in place, and every difference in a table.
 
 use serde_json::{Value, json};
 use tollgate_engine::{Difference, StepReport};
@@ -10,9 +10,9 @@ use tollgate_policy::{Diagnostic, Severity, Sources};
 use crate::finding::{Finding, counted, printable};
 use crate::{formats, render, table};
 
-/// So many steps of a scenario are drawn. Further ones are only in the table.
+/// Maximum number of steps drawn. Further ones are only in the table.
 const STEPS_DRAWN_MAX: usize = 5;
-/// So many differences of a scenario are in its table. Of further ones the number is told; programs get all.
+/// Maximum number of differences in the table. Further ones are counted; programs get all.
 const ROWS_MAX: usize = 50;
 
 /// One step that was answered otherwise than it expects.
@@ -64,11 +64,8 @@ pub(super) fn failures(
         let label = format!("at {}", spoken(step.at));
         match &mut drawn {
             None => {
-                let message = format!(
-                    "{} of {} came otherwise than expected",
-                    failures.len(),
-                    counted(scenario.steps.len(), "step")
-                );
+                let message =
+                    format!("{} of {} did not match", failures.len(), counted(scenario.steps.len(), "step"));
                 drawn = Some(diagnostic(step, message, label));
             }
             Some(Diagnostic { also, .. }) => also.push((step.place, label)),

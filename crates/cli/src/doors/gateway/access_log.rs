@@ -1,9 +1,9 @@
-//! What happened, counted and written down. It changes nothing about a request.
+//! Counts and logs what happened to a request.
 
 use std::net::IpAddr;
 
 use http::{HeaderMap, Method, StatusCode, request};
-use tollgate::Kind;
+use tollgate::{Kind, Source};
 use tollgate_engine::{CheckError, Outcome, Scratch};
 use tollgate_policy::{Matched, Policy};
 use tollgate_tower::{ErrorKind, ErrorResponse};
@@ -21,6 +21,11 @@ impl Worker {
     /// A request was asked about.
     pub(crate) fn decided(&self, live: &InForce, scratch: &Scratch, since: &Stopwatch) {
         self.metrics.decision.record(since.nanos());
+        for (place, granted) in scratch.asked() {
+            let Some(charge) = scratch.hits().held().get(*place) else { continue };
+            let Some(meters) = live.meters.get(charge.limit.index()) else { continue };
+            meters.count(*granted, charge.mode, Source::Own);
+        }
         let Some(verdict) = scratch.verdict() else { return };
         if verdict.degraded() {
             self.metrics.degraded.inc();
@@ -46,11 +51,9 @@ impl Worker {
         let (count, why) = match failed {
             None | Some(Stopped::Answer(_) | Stopped::TooLarge | Stopped::HeadTooLarge) => return,
             Some(Stopped::Late(due)) => match due {
-                Due::Connect => (&errors.timeout, "it takes no connection in time".to_owned()),
-                Due::Response => (&errors.timeout, "it has not answered in time".to_owned()),
-                Due::Total => {
-                    (&errors.timeout, "it has not answered in the time of a whole exchange".to_owned())
-                }
+                Due::Connect => (&errors.timeout, "connecting timed out".to_owned()),
+                Due::Response => (&errors.timeout, "it did not respond in time".to_owned()),
+                Due::Total => (&errors.timeout, "the total timeout of the exchange passed".to_owned()),
                 Due::Header
                 | Due::Head
                 | Due::Idle

@@ -1,10 +1,11 @@
-//! One connection of a client as its exchanges know it: who it is, and what is running. Its bytes are `stream`'s.
+//! One client connection as its exchanges see it: the peer, and the requests in flight.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use http::{HeaderValue, StatusCode};
+use tollgate_engine::Permits;
 
 use super::access_log::Noted;
 use super::deadlines::{Due, Watch};
@@ -87,7 +88,15 @@ impl Client {
         watch.begin();
         self.worker.metrics.requests_open.inc();
         let (id, since) = (self.worker.ids.next(), Stopwatch::start());
-        Running { client: Arc::clone(self), watch, id, since, went: Went::default(), noted: None }
+        Running {
+            client: Arc::clone(self),
+            watch,
+            id,
+            since,
+            went: Went::default(),
+            noted: None,
+            permits: Permits::default(),
+        }
     }
 }
 
@@ -114,6 +123,8 @@ pub(crate) struct Running {
     went: Went,
     /// What its line says, if it has one.
     noted: Option<Noted>,
+    /// What it holds until its end.
+    permits: Permits,
 }
 
 impl Running {
@@ -146,6 +157,11 @@ impl Running {
         self.watch.answered();
     }
 
+    /// The response is on its way: the permits are held to its end.
+    pub(crate) fn hold(&mut self, permits: Permits) {
+        self.permits = permits;
+    }
+
     /// The request is passed on.
     pub(crate) const fn passed_on(&mut self) {
         self.went.passed_on = true;
@@ -155,7 +171,7 @@ impl Running {
     pub(crate) fn broken(&mut self, why: &str) {
         self.went.broken = true;
         if self.watch.fault().is_none() {
-            let why = format!("the body of its response was cut: {why}");
+            let why = format!("its response body was cut off: {why}");
             self.client.worker.logs.upstream_failed(&self.id, &why);
         }
     }

@@ -1,4 +1,4 @@
-//! One request and its response: asked, forwarded, answered. Which limits there are is the policy's; bytes are hyper's.
+//! One request and its response: checked, forwarded, answered.
 
 mod response_future;
 
@@ -8,9 +8,10 @@ use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use http::header::{CONNECTION, TRANSFER_ENCODING};
-use http::{HeaderValue, Request, Response, StatusCode, Version, request};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, request};
 use hyper::body::Incoming;
 use tollgate_engine::{Admission, Body, BodyWanted, CheckError, Outcome, RequestHead, Scratch};
 use tollgate_policy::Matched;
@@ -29,6 +30,7 @@ use super::error_response::Stopped;
 use super::max_forwards::{self, Reach};
 use super::rewrite_head::{self, Outgoing};
 use super::stopwatch::Stopwatch;
+use super::time_left;
 use super::tunnel::Tunnel;
 use super::upstream::{Answered, Departing, Effort, UpstreamError};
 use super::websocket;
@@ -51,7 +53,7 @@ struct Came {
     to_answer: ToAnswer,
 }
 
-/// What is left of a request when it is on its way: what it takes to answer it, whoever does.
+/// What remains of a forwarded request: everything needed to respond to it.
 struct ToAnswer {
     /// Its name.
     id: HeaderValue,
@@ -64,7 +66,7 @@ struct ToAnswer {
     websocket: bool,
 }
 
-/// ResponseConfig a request.
+/// Handles a request.
 pub(crate) fn exchange(client: &Arc<Client>, request: Request<Incoming>) -> Exchange {
     let mut running = client.begin();
     let (parts, body) = request.into_parts();
@@ -161,6 +163,7 @@ impl Came {
         // Other requests may be checked meanwhile, with buffers of their own.
         let mut scratch = SCRATCH.take();
         let head = head_of(&self.parts, self.to_answer.running.client(), body);
+        let head = head.with_time_left(self.to_answer.time_left(&self.parts.headers));
         let checked = self.live.enforcer.check(&head, &mut scratch).await;
         let checked = self.record(checked, &scratch);
         SCRATCH.set(scratch);
@@ -195,7 +198,7 @@ impl Came {
         Checked::Rejected(answer)
     }
 
-    /// Checks a request with a shared store, and goes on.
+    /// Checks a request with a shared store, then continues.
     async fn wait_and_pass(mut self, body: Incoming) -> Response<ResponseBody> {
         match self.check(Body::Unread).await {
             Checked::NeedsBody(wanted, matched) => self.hold_and_check(wanted, matched, body).await,
@@ -205,7 +208,7 @@ impl Came {
         }
     }
 
-    /// Reads what is wanted of the body, checks the request, and goes on.
+    /// Reads the wanted part of the body, checks the request, then continues.
     async fn hold_and_check(
         mut self,
         wanted: BodyWanted,
@@ -236,6 +239,9 @@ impl Came {
     /// Passes a request on. All that can be done without waiting is done here: a future has room for what it begins with.
     fn pass(self, admission: Admission, rest: Rest) -> Exchange {
         let Self { parts, live, mut to_answer, .. } = self;
+        if let Some(most) = admission.permits().max_hold() {
+            to_answer.running.watch().shorten_total(most);
+        }
         to_answer.running.passed_on();
         let bytes_max = to_answer.running.client().worker.settings.bounds.body_bytes;
         let bounds = (bytes_max, to_answer.pace());
@@ -259,6 +265,13 @@ async fn answer_of(exchange: Exchange) -> Response<ResponseBody> {
 }
 
 impl ToAnswer {
+    /// How long the client still waits for its response, as far as is known.
+    fn time_left(&self, headers: &HeaderMap) -> Option<Duration> {
+        let total = self.running.client().worker.settings.timeouts.total;
+        let passed = Duration::from_nanos(self.running.since().nanos());
+        time_left::of(total, passed, self.grpc.then_some(headers))
+    }
+
     /// How fast the body has to come. A call of gRPC may be a stream of messages that are far apart.
     fn pace(&self) -> Option<Pace> {
         let settings = &self.running.client().worker.settings;
@@ -294,15 +307,16 @@ impl ToAnswer {
 
     /// Waits for the response of a request that is on its way, and passes it back.
     async fn pass(
-        self,
+        mut self,
         live: Arc<InForce>,
-        admission: Admission,
+        mut admission: Admission,
         departing: Departing,
     ) -> Response<ResponseBody> {
         match answered(departing, &self.running).await {
             Err(stopped) => self.charged_and_stopped(stopped, &live, &admission),
             Ok((mut head, source)) => {
                 live.responses.finish(&admission, head.status, &mut head.headers);
+                self.running.hold(admission.take_permits());
                 if head.status == StatusCode::SWITCHING_PROTOCOLS {
                     return self.switched(head, source);
                 }
@@ -311,7 +325,7 @@ impl ToAnswer {
         }
     }
 
-    /// An answer of the gateway's own to a request that was charged. It shows the limits, whoever answers in the end.
+    /// The gateway's own response to a request that was charged. It shows the limits like any other response.
     fn charged_and_stopped(
         self,
         stopped: Stopped,
@@ -377,7 +391,7 @@ impl ToAnswer {
             return self.stopped(Stopped::Upstream(UpstreamError::Switched));
         };
         if self.running.watch().is_switching(Switching::AskedAndNotSilent) {
-            return self.stopped(bad("a WebSocket client sends nothing before the server's 101"));
+            return self.stopped(bad("a WebSocket client must not send data before the server's 101"));
         }
         let mut running = self.running;
         head.headers.insert(X_REQUEST_ID, self.id);

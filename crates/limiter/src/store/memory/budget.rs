@@ -1,4 +1,4 @@
-//! What the store takes and may take, in bytes: slots, cells, rates, and the cells that keys have in common.
+//! Accounts for memory in bytes: slots, overflow states, rates, and overflow buckets.
 
 use tollgate_algorithms::{Limit, Micros};
 
@@ -13,12 +13,15 @@ use crate::sync::Ordering;
 const FIXED_BYTES: usize = 128 << 10;
 /// The part of a budget that is set aside for rates, but for more than they can take: one in so many bytes.
 const RATES_PART_OF_BUDGET: usize = 64;
+/// The part of a budget that is set aside for counts of permits, once there is a concurrency limit: one in so many bytes.
+const PERMITS_PART_OF_BUDGET: usize = 8;
 
 impl Memory {
     /// To how many lines the table may grow while the cells take what they take. While it grows, a little of both its
     /// regions is in memory; of a small one, all.
     pub(super) fn homes_max(&self) -> usize {
-        let others = self.cells.bytes() + self.shared.bytes_max() + self.rates_reserved() + FIXED_BYTES;
+        let others =
+            self.cells.bytes() + self.shared.bytes_max() + self.rates_reserved() + self.fixed_bytes();
         let room = self.budget.saturating_sub(others);
         let spare = if cfg!(target_os = "linux") { (room / 2).min(3 * PIECE_BYTES) } else { room / 2 };
         // A line more for every 64 at the most: that is how far a key may stand from its home.
@@ -43,12 +46,30 @@ impl Memory {
         self.table.bytes()
             + self.cells.bytes()
             + self.rates_reserved()
-            + FIXED_BYTES
+            + self.fixed_bytes()
             + self.shared.bytes_max()
     }
 
     fn bytes_of_known(&self) -> usize {
         self.table.bytes() + self.cells.bytes() + self.rates.bytes() + FIXED_BYTES
+    }
+
+    /// What does not depend on keys: counters, and what is set aside for permits.
+    fn fixed_bytes(&self) -> usize {
+        FIXED_BYTES + self.reserved.load(Ordering::Relaxed)
+    }
+
+    /// How many bytes the store may take.
+    pub(crate) const fn budget(&self) -> usize {
+        self.budget
+    }
+
+    /// Sets a part of the budget aside for counts of permits, and returns how many lines of a table fit into it.
+    pub(crate) fn reserve_for_permits(&self) -> usize {
+        let bytes = self.budget / PERMITS_PART_OF_BUDGET;
+        self.reserved.store(bytes, Ordering::Relaxed);
+        // While a table grows, both its regions are in memory.
+        bytes / 2 / size_of::<Line>() / 65 * 64
     }
 
     /// What rates take, or what is set aside for them if that is more.

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::{Change, Verdict};
-use crate::model::{Counted, PolicyLimit, Scope, StoreFails, ZeroStatus};
+use crate::model::{BusyStatus, Counted, PolicyLimit, Scope, StoreFails, ZeroStatus};
 use crate::numbers::Numbers;
 use crate::quantity::spoken;
 
@@ -17,12 +17,14 @@ type InWords = fn(&PolicyLimit) -> String;
 
 /// Every such field that is different.
 pub(super) fn others(old: &PolicyLimit, new: &PolicyLimit) -> Vec<Change> {
-    let fields: [(&'static str, InWords); 9] = [
+    let fields: [(&'static str, InWords); 12] = [
         ("address_ceiling", ceiling),
         ("counted", |limit| counted(limit).into()),
         ("when_store_fails", |limit| store_fails(limit.when_store_fails)),
         ("scope", |limit| scope(limit.scope).into()),
         ("zero_status", |limit| zero_status(limit.zero_status).into()),
+        ("busy_status", |limit| busy_status(limit.busy_status).into()),
+        ("wait", |limit| limit.wait.map_or_else(|| "none".into(), spoken)),
         ("visibility", |limit| if limit.visible { "shown" } else { "hidden" }.into()),
         ("description", |limit| text(limit.description.as_ref())),
         ("owner", |limit| text(limit.owner.as_ref())),
@@ -30,6 +32,7 @@ pub(super) fn others(old: &PolicyLimit, new: &PolicyLimit) -> Vec<Change> {
             "reviewers",
             |limit| if limit.reviewers.is_empty() { "nobody".into() } else { limit.reviewers.join(", ") },
         ),
+        ("required", |limit| limit.required.is_some().to_string()),
     ];
     let each = fields.into_iter().map(|(field, of)| (field, of(old), of(new)));
     each.filter(|(_, before, after)| before != after)
@@ -101,6 +104,13 @@ const fn zero_status(status: ZeroStatus) -> &'static str {
     match status {
         ZeroStatus::Forbidden => "403",
         ZeroStatus::TooManyRequests => "429",
+    }
+}
+
+const fn busy_status(status: BusyStatus) -> &'static str {
+    match status {
+        BusyStatus::TooManyRequests => "429",
+        BusyStatus::ServiceUnavailable => "503",
     }
 }
 

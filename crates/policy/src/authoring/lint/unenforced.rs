@@ -26,7 +26,7 @@ enum Cause {
 /// ")?;
 /// assert_eq!(
 ///     not_enforced(&policy)[0].message,
-///     "`at once` is not enforced yet: this version reads and shows `concurrency`, and refuses nobody"
+///     "`at once` is counted by each process for itself: this version does not share `concurrency` between processes yet"
 /// );
 /// # Ok::<(), tollgate_policy::Refused>(())
 /// ```
@@ -34,16 +34,19 @@ enum Cause {
 pub fn not_enforced(policy: &Policy) -> Vec<Diagnostic> {
     let causes = policy.limits().iter().flat_map(|limit| {
         let algorithm = match limit.algorithm {
-            Algorithm::Concurrency => Some(Cause::Concurrency),
-            Algorithm::LeakyBucketQueue => Some(Cause::Queue),
+            Algorithm::Concurrency if limit.scope != Scope::Local => Some(Cause::Concurrency),
+            Algorithm::LeakyBucketQueue if limit.scope != Scope::Local => Some(Cause::Queue),
             Algorithm::TokenBucket
             | Algorithm::LeakyBucket
             | Algorithm::Gcra
             | Algorithm::FixedWindow
             | Algorithm::SlidingWindow
-            | Algorithm::SlidingWindowLog => None,
+            | Algorithm::SlidingWindowLog
+            | Algorithm::LeakyBucketQueue
+            | Algorithm::Concurrency => None,
         };
         let scope = match limit.scope {
+            _ if algorithm.is_some() => None,
             Scope::Leased => Some(Cause::Leased),
             Scope::Synced => Some(Cause::Synced),
             Scope::Local | Scope::Exact => None,
@@ -58,8 +61,10 @@ fn warning(cause: Cause, limits: &[&PolicyLimit]) -> Option<Diagnostic> {
         Cause::Concurrency | Cause::Queue => {
             let name = if cause == Cause::Queue { "leaky_bucket_queue" } else { "concurrency" };
             (
-                format!("not enforced yet: this version reads and shows `{name}`, and refuses nobody"),
-                "do not rely on it: keep another limit beside it until the release that enforces it",
+                format!(
+                    "counted by each process for itself: this version does not share `{name}` between processes yet"
+                ),
+                "write `scope: local`, which is what happens, until the release that shares it",
             )
         }
         Cause::Leased | Cause::Synced => {

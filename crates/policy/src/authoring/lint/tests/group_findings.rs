@@ -32,7 +32,7 @@ fn one_cause_is_one_finding_with_the_other_limits_beside_it() {
         (
             many(2, "algorithm: concurrency, limit: 5, consumer_key: ip"),
             "not-yet-enforced",
-            "3 warning not-yet-enforced: 2 limits, `n0` and others, are not enforced yet: this version reads and shows `concurrency`, and refuses nobody",
+            "3 warning not-yet-enforced: 2 limits, `n0` and others, are counted by each process for itself: this version does not share `concurrency` between processes yet",
         ),
     ];
     for (document, code, expected) in table {

@@ -1,0 +1,78 @@
+//! Concurrency limits of a policy document: their descriptors, their counts on the limiter, and the permits of a request.
+
+use std::time::Duration;
+
+use smallvec::SmallVec;
+use tollgate::{CONCURRENCY_MAX, ConcurrencyLimit};
+use tollgate_algorithms::Micros;
+use tollgate_policy::model::{self, PolicyLimit};
+use tollgate_policy::numbers::Numbers;
+use tollgate_policy::{Budget, Hits, Variant};
+
+use super::PolicyLimits;
+use crate::descriptor::{BusyStatus, Concurrency, LimitDescriptor};
+use crate::enforcer::Enforcer;
+use crate::error::CheckError;
+use crate::ids::DescriptorId;
+use crate::permits::{Acquired, Wanted, acquire};
+use crate::scratch::Asked;
+
+/// The descriptor of a concurrency limit for one of its budgets.
+pub(super) fn descriptor(limit: &PolicyLimit, budget: Budget, most: u64) -> LimitDescriptor {
+    let busy_status = match limit.busy_status {
+        model::BusyStatus::TooManyRequests => BusyStatus::TooManyRequests,
+        model::BusyStatus::ServiceUnavailable => BusyStatus::ServiceUnavailable,
+    };
+    let concurrency = Some(Concurrency { limit: clamped(most), busy_status });
+    let unlimited = tollgate_algorithms::Limit::Unlimited;
+    LimitDescriptor { concurrency, ..LimitDescriptor::of_variant(limit, budget, unlimited) }
+}
+
+/// Nobody has more permits than can be counted.
+fn clamped(most: u64) -> u32 {
+    u32::try_from(most).unwrap_or(CONCURRENCY_MAX)
+}
+
+impl PolicyLimits {
+    /// The limiter's concurrency limit for a variant. It has the name of the policy's limit, so that a new policy takes over what is in
+    /// progress.
+    pub(super) fn concurrent(&self, variant: &Variant) -> Option<ConcurrencyLimit> {
+        let Numbers::Concurrency { limit: most, max_hold } = variant.numbers else { return None };
+        let limit = self.policy.limits().get(variant.limit.index())?;
+        let limit = self.limiter.concurrency(&limit.name, clamped(most));
+        Some(match max_hold {
+            Some(hold) => limit.with_max_hold(Duration::from(hold)),
+            None => limit,
+        })
+    }
+
+    /// The permits that a request needs.
+    pub(super) fn wanted<'a>(&'a self, hits: &'a Hits) -> SmallVec<[Wanted<'a>; 2]> {
+        let wanted = hits.held().iter().enumerate().filter_map(|(place, charge)| {
+            let index = charge.variant.index();
+            let limit = self.concurrency.get(index)?.as_ref()?;
+            let (id, key, mode) = (DescriptorId::new(index), hits.key(charge), charge.mode);
+            Some(Wanted { place, id, limit, key, mode })
+        });
+        wanted.collect()
+    }
+
+    /// Passes the queues of a request if nobody is before it, and acquires its permits.
+    pub(super) fn try_acquire(
+        &self,
+        (enforcer, hits): (&Enforcer, &Hits),
+        (now, asked): (Micros, &mut Asked),
+    ) -> Result<Acquired, CheckError> {
+        asked.clear();
+        if hits.held().is_empty() {
+            return Ok(Acquired::default());
+        }
+        let entered = self.try_enter_queues((enforcer, hits), (now, asked))?;
+        if entered.is_refused {
+            return Ok(entered);
+        }
+        let mut acquired = acquire(enforcer, &self.wanted(hits), None, (now, asked))?;
+        acquired.statuses.extend(entered.statuses);
+        Ok(acquired)
+    }
+}

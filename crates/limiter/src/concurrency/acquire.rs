@@ -1,0 +1,133 @@
+//! Waiting for a permit: a future that stands in line, with a deadline if it has one.
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tollgate_algorithms::Micros;
+
+use super::{AcquireError, ConcurrencyLimit, Permit};
+use crate::store::memory::in_flight::Wish;
+use crate::store::memory::in_line::Joined;
+use crate::store::memory::queue::Place;
+use crate::timers::Sleep;
+
+/// A permit that is to come, made by [`ConcurrencyLimit::acquire`].
+///
+/// It joins the line when it is first polled. Of those who wait for the same key, who joined first is served first; a permit that is
+/// released is handed to the first in line, and nobody who comes later can take it. Dropped, it leaves the line, and hands on a permit that
+/// it got meanwhile.
+///
+/// It fails with [`AcquireError::TimedOut`] if there is no permit [within](Self::within) the time it has. It fails at once, with
+/// [`AcquireError::Busy`], if no wait helps: the limit is 0, or the store is so full that the key has no room to wait.
+#[must_use = "futures do nothing unless they are awaited"]
+pub struct Acquire {
+    limit: ConcurrencyLimit,
+    within: Option<Micros>,
+    state: State,
+}
+
+enum State {
+    /// Not polled yet: the key's number.
+    New(Result<u64, AcquireError>),
+    /// In line.
+    Waits { id: u64, place: Place, deadline: Option<Sleep> },
+    /// Done.
+    Over,
+}
+
+impl Acquire {
+    pub(super) const fn new(limit: ConcurrencyLimit, id: Result<u64, AcquireError>) -> Self {
+        Self { limit, within: None, state: State::New(id) }
+    }
+
+    /// Waits this long at most, from the first poll on.
+    pub fn within(self, most: Duration) -> Self {
+        // `self` has a destructor, so that it is changed in place.
+        let mut acquire = self;
+        acquire.within = Some(Micros::from_duration(most));
+        acquire
+    }
+
+    /// Tries once, and joins the line if there is no permit.
+    fn begin(&mut self, id: u64, cx: &Context<'_>) -> Poll<Result<Permit, AcquireError>> {
+        let inner = &self.limit.0;
+        let busy = match inner.take_by_id(id, Wish::Enforced, &self.limit) {
+            Ok(permit) => return Poll::Ready(Ok(permit)),
+            Err(busy) => busy,
+        };
+        let Some(books) = inner.books().filter(|_| inner.limit() > 0) else {
+            return Poll::Ready(Err(AcquireError::Busy(busy)));
+        };
+        match inner.family.line.join(books, id, &inner.limit, cx.waker()) {
+            Joined::Granted(counted, before) => {
+                Poll::Ready(Ok(inner.permit(id, Wish::Enforced, (counted, before), &self.limit)))
+            }
+            Joined::NoRoom => Poll::Ready(Err(AcquireError::Busy(busy))),
+            Joined::Waits(place) => {
+                let limiter = &inner.limiter.0;
+                let until = self.within.map(|most| limiter.clock.now().saturating_add(most));
+                let deadline = until.map(|until| limiter.timers.sleep_until(until));
+                self.state = State::Waits { id, place, deadline };
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Future for Acquire {
+    type Output = Result<Permit, AcquireError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        if let State::New(_) = &this.state {
+            let State::New(id) = std::mem::replace(&mut this.state, State::Over) else {
+                return Poll::Pending;
+            };
+            match id {
+                Ok(id) => {
+                    let begun = this.begin(id, cx);
+                    if begun.is_ready() {
+                        return begun;
+                    }
+                }
+                Err(wrong) => return Poll::Ready(Err(wrong)),
+            }
+        }
+        let State::Waits { id, place, deadline } = &mut this.state else { return Poll::Pending };
+        let (id, place, inner) = (*id, *place, &this.limit.0);
+        if let Some(granted) = inner.family.line.poll(place, cx.waker()) {
+            this.state = State::Over;
+            return Poll::Ready(Ok(this.limit.0.permit(id, Wish::Enforced, granted, &this.limit)));
+        }
+        let Some(deadline) = deadline else { return Poll::Pending };
+        ready!(Pin::new(deadline).poll(cx));
+        let busy = inner.busy(id, inner.table().map_or(0, |table| table.counts(id).enforced));
+        this.leave();
+        Poll::Ready(Err(AcquireError::TimedOut(busy)))
+    }
+}
+
+impl Acquire {
+    fn leave(&mut self) {
+        if let State::Waits { id, place, .. } = std::mem::replace(&mut self.state, State::Over)
+            && let Some(books) = self.limit.0.books()
+        {
+            self.limit.0.family.line.leave(books, id, place);
+        }
+    }
+}
+
+impl Drop for Acquire {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+impl fmt::Debug for Acquire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let waits = matches!(self.state, State::Waits { .. });
+        write!(f, "Acquire({:?}, {})", self.limit.name(), if waits { "waits" } else { "does not wait" })
+    }
+}
