@@ -126,11 +126,11 @@ impl Admission {
         })
     }
 
-    /// As [`settle`](Self::settle), but only the charges of the limit with this name.
+    /// As [`settle`](Self::settle), but only the charges of the limit with this name, and of its wider limits.
     pub fn settle_limit(&self, limit: &str, actual: u64) -> bool {
         let is_its = |place: usize| {
             let status = self.statuses.get(place).and_then(|status| self.enforcer.descriptor(status.id));
-            status.is_some_and(|descriptor| descriptor.name() == limit)
+            status.is_some_and(|descriptor| descriptor.belongs_to(limit))
         };
         let mut kept = self.receipt();
         let Some((its, rest)) = kept.take().map(|receipt| receipt.part(is_its)) else { return false };

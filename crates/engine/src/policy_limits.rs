@@ -1,21 +1,21 @@
 //! The limits of a policy document, in force on a limiter: from a request's facts to hits, and from a verdict to an outcome.
 
+mod descriptor;
+mod settling;
+
 use std::fmt;
 use std::sync::Arc;
 
-use http::HeaderName;
 use smallvec::SmallVec;
-use tollgate::{AddressHit, HITS_MAX, Hit, Limiter, NamedLimit, Receipt, StoreFails, Verdict};
+use tollgate::{AddressHit, HITS_MAX, Hit, Limiter, NamedLimit, StoreFails, Verdict};
 use tollgate_algorithms::{Limit, Mode};
-use tollgate_policy::model::{self, Identity, PolicyLimit};
-use tollgate_policy::{
-    Budget, Charge, Directory, Facts, Hits, Matched, Policy, Request, Variant, VariantId, Whose,
-};
+use tollgate_policy::model::{self, PolicyLimit};
+use tollgate_policy::{Charge, Directory, Facts, Hits, Matched, Policy, Request, Variant, VariantId};
 
 use crate::admission::Admission;
 use crate::allowed_methods::{allowed, methods};
 use crate::charge;
-use crate::descriptor::{LimitDescriptor, Visibility, ZeroStatus};
+use crate::descriptor::LimitDescriptor;
 use crate::enforcer::{Charged, Enforcer};
 use crate::error::CheckError;
 use crate::failure;
@@ -24,7 +24,7 @@ use crate::ids::DescriptorId;
 use crate::operations::{BodyKind, BodyWanted, count_in_query};
 use crate::outcome::Outcome;
 use crate::scratch::Scratch;
-use crate::settlement::{Claim, PendingSettlement, Reported, only};
+use settling::may_settle;
 
 /// The limits of a policy document, in force on a limiter. An [`Enforcer`] checks requests against them.
 ///
@@ -176,14 +176,14 @@ impl PolicyLimits {
             Matching::NeedsBody(outcome) => return Ok(outcome),
         };
         let charges = self.charges::<FEW>(hits);
-        let receipt = match charges.as_slice() {
-            [] => None,
+        let charged = match charges.as_slice() {
+            [] => charge::Charged::default(),
             charges => self.hits_of(hits, charges).charge(verdict).await?,
         };
         drop(charges);
         // Not before: what clients see counts from the store's answer on.
         let facts = Facts { now: self.limiter.now(), ..facts };
-        Ok(self.outcome(enforcer, (head, &facts), (matched, receipt), (hits, verdict.as_ref())))
+        Ok(self.outcome(enforcer, (head, &facts), (matched, charged), (hits, verdict.as_ref())))
     }
 
     pub(crate) fn try_check(
@@ -199,22 +199,22 @@ impl PolicyLimits {
             Matching::NeedsBody(outcome) => return Ok(outcome),
         };
         // A few take less of the stack, and nobody pays for many.
-        let receipt = if hits.charges().len() <= FEW {
+        let charged = if hits.charges().len() <= FEW {
             self.try_charge::<FEW>(hits, verdict)?
         } else {
             self.try_charge::<HITS_MAX>(hits, verdict)?
         };
-        Ok(self.outcome(enforcer, (head, &facts), (matched, receipt), (hits, verdict.as_ref())))
+        Ok(self.outcome(enforcer, (head, &facts), (matched, charged), (hits, verdict.as_ref())))
     }
 
     fn try_charge<const N: usize>(
         &self,
         hits: &Hits,
         verdict: &mut Option<Verdict>,
-    ) -> Result<Option<Receipt>, CheckError> {
+    ) -> Result<charge::Charged, CheckError> {
         let charges = self.charges::<N>(hits);
         if charges.is_empty() {
-            return Ok(None);
+            return Ok(charge::Charged::default());
         }
         Ok(self.hits_of(hits, &charges).try_charge(verdict)?)
     }
@@ -301,28 +301,17 @@ impl PolicyLimits {
     }
 
     /// The hits on the client's address for claimed identities, of limits where an address may owe something.
-    fn debtors<'a>(&'a self, hits: &'a Hits) -> SmallVec<[AddressHit<'a>; 1]> {
+    fn debtors<'a>(&'a self, hits: &'a Hits) -> SmallVec<[charge::Address<'a>; 1]> {
         let mut debtors = SmallVec::new();
         let enforced = hits.charges().iter().enumerate().filter(|(_, charge)| charge.mode == Mode::Enforced);
         for (place, charge) in enforced {
-            let denied = self.addresses_of(hits, charge).filter(|(limit, _)| limit.has_denied());
-            debtors.extend(
-                denied.map(|(limit, key)| AddressHit { place, hit: limit.hit(key).cost(charge.cost) }),
-            );
+            let denied = self.addresses_of(hits, charge).filter(|(_, limit, _)| limit.has_denied());
+            debtors.extend(denied.map(|(variant, limit, key)| charge::Address {
+                hit: AddressHit { place, hit: limit.hit(key).cost(charge.cost) },
+                id: DescriptorId::new(variant.index()),
+            }));
         }
         debtors
-    }
-
-    /// The keys that the charge to a claimed identity moves to when the upstream denies the identity: the client's address, and
-    /// the wide network around it.
-    fn addresses_of<'a>(
-        &'a self,
-        hits: &'a Hits,
-        charge: &'a Charge,
-    ) -> impl Iterator<Item = (&'a NamedLimit, &'a [u8])> {
-        let own = hits.address_key(charge).map(|key| (charge.variant, key));
-        let wide = hits.wide_key(charge);
-        own.into_iter().chain(wide).filter_map(|(variant, key)| Some((self.limit_of(variant)?, key)))
     }
 
     /// The outcome of a charge.
@@ -331,13 +320,15 @@ impl PolicyLimits {
         &self,
         enforcer: &Arc<Enforcer>,
         (head, facts): (&RequestHead<'_>, &Facts<'_>),
-        (matched, receipt): (Matched, Option<Receipt>),
+        (matched, charged): (Matched, charge::Charged),
         (hits, verdict): (&Hits, Option<&Verdict>),
     ) -> Outcome {
-        let keys =
-            hits.charges().iter().map(|charge| (DescriptorId::new(charge.variant.index()), hits.key(charge)));
+        let keys = hits.charges().iter().enumerate().map(|(place, charge)| {
+            (charged.descriptor(place, DescriptorId::new(charge.variant.index())), hits.key(charge))
+        });
         let statuses = verdict.map(|verdict| enforcer.statuses(verdict, keys)).unwrap_or_default();
         let path = head.other_path(facts.path);
+        let receipt = charged.receipt;
         let charged = Charged { receipt, decided_at: facts.now, path, matched: Some(matched) };
         let enforced = hits.charges().iter().filter(|charge| charge.mode == Mode::Enforced);
         let limits = enforced.map(|charge| self.policy.limits().get(charge.limit.index()));
@@ -352,59 +343,6 @@ impl PolicyLimits {
         if !self.for_good {
             admission.tier = hits.tier().map(Into::into);
         }
-    }
-
-    /// What a response may settle.
-    fn pending(&self, hits: &Hits) -> PendingSettlement {
-        let mut pending = PendingSettlement::default();
-        for (place, charge) in hits.charges().iter().enumerate() {
-            if charge.whose == Whose::Claimed {
-                pending.claimed |= only(place);
-                pending.claims.extend(self.claims(hits, place, charge));
-            }
-            let Some((header, max)) = self.reported(charge) else { continue };
-            let limit = charge.limit.index();
-            match pending.reported.last_mut().filter(|last| last.limit == limit) {
-                // The charges of a limit are next to each other.
-                Some(last) => last.charges |= only(place),
-                None => {
-                    let (charges, header) = (only(place), header.clone());
-                    pending.reported.push(Reported { limit, charges, header, max });
-                }
-            }
-        }
-        pending
-    }
-
-    fn claims<'a>(
-        &'a self,
-        hits: &'a Hits,
-        place: usize,
-        charge: &'a Charge,
-    ) -> impl Iterator<Item = Claim> + 'a {
-        self.addresses_of(hits, charge).map(move |(limit, address)| Claim {
-            place,
-            limit: limit.clone(),
-            address: address.into(),
-            cost: charge.cost,
-            stays: charge.by_address,
-        })
-    }
-
-    /// The header of the response that reports the actual cost of a charge, and its maximum.
-    fn reported(&self, charge: &Charge) -> Option<(&HeaderName, u64)> {
-        self.policy.limits().get(charge.limit.index())?.reported_in()
-    }
-
-    /// Whether a response may settle this charge.
-    fn may_settle(&self, charge: &Charge) -> bool {
-        charge.whose == Whose::Claimed || self.reported(charge).is_some()
-    }
-
-    /// Whether no response changes this charge.
-    fn is_for_good(&self, charge: &Charge) -> bool {
-        let limit = self.policy.limits().get(charge.limit.index());
-        charge.whose != Whose::Claimed && limit.is_some_and(|limit| limit.reported_in().is_none())
     }
 
     /// The limiter's limit for a variant.
@@ -434,43 +372,6 @@ const fn store_fails(limit: &PolicyLimit) -> StoreFails {
 enum Matching {
     Matched(Matched),
     NeedsBody(Outcome),
-}
-
-impl LimitDescriptor {
-    /// The descriptor of a policy's limit for one of its budgets.
-    #[must_use]
-    pub fn of_variant(limit: &PolicyLimit, budget: Budget, numbers: Limit) -> Self {
-        let visibility = match (limit.visible, budget) {
-            (false, _) => Visibility::Hidden,
-            (true, Budget::Own) => Visibility::Shown,
-            (true, Budget::AddressCeiling | Budget::WideAddress | Budget::WideCeiling) => Visibility::Named,
-        };
-        let zero_status = match limit.zero_status {
-            model::ZeroStatus::Forbidden => ZeroStatus::Forbidden,
-            model::ZeroStatus::TooManyRequests => ZeroStatus::TooManyRequests,
-        };
-        Self::new(&limit.name, numbers)
-            .with_visibility(visibility)
-            .with_zero_status(zero_status)
-            .with_description(limit.description.as_deref())
-    }
-}
-
-/// Whether a response may settle charges of a limit.
-fn may_settle(limit: &PolicyLimit) -> bool {
-    let claimed = |identity: &Identity| match identity {
-        Identity::ApiKey
-        | Identity::Header(_)
-        | Identity::Cookie(_)
-        | Identity::Query(_)
-        | Identity::JwtUnverified(_) => true,
-        Identity::Address
-        | Identity::Jwt(_)
-        | Identity::Consumer
-        | Identity::Organisation
-        | Identity::Everyone => false,
-    };
-    limit.reported_in().is_some() || limit.key.chain.iter().flatten().any(claimed)
 }
 
 impl fmt::Debug for PolicyLimits {

@@ -71,6 +71,9 @@ pub(crate) enum Cost {
 
 impl KeyExtractor {
     /// One quota for each client address. Only trusted proxies may state the address.
+    ///
+    /// An IPv6 client is a network of 64 bits, and all clients of a network of 48 bits together have 256 times the limit: see
+    /// [`Rules::prefixes`](crate::Rules::prefixes).
     #[must_use]
     pub const fn address() -> Self {
         Self(Extraction::Address)
@@ -167,13 +170,21 @@ impl Rule {
         Self { scope: Scope::Store(fails), ..self }
     }
 
-    /// The limiter's limit for the rule.
-    pub(crate) fn limit_on(&self, limiter: &Limiter) -> NamedLimit {
+    /// The limiter's limit for the rule, with its own numbers or wider ones.
+    pub(crate) fn limit_on(&self, limiter: &Limiter, numbers: Limit) -> NamedLimit {
         match self.scope {
-            Scope::Default => limiter.limit(&self.name, self.limit),
-            Scope::Local => limiter.local_limit(&self.name, self.limit),
+            Scope::Default => limiter.limit(&self.name, numbers),
+            Scope::Local => limiter.local_limit(&self.name, numbers),
             #[cfg(feature = "redis")]
-            Scope::Store(fails) => limiter.shared_limit(&self.name, self.limit, fails),
+            Scope::Store(fails) => limiter.shared_limit(&self.name, numbers, fails),
+        }
+    }
+
+    /// Whether it may charge a client's address.
+    pub(crate) const fn may_charge_address(&self) -> bool {
+        match self.key.0 {
+            Extraction::Address | Extraction::Header(_) | Extraction::Fn(_) => true,
+            Extraction::Everyone => false,
         }
     }
 

@@ -30,7 +30,7 @@ mod verdict;
 
 pub use builder::{BUDGET_BYTES_MIN, Builder};
 pub use clock::{Clock, ClockSource, ManualClock};
-pub use denied::AddressHit;
+pub use denied::{AddressHit, AddressRefusal};
 pub use error::{BuildError, HitError};
 pub use event::{Event, Verb};
 pub use key::{AsKey, Key, KeyBytes};

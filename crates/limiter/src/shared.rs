@@ -253,8 +253,9 @@ impl Shared {
 
     async fn charged(&self, inner: &Inner, hits: &[Hit<'_>]) -> Answered {
         let hits = self.hits(inner, hits)?;
-        let (near, for_good) = (hits.near(), hits.for_good());
-        if let Some(known) = self.store.remembered(&hits.far(), &for_good) {
+        let (near, for_good, far) = (hits.near(), hits.for_good(), hits.far());
+        // Before anything is charged here: what the store would refuse is refused at once.
+        if let Some(known) = self.store.remembered(&far, &for_good) {
             return self.remembered(inner, &hits, &known);
         }
         let (here, receipt, _) = if near.is_empty() {
@@ -271,7 +272,7 @@ impl Shared {
                 if here.answers.is_empty() { here.answers } else { hits.merged(&here.answers, &far) };
             return Ok((Verdict { kind: here.kind, answers }, None));
         }
-        match self.store.charge(&hits.far(), &for_good).await {
+        match self.store.charge_not_remembered(&far, &for_good).await {
             Ok(Charged::Remembered(known)) => {
                 drop(here_charged);
                 self.remembered(inner, &hits, &known)

@@ -21,7 +21,8 @@ pub enum RulesError {
         /// The name.
         name: String,
     },
-    /// There are more rules than can be charged together: [`HITS_MAX`].
+    /// There are more rules than can be charged together: [`HITS_MAX`] hits. A rule that may charge an address counts twice,
+    /// because an IPv6 address is charged together with the network around it.
     TooMany {
         /// How many there are.
         rules: usize,
@@ -42,7 +43,12 @@ impl fmt::Display for RulesError {
                 )
             }
             Self::TooMany { rules } => {
-                write!(f, "{rules} rules are more than can be charged together: give at most {HITS_MAX}")
+                write!(
+                    f,
+                    "{rules} rules are more than can be charged together: give at most {HITS_MAX}, and at most {} that may \
+                     charge an address",
+                    HITS_MAX / 2
+                )
             }
         }
     }

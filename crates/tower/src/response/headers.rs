@@ -25,6 +25,8 @@ pub(crate) struct RenderedStatus<'a> {
     pub(crate) rendered: &'a RenderedLimit,
     pub(crate) decision: Decision,
     pub(crate) mode: Mode,
+    /// Whether clients see its numbers.
+    pub(crate) is_shown: bool,
     /// The partition key, if responses carry one.
     pub(crate) partition: u64,
 }
@@ -142,11 +144,6 @@ impl LimitHeaders {
 }
 
 impl RenderedStatus<'_> {
-    /// Whether clients see its numbers.
-    pub(crate) fn is_shown(&self) -> bool {
-        self.rendered.is_shown(self.mode)
-    }
-
     /// When more is granted: enough, if it was refused, or else everything.
     fn until(&self) -> Micros {
         match self.decision.retry() {

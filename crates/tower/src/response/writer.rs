@@ -180,6 +180,7 @@ impl ResponseWriter {
     fn rendered(&self, status: &LimitStatus<'_>) -> Option<RenderedStatus<'_>> {
         let rendered = self.rendered.get(status.id.index())?.as_ref()?;
         let partition = if self.config.partition_key { status.key_fingerprint } else { 0 };
-        Some(RenderedStatus { rendered, decision: status.decision, mode: status.mode, partition })
+        let (decision, mode, is_shown) = (status.decision, status.mode, status.is_shown());
+        Some(RenderedStatus { rendered, decision, mode, is_shown, partition })
     }
 }

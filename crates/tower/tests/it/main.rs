@@ -14,3 +14,4 @@ mod rules;
 mod support;
 mod tokens;
 mod upstream;
+mod wider;

@@ -4,6 +4,7 @@
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
 use tollgate_algorithms::{Decision, Micros, Mode, Outcome, Retry};
+use tollgate_engine::Visibility;
 
 use super::{refused, seconds_to_wait};
 use crate::response::config::ResponseConfig;
@@ -38,7 +39,7 @@ impl Ready {
     /// Writes it down. `None` if it cannot be: for a limit that is not shown, or whose name looks like one of the numbers, or if
     /// clients are told whose budget it is.
     pub(crate) fn new(rendered: &RenderedLimit, config: &ResponseConfig) -> Option<Box<Self>> {
-        if !rendered.is_shown(Mode::Enforced) || config.partition_key {
+        if rendered.visibility != Visibility::Shown || config.partition_key {
             return None;
         }
         let decision = Decision {
@@ -49,7 +50,8 @@ impl Ready {
             charged: 0,
             at: Micros::ZERO,
         };
-        let line = RenderedStatus { rendered, decision, mode: Mode::Enforced, partition: 0 };
+        let (mode, is_shown, partition) = (Mode::Enforced, true, 0);
+        let line = RenderedStatus { rendered, decision, mode, is_shown, partition };
         let plainly = ResponseConfig { retry_jitter: Micros::ZERO, ..*config };
         let answer = refused(&[line], &plainly, Micros::from_secs(NOW))?;
         let mut headers = answer.headers;
