@@ -20,6 +20,7 @@ mod processes;
 mod proof;
 mod readme;
 mod run;
+mod service;
 mod sim;
 mod targets;
 mod test;

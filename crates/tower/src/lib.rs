@@ -39,11 +39,6 @@ pub use tollgate_engine::{
     Undetermined, Visibility, ZeroStatus,
 };
 
-/// The README's snippets, so that they are compiled with the documentation's.
-#[cfg(all(doctest, feature = "axum"))]
-#[doc = include_str!("../README.md")]
-mod readme {}
-
 /// The library whose limits the layer enforces, so that a service needs no second dependency.
 pub use tollgate;
 #[doc(no_inline)]
@@ -61,3 +56,8 @@ pub use tollgate_policy as policy;
 #[cfg(feature = "policy")]
 #[doc(no_inline)]
 pub use tollgate_policy::{Directory, Policy};
+
+/// The README's snippets, so that they are compiled with the documentation's.
+#[cfg(all(doctest, feature = "axum"))]
+#[doc = include_str!("../README.md")]
+mod readme {}
