@@ -86,7 +86,7 @@ impl<'t> Action<'t> {
     pub(super) fn without_target(&self) -> Diagnostic {
         let message = "no document has this target, so that the action changes nothing";
         if self.update.is_none() {
-            return Diagnostic::warning("overlay-target", self.place, message);
+            return Diagnostic::warning("idle-action", self.place, message);
         }
         let help = "a key with other characters than letters, digits, `_` and `-` stands in quotes: `$.paths['/a'].get`";
         Diagnostic::error("overlay-target", self.place, message).help(help)
