@@ -3,6 +3,7 @@
 #![doc = include_str!("docs/front.md")]
 #![warn(clippy::expect_used)]
 
+pub mod adaptive;
 #[cfg(feature = "redis")]
 mod alone;
 mod builder;

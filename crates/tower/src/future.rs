@@ -13,7 +13,7 @@ use tower_service::Service;
 use tollgate_engine::{Admission, CheckError, Outcome};
 
 use crate::admitted::Admitted;
-use crate::body::ResponseBody;
+use crate::body::{Held, ResponseBody};
 use crate::layer::Settings;
 use crate::live::ActiveLimits;
 use crate::response::error_response::ErrorResponse;
@@ -97,13 +97,17 @@ where
                 let mut response = ready!(future.poll(context))?;
                 let status = response.status();
                 limits.responses.finish(admitted.admission(), status, response.headers_mut());
-                Poll::Ready(Ok(response.map(ResponseBody::inner)))
+                let holds = !admitted.admission().permits().is_empty();
+                let held = holds.then(|| Held::Admitted(admitted.clone()));
+                Poll::Ready(Ok(response.map(|body| ResponseBody::inner(body, held))))
             }
             Projected::Untold { future, limits, admission } => {
                 let mut response = ready!(future.poll(context))?;
                 let status = response.status();
                 limits.responses.finish(admission, status, response.headers_mut());
-                Poll::Ready(Ok(response.map(ResponseBody::inner)))
+                let permits = admission.take_permits();
+                let held = (!permits.is_empty()).then_some(Held::Permits(permits));
+                Poll::Ready(Ok(response.map(|body| ResponseBody::inner(body, held))))
             }
             Projected::Answered { response } => match response.take() {
                 Some(response) => Poll::Ready(Ok(response.into_response_with(ResponseBody::answer))),

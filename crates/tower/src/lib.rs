@@ -19,6 +19,7 @@
 //! a 429 with an exact `Retry-After`, the `RateLimit` headers of the current draft and a problem body, or, if it was a gRPC call,
 //! the status `RESOURCE_EXHAUSTED` with the same headers.
 
+mod adaptive;
 mod admitted;
 mod body;
 #[cfg(feature = "axum")]
@@ -30,6 +31,7 @@ mod peer;
 mod response;
 mod service;
 
+pub use adaptive::{Adaptive, AdaptiveFuture, AdaptiveLayer};
 pub use admitted::Admitted;
 pub use body::ResponseBody;
 #[cfg(feature = "axum")]

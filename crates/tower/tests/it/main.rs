@@ -5,6 +5,7 @@ mod degraded;
 mod denied;
 mod fields;
 mod grpc;
+mod in_progress;
 mod injection;
 mod layer;
 mod promises;
