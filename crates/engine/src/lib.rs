@@ -21,6 +21,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "policy")]
+mod acquired;
 mod admission;
 #[cfg(feature = "policy")]
 mod allowed_methods;
