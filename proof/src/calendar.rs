@@ -48,3 +48,14 @@ pub fn month(at: u64, minutes: i32) -> (u64, u64) {
         next => (instant(MONTHS[next - 1], minutes), instant(MONTHS[next], minutes)),
     }
 }
+
+/// The year that holds an instant.
+#[must_use]
+pub fn year(at: u64, minutes: i32) -> (u64, u64) {
+    let day = local_day(at, minutes);
+    match MONTHS.iter().step_by(12).position(|&first| first > day) {
+        // The last hours of 1969.
+        Some(0) | None => (0, instant(0, minutes)),
+        Some(next) => (instant(MONTHS[12 * (next - 1)], minutes), instant(MONTHS[12 * next], minutes)),
+    }
+}

@@ -123,6 +123,7 @@ macro_rules! engine {
                             Calendar::Day(minutes) => $core::Window::Day(offset(minutes)),
                             Calendar::Week(minutes) => $core::Window::Week(offset(minutes)),
                             Calendar::Month(minutes) => $core::Window::Month(offset(minutes)),
+                            Calendar::Year(minutes) => $core::Window::Year(offset(minutes)),
                         };
                         $core::Limit::fixed_window(spec.limit, window)
                     }

@@ -34,6 +34,8 @@ pub enum Calendar {
     Week(i32),
     /// The first to the first.
     Month(i32),
+    /// 1 January to 1 January.
+    Year(i32),
 }
 
 impl Spec {
@@ -65,6 +67,7 @@ impl Spec {
             Calendar::Day(minutes) => calendar::days(at, minutes, 1),
             Calendar::Week(minutes) => calendar::days(at, minutes, 7),
             Calendar::Month(minutes) => calendar::month(at, minutes),
+            Calendar::Year(minutes) => calendar::year(at, minutes),
         }
     }
 
@@ -141,6 +144,11 @@ impl Spec {
             _ => (Calendar::Month(minutes), 30),
         };
         let limit = random.within(1, 6);
+        // No further random number, so that the seeds keep their other limits.
+        let (calendar, days) = match calendar {
+            Calendar::Month(minutes) if limit == 6 => (Calendar::Year(minutes), 365),
+            other => (other, days),
+        };
         Self {
             algorithm: Algorithm::FixedWindow,
             limit,

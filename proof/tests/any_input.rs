@@ -30,10 +30,11 @@ fn micros(random: &mut Random) -> Micros {
 fn window(random: &mut Random) -> Window {
     let minutes = i32::try_from(random.below(4_000)).unwrap_or(0) - 2_000;
     let offset = UtcOffset::from_minutes(minutes).unwrap_or(UtcOffset::UTC);
-    match random.below(4) {
+    match random.below(5) {
         0 => Window::Every(micros(random)),
         1 => Window::Day(offset),
         2 => Window::Week(offset),
+        3 => Window::Year(offset),
         _ => Window::Month(offset),
     }
 }

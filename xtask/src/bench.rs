@@ -81,7 +81,7 @@ pub(crate) fn run(record: bool) -> Result<(), String> {
     flat(&lines)?;
     if record {
         fs::write(root().join(RECORD), &lines).map_err(|error| format!("{RECORD}: {error}"))?;
-        return marked::write("docs/BENCHMARKS.md", "core", &report(&lines)?);
+        return marked::write("docs/benchmarks/APPENDIX.md", "core", &report(&lines)?);
     }
     if worse.is_empty() {
         return Ok(());

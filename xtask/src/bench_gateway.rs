@@ -59,7 +59,7 @@ pub(crate) fn run(kind: Kind) -> Result<(), String> {
     }
     let versions = [nginx_version()?, wrk_version()?].join(", ");
     let head = format!("`cargo xtask bench gateway` on {}, with {versions}.", machine()?);
-    marked::write("docs/BENCHMARKS.md", "gateway", &format!("{head}\n\n{tables}"))?;
+    marked::write("docs/benchmarks/APPENDIX.md", "gateway", &format!("{head}\n\n{tables}"))?;
     targets::judge("gateway", &tables)
 }
 

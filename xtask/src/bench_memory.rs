@@ -13,8 +13,8 @@ use crate::run::root;
 use crate::targets;
 use rows::Report;
 
-const DOCUMENT: &str = "docs/BENCHMARKS.md";
-const CHART: &str = "docs/keys.svg";
+const DOCUMENT: &str = "docs/benchmarks/APPENDIX.md";
+const CHART: &str = "docs/benchmarks/keys.svg";
 /// Whose versions stand with the figures.
 const PEERS: [&str; 8] = [
     "governor",

@@ -12,6 +12,6 @@ pub(crate) fn run() -> Result<(), String> {
     let tables = measured("policy", false)?;
     println!("{tables}");
     let head = format!("`cargo xtask bench policy` on {}.", machine()?);
-    marked::write("docs/BENCHMARKS.md", "policy", &format!("{head}\n\n{tables}"))?;
+    marked::write("docs/benchmarks/APPENDIX.md", "policy", &format!("{head}\n\n{tables}"))?;
     targets::judge("policy", &tables)
 }

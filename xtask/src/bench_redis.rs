@@ -15,8 +15,8 @@ use crate::run::{command, result_of, root};
 use crate::targets;
 use rows::Report;
 
-const DOCUMENT: &str = "docs/BENCHMARKS.md";
-const CHART: &str = "docs/in-flight.svg";
+const DOCUMENT: &str = "docs/benchmarks/APPENDIX.md";
+const CHART: &str = "docs/benchmarks/in-flight.svg";
 
 /// Measures and shows. In full it also writes the document and the curve; quick figures are not for the record.
 ///

@@ -7,6 +7,7 @@ mod bench_memory;
 mod bench_policy;
 mod bench_redis;
 mod chart;
+mod corpus;
 mod deadline;
 mod examples;
 mod fuzz;
@@ -14,6 +15,7 @@ mod install;
 mod library;
 mod markdown;
 mod marked;
+mod package;
 mod processes;
 mod proof;
 mod readme;
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         ["bench", "redis", "--quick"] => bench_redis::run(true),
         ["faults", words @ ..] => proof::faults(words),
         ["sim", "adaptive", seeds @ ..] => sim::adaptive(seeds),
+        ["corpus", folder @ ..] => corpus::run(folder.first().copied()),
         ["fuzz", numbers @ ..] => fuzz::run(numbers),
         _ => Err(include_str!("usage.txt").to_string()),
     };

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::deadline::Deadline;
 use crate::run::command;
-use crate::{examples, install, library, readme};
+use crate::{examples, install, library, package, readme};
 
 /// A step of the test command.
 pub(crate) struct Step {
@@ -48,6 +48,12 @@ pub(crate) const STEPS: &[Step] = &[
         what: "the README's five lines, with only the dependencies it prints",
         minutes: 10,
         run: library::run,
+    },
+    Step {
+        name: "package",
+        what: "every crate that ships, packed as for a registry",
+        minutes: 5,
+        run: package::run,
     },
     Step { name: "examples", what: "every example prints what it should", minutes: 20, run: examples::run },
     Step {

@@ -36,7 +36,7 @@ pub(crate) fn count(kind: &str, requests: u64) -> Result<(), String> {
 
 fn runtime() -> Result<tokio::runtime::Runtime, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
-    runtime.map_err(|error| format!("no runtime: {error}"))
+    runtime.map_err(|error| format!("cannot create a runtime: {error}"))
 }
 
 fn service(kind: &str) -> Result<Router, String> {

@@ -30,7 +30,7 @@ struct Shared {
 /// Asks for all keys, by as many tasks as are to be in flight, on this thread alone.
 pub(crate) fn load(way: Way<'_>, keys: Keys, limit: Limit, name: &'static str) -> Result<Figures, String> {
     let runtime = Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
+    let runtime = runtime.map_err(|error| format!("cannot create a runtime: {error}"))?;
     runtime.block_on(async {
         let settings = Settings { budget: PATIENCE, stall_timeout: PATIENCE, ..Settings::default() };
         let address = way.server.address(way.database).parse();

@@ -1,4 +1,4 @@
-//! The one place where a hit is decided. The algorithms below say where a key stands; this asks them and answers.
+//! Decides hits for every algorithm. The modules below compute how much of a limit a key has used.
 
 pub(crate) mod debt;
 pub mod fixed_window;
@@ -14,11 +14,10 @@ pub mod token_bucket;
 use crate::{Change, Decision, Limit, Micros, Outcome, Receipt, Retry, State};
 use standing::Standing;
 
-/// Decides one hit. Total and pure: no clock, no I/O, no failure. `None` is a key never seen.
+/// Decides one hit. Total and pure: no clock, no I/O, no errors. A state of `None` is a key never seen.
 ///
-/// Borrows the state and returns the change to make to it. A refusal changes nothing. Nothing is charged until the
-/// caller [applies](Change::apply) the change. A cost of 0 is granted always, charges nothing, and tells how the key
-/// stands.
+/// Borrows the state and returns the change to it. A refusal changes nothing, and nothing is charged until the
+/// caller [applies](Change::apply) the change. A cost of 0 is always granted and charges nothing.
 ///
 /// ```
 /// use tollgate_algorithms::{Limit, Micros, Outcome, Retry, decide};
@@ -38,7 +37,7 @@ pub fn decide(limit: &Limit, state: Option<&State>, now: Micros, cost: u64) -> (
     resolve(limit, state, now, Ask::Cost(cost))
 }
 
-/// What [`decide`] would answer, with the numbers of the uncharged state.
+/// Decides like [`decide`] without charging: the decision has the numbers of the current state.
 #[must_use]
 pub fn peek(limit: &Limit, state: Option<&State>, now: Micros, cost: u64) -> Decision {
     let (_, asked) = decide(limit, state, now, cost);
@@ -46,32 +45,32 @@ pub fn peek(limit: &Limit, state: Option<&State>, now: Micros, cost: u64) -> Dec
     Decision { outcome: asked.outcome, ..uncharged }
 }
 
-/// Grants as much as possible up to `most`, and charges exactly what it grants: see [`Decision::charged`].
+/// Charges as much as fits, up to `most`: see [`Decision::charged`].
 ///
-/// Refused only if not even a cost of 1 fits; then the retry is that of a cost of 1.
+/// It refuses only if not even a cost of 1 fits; the retry is then that of a cost of 1.
 pub fn decide_up_to(limit: &Limit, state: Option<&State>, now: Micros, most: u64) -> (Change, Decision) {
     resolve(limit, state, now, Ask::UpTo(most))
 }
 
-/// Charges a cost that became known only after the work was done, whether it fits or not.
+/// Charges a cost that became known only after the work was done, even if it does not fit.
 ///
-/// It may overdraw the key by at most one capacity; what lies above that is forgiven, so that nobody is locked out for
-/// longer than two drains (two windows) by it. [`Decision::charged`] says what was charged.
+/// It may overdraw the key by at most one capacity. Anything above that is not charged, so that it locks nobody out for
+/// longer than two drains (two windows). [`Decision::charged`] is what was charged.
 pub fn settle(limit: &Limit, state: Option<&State>, now: Micros, cost: u64) -> (Change, Decision) {
     resolve(limit, state, now, Ask::Settle(cost))
 }
 
-/// Gives back what the receipt's charge still weighs: never more, possibly less, and nothing under other numbers.
+/// Refunds what is left of the receipt's charge: never more, possibly less, and nothing if the limit has changed.
 ///
-/// The decision tells how the key stands afterwards.
+/// The decision has the numbers after the refund.
 pub fn refund(limit: &Limit, state: Option<&State>, now: Micros, receipt: &Receipt) -> (Change, Decision) {
     resolve(limit, state, now, Ask::Refund(receipt, receipt.cost))
 }
 
-/// Gives back a part of the receipt's charge: what it still weighs beyond what the rest would weigh alone.
+/// Refunds a part of the receipt's charge, for a cost that was an estimate.
 ///
-/// After a charge of 100 of which 70 are given back the key stands as if 30 had been charged (or lower, where something else
-/// has gone by in between; never higher). More than was charged is read as all of it. For a cost that was a guess.
+/// After a charge of 100 and a refund of 70, the key has the usage of a charge of 30 (or more, if something else happened in
+/// between; never less). A part above the charge refunds the whole charge.
 pub fn refund_part(
     limit: &Limit,
     state: Option<&State>,
@@ -82,13 +81,22 @@ pub fn refund_part(
     resolve(limit, state, now, Ask::Refund(receipt, part.min(receipt.cost)))
 }
 
-/// What is asked of a key: the one thing in which the functions above differ.
+/// How much a key can still be charged after the fact: what is left of the limit, and of the one capacity by which
+/// [`settle`] may overdraw it.
+///
+/// The difference before and after a refund is what was given back, in units of cost.
+#[must_use]
+pub fn headroom(limit: &Limit, state: Option<&State>, now: Micros) -> u64 {
+    settle(limit, state, now, u64::MAX).1.charged
+}
+
+/// The operation on a key, in which the functions above differ.
 #[derive(Clone, Copy)]
 enum Ask<'a> {
     Cost(u64),
     UpTo(u64),
     Settle(u64),
-    /// A receipt, and how much of it.
+    /// A receipt, and how much of it to refund.
     Refund(&'a Receipt, u64),
 }
 

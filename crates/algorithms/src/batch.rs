@@ -1,32 +1,32 @@
-//! Several hits at one instant: all enforced ones are charged, or none. It holds no locks and stores nothing.
+//! Several hits at one instant: all enforced hits are charged, or none. Pure: no locks, no storage.
 
 use alloc::vec::Vec;
 
 use crate::{Change, Decision, Hit, Micros, Mode, Outcome, Retry, Target, decide, peek};
 
-/// The answer to several hits at one instant.
+/// The result of several hits at one instant.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Batch {
     /// Whether every enforced hit fits.
     pub granted: bool,
-    /// One for each hit, in their order.
+    /// One per hit, in order.
     ///
-    /// In a granted batch each tells how its target stands after it. In a refused batch each tells how its target
-    /// stands uncharged; an enforced hit is refused there if it does not fit *together with* the enforced hits before it
-    /// on the same target, and its retry is the instant at which they do: so it may be refused, even for ever, with more
-    /// remaining than its own cost. The longest retry of a refused batch is when it is granted as a whole (unless a state
-    /// lies more than a drain ahead of the clock, law 7), and *never* if any says never.
+    /// In a granted batch, each has the numbers of its target after the hit. In a refused batch, each has the numbers of its
+    /// uncharged target. There, an enforced hit is refused if it does not fit *together with* the enforced hits before it
+    /// on the same target, and its retry is the time until they do; so it may be refused, or never fit, although more
+    /// remains than its own cost. The longest retry of a refused batch is the time until the whole batch is granted (unless a state
+    /// is more than a drain ahead of the clock, law 7), or *never* if any is never.
     pub decisions: Vec<Decision>,
-    /// What to apply to which target's state: every change, or none of them.
+    /// The changes to apply, by target: all of them, or none.
     pub changes: Vec<(usize, Change)>,
 }
 
-/// Decides every hit at one instant: if every enforced hit fits, all of them and each shadow hit that fits are
-/// charged; otherwise none is.
+/// Decides several hits at one instant. If every enforced hit fits, charges all of them and each shadow hit that fits;
+/// otherwise charges none.
 ///
-/// Hits on the same target add up, enforced ones first, so that a shadow hit never takes room from an enforced one. A
-/// hit on a target that is not there is refused for ever. The work grows with the square of the number of hits (whoever
-/// takes batches from outside bounds them); a shadow hit that is left out beside others on its target copies its state.
+/// Hits on the same target add up, enforced ones first, so that a shadow hit never takes capacity from an enforced one. A
+/// hit on a target that does not exist is never granted. The work is quadratic in the number of hits, so callers must bound
+/// batches from outside. A shadow hit that does not fit, next to other hits on its target, copies the state.
 ///
 /// ```
 /// use tollgate_algorithms::{Hit, Limit, Micros, Mode, Target, decide_batch};
@@ -48,7 +48,7 @@ pub fn decide_batch(targets: &[Target<'_>], hits: &[Hit], now: Micros) -> Batch 
     batch
 }
 
-/// As [`decide_batch`], into a batch whose memory is used again; what was in it is gone.
+/// Like [`decide_batch`], but reuses the memory of a batch and overwrites its contents.
 pub fn decide_batch_into(targets: &[Target<'_>], hits: &[Hit], now: Micros, batch: &mut Batch) {
     let tab = Tab { targets, hits, now };
     batch.granted = true;
@@ -83,7 +83,7 @@ impl Batch {
         self.replace(place, hit, change, decision);
     }
 
-    /// Sets the answer to a hit. A target's change is that of the last hit on it, which was decided for the sum of them all.
+    /// Sets the decision of a hit. The change of a target is that of its last hit, which was decided for the sum of all.
     fn replace(&mut self, place: usize, hit: &Hit, change: Change, decision: Decision) {
         if let Some(kept) = self.decisions.get_mut(place) {
             *kept = Decision { charged: decision.charged.min(hit.cost), ..decision };
@@ -107,14 +107,14 @@ struct Tab<'a> {
 }
 
 impl Tab<'_> {
-    /// What hits on a target take, of those for which it is asked.
+    /// The sum of the selected hits on a target.
     fn sum(&self, target: usize, of: impl Fn(usize, &Hit) -> bool) -> u64 {
         let hits =
             self.hits.iter().enumerate().filter(|(place, hit)| hit.target == target && of(*place, hit));
         hits.fold(0, |sum: u64, (_, hit)| sum.saturating_add(hit.cost))
     }
 
-    /// An enforced hit, together with those before it. One that does not fit still counts for those after it: the batch
+    /// Decides an enforced hit together with those before it. One that does not fit still counts for later ones: the batch
     /// waits for all of them.
     fn enforced(&self, place: usize, hit: &Hit) -> Decided {
         let Some(target) = self.targets.get(hit.target) else { return (Change::Keep, missing(self.now)) };
@@ -122,7 +122,7 @@ impl Tab<'_> {
         decide(target.limit, target.state, self.now, before.saturating_add(hit.cost))
     }
 
-    /// A shadow hit in a granted batch: on top of what is charged, or left out.
+    /// Decides a shadow hit in a granted batch: charged on top, or left out.
     fn shadow(&self, place: usize, hit: &Hit, decisions: &[Decision]) -> Decided {
         let Some(target) = self.targets.get(hit.target) else { return (Change::Keep, missing(self.now)) };
         let is_charged = |other: usize| decisions.get(other).is_some_and(Decision::granted);
@@ -141,7 +141,7 @@ impl Tab<'_> {
         (Change::Keep, decide(target.limit, after.as_ref(), self.now, hit.cost).1)
     }
 
-    /// A hit in a refused batch: its outcome, and the numbers of the uncharged key.
+    /// Decides a hit in a refused batch: its outcome, with the numbers of the uncharged key.
     fn uncharged(&self, hit: &Hit, asked: Outcome) -> Decision {
         let Some(target) = self.targets.get(hit.target) else { return missing(self.now) };
         if hit.mode == Mode::Shadow {
@@ -153,7 +153,7 @@ impl Tab<'_> {
     }
 }
 
-/// The answer to a hit on a target that is not there: not a grant.
+/// The decision for a hit on a target that does not exist: a refusal.
 const fn missing(now: Micros) -> Decision {
     Decision {
         outcome: Outcome::Refused(Retry::Never),

@@ -1,20 +1,19 @@
-//! What a decision would do to a state, as a value: nothing is charged until it is applied.
+//! The effect of a decision on a state, as a value. Nothing is charged until the caller applies it.
 
 use crate::State;
 use crate::algorithm::list::{Edit, List};
 
 /// The change that a decision makes to a state.
 ///
-/// [`decide`](crate::decide) only returns it. A peek drops it, a batch applies all of its changes or none, a
-/// simulation does as it likes.
+/// [`decide`](crate::decide) returns it without applying it. A peek drops it; a batch applies all changes or none.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[must_use = "nothing is charged until the change is applied"]
 pub enum Change {
     /// Leave the state as it is.
     Keep,
-    /// Put this state in its place. Never one of the lists: those are edited.
+    /// Replace the state. Never by a list: those are edited.
     Replace(State),
-    /// Remove the state: the key is as good as never seen.
+    /// Remove the state.
     Forget,
     /// Edit the list of [`State::SlidingWindowBuckets`].
     EditBuckets(Edit),
@@ -23,7 +22,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// Makes the change. To be applied to the very state that was decided on.
+    /// Applies the change, to the same state that the decision was made on.
     #[inline]
     pub fn apply(self, state: &mut Option<State>) {
         match self {

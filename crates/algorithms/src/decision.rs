@@ -1,31 +1,33 @@
-//! The answer to one hit: granted or refused, and the numbers a client can act on. It charges nothing itself.
+//! The result of one hit: granted or refused, with the numbers that a client can act on.
+
+use core::time::Duration;
 
 use crate::{Limit, Micros, Receipt};
 
-/// The answer to one hit.
+/// The result of one hit.
 ///
-/// Its numbers are promises, and each is a law with a test: a granted decision has no retry; a refused one has
-/// `remaining < cost`, is granted at `now + retry` and refused one microsecond earlier; exactly `remaining` more hits
-/// of cost 1 are granted at this instant; after `reset_after` the key is as good as never seen. (In a batch, hits on
+/// Its numbers are guarantees, each with a test. A granted decision has no retry. A refused hit has
+/// `remaining < cost`, is granted at `now + retry`, and is refused one microsecond earlier. Exactly `remaining` more hits
+/// of cost 1 are granted at this instant. After `reset_after`, the state equals no state. (In a batch, hits on
 /// the same key add up: see [`Batch::decisions`](crate::Batch::decisions).)
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Decision {
-    /// Granted, or refused and until when.
+    /// Granted, or refused with the time to retry.
     pub outcome: Outcome,
-    /// What was charged: the cost, or what was granted of it ([`decide_up_to`](crate::decide_up_to)) or counted of it
-    /// ([`settle`](crate::settle)); nothing if it was refused.
+    /// The amount charged: the cost, or the part of it that [`decide_up_to`](crate::decide_up_to) or
+    /// [`settle`](crate::settle) charged; 0 if refused.
     pub charged: u64,
-    /// The limit's burst or limit, or [`UNLIMITED`](Self::UNLIMITED).
+    /// The capacity of the limit, or [`UNLIMITED`](Self::UNLIMITED).
     pub limit: u64,
-    /// How much more is granted at this instant, or [`UNLIMITED`](Self::UNLIMITED).
+    /// The cost that is still granted at this instant, or [`UNLIMITED`](Self::UNLIMITED).
     pub remaining: u64,
-    /// After how long, if nothing more is charged, the key is as good as never seen. Zero if it already is.
+    /// Time until the quota is fully restored, if nothing more is charged. Zero if it already is.
     pub reset_after: Micros,
-    /// The instant at which it was decided: `now`, or the state's own time where that is later.
+    /// The instant of the decision: `now`, or the state's own time if that is later.
     pub at: Micros,
 }
 
-/// Granted, or refused and until when.
+/// Granted, or refused with the time to retry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// The cost fits.
@@ -34,22 +36,21 @@ pub enum Outcome {
     Refused(Retry),
 }
 
-/// When a refused hit is granted, if nothing more is charged meanwhile.
+/// When to retry a refused hit, if nothing more is charged meanwhile.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Retry {
-    /// This long after `now`, and not a microsecond earlier.
+    /// Exactly this long after `now`.
     After(Micros),
-    /// Never: the cost (in a batch: with those before it on the same target) is larger than the limit. Waiting does not
-    /// help.
+    /// Never: the cost (in a batch, with those before it on the same target) exceeds the capacity.
     Never,
 }
 
 impl Decision {
-    /// Stands for "as much as you like" in [`limit`](Self::limit) and [`remaining`](Self::remaining): only an
-    /// [unlimited](crate::Limit::Unlimited) limit says it.
+    /// The value of [`limit`](Self::limit) and [`remaining`](Self::remaining) for an
+    /// [unlimited](crate::Limit::Unlimited) limit.
     pub const UNLIMITED: u64 = u64::MAX;
 
-    /// Whether the hit was granted.
+    /// Returns true if the hit was granted.
     #[must_use]
     pub const fn granted(&self) -> bool {
         matches!(self.outcome, Outcome::Granted)
@@ -64,7 +65,17 @@ impl Decision {
         }
     }
 
-    /// The receipt with which what was charged can be [refunded](crate::refund); `None` if nothing was.
+    /// How long to wait before the same hit is granted, if nothing more is charged meanwhile. `None` if it was granted, or if
+    /// retrying will never succeed: [`retry`](Self::retry) tells these apart.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self.retry()? {
+            Retry::After(wait) => Some(wait.into()),
+            Retry::Never => None,
+        }
+    }
+
+    /// The receipt for [refunding](crate::refund) the charge; `None` if nothing was charged.
     #[must_use]
     pub const fn receipt(&self, limit: &Limit) -> Option<Receipt> {
         if self.charged == 0 {

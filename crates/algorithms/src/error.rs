@@ -1,60 +1,60 @@
-//! Why a limit cannot be built: the number that was wrong, and the nearest that fits. Decisions have no errors.
+//! Errors of constructors: the number that was wrong, and the nearest valid one. Decisions have no errors.
 
 use core::fmt;
 
 use crate::{Algorithm, Micros, Quota};
 
-/// A limit that was asked for and cannot be kept exactly, with the nearest one that can.
+/// Why a limit cannot be enforced exactly, with the nearest one that can.
 ///
-/// Only constructors return it. Once a limit exists, no decision on it can fail.
+/// Only constructors return this. Decisions on an existing limit cannot fail.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum LimitError {
-    /// A rate of zero never gives anything back.
+    /// The rate is zero, so the bucket would never refill.
     CountZero,
-    /// A period of zero is no rate.
+    /// The period is zero.
     PeriodZero,
     /// `burst × period + count`, reduced, is not below 2^52.
     QuotaTooLarge {
-        /// The burst that was asked for.
+        /// The requested burst.
         burst: u64,
-        /// The count that was asked for.
+        /// The requested count.
         count: u64,
-        /// The period that was asked for.
+        /// The requested period.
         period: Micros,
-        /// The nearest quota that fits: never more generous than the one asked for, unless that is slower than the slowest
-        /// there is.
+        /// The nearest valid quota: never more generous than the requested one, unless that is slower than the slowest
+        /// possible.
         nearest: Quota,
     },
-    /// A window of no length, or one longer than [`Limit::WINDOW_MAX`](crate::Limit::WINDOW_MAX).
+    /// The window's length is zero or exceeds [`Limit::WINDOW_MAX`](crate::Limit::WINDOW_MAX).
     WindowOutOfRange {
-        /// The length that was asked for.
+        /// The requested length.
         asked: Micros,
-        /// The nearest length that fits.
+        /// The nearest valid length.
         nearest: Micros,
     },
-    /// A limit larger than its algorithm can count exactly, or (for the log) keep in memory.
+    /// The limit exceeds what its algorithm can count exactly, or (for the log) keep in memory.
     LimitTooLarge {
-        /// Whose maximum it is.
+        /// The algorithm with this maximum.
         algorithm: Algorithm,
-        /// The limit that was asked for.
+        /// The requested limit.
         asked: u64,
-        /// The nearest limit that fits.
+        /// The nearest valid limit.
         nearest: u64,
     },
-    /// No buckets, more than [`Limit::BUCKETS_MAX`](crate::Limit::BUCKETS_MAX), or more than the window has
+    /// There are no buckets, more than [`Limit::BUCKETS_MAX`](crate::Limit::BUCKETS_MAX), or more than the window has
     /// microseconds.
     BucketsOutOfRange {
-        /// The number of buckets that was asked for.
+        /// The requested number of buckets.
         asked: u32,
-        /// The nearest number that fits.
+        /// The nearest valid number.
         nearest: u32,
     },
-    /// A UTC offset of more than 18 hours either way.
+    /// The UTC offset exceeds 18 hours.
     OffsetOutOfRange {
-        /// The offset that was asked for, in minutes.
+        /// The requested offset, in minutes.
         asked: i32,
-        /// The nearest offset that fits, in minutes.
+        /// The nearest valid offset, in minutes.
         nearest: i32,
     },
 }

@@ -1,32 +1,32 @@
-//! One charge against one limit, enforced or in the shadow. Whose key it is, the store knows.
+//! One charge against one limit, enforced or in shadow mode. The store knows the key.
 
 use crate::{Limit, State};
 
-/// What a [batch](crate::decide_batch) charges: a limit, and where one key stands under it.
+/// What a [batch](crate::decide_batch) charges: a limit, and the state of one key under it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Target<'a> {
     /// The limit.
     pub limit: &'a Limit,
-    /// Where the key stands; `None` is a key never seen.
+    /// The state of the key; `None` for a key never seen.
     pub state: Option<&'a State>,
 }
 
 /// One charge against one limit, as part of a [batch](crate::decide_batch).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hit {
-    /// Which of the batch's targets is charged.
+    /// The index of the target to charge.
     pub target: usize,
-    /// How much to charge.
+    /// The cost to charge.
     pub cost: u64,
-    /// Whether a refusal refuses the batch.
+    /// Whether the hit is enforced or in shadow mode.
     pub mode: Mode,
 }
 
-/// Whether a hit's refusal counts.
+/// Whether a hit is enforced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
-    /// If it does not fit, nothing in the batch is charged.
+    /// If it does not fit, the batch is refused.
     Enforced,
-    /// Counted and reported only: if it does not fit it is left out, and the others go on without it.
+    /// Counted and reported only: if it does not fit, the batch continues without it.
     Shadow,
 }

@@ -1,4 +1,4 @@
-//! The decision itself: every rate-limiting algorithm as one exact, pure function. No store, no clock, no protocol.
+//! Rate-limiting algorithms as one exact, pure function. No store, no clock, no protocol.
 //!
 #![doc = include_str!("docs/front.md")]
 //!
@@ -31,7 +31,7 @@ mod text;
 mod time;
 mod window;
 
-pub use algorithm::{decide, decide_up_to, peek, refund, refund_part, settle};
+pub use algorithm::{decide, decide_up_to, headroom, peek, refund, refund_part, settle};
 pub use batch::{Batch, decide_batch, decide_batch_into};
 pub use change::Change;
 pub use decision::{Decision, Outcome, Retry};

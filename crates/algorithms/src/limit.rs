@@ -1,4 +1,4 @@
-//! A quota or a window together with the algorithm that keeps it. Its name and its keys belong to the policy.
+//! A quota or a window with its algorithm. Names and keys belong to other crates.
 
 use core::fmt;
 
@@ -8,9 +8,9 @@ use crate::algorithm::sliding_window_buckets::SlidingWindowBuckets;
 use crate::algorithm::sliding_window_log::SlidingWindowLog;
 use crate::{LimitError, Micros, Quota, Window};
 
-/// What may be spent, and how it is counted. The enum is closed: a new algorithm must visit every match.
+/// A quota or a count per window, with its algorithm. The enum is closed: a new algorithm must visit every match.
 ///
-/// A limit of 0 denies everything; *unlimited* is a word of its own, never a number.
+/// A limit of 0 denies everything. No number means *unlimited*; that is a variant of its own.
 ///
 /// ```
 /// use tollgate_algorithms::{Limit, Micros, Window};
@@ -26,7 +26,7 @@ use crate::{LimitError, Micros, Quota, Window};
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Limit {
-    /// Grants everything and keeps no state.
+    /// Grants everything and stores no state.
     Unlimited,
     /// See [`token_bucket`](crate::algorithm::token_bucket).
     TokenBucket(Quota),
@@ -44,7 +44,7 @@ pub enum Limit {
     SlidingWindowLog(SlidingWindowLog),
 }
 
-/// The algorithms by name.
+/// The names of the algorithms.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Algorithm {
     /// See [`token_bucket`](crate::algorithm::token_bucket).
@@ -91,24 +91,24 @@ impl Algorithm {
 }
 
 impl Limit {
-    /// The longest window: 71 years. An instant plus two windows stays below 2^53. A longer one is refused.
+    /// The longest window: 71 years, so that an instant plus two windows is below 2^53. A longer one is an error.
     pub const WINDOW_MAX: Micros = Micros::new((1 << 51) - 1);
-    /// The largest limit of a window that only counts. A larger one is refused.
+    /// The largest limit of a fixed window or of buckets. A larger one is an error.
     pub const COUNT_MAX: u64 = (1 << 52) - 1;
-    /// The largest limit of the two-count sliding window, whose counts are weighted by up to 2^20 steps. A larger one
-    /// is refused.
+    /// The largest limit of the two-counter sliding window, whose counts are weighted by up to 2^20 steps. A larger one
+    /// is an error.
     pub const WEIGHTED_MAX: u64 = (1 << 32) - 1;
-    /// The largest limit of the log: at most this many entries of 16 bytes, 1 MiB, for one key (twice that while it is
-    /// overdrawn). A larger one is refused; `sliding_window` with `buckets` serves it in bounded memory.
+    /// The largest limit of the log: at most this many entries of 16 bytes, 1 MiB, per key (twice that while it is
+    /// overdrawn). A larger one is an error; use `sliding_window` with `buckets`, which has bounded memory.
     pub const LOG_MAX: u64 = 1 << 16;
-    /// The largest number of buckets of the conservative sliding window: one more entry of 16 bytes than this, at most,
-    /// for one key. A larger one is refused.
+    /// The largest number of buckets of a sliding window. A key has at most one more entry of 16 bytes. A larger number is an
+    /// error.
     pub const BUCKETS_MAX: u32 = 1_024;
 
     /// Tokens up to `burst`, refilled at `count` per `period`; a hit takes its cost in tokens.
     ///
     /// # Errors
-    /// As [`Quota::new`]; so for the next two.
+    /// As [`Quota::new`].
     pub fn token_bucket(burst: u64, count: u64, period: impl Into<Micros>) -> Result<Self, LimitError> {
         Quota::new(burst, count, period.into()).map(Self::TokenBucket)
     }
@@ -121,7 +121,7 @@ impl Limit {
         Quota::new(burst, count, period.into()).map(Self::LeakyBucket)
     }
 
-    /// Arrivals `period / count` apart, ahead of their time by at most a burst.
+    /// Cells `period / count` apart, ahead of their schedule by at most a burst.
     ///
     /// # Errors
     /// As [`Quota::new`].
@@ -129,10 +129,10 @@ impl Limit {
         Quota::new(burst, count, period.into()).map(Self::Gcra)
     }
 
-    /// At most `limit` in each aligned window: of any length, or of the calendar (see [`Window`]).
+    /// At most `limit` in each aligned window, of any length or of the calendar (see [`Window`]).
     ///
     /// # Errors
-    /// When the limit or the window's length is out of range.
+    /// If the limit or the window's length is out of range.
     pub fn fixed_window(limit: u64, window: impl Into<Window>) -> Result<Self, LimitError> {
         FixedWindow::new(limit, window.into()).map(Self::FixedWindow)
     }
@@ -140,7 +140,7 @@ impl Limit {
     /// About `limit` in any span of one window, from two counters.
     ///
     /// # Errors
-    /// When the limit or the window's length is out of range.
+    /// If the limit or the window's length is out of range.
     pub fn sliding_window(limit: u64, window: impl Into<Micros>) -> Result<Self, LimitError> {
         SlidingWindow::new(limit, window.into()).map(Self::SlidingWindow)
     }
@@ -148,7 +148,7 @@ impl Limit {
     /// Never more than `limit` in any span of one window, from `buckets` + 1 counters.
     ///
     /// # Errors
-    /// When the limit, the window's length or the number of buckets is out of range.
+    /// If the limit, the window's length or the number of buckets is out of range.
     pub fn sliding_window_buckets(
         limit: u64,
         window: impl Into<Micros>,
@@ -157,19 +157,18 @@ impl Limit {
         SlidingWindowBuckets::new(limit, window.into(), buckets).map(Self::SlidingWindowBuckets)
     }
 
-    /// Exactly `limit` in any span of one window, from a list of what was granted when.
+    /// Exactly `limit` in any span of one window, from a list of charges.
     ///
     /// # Errors
-    /// When the limit or the window's length is out of range.
+    /// If the limit or the window's length is out of range.
     pub fn sliding_window_log(limit: u64, window: impl Into<Micros>) -> Result<Self, LimitError> {
         SlidingWindowLog::new(limit, window.into()).map(Self::SlidingWindowLog)
     }
 
-    /// The same limit while the calendar runs so many microseconds ahead of the clock that `now` is taken from (or behind
-    /// it, if negative): a fixed window that begins from now on begins and ends by the calendar. Other limits know no
-    /// calendar.
+    /// The same limit for a clock that is this many microseconds behind the calendar (ahead of it, if negative): fixed windows
+    /// that start from now on follow the calendar. Other algorithms do not use the calendar.
     ///
-    /// A store whose clock does not follow corrections of the wall clock says so with this; a window in progress keeps its
+    /// For stores whose clock does not follow corrections of the wall clock. The current window keeps its
     /// end.
     ///
     /// ```
@@ -195,7 +194,7 @@ impl Limit {
         }
     }
 
-    /// The algorithm, unless it is unlimited.
+    /// The algorithm; `None` for an unlimited limit.
     #[must_use]
     pub const fn algorithm(&self) -> Option<Algorithm> {
         match self {
@@ -210,7 +209,7 @@ impl Limit {
         }
     }
 
-    /// The most that can be granted at one instant: the burst, or the window's limit.
+    /// The most that can be granted at one instant: the burst, or the count per window.
     #[must_use]
     pub const fn capacity(&self) -> u64 {
         match self {
@@ -249,7 +248,7 @@ impl fmt::Display for Limit {
     }
 }
 
-/// Checks what all windows have in common.
+/// Checks the constraints common to all windows.
 pub(crate) const fn check_window(
     algorithm: Algorithm,
     limit: u64,

@@ -1,4 +1,4 @@
-//! A burst and an exact rate, as the three bucket algorithms use them. Not a limit yet: a limit adds an algorithm.
+//! A burst and an exact rate, for the three bucket algorithms.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "every operand is bounded by the constructor, and every divisor is not zero"
@@ -8,14 +8,14 @@ use core::num::NonZeroU64;
 
 use crate::{LimitError, Micros};
 
-/// How much at once, and how much in the long run: `burst`, and `count` per `period`.
+/// A burst and a rate: `burst` at once, and `count` per `period` in the long run.
 ///
-/// The rate is kept as a reduced fraction and never divided out, so 7 per 3 s stays 7 per 3 s for ever: a key under
-/// constant demand is granted exactly ⌊burst + count × t / period⌋ in the time t from its first hit, as long as what
-/// comes back between two hits finds room in the burst.
+/// The rate is a reduced fraction and never divided out, so 7 per 3 s is exact forever. Under
+/// constant demand, a key gets exactly ⌊burst + count × t / period⌋ grants in the time t from its first hit, provided that the
+/// refill between two hits never exceeds the burst.
 ///
-/// `burst × period + count` (reduced, in microseconds) is below 2^52, which [`Quota::new`] proves once; then every debt
-/// that is written down is an integer that 64 bits and a double both hold exactly. A burst of 0 denies everything.
+/// [`Quota::new`] checks that `burst × period + count` (reduced, in microseconds) is below 2^52. Every stored debt
+/// is then an integer that both 64 bits and a double represent exactly. A burst of 0 denies everything.
 ///
 /// ```
 /// use tollgate_algorithms::{Micros, Quota};
@@ -34,15 +34,15 @@ pub struct Quota {
     period: NonZeroU64,
 }
 
-/// The sum `burst × period + count` may reach this and no more.
+/// Maximum of `burst × period + count`.
 const UNITS_MAX: u64 = (1 << 52) - 1;
 
 impl Quota {
     /// A burst, and `count` per `period`.
     ///
     /// # Errors
-    /// When the count or the period is 0, or when the numbers are too large to be exact; the error names the nearest
-    /// quota that fits.
+    /// If the count or the period is 0, or if the numbers are too large to be exact; the error names the nearest
+    /// valid quota.
     pub const fn new(burst: u64, count: u64, period: Micros) -> Result<Self, LimitError> {
         let Some(given_count) = NonZeroU64::new(count) else { return Err(LimitError::CountZero) };
         let Some(given_period) = NonZeroU64::new(period.get()) else { return Err(LimitError::PeriodZero) };
@@ -54,26 +54,26 @@ impl Quota {
         }
     }
 
-    /// What a key may spend at one instant after it has been idle.
+    /// The most a key can use at one instant.
     #[must_use]
     pub const fn burst(&self) -> u64 {
         self.burst
     }
 
-    /// How much comes back every [`period`](Self::period), reduced.
+    /// The cells refilled every [`period`](Self::period), reduced.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.count.get()
     }
 
-    /// In how many microseconds [`count`](Self::count) comes back, reduced. It is also the number of units in one cell
+    /// The microseconds in which [`count`](Self::count) cells are refilled, reduced. Also the number of units per cell
     /// of debt.
     #[must_use]
     pub const fn period(&self) -> u64 {
         self.period.get()
     }
 
-    /// One full drain: how long an exhausted key takes to be as good as new.
+    /// The time after which an exhausted key is fully restored.
     #[must_use]
     pub const fn drain(&self) -> Micros {
         Micros::new(self.burst.saturating_mul(self.period.get()).div_ceil(self.count.get()))
@@ -93,8 +93,8 @@ impl Quota {
         units <= UNITS_MAX as u128
     }
 
-    /// The same rate with the largest burst that fits. If not even a burst of one fits, the nearest rate at which it
-    /// does: never a faster one, unless the rate is slower than the slowest there is.
+    /// The same rate with the largest valid burst. If not even a burst of one is valid, the nearest rate for which it
+    /// is: never a faster one, unless the rate is slower than the slowest possible.
     #[expect(clippy::cast_possible_truncation, reason = "each quotient is at most UNITS_MAX")]
     const fn nearest(&self) -> Self {
         let (mut count, mut period) = (self.count.get() as u128, self.period.get() as u128);

@@ -1,8 +1,8 @@
-//! A rate whose burst is still open, for limits in the words that people use: 10 per second. Not a limit yet.
+//! A rate without a burst yet, for limits in everyday terms: 10 per second.
 
 use crate::{Limit, LimitError, Micros};
 
-/// A count per period, made by [`Limit::per_second`] and its likes. Choose the burst to get a limit.
+/// A count per period, created by [`Limit::per_second`] and similar functions. Choose the burst to get a limit.
 ///
 /// ```
 /// use core::time::Duration;
@@ -25,42 +25,42 @@ impl Rate {
     /// A token bucket that allows `burst` at once, and this rate in the long run.
     ///
     /// # Errors
-    /// When the count or the period is 0, or when the numbers are too large to be exact.
+    /// If the count or the period is 0, or when the numbers are too large to be exact.
     pub fn burst(self, burst: u64) -> Result<Limit, LimitError> {
         Limit::token_bucket(burst, self.count, self.period)
     }
 
-    /// A token bucket that allows one at a time, spaced evenly.
+    /// A token bucket with a burst of 1: requests are evenly spaced.
     ///
     /// # Errors
-    /// When the count or the period is 0, or when the numbers are too large to be exact.
+    /// If the count or the period is 0, or when the numbers are too large to be exact.
     pub fn without_burst(self) -> Result<Limit, LimitError> {
         self.burst(1)
     }
 }
 
 impl Limit {
-    /// So many per second: `Limit::per_second(10).burst(20)?`.
+    /// A rate per second: `Limit::per_second(10).burst(20)?`.
     pub const fn per_second(count: u64) -> Rate {
         Rate { count, period: Micros::SECOND }
     }
 
-    /// So many per minute.
+    /// A rate per minute.
     pub const fn per_minute(count: u64) -> Rate {
         Rate { count, period: Micros::MINUTE }
     }
 
-    /// So many per hour.
+    /// A rate per hour.
     pub const fn per_hour(count: u64) -> Rate {
         Rate { count, period: Micros::HOUR }
     }
 
-    /// So many per 24 hours. For calendar days, see [`Window::Day`](crate::Window::Day).
+    /// A rate per 24 hours. For calendar days, see [`Window::Day`](crate::Window::Day).
     pub const fn per_day(count: u64) -> Rate {
         Rate { count, period: Micros::DAY }
     }
 
-    /// So many per period of any length.
+    /// A rate per period of any length.
     pub fn per(count: u64, period: impl Into<Micros>) -> Rate {
         Rate { count, period: period.into() }
     }

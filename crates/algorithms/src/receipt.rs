@@ -1,22 +1,22 @@
-//! Proof of one charge, without which nothing is given back. It does not know whether it has been used.
+//! Proof of one charge, which a refund requires. It does not record whether it has been used.
 
 use crate::{Limit, Micros};
 
 /// Proof of one charge: when, how much, and under which numbers.
 ///
-/// It is neither `Clone` nor `Copy`, so that one charge is not given back twice by oversight. [`refund`](crate::refund)
-/// borrows it, because a pure function may be tried again; whoever applies the change drops the receipt.
+/// It is neither `Clone` nor `Copy`, so that a charge is not refunded twice by accident. [`refund`](crate::refund)
+/// borrows it, because a pure function can be repeated; drop the receipt when you apply the change.
 ///
-/// A receipt is void under other numbers than those of its charge. Three things cannot be told apart here and are left to
-/// whoever hands out receipts: numbers that were changed and changed back in between (but a bucket that was last charged under
-/// another period, in lowest terms, gives nothing back); a charge that a clock running back made a state forget; and a charge into a fixed window that had kept its end from earlier numbers, once that window's
-/// state was dropped.
+/// A receipt is void if the limit has changed since the charge. Three cases cannot be detected here and are left to
+/// the issuer of the receipt: numbers that were changed and changed back (but a bucket last charged with
+/// another period, in lowest terms, refunds nothing); a charge that the state lost because a clock ran back; and a charge into a
+/// fixed window that had kept its end from earlier numbers, if that window's state was dropped.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Receipt {
     /// The store's time of the charge ([`Decision::at`](crate::Decision::at)).
     pub at: Micros,
-    /// What was charged.
+    /// The amount charged.
     pub cost: u64,
-    /// The limit as it was.
+    /// The limit at the time of the charge.
     pub limit: Limit,
 }

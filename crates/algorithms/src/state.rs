@@ -1,13 +1,13 @@
-//! Where a key stands under one limit: what a store keeps, and nothing that can be worked out from it.
+//! The usage of a key under one limit: only what a store must keep, nothing derived.
 
 use crate::algorithm::debt;
 use crate::algorithm::list::List;
 use crate::{Micros, Quota};
 
-/// Where a key stands under one limit. A store keeps it by key and hands it back to [`decide`](crate::decide).
+/// The usage of a key under one limit. A store keeps it by key and passes it to [`decide`](crate::decide).
 ///
-/// A state is plain numbers. Any numbers are safe to decide on; those that no decision has written (a corrupt store)
-/// give some decision, never a panic. A state of another algorithm than the limit's counts as none.
+/// A state is plain numbers. Any numbers are safe: invalid ones (from a corrupt store)
+/// give some decision, never a panic. A state of a different algorithm than the limit's counts as none.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum State {
     /// See [`token_bucket`](crate::algorithm::token_bucket).
@@ -26,49 +26,49 @@ pub enum State {
     SlidingWindowLog(List),
 }
 
-/// What a key of a bucket or of GCRA owes: `debt` units at the instant `at`, draining ever since.
+/// The debt of a key of a bucket or GCRA: `debt` units at the instant `at`, draining since.
 ///
 /// One cell of cost is `period` units, and `count` units drain each microsecond.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Debt {
     /// The state's time: the latest charge (or refund).
     pub at: Micros,
-    /// Units owed at that time. More than a burst if a cost was [settled](crate::settle) after the fact, or if the burst
+    /// Units owed at that time. More than a burst if a cost was [settled](crate::settle) or if the burst
     /// was larger then.
     pub debt: u64,
-    /// Units in a cell when this was written: a quota with another period reads the debt in its own.
+    /// Units per cell when this was written. A quota with another period converts the debt.
     pub period: u64,
 }
 
 impl Debt {
-    /// The same debt in the units of a quota: converted exactly, and rounded up by less than a unit. `None` if the numbers
-    /// are so different that it cannot be written down.
+    /// The same debt in the units of a quota: converted exactly, then rounded up by less than a unit. `None` if the result
+    /// is not representable.
     #[must_use]
     pub fn in_units_of(&self, quota: &Quota) -> Option<Self> {
         debt::converted(quota, self).map(|debt| Self { at: self.at, debt, period: quota.period() })
     }
 }
 
-/// What a key has used of one aligned window.
+/// The usage of a key in one aligned window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Count {
-    /// The window's first instant.
+    /// The start of the window.
     pub start: Micros,
-    /// The first instant after it. Stored, so that a window in progress keeps its end when the limit changes.
+    /// The first instant after the window. Stored, so that the current window keeps its end when the limit changes.
     pub end: Micros,
-    /// What was charged in it.
+    /// The amount charged in the window.
     pub used: u64,
 }
 
-/// What a key has used of an aligned window and of the one before it.
+/// The usage of a key in an aligned window and the previous one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TwoCounts {
-    /// The current window's first instant.
+    /// The start of the current window.
     pub start: Micros,
     /// The first instant after it.
     pub end: Micros,
-    /// What was charged in the window before.
+    /// The amount charged in the previous window.
     pub previous: u64,
-    /// What was charged in the current window.
+    /// The amount charged in the current window.
     pub current: u64,
 }

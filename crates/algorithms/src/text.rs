@@ -1,11 +1,11 @@
-//! Limits as text, both ways: `10 per second, burst 20`. For configuration files and messages; it decides nothing.
+//! Parses and formats limits as text: `10 per second, burst 20`. For configuration and messages.
 
 use core::fmt;
 use core::str::FromStr;
 
 use crate::{Limit, LimitError, Micros, Quota, UtcOffset, Window};
 
-/// The units in which a rate is written, shortest first.
+/// The units for formatting rates, shortest first.
 const UNITS: [(&str, Micros); 4] =
     [("second", Micros::SECOND), ("minute", Micros::MINUTE), ("hour", Micros::HOUR), ("day", Micros::DAY)];
 
@@ -19,14 +19,14 @@ const UNITS: [(&str, Micros); 4] =
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ParseLimitError {
-    /// The text has another form.
+    /// The syntax is wrong.
     Syntax {
         /// What was expected instead.
         expected: &'static str,
-        /// Where, in bytes from the start.
+        /// The byte offset.
         at: usize,
     },
-    /// The text has the right form, and no limit has these numbers.
+    /// The syntax is right, but the numbers are out of range.
     Limit(LimitError),
 }
 
@@ -65,10 +65,10 @@ impl fmt::Display for Quota {
     }
 }
 
-/// Reads what [`Display`](fmt::Display) writes, and shorter forms: the algorithm may be left out (`token_bucket`), and so
-/// may the burst (the count). A period is `second`, `minute`, `hour`, `day`, or a number and a unit (`10 s`, `500 ms`,
-/// `7 us`, `5 minutes`); of a fixed window also `calendar day`, `calendar week` or `calendar month`, with an offset from
-/// UTC in brackets if it is not zero: `calendar day (+05:30)`.
+/// Parses the output of [`Display`](fmt::Display) and shorter forms: the algorithm defaults to `token_bucket`, and
+/// the burst to the count. A period is `second`, `minute`, `hour`, `day`, or a number and a unit (`10 s`, `500 ms`,
+/// `7 us`, `5 minutes`); of a fixed window also `calendar day`, `week`, `month` or `year`, with an offset from UTC
+/// in brackets if it is not zero: `calendar day (+05:30)`.
 ///
 /// ```
 /// use tollgate_algorithms::Limit;
@@ -89,7 +89,7 @@ impl FromStr for Limit {
     }
 }
 
-/// A text, and what of it has not been read.
+/// A cursor over the text.
 struct Reader<'a> {
     text: &'a str,
     rest: &'a str,
@@ -164,8 +164,10 @@ impl<'a> Reader<'a> {
             Window::Week
         } else if self.word("month") {
             Window::Month
+        } else if self.word("year") {
+            Window::Year
         } else {
-            return Err(self.expected("`day`, `week` or `month`"));
+            return Err(self.expected("`day`, `week`, `month` or `year`"));
         };
         Ok(window(self.offset()?))
     }
@@ -239,7 +241,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a comma. At the end of the text there is none.
+    /// Parses a comma, or the end of the text.
     fn is_comma(&mut self) -> Result<bool, ParseLimitError> {
         self.skip_spaces();
         if self.rest.is_empty() {

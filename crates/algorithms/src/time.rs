@@ -1,12 +1,12 @@
-//! Microseconds, the only unit of time here: an instant, or the length between two. It reads no clock.
+//! Microseconds, the only unit of time in this crate: an instant or a duration. Reads no clock.
 
 use core::fmt;
 use core::time::Duration;
 
-/// A number of microseconds: an instant when it is counted from the Unix epoch, a length otherwise.
+/// A number of microseconds: an instant if counted from the Unix epoch, otherwise a duration.
 ///
-/// Whoever holds the state holds the clock, and hands its reading in as `now`. An instant above
-/// [`Micros::INSTANT_MAX`] is read as that instant, so no reading of any clock can overflow a decision.
+/// The store that holds the state also provides the time, and passes it as `now`. An instant above
+/// [`Micros::INSTANT_MAX`] is clamped to it, so no clock reading can overflow a decision.
 ///
 /// ```
 /// use tollgate_algorithms::Micros;
@@ -14,13 +14,13 @@ use core::time::Duration;
 /// assert_eq!(Micros::from_secs(90).to_string(), "90 s");
 /// let second = core::time::Duration::from(Micros::SECOND);
 /// assert_eq!((second.as_millis(), Micros::from_duration(second)), (1_000, Micros::SECOND));
-/// assert_eq!(Micros::new(900_000).secs_rounded_up(), 1); // what a `Retry-After` field can say without lying
+/// assert_eq!(Micros::new(900_000).secs_rounded_up(), 1); // for `Retry-After`
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct Micros(u64);
 
 impl Micros {
-    /// No time at all; as an instant, the Unix epoch.
+    /// Zero; as an instant, the Unix epoch.
     pub const ZERO: Self = Self(0);
     /// One millisecond.
     pub const MILLISECOND: Self = Self(1_000);
@@ -33,9 +33,9 @@ impl Micros {
     /// Twenty-four hours.
     pub const DAY: Self = Self(86_400 * 1_000_000);
 
-    /// The last instant that is told apart from later ones: in the year 2112. Time stands still after it.
+    /// The last distinguishable instant, in the year 2112. Later instants are clamped to it.
     ///
-    /// Below 2^52, so that an instant plus two windows is still an integer that a double holds exactly.
+    /// Below 2^52, so that an instant plus two windows is an integer that a double represents exactly.
     pub const INSTANT_MAX: Self = Self((1 << 52) - 1);
 
     /// This many microseconds.
@@ -44,19 +44,19 @@ impl Micros {
         Self(micros)
     }
 
-    /// This many milliseconds, or the longest length there is.
+    /// This many milliseconds, saturating.
     #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis.saturating_mul(Self::MILLISECOND.0))
     }
 
-    /// This many seconds, or the longest length there is.
+    /// This many seconds, saturating.
     #[must_use]
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs.saturating_mul(Self::SECOND.0))
     }
 
-    /// The whole microseconds of a duration, or the longest length there is.
+    /// The whole microseconds of a duration, saturating.
     #[must_use]
     pub fn from_duration(duration: Duration) -> Self {
         Self(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX))
@@ -68,26 +68,26 @@ impl Micros {
         self.0
     }
 
-    /// Whole seconds, rounded up: a client that waits so long has waited long enough.
+    /// Whole seconds, rounded up, so that a client that waits this long has waited long enough.
     #[must_use]
     pub const fn secs_rounded_up(self) -> u64 {
         self.0.div_ceil(Self::SECOND.0)
     }
 
-    /// The sum, or the longest length there is.
+    /// The sum, saturating.
     #[must_use]
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// How far `self` lies after `earlier`, or zero.
+    /// The time from `earlier` to `self`, or zero.
     #[must_use]
     pub const fn saturating_sub(self, earlier: Self) -> Self {
         Self(self.0.saturating_sub(earlier.0))
     }
 }
 
-/// The whole microseconds of a duration, or the longest length there is.
+/// The whole microseconds of a duration, saturating.
 impl From<Duration> for Micros {
     fn from(duration: Duration) -> Self {
         Self::from_duration(duration)

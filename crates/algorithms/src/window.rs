@@ -1,4 +1,4 @@
-//! Windows aligned to the clock: of any length, or the calendar's day, week and month. They count nothing.
+//! Windows aligned to the clock: of any length, or the day, week, month and year of the calendar.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "instants, lengths and offsets are bounded: the largest product here is 2^52 x 4800"
@@ -8,20 +8,22 @@ use core::fmt;
 
 use crate::{LimitError, Micros};
 
-/// Which stretch of time a [`fixed_window`](crate::algorithm::fixed_window) counts over.
+/// The windows over which a [`fixed_window`](crate::algorithm::fixed_window) counts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Window {
-    /// Windows of one length, the first of which began at the Unix epoch.
+    /// Windows of one length, starting at the Unix epoch.
     Every(Micros),
-    /// From midnight to midnight.
+    /// Days, from midnight to midnight.
     Day(UtcOffset),
-    /// From Monday's midnight to Monday's midnight.
+    /// Weeks, from Monday's midnight.
     Week(UtcOffset),
-    /// From the first of a month to the first of the next.
+    /// Months, from midnight of the first.
     Month(UtcOffset),
+    /// From 1 January to 1 January.
+    Year(UtcOffset),
 }
 
-/// How far a calendar's midnight lies before that of UTC: a fixed number of minutes, without summer time.
+/// The offset of a calendar from UTC: a fixed number of minutes, without daylight saving time.
 ///
 /// ```
 /// use tollgate_algorithms::UtcOffset;
@@ -35,7 +37,7 @@ pub struct UtcOffset {
     minutes: i32,
 }
 
-/// No place on earth is further from UTC than 14 hours; 18 is what ISO 8601 libraries allow.
+/// Real offsets are at most 14 hours; ISO 8601 libraries allow 18.
 const OFFSET_MINUTES_MAX: i32 = 18 * 60;
 const MINUTE: i64 = 60_000_000;
 const DAY: i64 = 24 * 60 * MINUTE;
@@ -44,10 +46,10 @@ impl UtcOffset {
     /// UTC itself.
     pub const UTC: Self = Self { minutes: 0 };
 
-    /// East of Greenwich is positive.
+    /// Creates an offset; east of Greenwich is positive.
     ///
     /// # Errors
-    /// When it is more than 18 hours either way.
+    /// If it exceeds 18 hours.
     pub const fn from_minutes(minutes: i32) -> Result<Self, LimitError> {
         if minutes > OFFSET_MINUTES_MAX {
             return Err(LimitError::OffsetOutOfRange { asked: minutes, nearest: OFFSET_MINUTES_MAX });
@@ -58,19 +60,19 @@ impl UtcOffset {
         Ok(Self { minutes })
     }
 
-    /// The number of minutes, east positive.
+    /// The offset in minutes; east of Greenwich is positive.
     #[must_use]
     pub const fn minutes(self) -> i32 {
         self.minutes
     }
 
-    /// The day on which `now` falls here; day 0 is 1 January 1970.
+    /// The local day that contains `now`; day 0 is 1 January 1970.
     fn day_of(self, now: Micros) -> i64 {
         let utc = i64::try_from(now.get()).unwrap_or(i64::MAX);
         utc.saturating_add(i64::from(self.minutes) * MINUTE).div_euclid(DAY)
     }
 
-    /// The instant at which a day begins here; a day that began before the epoch is said to begin at it.
+    /// The start of a local day, not before the epoch.
     fn instant_of(self, day: i64) -> Micros {
         let utc = day.saturating_mul(DAY).saturating_sub(i64::from(self.minutes) * MINUTE);
         Micros::new(u64::try_from(utc).unwrap_or(0))
@@ -99,16 +101,16 @@ impl fmt::Display for Window {
             Self::Day(offset) => write!(f, "calendar day ({offset})"),
             Self::Week(offset) => write!(f, "calendar week ({offset})"),
             Self::Month(offset) => write!(f, "calendar month ({offset})"),
+            Self::Year(offset) => write!(f, "calendar year ({offset})"),
         }
     }
 }
 
 impl Window {
-    /// When the window that holds `now` began, and when the next one begins.
+    /// The start of the window that contains `now`, and the start of the next one.
     ///
-    /// A window that began before the epoch is said to begin at it. An instant above [`Micros::INSTANT_MAX`] is read as
-    /// that one. A window of no length (no limit has one) is read as
-    /// one of a microsecond.
+    /// A window never starts before the epoch. An instant above [`Micros::INSTANT_MAX`] is clamped to it. A window of length
+    /// zero, which no limit has, counts as one of a microsecond.
     #[must_use]
     pub fn bounds(&self, now: Micros) -> (Micros, Micros) {
         let now = now.min(Micros::INSTANT_MAX);
@@ -132,16 +134,21 @@ impl Window {
                 let month = month_of_day(offset.day_of(now));
                 (offset, first_day_of_month(month), first_day_of_month(month.saturating_add(1)))
             }
+            Self::Year(offset) => {
+                let month = month_of_day(offset.day_of(now));
+                let january = month.saturating_sub(month.rem_euclid(12));
+                (offset, first_day_of_month(january), first_day_of_month(january.saturating_add(12)))
+            }
         };
         (offset.instant_of(first), offset.instant_of(next))
     }
 }
 
-/// Days from 1 March of the year 0 to 1 January 1970: years that begin in March end with the leap day.
+/// Days from 1 March of the year 0 to 1 January 1970: years that start in March end with the leap day.
 const DAYS_FROM_MARCH_0_TO_1970: i64 = 719_468;
 const DAYS_IN_400_YEARS: i64 = 146_097;
 
-/// The first day of a month that is counted from January of the year 0.
+/// The first day of a month, counted from January of the year 0.
 fn first_day_of_month(month: i64) -> i64 {
     let from_march = month.saturating_sub(2);
     let year = from_march.div_euclid(12);
@@ -154,7 +161,7 @@ fn first_day_of_month(month: i64) -> i64 {
         .saturating_sub(DAYS_FROM_MARCH_0_TO_1970)
 }
 
-/// The month, counted from January of the year 0, in which a day falls.
+/// The month that contains a day, counted from January of the year 0.
 fn month_of_day(day: i64) -> i64 {
     // A month has 30.436875 days on average, so this is off by one at the most.
     let guess = day

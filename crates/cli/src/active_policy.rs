@@ -1,4 +1,4 @@
-//! What is in force, swapped whole: a request sees the old or the new, never some of both. When to swap is `reload`'s.
+//! The policy in force, swapped as a whole: a request sees either the old or the new one.
 
 mod policy_headers;
 
@@ -13,27 +13,27 @@ use tollgate_tower::{ResponseConfig, ResponseWriter};
 use self::policy_headers::headers_read;
 use crate::telemetry::metrics::{LimitMeters, Metrics};
 
-/// A policy in force, with the counters of its limits. It does not change.
+/// A policy in force, with the counters of its limits. Immutable.
 #[derive(Debug)]
 pub struct InForce {
     /// The limits.
     pub limits: Arc<PolicyLimits>,
-    /// Checks requests against them.
+    /// Checks requests.
     pub enforcer: Arc<Enforcer>,
-    /// Writes the responses that show them.
+    /// Writes responses.
     pub responses: ResponseWriter,
     /// The counters of each limit, by its number in the policy.
     pub meters: Vec<LimitMeters>,
-    /// Which one it is: 1 is what was loaded at the start.
+    /// The generation: 1 for the policy loaded at start-up.
     pub generation: u64,
-    /// Whether a check may wait, because some limits are counted in a shared store.
+    /// Whether a check may wait, because some limits are in a shared store.
     pub waits: bool,
     /// The headers that the policy reads, in order.
     pub(crate) reads: Vec<HeaderName>,
 }
 
 impl InForce {
-    /// Prepares limits to be put in force. From now on the metrics show these limits, and no others.
+    /// Prepares limits. From now on, the metrics show these limits only.
     #[must_use]
     pub fn new(limits: PolicyLimits, config: ResponseConfig, metrics: &Metrics, generation: u64) -> Self {
         let meters = metrics.limits_of(&limits);
@@ -46,31 +46,31 @@ impl InForce {
     }
 }
 
-/// What is in force now. Any number of threads ask it, and none of them waits.
+/// The current policy. Any number of threads load it without waiting.
 ///
-/// A request loads it once and keeps to what it got, so that its charge, its fields and its counters are of one policy.
+/// A request loads it once and keeps it, so that its charge, its headers and its counters belong to one policy.
 pub struct Live(ArcSwap<InForce>);
 
 impl Live {
-    /// Puts the first one in force.
+    /// Puts the first policy in force.
     #[must_use]
     pub fn new(first: InForce, metrics: &Metrics) -> Self {
         metrics.put_in_force(first.generation);
         Self(ArcSwap::from_pointee(first))
     }
 
-    /// What is in force. Not to be held across an await: take the `Arc` for that.
+    /// Loads the current policy. Do not hold the guard across an await; clone the `Arc` for that.
     #[must_use]
     #[inline]
     pub fn load(&self) -> arc_swap::Guard<Arc<InForce>> {
         self.0.load()
     }
 
-    /// Puts another one in force. Those who have loaded the old one go on with it.
+    /// Replaces the policy. Requests that have loaded the old one keep it.
     pub fn swap(&self, next: InForce, metrics: &Metrics) {
         let generation = next.generation;
         self.0.store(Arc::new(next));
-        // Afterwards: whoever reads the new generation there is answered by the new policy.
+        // Afterwards: a client that reads the new generation gets responses of the new policy.
         metrics.put_in_force(generation);
     }
 }

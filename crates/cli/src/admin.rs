@@ -1,4 +1,4 @@
-//! Where operators look: alive, ready, metrics. Clients are not served here, and nothing can be changed from here.
+//! The operations listener: health, readiness and metrics. Read-only.
 
 mod checks;
 mod connection_slots;
@@ -72,7 +72,7 @@ impl Operations {
 
     async fn answer(&self, method: &Method, path: &str) -> Response<String> {
         if !matches!(path, "/healthz" | "/readyz" | "/metrics") {
-            let help = "look at /healthz, /readyz or /metrics\n";
+            let help = "see /healthz, /readyz or /metrics\n";
             return response(StatusCode::NOT_FOUND, PLAIN, help.into());
         }
         if method != Method::GET && method != Method::HEAD {

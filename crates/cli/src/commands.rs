@@ -1,4 +1,4 @@
-//! Every command, and the one `match` that chooses among them. What they do is in their own files.
+//! The commands, and the one `match` that selects among them.
 
 pub mod annotate;
 pub mod completions;
@@ -6,6 +6,7 @@ pub mod demo;
 pub mod diff;
 pub mod doctor;
 pub mod explain;
+pub mod help;
 pub mod lint;
 pub mod man;
 pub mod schema;
@@ -43,6 +44,7 @@ pub fn run(
         Command::Schema(args) => schema::run(args, &mut out, err),
         Command::Completions(args) => completions::run(args, &mut out),
         Command::Man(args) => man::run(args, &mut out, err),
+        Command::Help(args) => help::run(args, &mut out, err),
     };
     match ended.and_then(|exit| out.flush().map(|()| exit)) {
         Ok(exit) => exit,
@@ -50,7 +52,7 @@ pub fn run(
             let exit = unwritten(&error);
             if exit != Exit::Fine {
                 // Where this cannot be written either, the exit code says it.
-                let _ = writeln!(err, "tollgate: what was found cannot be written: {error}");
+                let _ = writeln!(err, "tollgate: cannot write the output: {error}");
             }
             exit
         }

@@ -1,4 +1,4 @@
-//! How a shared store is examined: it is asked and tried, and then what was found is judged. How it is printed is the command's.
+//! Examines a shared store: queries it, tries it out, then judges the observations.
 
 mod finding;
 mod judge;
@@ -15,28 +15,28 @@ use tollgate_redis::{Address, Inspector, Naming, NotInspected, Settings};
 
 pub(crate) use finding::{Finding, Grade};
 
-/// A store, as a gateway would use it.
+/// A store with the settings that a gateway would use.
 #[derive(Debug)]
 pub(crate) struct Patient {
     pub(crate) address: Address,
     pub(crate) settings: Settings,
     pub(crate) naming: Naming,
-    /// Whether names are made with a secret of the operator's.
+    /// Whether key names are hashed with the operator's secret.
     pub(crate) has_secret: bool,
 }
 
-/// How long the questions may take, all in all. Those that are left then are answered with "not known".
+/// Total time for queries. Those left over after it are reported as "not known".
 const ASKING_TIME_MAX: Duration = Duration::from_secs(4);
 
-/// Examines a store, within seconds whatever the server does, and leaves nothing in it.
+/// Examines a store. It returns within seconds whatever the server does, and leaves no keys behind.
 ///
 /// # Errors
-/// A sentence, when the settings are of no use, or there is no runtime.
+/// A message, if the settings are invalid or no runtime can be created.
 pub(crate) fn examine(patient: &Patient) -> Result<Vec<Finding>, String> {
     let runtime = Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
+    let runtime = runtime.map_err(|error| format!("cannot create a runtime: {error}"))?;
     let findings = runtime.block_on(examined(patient));
-    // The look-up of a name cannot be stopped, and is not waited for.
+    // A DNS lookup cannot be cancelled; do not wait for it.
     runtime.shutdown_background();
     findings
 }

@@ -1,4 +1,4 @@
-//! The listeners through which requests come in, one module per protocol.
+//! The listeners for requests, one module per protocol.
 
 pub mod gateway;
 pub mod tls;

@@ -1,4 +1,4 @@
-//! How a command ends, as scripts see it. What it found is printed, not told here.
+//! Exit codes of commands.
 
 use std::process::ExitCode;
 

@@ -1,5 +1,4 @@
-//! Files, standard input, the environment and the clock: the only file that touches the world outside. What is in a file is
-//! not known here.
+//! Files, standard input, the environment and the wall clock: the only file that accesses them.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -11,21 +10,30 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tollgate_algorithms::Micros;
 use tollgate_policy::DOCUMENT_BYTES_MAX;
 
-/// What stands for standard input among arguments.
+/// The argument for standard input.
 pub(crate) const DASH: &str = "-";
-/// What standard input is called in messages. It has no folder, so that names in it are relative to the current one.
+/// The name of standard input in messages. Paths in it are relative to the current folder.
 pub(crate) const STANDARD_INPUT: &str = "<stdin>";
-/// Files that are read in pieces are read in pieces of this size.
+/// Size of pieces when a file is read in pieces.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// The text of a file, or why there is none, in a few words.
+/// Reads a text file. The error is a short message.
 ///
-/// A file of more than [`DOCUMENT_BYTES_MAX`] is refused, after no more than that was read.
+/// A file of more than [`DOCUMENT_BYTES_MAX`] is refused, before it is read if its size is known.
 pub(crate) fn read(name: &str) -> Result<String, String> {
-    text(open(name)?, DOCUMENT_BYTES_MAX)
+    let file = open(name)?;
+    let bytes = file.metadata().map_or(0, |about| about.len());
+    if bytes > u64::try_from(DOCUMENT_BYTES_MAX).unwrap_or(u64::MAX) {
+        return Err(too_long(DOCUMENT_BYTES_MAX));
+    }
+    text(file, DOCUMENT_BYTES_MAX)
 }
 
-/// The text of a file, nothing if there is no such file, or why it cannot be read.
+fn too_long(bytes_max: usize) -> String {
+    format!("it has more than {bytes_max} bytes: split it with $ref")
+}
+
+/// Reads a text file; `None` if it does not exist.
 pub(crate) fn read_if_there(name: &str) -> Result<Option<String>, String> {
     match fs::exists(name) {
         Ok(false) => Ok(None),
@@ -34,22 +42,79 @@ pub(crate) fn read_if_there(name: &str) -> Result<Option<String>, String> {
     }
 }
 
-/// Whether there is something of this name.
+/// Returns true if the path exists.
 pub(crate) fn is_there(name: &str) -> bool {
     fs::exists(name).unwrap_or(false)
 }
 
-/// The text on standard input, within the same bounds.
+/// Whether there is a folder of this name.
+pub(crate) fn is_folder(name: &str) -> bool {
+    fs::metadata(name).is_ok_and(|about| about.is_dir())
+}
+
+/// The files in a folder and in those below it, sorted by name. Hidden ones, links to folders and folders of packages are left out.
+pub(crate) fn below(folder: &str) -> Result<Vec<String>, String> {
+    let mut found = Vec::new();
+    let mut folders = vec![PathBuf::from(folder)];
+    while let Some(folder) = folders.pop() {
+        let told = |error: io::Error| format!("{} cannot be read: {}", folder.display(), why(&error));
+        for entry in fs::read_dir(&folder).map_err(told)? {
+            let entry = entry.map_err(told)?;
+            let name = entry.file_name();
+            if name.as_encoded_bytes().starts_with(b".") || name == "node_modules" {
+                continue;
+            }
+            // Of `.` names begin without it, as documents name one another.
+            let path = if folder.as_os_str() == "." { PathBuf::from(name) } else { folder.join(name) };
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(path);
+            } else if let Some(name) = path.to_str() {
+                found.push(name.strip_prefix("./").unwrap_or(name).to_owned());
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// What a file is that is no text, by its first bytes, and what to do.
+pub(crate) fn binary(bytes: &[u8]) -> Option<String> {
+    const KINDS: &[(&[u8], &str)] = &[
+        (b"\x1f\x8b", "it is compressed with gzip: decompress it first, with `gunzip`"),
+        (b"\x28\xb5\x2f\xfd", "it is compressed with zstd: decompress it first, with `unzstd`"),
+        (b"\xfd7zXZ\0", "it is compressed with xz: decompress it first, with `unxz`"),
+        (b"BZh", "it is compressed with bzip2: decompress it first, with `bunzip2`"),
+        (b"PK\x03\x04", "it is a ZIP archive: unpack it first"),
+        (b"%PDF-", "it is a PDF: name the document in YAML or JSON"),
+        (b"\xff\xfe", "it is UTF-16: save it as UTF-8"),
+        (b"\xfe\xff", "it is UTF-16: save it as UTF-8"),
+    ];
+    if let Some((_, what)) = KINDS.iter().find(|(magic, _)| bytes.starts_with(magic)) {
+        return Some((*what).to_owned());
+    }
+    match bytes {
+        // The `{`, `o` or blank of a document in two bytes, of which the other is empty.
+        [0, first, ..] | [first, 0, ..] if *first != 0 && first.is_ascii() => {
+            Some("it is UTF-16: save it as UTF-8".into())
+        }
+        [b'\x89', b'P', b'N', b'G', ..] | [0x7f, b'E', b'L', b'F', ..] | [0, ..] => {
+            Some("it is a binary file: name the document in YAML or JSON".into())
+        }
+        _ => None,
+    }
+}
+
+/// Reads standard input, within the same bounds.
 pub(crate) fn read_standard_input() -> Result<String, String> {
     text(io::stdin().lock(), DOCUMENT_BYTES_MAX)
 }
 
-/// Gives a file in pieces, so that one of any size can be looked through.
+/// Passes a file of any size in pieces to a function.
 pub(crate) fn feed(name: &str, take: &mut dyn FnMut(&[u8])) -> Result<(), String> {
     feed_up_to(name, u64::MAX, take)
 }
 
-/// As [`feed`], but no more than so many bytes, so that an endless file comes to an end.
+/// Like [`feed`], with a maximum size, for endless files.
 pub(crate) fn feed_up_to(name: &str, bytes_max: u64, take: &mut dyn FnMut(&[u8])) -> Result<(), String> {
     let mut file = open(name)?.take(bytes_max);
     let mut piece = vec![0; CHUNK_BYTES];
@@ -63,7 +128,7 @@ pub(crate) fn feed_up_to(name: &str, bytes_max: u64, take: &mut dyn FnMut(&[u8])
     }
 }
 
-/// A folder that is there, and which one it is: another one may take its name.
+/// An existing folder, identified by device and inode, because another one may take its name.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Folder {
     pub(crate) path: PathBuf,
@@ -92,9 +157,9 @@ fn there(folder: &Path) -> Option<Folder> {
     Some(Folder { path: path.into(), identity: (about.dev(), about.ino()) })
 }
 
-/// Puts a text where a file is, whole or not at all: it is written beside it, and then takes its place and its mode.
+/// Replaces a file atomically: writes a new file next to it, then renames it, with the same mode.
 ///
-/// A link stays one: what it leads to is written.
+/// A link is kept: its target is replaced.
 pub(crate) fn write(name: &str, bytes: &[u8]) -> Result<(), String> {
     replace(Path::new(name), bytes).map_err(|error| format!("{name} cannot be written: {}", why(&error)))
 }
@@ -117,23 +182,23 @@ fn replace(at: &Path, bytes: &[u8]) -> io::Result<()> {
     ended
 }
 
-/// Puts a text into a folder, which is made if it is not there.
+/// Writes a text file into a folder, which is created if it does not exist.
 pub(crate) fn write_into(folder: &str, name: &str, bytes: &[u8]) -> Result<(), String> {
     let at = Path::new(folder);
     if fs::metadata(at).is_ok_and(|about| !about.is_dir()) {
-        return Err(format!("{folder} is not a folder, so that {name} cannot be written: name a folder"));
+        return Err(format!("{folder} is not a folder, so {name} cannot be written: name a folder"));
     }
     let written = fs::create_dir_all(at).and_then(|()| fs::write(at.join(name), bytes));
     written.map_err(|error| format!("{} cannot be written: {}", at.join(name).display(), why(&error)))
 }
 
-/// The variables of the process. Commands take them as data.
+/// The environment variables of the process, which commands take as data.
 #[must_use]
 pub fn environment() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()
 }
 
-/// What the wall clock says, in microseconds since 1970: for the expiry of tokens and the windows of the calendar.
+/// The wall clock in microseconds since 1970, for the expiry of tokens and calendar windows.
 #[must_use]
 #[expect(
     clippy::disallowed_methods,
@@ -156,15 +221,18 @@ fn text(from: impl Read, bytes_max: usize) -> Result<String, String> {
     let most = u64::try_from(bytes_max).unwrap_or(u64::MAX).saturating_add(1);
     from.take(most).read_to_end(&mut bytes).map_err(|error| why(&error))?;
     if bytes.len() > bytes_max {
-        return Err(format!("it has more than {bytes_max} bytes: split it with $ref"));
+        return Err(too_long(bytes_max));
+    }
+    if let Some(what) = binary(&bytes) {
+        return Err(what);
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        format!("it is not UTF-8 from byte {at} on: save it as UTF-8")
+        format!("it is not UTF-8 at byte {at}: save it as UTF-8")
     })
 }
 
-/// The system's reasons in our words, where they are common.
+/// Plain messages for common errors of the system.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "there are forty kinds, and most have nothing to do with files"
@@ -172,9 +240,9 @@ fn text(from: impl Read, bytes_max: usize) -> Result<String, String> {
 fn why(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "there is no such file".into(),
-        ErrorKind::PermissionDenied => "permission is denied".into(),
+        ErrorKind::PermissionDenied => "permission denied".into(),
         ErrorKind::IsADirectory => "it is a folder".into(),
-        ErrorKind::NotADirectory => "a part of its path is not a folder".into(),
+        ErrorKind::NotADirectory => "part of its path is not a folder".into(),
         _ => error.to_string(),
     }
 }
@@ -194,7 +262,45 @@ mod tests {
     #[test]
     fn what_is_not_text_is_refused_with_its_place() {
         let why = text(&b"ab\xffcd"[..], 9).expect_err("it is not UTF-8");
-        assert_eq!(why, "it is not UTF-8 from byte 2 on: save it as UTF-8");
+        assert_eq!(why, "it is not UTF-8 at byte 2: save it as UTF-8");
+    }
+
+    #[test]
+    fn a_binary_file_is_told_by_what_it_is() {
+        let table: [(&[u8], Option<&str>); 9] = [
+            (b"\x1f\x8b\x08\0\0", Some("it is compressed with gzip: decompress it first, with `gunzip`")),
+            (b"PK\x03\x04\x14\0", Some("it is a ZIP archive: unpack it first")),
+            (b"\xff\xfeo\0p\0", Some("it is UTF-16: save it as UTF-8")),
+            (b"o\0p\0", Some("it is UTF-16: save it as UTF-8")),
+            (b"\0o\0p", Some("it is UTF-16: save it as UTF-8")),
+            (b"\x89PNG\r\n", Some("it is a binary file: name the document in YAML or JSON")),
+            (b"\0\0\0", Some("it is a binary file: name the document in YAML or JSON")),
+            (b"openapi: 3.1.0", None),
+            (b"", None),
+        ];
+        for (bytes, expected) in table {
+            assert_eq!(binary(bytes).as_deref(), expected, "{bytes:?}");
+        }
+        assert!(text(&b"\x1f\x8b\x08"[..], 9).is_err_and(|why| why.contains("gunzip")));
+    }
+
+    #[test]
+    fn what_is_below_a_folder_is_listed_without_hidden_files_and_packages() {
+        let folder = tollgate_testing::folder::Folder::new("below");
+        for name in ["b", ".hidden", "node_modules"] {
+            fs::create_dir(folder.at().join(name)).expect("a folder can be made");
+        }
+        for name in ["b/c.yaml", "a.yaml", ".hidden/x.yaml", "node_modules/y.yaml"] {
+            folder.put(name, b"");
+        }
+        let root = folder.path("");
+        let found = below(root.trim_end_matches('/')).expect("it can be read");
+        let names: Vec<_> = found.iter().filter_map(|name| name.strip_prefix(&root)).collect();
+        assert_eq!(
+            names.iter().map(|name| name.trim_start_matches('/')).collect::<Vec<_>>(),
+            ["a.yaml", "b/c.yaml"]
+        );
+        assert!(below("no-such-folder").is_err_and(|why| why.contains("there is no such file")));
     }
 
     #[test]

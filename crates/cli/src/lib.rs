@@ -1,4 +1,4 @@
-//! The command `tollgate`: documents and requests in from files, sentences out. What they mean is decided in `tollgate-policy`.
+//! The command `tollgate`: reads documents and requests, and prints results. `tollgate-policy` decides what they mean.
 //!
 //! `main.rs` parses and dispatches; every command is one file below `commands`, and takes its arguments as plain data and
 //! two writers, so that a test calls it without a process.

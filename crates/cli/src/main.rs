@@ -1,4 +1,4 @@
-//! The program: arguments in, a command run, an exit code out. What commands do is in the library beside it.
+//! The program: parses arguments, runs a command, and exits with its code.
 
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -1,5 +1,4 @@
-//! A policy and a certificate that change while they are in force: files are watched and compared, what is good is swapped in, what
-//! is bad is told.
+//! Reloads the policy and the certificate when files change: swaps in what is valid, and logs what is not.
 
 mod changes;
 pub mod file_hashes;
@@ -35,30 +34,30 @@ pub use load::{Loaded, NotLoaded, load};
 use settings_and_certificate::{Beside, Looked};
 pub(crate) use unenforced::warn_unenforced;
 
-/// Files are read when nothing has happened to them for so long: a write is many events, and a half of one is no document.
+/// Files are read after this long without events: a write causes many events, and a half-written file is not a document.
 pub const DEBOUNCE: Duration = Duration::from_millis(200);
-/// Where something happens all the time, files are read after so long all the same.
+/// Files are read after this long even if events keep coming.
 pub const SETTLE_MAX: Duration = Duration::from_secs(2);
-/// A file that is gone may be on its way back: an editor's rename, a swapped link. It is missed only after so long.
+/// A missing file may come back (an editor's rename, a swapped link), and counts as missing only after this long.
 pub const GONE_FOR: Duration = Duration::from_secs(1);
 
-/// What became of the last reload.
+/// The result of the last reload.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Outcome {
-    /// How many there were, good ones and bad ones.
+    /// Number of reloads, successful or not.
     pub attempts: u64,
     /// What is in force.
     pub generation: u64,
-    /// What was wrong with the last; `None` if it is in force.
+    /// Why the last one failed; `None` if it succeeded.
     pub refused: Option<String>,
 }
 
-/// Keeps what is in force as the files have it.
+/// Keeps the policy in force up to date with its files.
 ///
-/// Files are compared by content when something happens in their folders, every so often, and when somebody asks. Only if
-/// they differ from what was last tried are they loaded, on a thread of its own; so a bad document is told once, and the
-/// next good one recovers. Limits keep their state: the new gate stands on the same limiter. The policy and the certificate are
-/// replaced independently: if one is bad, the other is replaced all the same.
+/// It compares files by content after events in their folders, periodically, and on request. It loads them, on a separate
+/// thread, only if they differ from the last attempt, so an invalid document is reported once, and the
+/// next valid one recovers. Limits keep their state, because the new policy uses the same limiter. The policy and the certificate are
+/// replaced independently: if one is invalid, the other is still replaced.
 #[derive(Debug)]
 pub struct Reloader {
     policy: String,
@@ -71,13 +70,13 @@ pub struct Reloader {
     live: Arc<Live>,
     metrics: Arc<Metrics>,
     logs: Arc<Logs>,
-    /// What was last tried.
+    /// The files of the last attempt.
     seen: Seen,
     outcome: latest::Sender<Outcome>,
 }
 
 impl Reloader {
-    /// A reloader for what is in force. `seen` is what the policy was loaded from.
+    /// Creates a reloader. `seen` is what the policy was loaded from.
     #[must_use]
     pub fn new(common: &Common, startup: Option<Startup>, mut seen: Seen) -> Self {
         let Common { settings, live, metrics, logs, certificate, .. } = common;
@@ -99,19 +98,19 @@ impl Reloader {
         }
     }
 
-    /// The same without watching: files are compared every so often only, as where events do not come through.
+    /// Creates a reloader that only polls, for file systems without events.
     #[must_use]
     pub fn without_watching(self) -> Self {
         Self { watching: false, ..self }
     }
 
-    /// What becomes of reloads, as they happen.
+    /// The results of reloads, as they happen.
     #[must_use]
     pub fn outcomes(&self) -> latest::Receiver<Outcome> {
         self.outcome.subscribe()
     }
 
-    /// Reloads until `shutdown`. Whoever asks is answered by a load, also if no file has changed.
+    /// Reloads until `shutdown`. A request always loads, even if no file has changed.
     pub async fn run(mut self, asked: Receiver<()>, shutdown: impl Future<Output = ()>) {
         tokio::select! {
             () = shutdown => {}
@@ -140,7 +139,7 @@ impl Reloader {
         }
     }
 
-    /// Watches the folders of what was last read. Says whether they are others than before.
+    /// Watches the folders of the last loaded files. Returns true if they differ from before.
     fn watch(&self, watch: &mut Watch, happened: &mpsc::Sender<()>) -> bool {
         if !self.watching {
             return false;
@@ -150,12 +149,12 @@ impl Reloader {
             self.metrics.reloads.watching.set(u64::from(renewed.is_ok()));
         }
         renewed.unwrap_or_else(|why| {
-            self.logs.within(|| tracing::warn!(why, "not all files are watched"));
+            self.logs.within(|| tracing::warn!(why, "some files cannot be watched"));
             true
         })
     }
 
-    /// Loads, if a file holds something else than when it was last tried.
+    /// Loads if a file differs from the last attempt.
     async fn compare(&mut self) {
         let mut now = self.look().await;
         if now.misses(&self.seen) {
@@ -167,7 +166,7 @@ impl Reloader {
         }
     }
 
-    /// As [`compare`](Self::compare), where no event says that files are at rest: one that is being written has to be.
+    /// Like [`compare`](Self::compare), but without events: waits until two readings agree, in case a file is being written.
     async fn compare_at_rest(&mut self) {
         let mut now = self.look().await;
         if now == self.seen {
@@ -187,14 +186,14 @@ impl Reloader {
         self.compare().await;
     }
 
-    /// What the files hold now.
+    /// The current contents of the files.
     async fn look(&self) -> Seen {
         let seen = self.seen.clone();
         let unchanged = self.seen.clone();
         tokio::task::spawn_blocking(move || seen.again()).await.unwrap_or(unchanged)
     }
 
-    /// Loads, and puts in force what is good.
+    /// Loads, and puts what is valid in force.
     async fn reload(&mut self) {
         let (policy, before, beside) = (self.policy.clone(), self.seen.clone(), self.beside.clone());
         let (live, metrics, answers) = (Arc::clone(&self.live), Arc::clone(&self.metrics), self.answers);
@@ -234,7 +233,7 @@ impl Reloader {
         self.seen = reloaded.seen;
     }
 
-    /// Writes down what came of a reload.
+    /// Logs the result of a reload.
     fn tell(&self, reloaded: &Reloaded) {
         let Reloaded { changed, renewed, needs_restart, wrong, .. } = reloaded;
         let generation = self.live.load().generation;
@@ -250,9 +249,9 @@ impl Reloader {
         if let Some(why) = &refused {
             self.metrics.reloads.failed.inc();
             let what = if changed.is_some() {
-                "not all reloaded: what was in force of the rest stays in force"
+                "partly reloaded: the rest stays as it was"
             } else {
-                "not reloaded: what was in force stays in force"
+                "not reloaded: the previous policy stays in force"
             };
             self.logs.within(|| tracing::error!(why, "{what}"));
         } else {
@@ -264,23 +263,23 @@ impl Reloader {
     }
 }
 
-/// What came of a reload.
+/// The result of one reload.
 struct Reloaded {
-    /// What is different in the policy, if it was replaced.
+    /// The changes of the policy, if it was replaced.
     changed: Option<String>,
-    /// Whether the certificate was.
+    /// Whether the certificate was replaced.
     renewed: bool,
-    /// The settings that would be others after a restart.
+    /// The settings that a restart would change.
     needs_restart: Vec<String>,
-    /// What is wrong.
+    /// The errors.
     wrong: Vec<String>,
-    /// Every file that was asked for.
+    /// All files that were read.
     seen: Seen,
 }
 
-/// The limits of a policy for a gateway, with its limits in the namespace of the settings, or else in that of its title.
+/// The limits of a policy for a gateway, in the namespace of the settings or of the policy's title.
 ///
-/// Nothing but responses changes what was charged.
+/// Only responses change charges afterwards.
 pub fn policy_limits(
     limiter: Limiter,
     (policy, directory): (Arc<Policy>, Option<Arc<Directory>>),
@@ -290,7 +289,7 @@ pub fn policy_limits(
     PolicyLimits::new(limiter, policy, directory).in_namespace(&namespace).for_good()
 }
 
-/// Waits until nothing has happened for a while.
+/// Waits until there were no events for a while.
 async fn settle(events: &mut Receiver<()>) {
     let quiet = async { while let Ok(Some(())) = timeout(DEBOUNCE, events.recv()).await {} };
     // At the latest now.
@@ -311,10 +310,10 @@ async fn tick(poll: &mut Option<Interval>) {
     }
 }
 
-/// A receiver that is asked whenever the process gets `SIGHUP`. From now on the signal does not end it.
+/// A receiver of `SIGHUP`. From now on, the signal does not end the process.
 ///
 /// # Errors
-/// When the system does not let it be caught.
+/// If the handler cannot be installed.
 pub fn hang_ups() -> io::Result<Receiver<()>> {
     let mut signals = signal(SignalKind::hangup())?;
     let (ask, asked) = mpsc::channel(1);

@@ -1,4 +1,4 @@
-//! From settings to a gateway that runs, and to its end: load, bind, start, watch, drain. What a request meets is the gateway's.
+//! Runs a gateway from settings: load, bind, start, watch, drain.
 
 mod banner;
 mod file_descriptors;
@@ -31,16 +31,16 @@ use crate::telemetry::metrics::Metrics;
 
 pub use banner::banner;
 
-/// Why a gateway did not start.
+/// Why a gateway could not start.
 #[derive(Debug)]
 pub enum NotStarted {
-    /// Something is wrong with the documents.
+    /// The documents have errors.
     Documents(NotLoaded),
-    /// Something else: a sentence.
+    /// Another error, as a message.
     Other(String),
 }
 
-/// A gateway that runs, with what is around it.
+/// A running gateway.
 #[derive(Debug)]
 pub struct Running {
     gateway: Gateway,
@@ -49,25 +49,25 @@ pub struct Running {
     operations_at: Option<TcpListener>,
     reloader: Reloader,
     stop: Sender<bool>,
-    /// Where connections to the shared store live, if there is one.
+    /// The runtime of the shared store's connections, if there is one.
     store: Option<Runtime>,
     caught: Caught,
 }
 
-/// Signals, which are caught before anybody can connect: whoever was let in is answered, also if it is told to stop while it starts.
+/// Signal handlers, installed before anybody can connect: accepted clients get responses even if a signal arrives during start-up.
 #[derive(Debug)]
 struct Caught {
     runtime: Runtime,
     signals: Signals,
-    /// Whoever wants it to reload.
+    /// SIGHUP, which triggers a reload.
     asked: tokio::sync::mpsc::Receiver<()>,
 }
 
 impl Caught {
     fn new() -> Result<Self, String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
-        let uncaught = |error: io::Error| format!("a signal cannot be caught: {error}");
+        let runtime = runtime.map_err(|error| format!("cannot create a runtime: {error}"))?;
+        let uncaught = |error: io::Error| format!("cannot install a signal handler: {error}");
         let (signals, asked) = {
             let _within = runtime.enter();
             (Signals::new().map_err(uncaught)?, hang_ups().map_err(uncaught)?)
@@ -76,18 +76,18 @@ impl Caught {
     }
 }
 
-/// Starts a gateway with settings that come from nowhere else. It answers requests when this returns.
+/// Starts a gateway with fixed settings. It serves requests when this returns.
 ///
 /// # Errors
-/// See [`NotStarted`]. Then nothing runs.
+/// See [`NotStarted`]. Nothing runs then.
 pub fn start(settings: Settings, log: impl Write + Send + 'static) -> Result<Running, NotStarted> {
     start_from(settings, None, log)
 }
 
-/// As [`start`], with what the settings were put together from: a reload tells which of them a restart would change.
+/// Like [`start`], with the sources of the settings, so that a reload can report which of them a restart would change.
 ///
 /// # Errors
-/// See [`NotStarted`]. Then nothing runs.
+/// See [`NotStarted`]. Nothing runs then.
 pub fn start_from(
     mut settings: Settings,
     startup: Option<Startup>,
@@ -96,7 +96,7 @@ pub fn start_from(
     let metrics = Metrics::new();
     let clock = Clock::default();
     let logs = Logs::start(&settings.log, &metrics, clock.clone(), log);
-    let logs = Arc::new(logs.map_err(|error| other(format!("no thread for the log: {error}")))?);
+    let logs = Arc::new(logs.map_err(|error| other(format!("cannot create the log thread: {error}")))?);
     let mut loaded = reload::load(&settings.policy).map_err(NotStarted::Documents)?;
     reload::warn_unenforced(&loaded.policy, &logs);
     let certificate = settings.tls.as_ref().map(|tls| {
@@ -141,7 +141,7 @@ pub fn start_from(
     Ok(Running { gateway, common, operations, operations_at, reloader, stop, store, caught })
 }
 
-/// So long is waited in the end for what is on its way to the shared store.
+/// How long shutdown waits for calls to the shared store.
 const STORE_ENDS: Duration = Duration::from_millis(100);
 
 const fn other(why: String) -> NotStarted {
@@ -156,59 +156,58 @@ fn bind(address: &SocketAddr) -> Result<TcpListener, NotStarted> {
     Ok(listener)
 }
 
-/// Lets somebody else than a signal stop a gateway.
+/// Stops a gateway without a signal.
 #[derive(Clone, Debug)]
 pub struct Stopper(Sender<bool>);
 
 impl Stopper {
-    /// Says stop.
+    /// Stops the gateway.
     pub fn stop(&self) {
         self.0.send_replace(true);
     }
 }
 
 impl Running {
-    /// Where it listens.
+    /// The addresses that it listens on.
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
         self.gateway.addresses()
     }
 
-    /// Where operators look.
+    /// The address of the operations listener.
     #[must_use]
     pub fn operations(&self) -> Option<SocketAddr> {
         self.operations_at.as_ref().and_then(|listener| listener.local_addr().ok())
     }
 
-    /// What is in force.
+    /// The policy in force.
     #[must_use]
     pub const fn live(&self) -> &Arc<Live> {
         &self.common.live
     }
 
-    /// What it counts.
+    /// The metrics.
     #[must_use]
     pub const fn metrics(&self) -> &Arc<Metrics> {
         &self.common.metrics
     }
 
-    /// What becomes of reloads.
+    /// The results of reloads.
     #[must_use]
     pub fn reloads(&self) -> Receiver<reload::Outcome> {
         self.reloader.outcomes()
     }
 
-    /// A way to stop it.
+    /// A handle to stop it.
     #[must_use]
     pub fn stopper(&self) -> Stopper {
         Stopper(self.stop.clone())
     }
 
-    /// Runs until it is told to stop, by SIGTERM, SIGINT or a [`Stopper`], and then until what was in flight has been
-    /// answered. A second signal ends it at once.
+    /// Runs until SIGTERM, SIGINT or a [`Stopper`] stops it, then finishes requests in flight. A second signal ends it at once.
     ///
     /// # Errors
-    /// When a worker failed. Then the others are stopped.
+    /// If a worker failed. The others are stopped then.
     pub fn run(self) -> Result<(), String> {
         let Self { gateway, common, operations, operations_at, reloader, stop, store, caught } = self;
         let Caught { runtime, signals, asked } = caught;
@@ -234,7 +233,7 @@ impl Running {
     }
 }
 
-/// What is told when it stops.
+/// Everything that shuts down with the gateway.
 struct Around {
     gateway: Gateway,
     logs: Arc<Logs>,
@@ -248,7 +247,7 @@ impl Around {
         let Self { gateway, logs, operations, operations_at, stop } = self;
         if let Some(listener) = operations_at {
             let listener = tokio::net::TcpListener::from_std(listener);
-            let listener = listener.map_err(|error| format!("no operations listener: {error}"))?;
+            let listener = listener.map_err(|error| format!("cannot listen for operators: {error}"))?;
             tokio::spawn(admin::run(listener, Arc::clone(&operations), pending()));
         }
         let mut stopped = stop.subscribe();
@@ -256,17 +255,17 @@ impl Around {
             () = signals.next() => {}
             _ = stopped.wait_for(|stop| *stop) => {}
             () = gateway.failing() => {
-                logs.within(|| tracing::error!("a worker has failed: the gateway stops"));
+                logs.within(|| tracing::error!("a worker failed: stopping"));
             }
         }
-        logs.within(|| tracing::info!("stopping: no new connections, requests in flight are answered"));
+        logs.within(|| tracing::info!("stopping: no new connections; finishing requests in flight"));
         operations.enter(Phase::Draining);
         reloading.abort();
         gateway.stop();
         let waiting = tokio::task::spawn_blocking(move || gateway.wait());
         let ended = tokio::select! {
-            ended = waiting => ended.unwrap_or_else(|_| Err("the gateway ended badly".into())),
-            () = signals.next() => Err("stopped at once, by a second signal".into()),
+            ended = waiting => ended.unwrap_or_else(|_| Err("the gateway failed".into())),
+            () = signals.next() => Err("stopped by a second signal".into()),
         };
         logs.within(|| tracing::info!("stopped"));
         logs.finish();
@@ -274,7 +273,7 @@ impl Around {
     }
 }
 
-/// Looks the upstream's name up now and then, so that connections to addresses that it no longer has are given up.
+/// Resolves the upstream's name periodically, to drop connections to addresses that it no longer has.
 async fn look_up(common: Common) {
     let Some(every) = common.settings.upstream.lookup.filter(|_| common.upstream.can_change()) else {
         return;
@@ -285,7 +284,7 @@ async fn look_up(common: Common) {
         ticks.tick().await;
         let Changed { came, gone } = common.upstream.refresh().await;
         if !came.is_empty() || !gone.is_empty() {
-            common.logs.within(|| tracing::info!(?came, ?gone, "the upstream's addresses have changed"));
+            common.logs.within(|| tracing::info!(?came, ?gone, "the upstream's addresses changed"));
         }
     }
 }

@@ -1,30 +1,46 @@
-//! Everything that a gateway can be told, as plain data with defaults. Where it comes from is `settings`' children's.
+//! All settings of the gateway, as plain data with defaults.
 
+mod conceal;
+mod config_file;
+mod definitions;
 mod environment;
 mod field;
 mod files;
 mod flags;
+mod kind;
+mod origin;
 mod partial;
 mod print;
 mod resolve;
+mod schema;
+mod secret_parts;
+pub(crate) mod section;
+mod setting;
 mod source;
 mod startup;
 mod store;
 mod table;
 #[cfg(test)]
 mod tests;
+mod value;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use tollgate_tower::ResponseConfig;
 
+pub(crate) use conceal::conceal;
 pub use files::{CONFIG, ReadFile};
+pub use origin::{Origin, Scheme};
 pub use print::print;
 pub use resolve::{InForce, Resolved, Unusable, defaults, resolve};
+pub use schema::native_schema;
+pub(crate) use secret_parts::shown as shown_address;
+pub use setting::{PREFIX, Setting};
 pub use source::{Given, Problem};
 pub use startup::Startup;
 pub(crate) use store::store;
+pub use value::Value;
 
 /// The settings of `serve`, whole: nothing is looked up later.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -85,7 +101,7 @@ pub struct Upstream {
     pub protocol: Protocol,
     /// A file with the certificates to trust, in place of the system's.
     pub ca: Option<String>,
-    /// So many idle connections are kept by each worker.
+    /// Maximum idle connections per worker.
     pub idle_max: usize,
     /// How often its name is looked up while connections are kept. `None`: only for new connections.
     pub lookup: Option<Duration>,
@@ -227,7 +243,7 @@ pub struct Log {
     pub json: bool,
     /// Whether every request has a line.
     pub requests: bool,
-    /// So many refusals are written down a second; further ones are counted, and the count is written.
+    /// Maximum refusals logged per second; further ones are counted, and the count is logged.
     pub refusals_per_second: u32,
 }
 
@@ -289,7 +305,7 @@ pub const OPERATIONS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr
 pub const MEMORY: usize = 256 << 20;
 /// How often files are compared, unless it is said.
 pub const RELOAD_POLL: Duration = Duration::from_secs(30);
-/// So many idle connections to the upstream are kept by each worker, unless it is said.
+/// Default maximum of idle upstream connections per worker.
 pub const IDLE_MAX: usize = 256;
 /// How often the upstream's name is looked up, unless it is said.
 pub const LOOKUP: Duration = Duration::from_secs(10);

@@ -1,8 +1,8 @@
-//! Rows in columns that stand under each other, for people at a terminal. What is in them is not known here.
+//! Prints rows with aligned columns, for terminals.
 
 /// Rows as lines: every column as wide as its widest cell, two spaces between, and no spaces at the ends.
 ///
-/// A row may be shorter than others. Cells are taken as they are: whoever has text of others makes it printable.
+/// A row may be shorter than others. Cells are printed as they are: callers must escape untrusted text.
 pub(crate) fn lines(rows: &[Vec<String>]) -> Vec<String> {
     let mut widths: Vec<usize> = Vec::new();
     for row in rows {

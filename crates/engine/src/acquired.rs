@@ -44,7 +44,7 @@ impl Acquired {
             CheckOutcome::Admitted(mut admission) => {
                 admission.statuses.extend(self.statuses);
                 admission.decided_at.get_or_insert(now);
-                admission.permits = self.permits;
+                admission.permits = self.permits.into();
                 CheckOutcome::Admitted(admission)
             }
             refused @ (CheckOutcome::Refused(_) | CheckOutcome::Undetermined(_)) => refused,
@@ -91,7 +91,14 @@ pub(crate) fn acquire(
             }
         };
         let key_fingerprint = enforcer.fingerprint(id, key);
-        acquired.statuses.push(StoredStatus { id, decision, mode, source: Source::Own, key_fingerprint });
+        acquired.statuses.push(StoredStatus {
+            id,
+            decision,
+            mode,
+            source: Source::Own,
+            key_fingerprint,
+            computed: None,
+        });
         asked.push((*place, decision.granted()));
         if acquired.is_refused {
             acquired.permits = Permits::default();

@@ -1,12 +1,13 @@
 //! An admission: what a request was charged, and what is still owed. It settles, refunds, and releases when it is dropped.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use http::{HeaderMap, StatusCode};
 use smallvec::SmallVec;
 use tollgate::Receipt;
-use tollgate_algorithms::{Micros, Mode};
+use tollgate_algorithms::{Decision, Micros, Mode};
 
 use crate::enforcer::Enforcer;
 use crate::permits::Permits;
@@ -15,9 +16,9 @@ use crate::status::{Degradation, LimitStatus, StoredStatus};
 
 /// A request that may proceed: the status of its limits, its charges, and what is still owed.
 ///
-/// Charges can be settled or refunded once; the first call does it. If the admission is dropped before, every charge stays: a
-/// request that was begun has spent what it cost. Resources that a request holds while it is in flight belong to the admission
-/// as well, and are released when it is dropped.
+/// Charges can be settled or refunded once; the first call wins. If the admission is dropped before, every charge stays: a
+/// request that was started has used its quota. The admission also owns resources that a request holds while it is in
+/// flight, and releases them when it is dropped.
 pub struct Admission {
     pub(crate) enforcer: Arc<Enforcer>,
     /// One for each hit, in the order of the hits, and then one for each permit.
@@ -29,8 +30,10 @@ pub struct Admission {
     pub(crate) tier: Option<Box<str>>,
     /// The charges, until somebody settles or refunds them.
     pub(crate) receipt: Mutex<Option<Receipt>>,
+    /// The decisions after charges were settled or refunded, by the place of the hit; the last one counts.
+    pub(crate) settled: OnceLock<Mutex<Vec<(usize, Decision)>>>,
     pub(crate) pending: PendingSettlement,
-    pub(crate) permits: Permits,
+    pub(crate) permits: Mutex<Permits>,
     #[cfg(feature = "policy")]
     pub(crate) matched: Option<tollgate_policy::Matched>,
 }
@@ -47,8 +50,9 @@ impl Admission {
             path: None,
             tier: None,
             receipt: Mutex::new(None),
+            settled: OnceLock::new(),
             pending: PendingSettlement::default(),
-            permits: Permits::default(),
+            permits: Mutex::default(),
             #[cfg(feature = "policy")]
             matched: None,
         }
@@ -60,17 +64,36 @@ impl Admission {
         &self.enforcer
     }
 
-    /// The status of every limit of the request, in the policy's order.
+    /// The status of every limit of the request, in the policy's order. A charge that was settled or refunded is reported as it
+    /// is now; in a shared store, where settling takes its time, as it was charged, or less if it cost more.
     pub fn limits(&self) -> impl Iterator<Item = LimitStatus<'_>> {
-        self.statuses.iter().filter_map(|status| self.enforcer.status(status))
+        self.places().map(|(_, status)| status)
+    }
+
+    /// The status of every limit, with the place of its hit.
+    fn places(&self) -> impl Iterator<Item = (usize, LimitStatus<'_>)> {
+        let settled = self.settled.get().map(|settled| lock(settled).clone()).unwrap_or_default();
+        self.statuses.iter().enumerate().filter_map(move |(place, status)| {
+            let mut status = self.enforcer.status(status)?;
+            if let Some((_, decision)) = settled.iter().rfind(|(other, _)| *other == place) {
+                status.decision = *decision;
+            }
+            Some((place, status))
+        })
+    }
+
+    /// Whether a rule [computed](crate::Rule::limit_for) the numbers of some limit for this request.
+    #[must_use]
+    pub fn has_computed_limits(&self) -> bool {
+        self.statuses.iter().any(|status| status.computed.is_some())
     }
 
     /// The status of every limit that clients see after a response with this status code. A 401 refunds the charges to the
     /// identity that the client claimed, and clients never see the numbers of another identity.
     pub fn shown_limits(&self, status: StatusCode) -> impl Iterator<Item = LimitStatus<'_>> {
         let denied = self.pending.denied(status);
-        let kept = self.statuses.iter().enumerate().filter(move |(place, _)| !contains(denied, *place));
-        kept.filter_map(|(_, status)| self.enforcer.status(status)).filter(LimitStatus::is_shown)
+        let kept = self.places().filter(move |(place, _)| !contains(denied, *place));
+        kept.map(|(_, status)| status).filter(LimitStatus::is_shown)
     }
 
     /// The enforced limit with the least remaining quota. `None` if no enforced limit has numbers.
@@ -81,7 +104,7 @@ impl Admission {
         enforced.min_by_key(LimitStatus::binding_rank)
     }
 
-    /// When the limits were decided, by the calendar. `None` if no limit applied, or nothing decided them.
+    /// The wall-clock time of the decision. `None` if no limit applied or no decision was possible.
     #[must_use]
     pub const fn decided_at(&self) -> Option<Micros> {
         self.decided_at
@@ -111,7 +134,7 @@ impl Admission {
         self.tier.as_deref()
     }
 
-    /// What the policy says the request is; `None` for rules.
+    /// The operation that the request matched; `None` for rules.
     #[cfg(feature = "policy")]
     #[must_use]
     pub const fn matched(&self) -> Option<tollgate_policy::Matched> {
@@ -119,43 +142,54 @@ impl Admission {
     }
 
     /// Takes the permits out, for whoever knows when the work ends. If they stay, they are released with the admission.
-    pub fn take_permits(&mut self) -> Permits {
-        std::mem::take(&mut self.permits)
+    pub fn take_permits(&self) -> Permits {
+        std::mem::take(&mut self.permits.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The permits that the request holds.
-    pub const fn permits(&self) -> &Permits {
-        &self.permits
+    /// How long the request may hold its permits, from when they were acquired: see [`Permits::max_hold`].
+    #[must_use]
+    pub fn max_hold(&self) -> Option<Duration> {
+        self.permits.lock().unwrap_or_else(PoisonError::into_inner).max_hold()
     }
 
-    /// Replaces the cost of every charge with the actual cost: refunds what was charged in excess, and charges what is missing,
-    /// by at most one capacity. Returns whether there was something to settle.
+    /// Replaces every cost that was an estimate with the actual cost: refunds what was charged in excess, and charges what is
+    /// missing, by at most one capacity. Costs that were no estimates stay. Returns whether there was something to settle.
     ///
     /// Charges in a shared store are settled in the background. If the store fails then, they stay as they are.
     pub fn settle(&self, actual: u64) -> bool {
-        let receipt = self.receipt().take();
-        receipt.is_some_and(|receipt| {
-            self.enforcer.limiter().settle_in_background(receipt, Some(actual)).is_ok()
+        self.adjust(Some(actual), |place| contains(self.pending.estimates, place))
+    }
+
+    /// Like [`settle`](Self::settle), but only the charges of the limit with this name, whether or not they were estimates.
+    pub fn settle_limit(&self, limit: &str, actual: u64) -> bool {
+        self.adjust(Some(actual), |place| {
+            let status = self.statuses.get(place).and_then(|status| self.enforcer.descriptor(status.id));
+            status.is_some_and(|descriptor| descriptor.name() == limit)
         })
     }
 
-    /// As [`settle`](Self::settle), but only the charges of the limit with this name.
-    pub fn settle_limit(&self, limit: &str, actual: u64) -> bool {
-        let is_its = |place: usize| {
-            let status = self.statuses.get(place).and_then(|status| self.enforcer.descriptor(status.id));
-            status.is_some_and(|descriptor| descriptor.name() == limit)
-        };
-        let mut kept = self.receipt();
-        let Some((its, rest)) = kept.take().map(|receipt| receipt.part(is_its)) else { return false };
-        *kept = Some(rest).filter(|rest| !rest.is_empty());
-        !its.is_empty() && self.enforcer.limiter().settle_in_background(its, Some(actual)).is_ok()
+    /// Refunds every charge that was not settled, because no work was done. Returns whether there was something to refund.
+    /// Charges in a shared store are refunded in the background.
+    pub fn refund(&self) -> bool {
+        self.adjust(None, |_| true)
     }
 
-    /// Refunds every charge, because no work was done. Returns whether there was something to refund. Charges in a shared store
-    /// are refunded in the background.
-    pub fn refund(&self) -> bool {
-        let receipt = self.receipt().take();
-        receipt.is_some_and(|receipt| self.enforcer.limiter().settle_in_background(receipt, None).is_ok())
+    /// Brings some charges to their actual cost, or refunds them. Returns whether there were any.
+    fn adjust(&self, actual: Option<u64>, which: impl Fn(usize) -> bool) -> bool {
+        let mut kept = lock(&self.receipt);
+        let Some((its, rest)) = kept.take().map(|receipt| receipt.part(which)) else { return false };
+        *kept = Some(rest).filter(|rest| !rest.is_empty());
+        !its.is_empty() && self.apply(its, actual)
+    }
+
+    /// Brings the charges of a receipt to their actual cost, or refunds them, and remembers the numbers after that.
+    fn apply(&self, receipt: Receipt, actual: Option<u64>) -> bool {
+        let mut settled = lock(self.settled.get_or_init(Mutex::default));
+        let remember = |place: usize, decision: Option<Decision>| {
+            let Some(charged) = self.statuses.get(place).map(|status| status.decision) else { return };
+            settled.push((place, after(&charged, decision, actual)));
+        };
+        self.enforcer.limiter().settle_for_status(receipt, actual, remember).is_ok()
     }
 
     /// Settles what the head of a response determines.
@@ -166,15 +200,34 @@ impl Admission {
     /// twice or not a number, the estimate stays. All other charges can still be settled or refunded.
     pub fn settle_by_response(&self, status: StatusCode, headers: &HeaderMap) {
         if self.pending.may_settle(status) {
-            let mut kept = self.receipt();
-            let settled = |receipt| self.pending.settle(receipt, self.enforcer.limiter(), (status, headers));
-            *kept = kept.take().map(settled).filter(|rest| !rest.is_empty());
+            let settle = |receipt: Receipt, actual| {
+                self.apply(receipt, Some(actual));
+            };
+            let settle_all =
+                |receipt| self.pending.settle(receipt, self.enforcer.limiter(), (status, headers), settle);
+            let mut kept = lock(&self.receipt);
+            *kept = kept.take().map(settle_all).filter(|rest| !rest.is_empty());
         }
     }
+}
 
-    fn receipt(&self) -> MutexGuard<'_, Option<Receipt>> {
-        self.receipt.lock().unwrap_or_else(PoisonError::into_inner)
+/// The decision on a hit after its charge was brought to the actual cost. `now` is the status of its key, if it is known.
+fn after(charged: &Decision, now: Option<Decision>, actual: Option<u64>) -> Decision {
+    match now {
+        // All waits of an admission count from the instant of the charge.
+        Some(now) => {
+            let later = now.at.saturating_sub(charged.at);
+            Decision { reset_after: now.reset_after.saturating_add(later), ..now }
+        }
+        None => {
+            let missing = actual.unwrap_or(0).saturating_sub(charged.charged);
+            Decision { remaining: charged.remaining.saturating_sub(missing), ..*charged }
+        }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for Admission {

@@ -1,4 +1,4 @@
-//! The methods that a path has, for a request whose method none of its operations takes.
+//! The methods that a path supports, for the `Allow` header of a 405.
 
 use tollgate_policy::{Facts, Matched, Policy};
 

@@ -1,4 +1,4 @@
-//! Charges the hits of one request, from whatever source they come: addresses with debts first, then all hits or none.
+//! Charges the hits of one request: addresses with debts first, then all hits or none.
 
 use smallvec::SmallVec;
 use tollgate::{AddressHit, Hit, HitError, Limiter, Receipt, Verdict};

@@ -1,4 +1,4 @@
-//! What an enforcer knows about one set of numbers: the limit's name, its numbers, and how much of it clients may see.
+//! What an enforcer knows about one variant of a limit: name, numbers, and how much clients may see.
 
 use tollgate_algorithms::{Limit, Mode};
 

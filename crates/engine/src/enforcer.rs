@@ -2,21 +2,20 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use smallvec::SmallVec;
-use tollgate::{Kind, Limiter, Receipt, Unavailable, Verdict};
+use tollgate::{Kind, Limiter, Receipt, StoreFails, Unavailable, Verdict};
 use tollgate_algorithms::Micros;
 
 use crate::admission::Admission;
 use crate::descriptor::{LimitDescriptor, Visibility, ZeroStatus};
 use crate::error::CheckError;
-use crate::failure::{self, FailureRule};
+use crate::failure::{self, Undecided};
 use crate::fingerprint::fingerprint;
 use crate::head::RequestHead;
 use crate::ids::DescriptorId;
 use crate::outcome::{Outcome, Refusal, Undetermined, refusing};
-use crate::permits::Permits;
 #[cfg(feature = "policy")]
 use crate::policy_limits::PolicyLimits;
 use crate::rules::Rules;
@@ -147,7 +146,7 @@ impl Enforcer {
     /// is counted in a shared store. If it is dropped before it is ready, nothing was charged in this process.
     ///
     /// # Errors
-    /// When the request cannot be checked: see [`CheckError`]. Then nothing was charged.
+    /// If the request cannot be checked: see [`CheckError`]. Nothing is charged then.
     pub async fn check(
         self: &Arc<Self>,
         head: &RequestHead<'_>,
@@ -161,10 +160,10 @@ impl Enforcer {
         }
     }
 
-    /// As [`check`](Self::check), for callers without a runtime. If a limit is counted in a shared store, it blocks the thread.
+    /// Like [`check`](Self::check), for callers without a runtime. If a limit is counted in a shared store, it blocks the thread.
     ///
     /// # Errors
-    /// As [`check`](Self::check).
+    /// Like [`check`](Self::check).
     pub fn try_check(
         self: &Arc<Self>,
         head: &RequestHead<'_>,
@@ -195,6 +194,7 @@ impl Enforcer {
                 mode: answer.mode(),
                 source: answer.source(),
                 key_fingerprint,
+                computed: None,
             });
         }
         statuses
@@ -240,7 +240,7 @@ impl Enforcer {
         self: &Arc<Self>,
         verdict: Option<&Verdict>,
         (statuses, charged): (SmallVec<[StoredStatus; 2]>, Charged),
-        rules: impl Iterator<Item = FailureRule>,
+        fails: impl Iterator<Item = StoreFails>,
         finish: impl FnOnce(&mut Admission),
     ) -> Outcome {
         let degradation = Degradation::of(verdict);
@@ -249,8 +249,10 @@ impl Enforcer {
             Some(verdict) => match verdict.kind() {
                 Kind::Granted => Some(charged.decided_at),
                 Kind::Refused => return self.refused(verdict, (statuses, charged), degradation),
-                Kind::Unavailable(_) if failure::passes(rules) => None,
-                Kind::Unavailable(why) => return undetermined(why, &charged),
+                Kind::Unavailable(why) => match failure::decide(why, fails) {
+                    Undecided::Proceeds => None,
+                    Undecided::Undetermined(why) => return undetermined(why, &charged),
+                },
             },
         };
         let mut admission = Admission {
@@ -262,8 +264,9 @@ impl Enforcer {
             path: charged.path,
             tier: None,
             receipt: Mutex::new(charged.receipt),
+            settled: OnceLock::new(),
             pending: PendingSettlement::default(),
-            permits: Permits::default(),
+            permits: Mutex::default(),
             #[cfg(feature = "policy")]
             matched: charged.matched,
         };

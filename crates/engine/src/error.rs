@@ -31,11 +31,9 @@ impl fmt::Display for CheckError {
             Self::BadRequest(why) | Self::InvalidToken(why) => f.write_str(why),
             Self::NotFound => f.write_str("no operation has this path"),
             Self::MethodNotAllowed { allowed } => {
-                write!(f, "the path has no operation with this method; it has {allowed}")
+                write!(f, "the path does not support this method; it supports {allowed}")
             }
-            Self::UnknownPeer => {
-                f.write_str("the address of the peer is not known: set it on the request's head")
-            }
+            Self::UnknownPeer => f.write_str("the peer's address is unknown: set it on the request head"),
             Self::Hit(error) => write!(f, "{error}"),
         }
     }

@@ -1,19 +1,26 @@
-//! What happens to a request when its limits could not be decided. This is the only place that turns "unknown" into an outcome.
+//! The failure rule: what happens to a request whose limits could not be decided. Only this file turns "unknown" into an
+//! outcome, for documents and for rules.
 
-/// What a limit says while nothing can decide its hits.
+use tollgate::{StoreFails, Unavailable};
+
+/// The failure rule of a limit without one: this process counts alone, with the whole limit.
+pub(crate) const DEFAULT: StoreFails = StoreFails::Local { share: 1, of: 1 };
+
+/// What becomes of a request whose limits could not be decided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum FailureRule {
-    /// Let the request pass, uncounted.
-    Allow,
-    /// Do not let it pass. A limit that counts a local share says this as well: if even the share could not be counted, nothing
-    /// is known.
-    Deny,
+pub(crate) enum Undecided {
+    /// It proceeds, uncounted.
+    Proceeds,
+    /// Nothing is known, and that is not a grant.
+    Undetermined(Unavailable),
 }
 
-/// Whether a request passes although its limits could not be decided: only if every enforced limit says so.
+/// Applies the failure rules of a request's enforced limits: it proceeds only if every one of them allows it.
 ///
-/// The limiter has already applied what each limit says about a failing store: it allowed, or counted a local share. What comes
-/// here are the rest: a limit that denies, a share that is smaller than the cost, or a memory without room for the key.
-pub(crate) fn passes(enforced: impl IntoIterator<Item = FailureRule>) -> bool {
-    enforced.into_iter().all(|rule| rule == FailureRule::Allow)
+/// The limiter has already applied the rules that it can: it allowed, or counted a local fraction. The remaining cases are a
+/// limit that denies, a fraction smaller than the cost, or memory without room for the key. A fraction that is too small
+/// determines nothing, so the client may try again.
+pub(crate) fn decide(why: Unavailable, enforced: impl IntoIterator<Item = StoreFails>) -> Undecided {
+    let allows = |fails| matches!(fails, StoreFails::Allow);
+    if enforced.into_iter().all(allows) { Undecided::Proceeds } else { Undecided::Undetermined(why) }
 }

@@ -1,4 +1,4 @@
-//! Fingerprints of keys: equal for equal keys while the process runs, and useless for finding out the key.
+//! Fingerprints of keys: equal for equal keys while the process runs, and not reversible.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;

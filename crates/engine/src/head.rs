@@ -1,4 +1,4 @@
-//! The head of a request as an enforcer reads it, whatever protocol it came in. Nothing is decided here.
+//! The head of a request, independent of the protocol.
 
 use std::any::Any;
 use std::net::IpAddr;
@@ -32,6 +32,7 @@ pub struct RequestHead<'a> {
 
 /// What is known about a request's body.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
 pub enum Body {
     /// It cannot be read. A limit that counts the operations in it charges its maximum.
     #[default]

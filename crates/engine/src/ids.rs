@@ -1,4 +1,4 @@
-//! Identifiers that an enforcer gives out. They are valid for that enforcer only.
+//! Identifiers issued by an enforcer, valid only for that enforcer.
 
 /// Identifies one [`LimitDescriptor`](crate::LimitDescriptor) of an enforcer: a set of numbers of a policy, or a rule.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

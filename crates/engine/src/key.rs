@@ -1,4 +1,4 @@
-//! Keys of rules: tagged and length-prefixed, with the same bytes as the keys of a policy. No hashing, no shortening.
+//! Keys of rules: tagged and length-prefixed, with the same bytes as the keys of a policy.
 
 use tollgate_http::address::Client;
 

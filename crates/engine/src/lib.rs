@@ -20,6 +20,7 @@
 //! assert_eq!(refusal.limit().name(), "per client");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "policy")]
 mod acquired;
@@ -62,7 +63,7 @@ pub use permits::Permits;
 #[cfg(feature = "policy")]
 pub use policy_limits::PolicyLimits;
 pub use rule::{KeyExtractor, Rule};
-pub use rules::{NAME_CHARS_MAX, Rules, RulesError};
+pub use rules::{NAME_CHARS_MAX, RuleKey, RuleKeyError, Rules, RulesError};
 pub use scratch::Scratch;
 #[cfg(feature = "policy")]
 pub use simulate::{Difference, StepReport, StepResult, simulate};

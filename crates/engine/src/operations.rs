@@ -7,28 +7,28 @@ mod json_array;
 pub(crate) use in_query::count_in_query;
 
 pub use tollgate_policy::model::BodyKind;
-use tollgate_policy::model::{Cost, PolicyLimit};
+use tollgate_policy::model::Cost;
 
-/// What has to be read of a body before its request can be charged.
+/// What must be read of a body before its request can be charged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BodyWanted {
-    /// How it is counted.
+    /// How to count it.
     pub kind: BodyKind,
-    /// The largest body that is read for it; a larger one is not counted, and costs the most.
+    /// Maximum size of a body to read; a larger one is not counted and costs the maximum.
     pub max_body: u64,
 }
 
 impl BodyWanted {
-    /// What a limit needs to know of the body; `None` if that does not matter to it.
-    pub(crate) const fn of(limit: &PolicyLimit) -> Option<Self> {
-        match limit.cost {
-            Cost::Operations { kind, max_body, .. } => Some(Self { kind, max_body }),
+    /// What a cost depends on in the body; `None` if it does not depend on it.
+    pub(crate) const fn of(cost: &Cost) -> Option<Self> {
+        match cost {
+            Cost::Operations { kind, max_body, .. } => Some(Self { kind: *kind, max_body: *max_body }),
             Cost::Fixed(_) | Cost::Asked { .. } | Cost::Reported { .. } => None,
         }
     }
 
-    /// What serves two limits: the count that is never smaller, and the smaller body. Every entry of a GraphQL batch counts at
-    /// least once, so that it counts as an item too.
+    /// Combines the needs of two limits: the count that is never smaller, and the smaller body. Every entry of a GraphQL batch counts at
+    /// least once, so it counts as an item, too.
     pub(crate) fn and(self, other: Self) -> Self {
         let kind = match (self.kind, other.kind) {
             (BodyKind::JsonArray, BodyKind::JsonArray) => BodyKind::JsonArray,
@@ -38,9 +38,9 @@ impl BodyWanted {
     }
 }
 
-/// How many operations a body carries; `None` if it cannot be read, and so costs the most.
+/// Counts the operations in a body; `None` if the body is malformed and therefore costs the maximum.
 ///
-/// It takes time in proportion to the body's length, and no input makes it go deep.
+/// Takes linear time, and does not recurse.
 ///
 /// ```
 /// use tollgate_engine::operations::{BodyKind, count};

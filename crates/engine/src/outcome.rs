@@ -54,6 +54,7 @@ pub struct Refusal {
 
 /// Why a limit refuses a request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum RefusalKind {
     /// The limit is exhausted: the same request is granted later.
     Exhausted,
@@ -77,6 +78,12 @@ pub struct Undetermined {
 }
 
 impl Refusal {
+    /// The enforcer that refused the request.
+    #[must_use]
+    pub const fn enforcer(&self) -> &Arc<Enforcer> {
+        &self.enforcer
+    }
+
     /// The status of every limit of the request that has numbers.
     pub fn limits(&self) -> impl Iterator<Item = LimitStatus<'_>> {
         self.statuses
@@ -109,9 +116,15 @@ impl Refusal {
         match self.retry {
             Retry::After(_) if self.limit().concurrency.is_some() => RefusalKind::Busy,
             Retry::After(_) => RefusalKind::Exhausted,
-            Retry::Never if self.limit().capacity() == 0 => RefusalKind::Zero,
+            Retry::Never if self.is_zero() => RefusalKind::Zero,
             Retry::Never => RefusalKind::Never,
         }
+    }
+
+    /// Whether the limit that refuses is 0, by the numbers for this request.
+    fn is_zero(&self) -> bool {
+        let computed = self.statuses.get(self.place).and_then(|status| status.computed);
+        computed.map_or_else(|| self.limit().capacity(), |limit| limit.capacity()) == 0
     }
 
     /// The status that the policy wants for a limit of 0.
@@ -159,7 +172,8 @@ pub(crate) fn refusing(enforcer: &Enforcer, statuses: &[StoredStatus]) -> Option
     for (place, status) in statuses.iter().enumerate() {
         let counts = status.mode == Mode::Enforced && status.source.has_numbers();
         let Some(retry) = status.decision.retry().filter(|_| counts) else { continue };
-        let is_zero = enforcer.descriptor(status.id).is_some_and(|descriptor| descriptor.capacity() == 0);
+        let descriptor = || Some(enforcer.descriptor(status.id)?.capacity());
+        let is_zero = status.computed.map(|limit| limit.capacity()).or_else(descriptor) == Some(0);
         if longest.is_none_or(|(_, other)| (retry, is_zero) > other) {
             longest = Some((place, (retry, is_zero)));
         }

@@ -9,10 +9,11 @@ use std::sync::Arc;
 use http::HeaderName;
 use smallvec::SmallVec;
 use tollgate::{
-    AddressHit, ConcurrencyLimit, HITS_MAX, Hit, LeakyQueue, Limiter, NamedLimit, Receipt, Verdict,
+    AddressHit, ConcurrencyLimit, HITS_MAX, Hit, LeakyQueue, Limiter, NamedLimit, Receipt, StoreFails,
+    Verdict,
 };
 use tollgate_algorithms::{Limit, Mode};
-use tollgate_policy::model::{self, Identity, PolicyLimit, StoreFails};
+use tollgate_policy::model::{self, Identity, PolicyLimit};
 use tollgate_policy::{
     Budget, Charge, Directory, Facts, Hits, Matched, Policy, Request, Variant, VariantId, Whose,
 };
@@ -24,7 +25,7 @@ use crate::charge;
 use crate::descriptor::{LimitDescriptor, Visibility, ZeroStatus};
 use crate::enforcer::{Charged, Enforcer};
 use crate::error::CheckError;
-use crate::failure::FailureRule;
+use crate::failure;
 use crate::head::{Body, RequestHead};
 use crate::ids::DescriptorId;
 use crate::operations::{BodyKind, BodyWanted, count_in_query};
@@ -84,7 +85,10 @@ impl PolicyLimits {
     /// In a shared store its limits are in the policy's [namespace](Policy::namespace).
     #[must_use]
     pub fn new(limiter: Limiter, policy: Arc<Policy>, directory: Option<Arc<Directory>>) -> Self {
-        let wanted = || policy.limits().iter().filter_map(BodyWanted::of);
+        let wanted = || policy.costs().filter_map(|(_, cost)| BodyWanted::of(cost));
+        let counts_bodies = wanted().next().is_some();
+        let counts_queries = wanted().any(|wanted| wanted.kind == BodyKind::GraphQl);
+        let settles = policy.costs().any(|(limit, cost)| may_settle(limit, cost));
         let limits = Self {
             limiter,
             namespace: policy.namespace(),
@@ -92,9 +96,9 @@ impl PolicyLimits {
             concurrency: Vec::new(),
             queues: Vec::new(),
             for_good: false,
-            settles: policy.limits().iter().any(may_settle),
-            counts_bodies: wanted().next().is_some(),
-            counts_queries: wanted().any(|wanted| wanted.kind == BodyKind::GraphQl),
+            settles,
+            counts_bodies,
+            counts_queries,
             methods: methods(&policy),
             policy,
             directory,
@@ -246,7 +250,7 @@ impl PolicyLimits {
         Ok(self.hits_of(hits, &charges).try_charge(verdict)?)
     }
 
-    /// What the policy reads of a request.
+    /// The facts that the policy reads from a request.
     fn facts<'a>(
         &self,
         head: &RequestHead<'a>,
@@ -265,7 +269,11 @@ impl PolicyLimits {
         let peer = head.peer.ok_or(CheckError::UnknownPeer)?;
         let request = Request { method, target, headers, authority, peer, now: self.limiter.now() };
         let facts = self.policy.facts(&request, scratch)?;
-        let query_operations = if self.counts_queries { count_in_query(facts.query) } else { 0 };
+        let query_operations = if self.counts_queries {
+            count_in_query(facts.query, self.policy.settings().query_semicolons)
+        } else {
+            0
+        };
         let body_operations = match head.body {
             Body::Read { operations, .. } => operations,
             Body::Unreadable | Body::Unread => None,
@@ -273,7 +281,7 @@ impl PolicyLimits {
         Ok(Facts { body_operations, query_operations, tier, ..facts })
     }
 
-    /// Finds out what a request is, and writes what it is charged into `hits`.
+    /// Matches a request, and writes its hits into `hits`.
     fn match_request(
         &self,
         head: &RequestHead<'_>,
@@ -285,8 +293,7 @@ impl PolicyLimits {
             Body::Unreadable | Body::Unread => self.policy.matched(facts),
         };
         if head.body == Body::Unread && self.counts_bodies {
-            let limits = self.policy.limits_of(matched).iter();
-            let wanted = limits.filter_map(|id| BodyWanted::of(self.policy.limits().get(id.index())?));
+            let wanted = self.policy.costs_of(facts, matched).filter_map(BodyWanted::of);
             if let Some(wanted) = wanted.reduce(BodyWanted::and) {
                 return Ok(Matching::NeedsBody(Outcome::NeedsBody { wanted, matched }));
             }
@@ -311,7 +318,7 @@ impl PolicyLimits {
         for charge in hits.charges() {
             let Some(Some(limit)) = self.limits.get(charge.variant.index()) else { continue };
             let hit = limit.hit(hits.key(charge)).cost(charge.cost);
-            let hit = if self.for_good && self.is_for_good(charge) { hit.for_good() } else { hit };
+            let hit = if self.for_good && self.is_for_good(hits, charge) { hit.for_good() } else { hit };
             charges.push(if charge.mode == Mode::Shadow { hit.shadow() } else { hit });
         }
         charges
@@ -323,7 +330,7 @@ impl PolicyLimits {
             hits: charges,
             addresses: self.debtors(hits),
             needs_receipt: !self.for_good
-                || (self.settles && hits.charges().iter().any(|charge| self.may_settle(charge))),
+                || (self.settles && hits.charges().iter().any(|charge| self.may_settle(hits, charge))),
         }
     }
 
@@ -367,8 +374,9 @@ impl PolicyLimits {
         let path = head.other_path(facts.path);
         let charged = Charged { receipt, decided_at: facts.now, path, matched: Some(matched) };
         let enforced = hits.charges().iter().filter(|charge| charge.mode == Mode::Enforced);
-        let rules = enforced.map(|charge| self.failure_rule(charge));
-        enforcer.outcome(verdict, (statuses, charged), rules, |admission| self.finish(admission, hits))
+        let limits = enforced.map(|charge| self.policy.limits().get(charge.limit.index()));
+        let fails = limits.map(|limit| limit.map_or(failure::DEFAULT, store_fails));
+        enforcer.outcome(verdict, (statuses, charged), fails, |admission| self.finish(admission, hits))
     }
 
     fn finish(&self, admission: &mut Admission, hits: &Hits) {
@@ -380,13 +388,6 @@ impl PolicyLimits {
         }
     }
 
-    fn failure_rule(&self, charge: &Charge) -> FailureRule {
-        match self.policy.limits().get(charge.limit.index()).map(|limit| limit.when_store_fails) {
-            Some(StoreFails::Allow) => FailureRule::Allow,
-            Some(StoreFails::Deny | StoreFails::Local { .. }) | None => FailureRule::Deny,
-        }
-    }
-
     /// What a response may settle.
     fn pending(&self, hits: &Hits) -> PendingSettlement {
         let mut pending = PendingSettlement::default();
@@ -395,7 +396,8 @@ impl PolicyLimits {
                 pending.claimed |= only(place);
                 pending.claims.extend(self.claims(hits, place, charge));
             }
-            let Some((header, max)) = self.reported(charge) else { continue };
+            let Some((header, max)) = self.reported(hits, charge) else { continue };
+            pending.estimates |= only(place);
             let limit = charge.limit.index();
             match pending.reported.last_mut().filter(|last| last.limit == limit) {
                 // The charges of a limit are next to each other.
@@ -425,19 +427,18 @@ impl PolicyLimits {
     }
 
     /// The header of the response that reports the actual cost of a charge, and its maximum.
-    fn reported(&self, charge: &Charge) -> Option<(&HeaderName, u64)> {
-        self.policy.limits().get(charge.limit.index())?.reported_in()
+    fn reported(&self, hits: &Hits, charge: &Charge) -> Option<(&HeaderName, u64)> {
+        self.policy.cost_of(hits, charge)?.reported_in()
     }
 
     /// Whether a response may settle this charge.
-    fn may_settle(&self, charge: &Charge) -> bool {
-        charge.whose == Whose::Claimed || self.reported(charge).is_some()
+    fn may_settle(&self, hits: &Hits, charge: &Charge) -> bool {
+        charge.whose == Whose::Claimed || self.reported(hits, charge).is_some()
     }
 
     /// Whether no response changes this charge.
-    fn is_for_good(&self, charge: &Charge) -> bool {
-        let limit = self.policy.limits().get(charge.limit.index());
-        charge.whose != Whose::Claimed && limit.is_some_and(|limit| limit.reported_in().is_none())
+    fn is_for_good(&self, hits: &Hits, charge: &Charge) -> bool {
+        !self.may_settle(hits, charge)
     }
 
     /// The limiter's limit for a variant.
@@ -446,18 +447,23 @@ impl PolicyLimits {
         let limit = self.policy.limits().get(variant.limit.index())?;
         #[cfg(feature = "redis")]
         if limit.scope != model::Scope::Local {
-            let fails = match limit.when_store_fails {
-                StoreFails::Allow => tollgate::StoreFails::Allow,
-                StoreFails::Deny => tollgate::StoreFails::Deny,
-                StoreFails::Local { share, of } => tollgate::StoreFails::Local { share, of },
-            };
-            return Some(self.limiter.shared_limit_in(&self.namespace, &limit.name, numbers, fails));
+            let (namespace, fails) = (&self.namespace, store_fails(limit));
+            return Some(self.limiter.shared_limit_in(namespace, &limit.name, numbers, fails));
         }
         Some(self.limiter.local_limit(&limit.name, numbers))
     }
 }
 
-/// Whether a request can be charged.
+/// The failure rule of a limit, as the limiter takes it.
+const fn store_fails(limit: &PolicyLimit) -> StoreFails {
+    match limit.when_store_fails {
+        model::StoreFails::Allow => StoreFails::Allow,
+        model::StoreFails::Deny => StoreFails::Deny,
+        model::StoreFails::Local { share, of } => StoreFails::Local { share, of },
+    }
+}
+
+/// The result of matching a request.
 #[expect(clippy::large_enum_variant, reason = "it is unwrapped where it is made")]
 enum Matching {
     Matched(Matched),
@@ -485,7 +491,7 @@ impl LimitDescriptor {
 }
 
 /// Whether a response may settle charges of a limit.
-fn may_settle(limit: &PolicyLimit) -> bool {
+fn may_settle(limit: &PolicyLimit, cost: &model::Cost) -> bool {
     let claimed = |identity: &Identity| match identity {
         Identity::ApiKey
         | Identity::Header(_)
@@ -498,7 +504,7 @@ fn may_settle(limit: &PolicyLimit) -> bool {
         | Identity::Organisation
         | Identity::Everyone => false,
     };
-    limit.reported_in().is_some() || limit.key.chain.iter().flatten().any(claimed)
+    cost.reported_in().is_some() || limit.key.chain.iter().flatten().any(claimed)
 }
 
 impl fmt::Debug for PolicyLimits {

@@ -1,14 +1,14 @@
-//! A limit written in Rust: its name, its numbers, which key it charges, at what cost. `rules` puts it in force.
+//! A limit written in Rust: name, numbers, key and cost.
 
 use std::fmt;
 use std::sync::Arc;
 
 use http::HeaderName;
-use tollgate::{Limiter, NamedLimit};
+use tollgate::{Limiter, NamedLimit, StoreFails};
 use tollgate_algorithms::{Limit, Mode};
 
 use crate::descriptor::{LimitDescriptor, Visibility};
-use crate::failure::FailureRule;
+use crate::failure;
 use crate::head::RequestHead;
 
 /// A limit written in Rust.
@@ -26,8 +26,12 @@ use crate::head::RequestHead;
 pub struct Rule {
     pub(crate) name: String,
     pub(crate) limit: Limit,
+    /// Computes other numbers for some requests.
+    pub(crate) limit_fn: Option<Arc<LimitFn>>,
     pub(crate) key: KeyExtractor,
     pub(crate) cost: Cost,
+    /// Whether the cost is an estimate that a handler or a response settles.
+    pub(crate) is_estimate: bool,
     pub(crate) mode: Mode,
     pub(crate) visibility: Visibility,
     pub(crate) description: Option<String>,
@@ -43,7 +47,7 @@ pub(crate) enum Scope {
     Local,
     /// In the limiter's store if it has one, and as this says while the store fails.
     #[cfg(feature = "redis")]
-    Store(tollgate::StoreFails),
+    Store(StoreFails),
 }
 
 /// Which key a rule charges.
@@ -52,6 +56,8 @@ pub struct KeyExtractor(pub(crate) Extraction);
 
 /// Identifies the client by the server's own code.
 type KeyFn = dyn Fn(&RequestHead<'_>) -> Option<Vec<u8>> + Send + Sync;
+/// The numbers for a request by the server's own code.
+pub(crate) type LimitFn = dyn Fn(&RequestHead<'_>) -> Option<Limit> + Send + Sync;
 /// The cost of a request by the server's own code.
 type CostFn = dyn Fn(&RequestHead<'_>) -> u64 + Send + Sync;
 
@@ -108,8 +114,10 @@ impl Rule {
         Self {
             name: name.into(),
             limit,
+            limit_fn: None,
             key: KeyExtractor::address(),
             cost: Cost::Fixed(1),
+            is_estimate: false,
             mode: Mode::Enforced,
             visibility: Visibility::Shown,
             description: None,
@@ -123,16 +131,47 @@ impl Rule {
         Self { key, ..self }
     }
 
+    /// Computes the numbers for each request: those of the tenant's plan, for example. `None` stands for the rule's own numbers.
+    ///
+    /// The key stays the same, so a tenant that changes plans keeps what it has used. The function must not wait. If the plans
+    /// are in a database, read them through a cache: earlier, asynchronous middleware fetches the plan (from the cache, mostly)
+    /// and inserts it into the request's extensions, and this function reads it there.
+    ///
+    /// ```
+    /// use tollgate::Limit;
+    /// use tollgate_engine::{KeyExtractor, Rule};
+    /// #[derive(Clone)]
+    /// struct Tenant { id: String, plan: Option<Limit> }
+    /// let per_tenant = Rule::new("per tenant", Limit::per_second(10).burst(20)?)
+    ///     .keyed_by(KeyExtractor::from_fn(|head| Some(head.extension::<Tenant>()?.id.clone().into_bytes())))
+    ///     .limit_for(|head| head.extension::<Tenant>()?.plan);
+    /// # Ok::<(), tollgate::LimitError>(())
+    /// ```
+    #[must_use]
+    pub fn limit_for(
+        self,
+        limit: impl Fn(&RequestHead<'_>) -> Option<Limit> + Send + Sync + 'static,
+    ) -> Self {
+        Self { limit_fn: Some(Arc::new(limit)), ..self }
+    }
+
     /// Sets the cost of every request. 0 charges nothing.
     #[must_use]
     pub fn cost(self, cost: u64) -> Self {
         Self { cost: Cost::Fixed(cost), ..self }
     }
 
-    /// Computes the cost of each request. It may be an estimate that a handler settles.
+    /// Computes the cost of each request.
     #[must_use]
     pub fn cost_of(self, cost: impl Fn(&RequestHead<'_>) -> u64 + Send + Sync + 'static) -> Self {
         Self { cost: Cost::Fn(Arc::new(cost)), ..self }
+    }
+
+    /// Marks the cost as an estimate, which the handler replaces with the actual cost when it settles the admission. Costs that
+    /// are no estimates stay as they were charged.
+    #[must_use]
+    pub fn estimated(self) -> Self {
+        Self { is_estimate: true, ..self }
     }
 
     /// Counts only, and refuses nobody.
@@ -163,17 +202,17 @@ impl Rule {
     /// limit. Without a store it makes no difference.
     #[cfg(feature = "redis")]
     #[must_use]
-    pub fn when_store_fails(self, fails: tollgate::StoreFails) -> Self {
+    pub fn when_store_fails(self, fails: StoreFails) -> Self {
         Self { scope: Scope::Store(fails), ..self }
     }
 
-    /// The limiter's limit for the rule.
-    pub(crate) fn limit_on(&self, limiter: &Limiter) -> NamedLimit {
+    /// The limiter's limit for the rule, with its own numbers or others.
+    pub(crate) fn limit_on(&self, limiter: &Limiter, numbers: Limit) -> NamedLimit {
         match self.scope {
-            Scope::Default => limiter.limit(&self.name, self.limit),
-            Scope::Local => limiter.local_limit(&self.name, self.limit),
+            Scope::Default => limiter.limit(&self.name, numbers),
+            Scope::Local => limiter.local_limit(&self.name, numbers),
             #[cfg(feature = "redis")]
-            Scope::Store(fails) => limiter.shared_limit(&self.name, self.limit, fails),
+            Scope::Store(fails) => limiter.shared_limit(&self.name, numbers, fails),
         }
     }
 
@@ -182,14 +221,12 @@ impl Rule {
         descriptor.with_description(self.description.as_deref())
     }
 
-    /// What the rule says while nothing can decide its hits.
-    pub(crate) const fn failure_rule(&self) -> FailureRule {
+    /// What the rule does while nothing can decide its hits.
+    pub(crate) const fn store_fails(&self) -> StoreFails {
         match self.scope {
             #[cfg(feature = "redis")]
-            Scope::Store(tollgate::StoreFails::Allow) => FailureRule::Allow,
-            #[cfg(feature = "redis")]
-            Scope::Store(_) => FailureRule::Deny,
-            Scope::Default | Scope::Local => FailureRule::Deny,
+            Scope::Store(fails) => fails,
+            Scope::Default | Scope::Local => failure::DEFAULT,
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Limits written in Rust, in force on a limiter: from a request's head to hits, and from a verdict to an outcome.
 
 mod error;
+mod limit_cache;
+mod rule_key;
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,6 +28,8 @@ use crate::rule::{Cost, Extraction, Rule};
 use crate::scratch::Scratch;
 use crate::settlement::{AddressKey, Claim, PendingSettlement, contains, only};
 pub use error::{NAME_CHARS_MAX, RulesError};
+use limit_cache::LimitCache;
+pub use rule_key::{RuleKey, RuleKeyError};
 
 /// Limits written in Rust, in force on a limiter. Every request meets all of them, and is charged for all or none.
 ///
@@ -50,6 +54,8 @@ pub struct Rules {
 struct RegisteredRule {
     rule: Rule,
     limit: NamedLimit,
+    /// The limits with other numbers that the rule has computed for requests.
+    computed: LimitCache,
 }
 
 /// The keys of a request, one for each rule.
@@ -62,6 +68,8 @@ struct Keys<'a> {
     claimed: u32,
     /// The key of the client's address, if it is known and some keys are claims.
     address: Option<AddressKey>,
+    /// The limits with numbers that rules computed for this request, by the place of the rule.
+    computed: SmallVec<[(usize, NamedLimit); 1]>,
 }
 
 impl<'a> Keys<'a> {
@@ -69,6 +77,12 @@ impl<'a> Keys<'a> {
     fn iter(&self) -> impl Iterator<Item = &'a [u8]> {
         let (bytes, starts) = (self.bytes, std::iter::once(&0).chain(&self.ends));
         starts.zip(&self.ends).map(move |(start, end)| bytes.get(*start..*end).unwrap_or(&[]))
+    }
+
+    /// The limit of a rule for this request.
+    fn limit<'b>(&'b self, place: usize, registered: &'b RegisteredRule) -> &'b NamedLimit {
+        let computed = self.computed.iter().find(|(other, _)| *other == place);
+        computed.map_or(&registered.limit, |(_, limit)| limit)
     }
 }
 
@@ -82,7 +96,7 @@ impl Rules {
     /// Puts rules in force.
     ///
     /// # Errors
-    /// When a name cannot be shown or is used twice, or when there are too many rules.
+    /// If a name is invalid or used twice, or if there are too many rules.
     pub fn new(limiter: Limiter, rules: impl IntoIterator<Item = Rule>) -> Result<Self, RulesError> {
         let mut registered: Vec<RegisteredRule> = Vec::new();
         for rule in rules {
@@ -93,8 +107,8 @@ impl Rules {
             if registered.iter().any(|other| other.rule.name == rule.name) {
                 return Err(RulesError::SameName { name: rule.name });
             }
-            let limit = rule.limit_on(&limiter);
-            registered.push(RegisteredRule { rule, limit });
+            let limit = rule.limit_on(&limiter, rule.limit);
+            registered.push(RegisteredRule { rule, limit, computed: LimitCache::default() });
         }
         if registered.len() > HITS_MAX {
             return Err(RulesError::TooMany { rules: registered.len() });
@@ -122,7 +136,8 @@ impl Rules {
         &self.limiter
     }
 
-    /// The limiter's limit of the rule with this name, for inspecting and resetting its keys.
+    /// The limiter's limit of the rule with this name. To inspect and reset its keys, use [`inspect`](Self::inspect) and
+    /// [`reset`](Self::reset), which build keys as a request does.
     #[must_use]
     pub fn limit(&self, name: &str) -> Option<&NamedLimit> {
         self.rules.iter().find(|registered| registered.rule.name == name).map(|registered| &registered.limit)
@@ -178,12 +193,14 @@ impl Rules {
     /// The keys of a request.
     fn keys<'a>(&self, head: &RequestHead<'_>, bytes: &'a mut Vec<u8>) -> Result<Keys<'a>, CheckError> {
         let (mut ends, mut claimed, mut address) = (SmallVec::new(), 0, None);
+        let mut computed = SmallVec::new();
         bytes.clear();
         for (place, registered) in self.rules.iter().enumerate() {
             if self.push_key(&registered.rule, head, bytes)? {
                 claimed |= only(place);
             }
             ends.push(bytes.len());
+            computed.extend(registered.computed_limit(head, &self.limiter).map(|limit| (place, limit)));
         }
         if claimed != 0 {
             address = self.client(head).map(|client| {
@@ -192,7 +209,7 @@ impl Rules {
                 AddressKey::from_slice(bytes.get(start..).unwrap_or(&[]))
             });
         }
-        Ok(Keys { bytes, ends, claimed, address })
+        Ok(Keys { bytes, ends, claimed, address, computed })
     }
 
     /// Appends the key of a rule. Returns whether it is a client's claim.
@@ -216,7 +233,7 @@ impl Rules {
                 Found::Missing | Found::Empty => {}
                 Found::Repeated | Found::Malformed => {
                     return Err(CheckError::BadRequest(format!(
-                        "the header {name}, which identifies the client, was sent twice or is too long: send it once"
+                        "the header {name}, which identifies the client, was sent more than once or is too long: send it once"
                     )));
                 }
             },
@@ -231,14 +248,15 @@ impl Rules {
         Some(Client::of(self.proxies.client(head.peer?, head.headers).address, &self.prefixes))
     }
 
-    fn hits<'a>(&'a self, keys: &Keys<'a>, head: &RequestHead<'_>) -> SmallVec<[Hit<'a>; 2]> {
+    fn hits<'a>(&'a self, keys: &'a Keys<'_>, head: &RequestHead<'_>) -> SmallVec<[Hit<'a>; 2]> {
         let mut hits: SmallVec<[Hit<'_>; 2]> = SmallVec::new();
-        for (registered, key) in self.rules.iter().zip(keys.iter()) {
+        for (place, (registered, key)) in self.rules.iter().zip(keys.iter()).enumerate() {
             let cost = match &registered.rule.cost {
                 Cost::Fixed(cost) => *cost,
                 Cost::Fn(cost) => cost(head),
             };
-            let hit = registered.limit.hit(key).cost(cost);
+            let hit = keys.limit(place, registered).hit(key);
+            let hit = if registered.rule.is_estimate { hit.estimate(cost) } else { hit.cost(cost) };
             hits.push(if registered.rule.mode == Mode::Shadow { hit.shadow() } else { hit });
         }
         hits
@@ -260,7 +278,10 @@ impl Rules {
             let may_owe = contains(keys.claimed, place)
                 && hit.mode() == Mode::Enforced
                 && registered.limit.has_denied();
-            may_owe.then(|| AddressHit { place, hit: registered.limit.hit(address).cost(hit.asks()) })
+            may_owe.then(|| {
+                let limit = keys.limit(place, registered);
+                AddressHit { place, hit: limit.hit(address).cost(hit.asks()) }
+            })
         };
         self.rules.iter().zip(hits).enumerate().filter_map(debtor).collect()
     }
@@ -273,7 +294,12 @@ impl Rules {
         (keys, costs): (&Keys<'_>, &Costs),
     ) -> Outcome {
         let hits = (0..).map(DescriptorId::new).zip(keys.iter());
-        let statuses = verdict.map(|verdict| enforcer.statuses(verdict, hits)).unwrap_or_default();
+        let mut statuses = verdict.map(|verdict| enforcer.statuses(verdict, hits)).unwrap_or_default();
+        for (place, limit) in &keys.computed {
+            if let Some(status) = statuses.get_mut(*place) {
+                status.computed = Some(limit.limit());
+            }
+        }
         let charged = Charged {
             receipt,
             decided_at: self.decided_at(verdict),
@@ -282,8 +308,8 @@ impl Rules {
             matched: None,
         };
         let enforced = self.rules.iter().filter(|registered| registered.rule.mode == Mode::Enforced);
-        let rules = enforced.map(|registered| registered.rule.failure_rule());
-        enforcer.outcome(verdict, (statuses, charged), rules, |admission| {
+        let fails = enforced.map(|registered| registered.rule.store_fails());
+        enforcer.outcome(verdict, (statuses, charged), fails, |admission| {
             admission.pending = self.pending(keys, costs);
         })
     }
@@ -291,10 +317,12 @@ impl Rules {
     /// What a response may settle.
     fn pending(&self, keys: &Keys<'_>, costs: &Costs) -> PendingSettlement {
         let mut pending = PendingSettlement { claimed: keys.claimed, ..PendingSettlement::default() };
+        let estimated = self.rules.iter().enumerate().filter(|(_, registered)| registered.rule.is_estimate);
+        pending.estimates = estimated.fold(0, |set, (place, _)| set | only(place));
         let Some(address) = &keys.address else { return pending };
         for (place, (registered, cost)) in self.rules.iter().zip(costs).enumerate() {
             if contains(keys.claimed, place) {
-                let (limit, address) = (registered.limit.clone(), address.clone());
+                let (limit, address) = (keys.limit(place, registered).clone(), address.clone());
                 pending.claims.push(Claim { place, limit, address, cost: *cost, stays: false });
             }
         }
@@ -307,6 +335,14 @@ impl Rules {
             Some([first, ..]) if !self.waits => self.limiter.calendar(first.at()),
             _ => self.limiter.now(),
         }
+    }
+}
+
+impl RegisteredRule {
+    /// The limit with the numbers that the rule computes for a request; `None` if it is the rule's own.
+    fn computed_limit(&self, head: &RequestHead<'_>, limiter: &Limiter) -> Option<NamedLimit> {
+        let numbers = self.rule.limit_fn.as_ref()?(head).filter(|numbers| *numbers != self.rule.limit)?;
+        Some(self.computed.get_or_insert(numbers, || self.rule.limit_on(limiter, numbers)))
     }
 }
 

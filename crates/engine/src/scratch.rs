@@ -1,4 +1,4 @@
-//! Buffers that checks reuse, so that a check hardly allocates. One for each thread or each connection.
+//! Reusable buffers, so that a check hardly allocates. One per thread or connection.
 
 use tollgate::Verdict;
 

@@ -15,6 +15,8 @@ pub(crate) struct PendingSettlement {
     pub(crate) claims: SmallVec<[Claim; 1]>,
     /// Charges whose actual cost the response reports.
     pub(crate) reported: Vec<Reported>,
+    /// Charges whose cost was an estimate: one bit each.
+    pub(crate) estimates: u32,
 }
 
 /// A charge to a claimed identity, and the address that is charged instead when the identity is denied.
@@ -52,13 +54,14 @@ impl PendingSettlement {
         if status == StatusCode::UNAUTHORIZED { self.claimed } else { 0 }
     }
 
-    /// Settles what the response determines, and returns the rest of the receipt.
+    /// Settles what the response determines, and returns the rest of the receipt. `settle` replaces the cost of charges.
     #[must_use = "the rest may still be settled"]
     pub(crate) fn settle(
         &self,
         mut receipt: Receipt,
         limiter: &Limiter,
         (status, headers): (StatusCode, &HeaderMap),
+        settle: impl Fn(Receipt, u64),
     ) -> Receipt {
         if self.denied(status) != 0 {
             // A charge that was settled before is nobody's to pay.
@@ -75,7 +78,7 @@ impl PendingSettlement {
             let Found::One(text) = header::find(headers, &reported.header) else { continue };
             let Some(actual) = header::whole_number(text) else { continue };
             let (its, rest) = receipt.part(|place| contains(reported.charges, place));
-            let _ = limiter.settle_in_background(its, Some(actual.min(reported.max)));
+            settle(its, actual.min(reported.max));
             receipt = rest;
         }
         receipt

@@ -1,4 +1,4 @@
-//! Runs a scenario on a virtual clock, and reports where its results differ from the expected ones. Nothing waits.
+//! Runs a scenario on a virtual clock, and reports where results differ from the expected ones.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,42 +17,44 @@ use crate::outcome::Outcome;
 use crate::policy_limits::PolicyLimits;
 use crate::scratch::Scratch;
 
-/// What one step of a scenario came to.
+/// The result of one step of a scenario.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct StepReport {
-    /// How many of its requests were granted.
+    /// Number of granted requests.
     pub granted: u64,
-    /// How many were refused.
+    /// Number of refused requests.
     pub refused: u64,
-    /// What the last one was told.
+    /// The result of the last request.
     pub last: StepResult,
-    /// What is otherwise than expected. Empty is good.
+    /// Differences from the expected result. Empty if the step passed.
     pub differences: Vec<Difference>,
 }
 
-/// What one request was told.
+/// The result of one request.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct StepResult {
     /// The answer.
     pub answer: Answer,
-    /// What remains, if a limit met it.
+    /// The remaining quota, if a limit applied.
     pub remaining: Option<u64>,
-    /// When to come back, if it was refused.
+    /// When to retry, if the request was refused.
     pub retry_after: Option<Micros>,
-    /// Which limit refused it.
+    /// The limit that refused the request.
     pub by: Option<String>,
-    /// What is wrong with the request, if something is.
+    /// Why the request was rejected, if it was.
     pub wrong: Option<String>,
 }
 
-/// One thing that is otherwise than expected.
+/// One difference from the expected result.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Difference {
-    /// Which field of `expect`.
+    /// The field of `expect`.
     pub what: &'static str,
-    /// What was expected.
+    /// The expected value.
     pub expected: String,
-    /// What came.
+    /// The actual value.
     pub got: String,
 }
 
@@ -62,10 +64,10 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Plays a scenario on a fresh limiter: a report for each step.
+/// Runs a scenario on a new limiter, and returns a report per step.
 ///
 /// # Errors
-/// When there is no memory for a limiter.
+/// If there is no memory for a limiter.
 pub fn simulate(
     scenario: &Scenario,
     policy: &Arc<Policy>,

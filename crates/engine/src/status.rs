@@ -1,9 +1,9 @@
-//! The status of a limit after one request: the numbers that clients and handlers see. Nothing is decided here.
+//! The status of a limit after one request: the numbers that clients and handlers see.
 
 use std::cmp::Reverse;
 
 use tollgate::{Source, Verdict};
-use tollgate_algorithms::{Decision, Micros, Mode, Retry};
+use tollgate_algorithms::{Decision, Limit, Micros, Mode, Retry};
 
 use crate::descriptor::LimitDescriptor;
 use crate::ids::DescriptorId;
@@ -18,12 +18,14 @@ pub struct LimitStatus<'a> {
     pub descriptor: &'a LimitDescriptor,
     /// The decision: outcome, remaining, reset.
     pub decision: Decision,
-    /// Whether a refusal counts.
+    /// Whether the limit is enforced or in shadow mode.
     pub mode: Mode,
     /// What decided it. If it [has no numbers](Source::has_numbers), the decision's numbers are those of an unused key.
     pub source: Source,
     /// A fingerprint of the key; 0 unless the enforcer computes [fingerprints](crate::Enforcer::enable_key_fingerprints).
     pub key_fingerprint: u64,
+    /// The numbers that a rule [computed](crate::Rule::limit_for) for this request, in place of the descriptor's.
+    pub computed: Option<Limit>,
 }
 
 impl<'a> LimitStatus<'a> {
@@ -31,7 +33,7 @@ impl<'a> LimitStatus<'a> {
     #[must_use]
     pub const fn new(id: DescriptorId, descriptor: &'a LimitDescriptor, decision: Decision) -> Self {
         let (mode, source, key_fingerprint) = (Mode::Enforced, Source::Own, 0);
-        Self { id, descriptor, decision, mode, source, key_fingerprint }
+        Self { id, descriptor, decision, mode, source, key_fingerprint, computed: None }
     }
 
     /// The limit's name.
@@ -67,7 +69,8 @@ impl<'a> LimitStatus<'a> {
     /// Whether clients see its numbers.
     #[must_use]
     pub fn is_shown(&self) -> bool {
-        self.source.has_numbers() && self.descriptor.is_shown(self.mode)
+        let has_numbers = self.source.has_numbers() && self.decision.limit != Decision::UNLIMITED;
+        has_numbers && self.descriptor.is_shown(self.mode)
     }
 
     /// Orders limits by how close they are to refusing: the longest wait first, then the smallest remaining quota, then the
@@ -86,17 +89,19 @@ pub(crate) struct StoredStatus {
     pub(crate) mode: Mode,
     pub(crate) source: Source,
     pub(crate) key_fingerprint: u64,
+    pub(crate) computed: Option<Limit>,
 }
 
 impl StoredStatus {
     pub(crate) const fn with<'a>(&self, descriptor: &'a LimitDescriptor) -> LimitStatus<'a> {
-        let Self { id, decision, mode, source, key_fingerprint } = *self;
-        LimitStatus { id, descriptor, decision, mode, source, key_fingerprint }
+        let Self { id, decision, mode, source, key_fingerprint, computed } = *self;
+        LimitStatus { id, descriptor, decision, mode, source, key_fingerprint, computed }
     }
 }
 
 /// What stood in for the state of the keys of a request's enforced limits. If several did, the last in this order counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+#[non_exhaustive]
 pub enum Degradation {
     /// Each key's own state decided.
     #[default]
@@ -128,6 +133,8 @@ impl Degradation {
             Source::Common => Self::Overflow,
             Source::Share => Self::Local,
             Source::Nothing => Self::Uncounted,
+            // A source that this crate does not know.
+            _ => Self::Unknown,
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Who a client is for a limit: one IPv4 address or one IPv6 prefix, however it was written. Not which address of a
-//! request is the client's: that is `trusted`.
+//! The identity of a client's address for limits: an IPv4 address or an IPv6 prefix, however it was written. `trusted` finds the
+//! address.
 
 mod node;
 #[cfg(test)]
@@ -219,6 +219,7 @@ impl Default for Prefixes {
 
 /// Why a length of a prefix is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum PrefixError {
     /// Not 1 to 32.
     Ipv4(u8),

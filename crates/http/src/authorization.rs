@@ -1,4 +1,4 @@
-//! The credentials of the `Authorization` header as a key: the part of them that says whose they are, in one spelling.
+//! The credential in the `Authorization` header as a key, in canonical form.
 
 use std::ops::Range;
 
@@ -7,28 +7,28 @@ use http::header::{AUTHORIZATION, HeaderMap};
 use crate::found::{Found, trimmed};
 use crate::header;
 
-/// Which credentials are looked for.
+/// The schemes to look for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scheme {
     /// `Bearer` alone.
     Bearer,
     /// `Basic` alone.
     Basic,
-    /// Whatever the header has, also without a scheme.
+    /// Any credential, even without a scheme.
     Any,
 }
 
-/// Bytes that stand in the request as they are, or in the buffer.
+/// Bytes of the request, or of the buffer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Text<'a> {
-    /// As they were sent.
+    /// Unchanged, as sent.
     Sent(&'a [u8]),
-    /// Here in the buffer.
+    /// At this range of the buffer.
     Written(Range<usize>),
 }
 
 impl<'a> Text<'a> {
-    /// The bytes. The buffer is the one that was written to.
+    /// The bytes. The buffer must be the one that was written to.
     #[must_use]
     pub fn bytes(&self, buffer: &'a [u8]) -> &'a [u8] {
         match self {
@@ -38,28 +38,28 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Credentials, in the form in which they are a key.
+/// Credentials in canonical form.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Credentials<'a> {
     /// The token of `Bearer TOKEN`.
     Bearer(Text<'a>),
-    /// `Basic …`: where the user name stands in the buffer, and where all of it does (`user:password`).
+    /// `Basic …`: the ranges of the user name and of `user:password` in the buffer.
     Basic {
-        /// The user name: this is the key, so that another password is the same client.
+        /// The user name, which is the key: a new password does not change the client.
         user: Range<usize>,
-        /// The user name and the password: this is the secret.
+        /// The user name and the password, which are secret.
         all: Range<usize>,
     },
     /// Another scheme, in lower case, a space and its credentials; or one word without a scheme, as it was sent.
     Other(Text<'a>),
 }
 
-/// Finds the credentials of a scheme. The scheme's name is taken in any case, and spaces and tabs are collapsed, so that one
-/// credential is one key, however a client spells it. What had to be decoded is appended to the buffer.
+/// Finds the credentials of a scheme. Scheme names are case-insensitive, and spaces and tabs are collapsed, so that one
+/// credential is one key, however a client spells it. Decoded bytes are appended to the buffer.
 ///
 /// # Errors
-/// Why there are no such credentials. Another scheme than the one that is looked for is [`Found::Missing`], a scheme alone or a
-/// user without a name [`Found::Empty`]. `Basic` that is not base64 of a text with a colon, and a `Bearer` token with a blank in it,
+/// Why there are no such credentials. A different scheme is [`Found::Missing`]; a scheme alone or an empty user name is
+/// [`Found::Empty`]; `Basic` that is not base64 of text with a colon, and a `Bearer` token with a blank,
 /// are [`Found::Malformed`].
 ///
 /// ```
@@ -108,7 +108,7 @@ const fn is_blank(byte: &u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-/// A scheme and what follows, with one space wherever there are blanks.
+/// Splits a scheme from the rest, collapsing blanks to one space.
 fn collapsed<'a>(scheme: &[u8], rest: &[u8], buffer: &mut Vec<u8>) -> Text<'a> {
     let start = buffer.len();
     buffer.extend(scheme.iter().map(u8::to_ascii_lowercase));
@@ -141,8 +141,8 @@ fn basic<'a>(encoded: &[u8], buffer: &mut Vec<u8>) -> Result<Credentials<'a>, Fo
     }
 }
 
-/// Appends what base64 stands for, in either alphabet, with or without padding: servers read all of these, and all are the same
-/// client. `None` if it is something else.
+/// Decodes base64 in either alphabet, with or without padding: servers accept all of these, and all are the same
+/// client. `None` if it is not base64.
 fn decode(encoded: &[u8], buffer: &mut Vec<u8>) -> Option<()> {
     let end = encoded.iter().rposition(|byte| *byte != b'=').map_or(0, |last| last.saturating_add(1));
     let (digits, padding) = encoded.split_at_checked(end)?;

@@ -1,19 +1,19 @@
-//! One named cookie of a request. It takes what is sent, and knows nothing of domains, paths or expiry.
+//! Finds one named cookie of a request.
 
 use http::HeaderMap;
 use http::header::COOKIE;
 
 use crate::found::{Found, trimmed};
 
-/// The most bytes of cookies that are looked through; more are [`Found::Malformed`], so that nothing hides behind
+/// Maximum bytes of cookies to search; more are [`Found::Malformed`], so that nothing is hidden beyond
 /// the end.
 pub const COOKIES_MAX: usize = 16_384;
 
-/// Finds the cookie of this name, over all `Cookie` lines (HTTP/2 sends one for each).
+/// Finds a cookie by name, in all `Cookie` headers (HTTP/2 sends one for each).
 ///
-/// Pairs are separated by `;`, and blanks around names and values do not matter. Names are case-sensitive. A value
-/// may stand in quotes, which are not part of it. If a quote is left open, in any cookie, the answer is [`Found::Malformed`]:
-/// some servers read on behind the `;`, and see other cookies than those that do not.
+/// Pairs are separated by `;`, and blanks around names and values are ignored. Names are case-sensitive. A value
+/// may be in quotes, which are not part of it. An open quote in any cookie is [`Found::Malformed`]:
+/// some servers continue behind the `;` and see other cookies.
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue, header::COOKIE};
@@ -52,7 +52,7 @@ pub fn find<'a>(headers: &'a HeaderMap, name: &str) -> Found<'a> {
     found.map_or(Found::Missing, Found::value)
 }
 
-/// Without the quotes around it. `None` if one is left open, or there are more within.
+/// Removes the quotes around a value. `None` if one is open, or there are more inside.
 fn unquoted(value: &[u8]) -> Option<&[u8]> {
     match value {
         [b'"', inner @ .., b'"'] => {

@@ -1,30 +1,30 @@
-//! What looking for one named value in a request gives. Not the looking: that is `header`, `query` and `cookie`.
+//! The result of looking up one named value in a request. Lookups are `header`, `query` and `cookie`.
 
-/// The longest value that is taken; a longer one is [`Found::Malformed`]. As long as the longest header line that
-/// common servers take.
+/// Maximum length of a value; a longer one is [`Found::Malformed`]. The same as the longest header line that
+/// common servers accept.
 pub const VALUE_MAX: usize = 8_192;
 
 /// One named value of a request, or why there is not exactly one.
 ///
-/// A value that is there twice is never chosen from: the first may win here and the last upstream, and then whoever
-/// sends both is limited as one and served as another.
+/// A repeated value is never resolved: if the first counted here and the last upstream, a client that
+/// sends both would be limited as one client and served as another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub enum Found<'a> {
-    /// The name is not there.
+    /// There is no such name.
     Missing,
-    /// The name is there once, without a value.
+    /// The name occurs once, without a value.
     Empty,
-    /// The name is there once, with this value. Never empty.
+    /// The name occurs once, with this value, which is not empty.
     One(&'a [u8]),
-    /// The name is there more than once, even if the values are equal.
+    /// The name occurs more than once, possibly with equal values.
     Repeated,
-    /// It cannot be told what is there: a broken escape or quote, or more than is looked through.
+    /// The value is malformed: a broken escape or quote, or too long.
     Malformed,
 }
 
 impl<'a> Found<'a> {
-    /// A value that is there once.
+    /// A value that occurs once.
     pub fn value(value: &'a [u8]) -> Self {
         match value.len() {
             0 => Self::Empty,
@@ -34,7 +34,7 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Without the blanks (spaces and tabs, as HTTP has it) around it.
+/// Removes surrounding blanks: spaces and tabs, as in HTTP.
 #[must_use]
 pub fn trimmed(mut text: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = text {

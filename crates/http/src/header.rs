@@ -1,12 +1,12 @@
-//! One named header of a request, and the bearer token in one. It does not say what to do when there are two.
+//! Finds one named header of a request, or the bearer token in it. The caller handles repeated headers.
 
 use http::header::{AUTHORIZATION, FORWARDED, HeaderMap, HeaderName};
 
 use crate::found::{Found, trimmed};
 
-/// Finds the header of this name. Blanks around the value do not matter; two lines are [`Found::Repeated`].
+/// Finds a header by name. Blanks around the value are ignored; two lines are [`Found::Repeated`].
 ///
-/// A comma in the value is part of it: to tell a key with a comma from two lines that somebody joined is not possible.
+/// A comma is part of the value: a key with a comma and two joined lines cannot be distinguished.
 ///
 /// ```
 /// use http::{HeaderMap, HeaderName, HeaderValue};
@@ -27,11 +27,11 @@ pub fn find<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Found<'a> {
     }
 }
 
-/// Whether a header's name consists of letters, digits and hyphens.
+/// Returns true if a header's name consists of letters, digits and hyphens.
 ///
-/// CGI, and with it WSGI, Rack and PHP, turn names into variables: `X-Api-Key` and `X_Api_Key` both become
-/// `HTTP_X_API_KEY`, and PHP folds `.` as well. Behind such an upstream, a header whose name has another character may
-/// stand in for one that a limit read, or that a gateway removed.
+/// CGI, WSGI, Rack and PHP turn names into variables: `X-Api-Key` and `X_Api_Key` both become
+/// `HTTP_X_API_KEY`, and PHP folds `.` as well. With such an upstream, a header with another character in its name could
+/// replace one that a limit read or that the gateway removed.
 ///
 /// ```
 /// use http::HeaderName;
@@ -45,8 +45,8 @@ pub fn is_plain(name: &HeaderName) -> bool {
     name.as_str().bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
-/// Whether a header says where a request comes from: who the client is, or by which scheme and host it asked. Proxies, CDNs and
-/// load balancers set such headers, and frameworks believe whoever sends them; so a gateway takes them from trusted proxies
+/// Returns true if a header states the origin of a request: the client's address, the scheme or the host. Proxies, CDNs and
+/// load balancers set such headers, and frameworks believe them whoever sends them, so a gateway accepts them from trusted proxies
 /// only.
 ///
 /// ```
@@ -85,10 +85,10 @@ pub fn is_origin(name: &HeaderName) -> bool {
         )
 }
 
-/// Finds the token of `Authorization: Bearer …` (RFC 6750), with the scheme in any case.
+/// Finds the token of `Authorization: Bearer …` (RFC 6750). The scheme is case-insensitive.
 ///
-/// Another scheme is [`Found::Missing`], the scheme alone [`Found::Empty`], and a token with anything but letters,
-/// digits, `-._~+/` and `=` at its end [`Found::Malformed`].
+/// A different scheme is [`Found::Missing`], the scheme alone [`Found::Empty`], and a token with characters other than letters,
+/// digits, `-._~+/` and trailing `=` [`Found::Malformed`].
 pub fn bearer(headers: &HeaderMap) -> Found<'_> {
     let value = match find(headers, &AUTHORIZATION) {
         Found::One(value) => value,
@@ -115,7 +115,7 @@ fn is_token(token: &[u8]) -> bool {
     end > 0 && token.iter().take(end).all(is_fine)
 }
 
-/// A whole number: digits only, without leading zeros. `None` if it is anything else, or larger than 64 bits.
+/// Parses a whole number: digits only, without leading zeros, up to 64 bits. `None` for anything else.
 ///
 /// ```
 /// use tollgate_http::header::whole_number;

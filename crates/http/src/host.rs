@@ -1,4 +1,4 @@
-//! The one form of a host's name. Not which of two `Host` lines counts: a request with two is the caller's to refuse.
+//! Canonical host names. The caller rejects requests with two `Host` headers.
 
 mod pattern;
 #[cfg(test)]
@@ -185,6 +185,7 @@ fn is_number(label: &[u8]) -> bool {
 
 /// Why something is not a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum HostError {
     /// Nothing, or only a dot.
     Empty,
@@ -215,7 +216,9 @@ impl fmt::Display for HostError {
                 f,
                 "a label of {length} characters in the host is too long: at most {LABEL_MAX} stand between two dots"
             ),
-            Self::EmptyLabel => f.write_str("the host has nothing before a dot: write a name such as api.example.org"),
+            Self::EmptyLabel => {
+                f.write_str("the host has an empty label: write a name such as api.example.org")
+            }
             Self::NotAscii => {
                 f.write_str("the host has a letter that is not ASCII: write it in its A-label form, xn--…")
             }
@@ -224,9 +227,9 @@ impl fmt::Display for HostError {
                 "the host has the character {:?}: a name has letters, digits, - _ and dots only",
                 char::from(*byte)
             ),
-            Self::BadPort => f.write_str("the port of the host is not one: write a number from 1 to 65535"),
+            Self::BadPort => f.write_str("the host has an invalid port: write a number from 1 to 65535"),
             Self::BadAddress => f.write_str(
-                "the host looks like an address and is none: write IPv4 as 192.0.2.1 and IPv6 as [2001:db8::1]",
+                "the host is not a valid address: write IPv4 as 192.0.2.1 and IPv6 as [2001:db8::1]",
             ),
         }
     }

@@ -5,6 +5,7 @@ pub mod authorization;
 pub mod cookie;
 pub mod found;
 pub mod header;
+pub mod header_filter;
 pub mod host;
 pub mod method;
 pub mod path;

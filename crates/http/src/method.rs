@@ -1,12 +1,12 @@
-//! The method of a request, as a checked token. It neither knows nor maps methods: HEAD is not made GET here.
+//! The method of a request, as a validated token. It maps nothing: HEAD stays HEAD.
 
 use std::fmt;
 
-/// The longest method that is taken; a longer one is refused. The longest registered has 17 letters.
+/// Maximum length of a method. The longest registered one has 17 letters.
 pub const METHOD_MAX: usize = 32;
 
-/// Checks a method. Methods are case-sensitive, and every registered one is upper case: `get` is refused, because one
-/// server takes it for `GET` and another does not. Unknown ones are fine.
+/// Validates a method. Methods are case-sensitive, and all registered ones are upper case. `get` is rejected, because
+/// servers disagree on whether it means `GET`. Unknown methods are valid.
 ///
 /// ```
 /// use tollgate_policy::method::{MethodError, check};
@@ -33,7 +33,7 @@ pub fn check(raw: &[u8]) -> Result<&str, MethodError> {
     str::from_utf8(raw).map_err(|_| MethodError::BadCharacter(0x80))
 }
 
-/// As [`check`], of a text: most methods are a few upper-case letters, and need no second look.
+/// Like [`check`] for text, with a fast path for a few upper-case letters.
 #[inline]
 pub fn check_text(method: &str) -> Result<&str, MethodError> {
     let plain =
@@ -41,22 +41,23 @@ pub fn check_text(method: &str) -> Result<&str, MethodError> {
     if plain { Ok(method) } else { check(method.as_bytes()) }
 }
 
-/// Whether a byte may stand in a token, the words of HTTP that need no quotes (RFC 9110, 5.6.2).
+/// Returns true if a byte is valid in a token (RFC 9110, 5.6.2).
 #[must_use]
 pub fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// Why something is not a method.
+/// Why a method is invalid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum MethodError {
-    /// Nothing.
+    /// It is empty.
     Empty,
-    /// So many bytes, more than [`METHOD_MAX`].
+    /// It has this many bytes, more than [`METHOD_MAX`].
     TooLong(usize),
-    /// A byte that no token has.
+    /// It has a byte that is not valid in a token.
     BadCharacter(u8),
-    /// A lower-case letter.
+    /// It has a lower-case letter.
     LowerCase,
 }
 
@@ -68,7 +69,7 @@ impl fmt::Display for MethodError {
                 write!(f, "a method of {length} characters is too long: send at most {METHOD_MAX}")
             }
             Self::BadCharacter(byte) => {
-                write!(f, "the method has the byte 0x{byte:02x}, which no method has: send one such as GET")
+                write!(f, "the method has the invalid byte 0x{byte:02x}: send one such as GET")
             }
             Self::LowerCase => f.write_str("methods are upper case: send GET, not get"),
         }

@@ -1,4 +1,4 @@
-//! The one normaliser of paths (RFC 3986, 6.2.2), for matching and for forwarding. Not queries, not templates.
+//! The path normaliser (RFC 3986, 6.2.2), used for both matching and forwarding.
 
 mod error;
 mod escape;

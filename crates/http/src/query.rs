@@ -1,17 +1,29 @@
-//! One named parameter of a query string. It decodes names and values as forms do, and knows no other syntax.
+//! Finds one named parameter of a query string, decoded like a form.
 
 use crate::found::Found;
 
-/// The longest query that is looked through; a longer one is [`Found::Malformed`], so that nothing hides behind
+/// Maximum length of a query to search; a longer one is [`Found::Malformed`], so that nothing is hidden beyond
 /// the end.
 pub const QUERY_MAX: usize = 8_192;
 
-/// Finds the parameter of this name.
+/// What a `;` in a query string means. Servers differ.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Semicolons {
+    /// An ordinary character, as for browsers, Node, Java, .NET, PHP, and newer versions of Python and Rack.
+    #[default]
+    Text,
+    /// It separates parameters like `&`: Perl's CGI, Python before 3.10, Rack before 3.
+    Separator,
+    /// The parameter that contains it is dropped: Go.
+    Dropped,
+}
+
+/// Finds a parameter by name, where a `;` is [text](Semicolons::Text).
 ///
-/// Parameters are separated by `&`. In names and values `%xx` is a byte and `+` a blank; names are compared when
-/// decoded, so that `k%65y` is `key`. A broken escape in any name, or in the value that is looked for, is
-/// [`Found::Malformed`]; in the values of other parameters it does not matter. A value with escapes is decoded
-/// into the buffer, whose former content is lost; one without is borrowed from the query.
+/// Parameters are separated by `&`. In names and values, `%xx` is a byte and `+` a space. Names are compared after
+/// decoding, so that `k%65y` is `key`. A broken escape in any name, or in the requested value, is
+/// [`Found::Malformed`]; in other values it is ignored. A value with escapes is decoded
+/// into the buffer, which is overwritten; one without is borrowed from the query.
 ///
 /// ```
 /// use tollgate_policy::{found::Found, query};
@@ -20,11 +32,31 @@ pub const QUERY_MAX: usize = 8_192;
 /// assert_eq!(query::find("key=a&k%65y=b", "key", &mut buffer), Found::Repeated);
 /// ```
 pub fn find<'a>(query: &'a str, name: &str, buffer: &'a mut Vec<u8>) -> Found<'a> {
+    find_as(Semicolons::Text, query, name, buffer)
+}
+
+/// As [`find`], where a `;` means what the upstream takes it for.
+///
+/// ```
+/// use tollgate_http::{found::Found, query::{find_as, Semicolons}};
+/// let found = |semicolons| match find_as(semicolons, "a=1;key=2&b=3", "key", &mut Vec::new()) {
+///     Found::One(value) => Some(value == b"2"),
+///     _ => None,
+/// };
+/// assert_eq!(found(Semicolons::Text), None);
+/// assert_eq!(found(Semicolons::Separator), Some(true));
+/// assert_eq!(found(Semicolons::Dropped), None);
+/// ```
+pub fn find_as<'a>(semicolons: Semicolons, query: &'a str, name: &str, buffer: &'a mut Vec<u8>) -> Found<'a> {
     if query.len() > QUERY_MAX {
         return Found::Malformed;
     }
     let mut found = None;
-    for pair in query.as_bytes().split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()) {
+    let separates = |byte: &u8| *byte == b'&' || (*byte == b';' && semicolons == Semicolons::Separator);
+    for pair in query.as_bytes().split(separates).filter(|pair| !pair.is_empty()) {
+        if semicolons == Semicolons::Dropped && pair.contains(&b';') {
+            continue;
+        }
         let equals = pair.iter().position(|byte| *byte == b'=');
         let (raw_name, value) = match equals.and_then(|place| pair.split_at_checked(place)) {
             Some((raw_name, [_, value @ ..])) => (raw_name, value),
@@ -44,7 +76,7 @@ pub fn find<'a>(query: &'a str, name: &str, buffer: &'a mut Vec<u8>) -> Found<'a
     }
 }
 
-/// Whether a name is that one when decoded. `None` if it has a broken escape, also behind the first difference.
+/// Returns true if the decoded name is equal. `None` if it has a broken escape anywhere.
 fn is_named(mut raw: &[u8], name: &[u8]) -> Option<bool> {
     let mut wanted = name.iter();
     let mut same = true;
@@ -68,7 +100,7 @@ fn decode<'a>(mut raw: &[u8], buffer: &'a mut Vec<u8>) -> Found<'a> {
     Found::value(buffer)
 }
 
-/// The first byte, decoded, and what follows. `None` at a broken escape and at the end.
+/// The first decoded byte, and the rest. `None` at a broken escape and at the end.
 fn first(raw: &[u8]) -> Option<(u8, &[u8])> {
     match raw {
         [b'%', high, low, rest @ ..] => Some((digit(*high)? << 4 | digit(*low)?, rest)),
@@ -91,6 +123,25 @@ fn digit(byte: u8) -> Option<u8> {
 mod tests {
     use super::*;
     use tollgate_testing::dice::Dice;
+
+    #[test]
+    fn a_semicolon_means_what_the_upstream_takes_it_for() {
+        let all = [Semicolons::Text, Semicolons::Separator, Semicolons::Dropped];
+        let table: [(&str, [Found<'_>; 3]); 5] = [
+            ("a=1;key=2", [Found::Missing, Found::One(b"2"), Found::Missing]),
+            ("key=1;a=2", [Found::One(b"1;a=2"), Found::One(b"1"), Found::Missing]),
+            ("key=1;key=2", [Found::One(b"1;key=2"), Found::Repeated, Found::Missing]),
+            ("a;b&key=1", [Found::One(b"1"); 3]),
+            ("key=1%3Ba", [Found::One(b"1;a"); 3]),
+        ];
+        for (query, expected) in table {
+            for (semicolons, expected) in all.into_iter().zip(expected) {
+                let mut buffer = Vec::new();
+                let found = find_as(semicolons, query, "key", &mut buffer);
+                assert_eq!(found, expected, "{query} {semicolons:?}");
+            }
+        }
+    }
 
     #[test]
     fn one_parameter_is_found_however_it_is_written() {

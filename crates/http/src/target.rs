@@ -1,4 +1,4 @@
-//! The target of a request, cut into its parts. Not normalised: the path is as it was sent, and the host, too.
+//! Splits the target of a request into its parts, without normalising them.
 
 #[cfg(test)]
 mod tests;
@@ -144,6 +144,7 @@ fn absolute<'a>(method: &str, text: &'a str) -> Result<Target<'a>, TargetError> 
 
 /// Why something is not a target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum TargetError {
     /// Nothing.
     Empty,
@@ -177,8 +178,10 @@ impl fmt::Display for TargetError {
                 return write!(f, "the target has the byte 0x{byte:02x}: send it as %{byte:02X}");
             }
             Self::Empty => "the target is empty: send / for the root",
-            Self::Fragment => "the target has a #: a fragment is not sent; if the # is meant, send it as %23",
-            Self::NotATarget => "the target has no form that HTTP knows: send /path or http://host/path",
+            Self::Fragment => "the target has a #: fragments are not sent; send a literal # as %23",
+            Self::NotATarget => {
+                "the target is not in a form that HTTP defines: send /path or http://host/path"
+            }
             Self::AsteriskNotOptions => "the target * is for OPTIONS only: send /path",
             Self::NotAuthority => "the target of CONNECT is a host and a port: send host:443",
             Self::OtherScheme => {

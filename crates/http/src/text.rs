@@ -1,9 +1,9 @@
-//! Texts from outside, made fit to be shown: escaped and cut. Nothing that a client or a document wrote is shown otherwise.
+//! Escapes and truncates untrusted text for display.
 
-/// Longer texts are cut to so many characters in messages.
+/// Maximum length of text in messages, in characters; longer text is truncated.
 const SHOWN_CHARS_MAX: usize = 60;
 
-/// A text as it may stand in a message or a log: control characters escaped, cut when long.
+/// Makes text safe for messages and logs: escapes control characters, and truncates long text.
 #[must_use]
 pub fn shown(text: &str) -> String {
     let mut out = String::new();
@@ -21,7 +21,7 @@ pub fn shown(text: &str) -> String {
     out
 }
 
-/// Characters that turn the direction of text or have no width can make a line say what it does not.
+/// Characters that change the direction of text or have no width could make a line look different.
 const fn is_invisible(char: char) -> bool {
     matches!(char, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }

@@ -1,5 +1,4 @@
-//! Which address of a request is the client's: the peer's, or one that a trusted proxy wrote down. Not what a client
-//! is for a limit: that is `address`.
+//! Finds the client's address: the peer's, or one that a trusted proxy wrote.
 
 mod hops;
 mod networks;

@@ -1,9 +1,10 @@
-//! What is said without the shared store: because it gives no decision, or because it need not be asked. It never asks it.
+//! Decides hits on shared limits without the shared store: by their failure rule, by a local fraction, or because a local limit
+//! refused first.
 
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tollgate_algorithms::{Decision, Micros, Mode};
+use tollgate_algorithms::{Decision, Micros, Mode, Retry};
 
 use crate::error::HitError;
 use crate::limit::{Hit, Registered, StoreFails};
@@ -76,10 +77,16 @@ impl Shared {
         let answers = hits.all.iter().zip(&limits).filter_map(|(hit, limit)| {
             let answer =
                 if limit.is_some() { *said.next()? } else { Answer::unknown(hit, now, Source::Nothing) };
-            let share = hit.limit.far.is_some() && limit.is_some();
-            Some(if share { Answer::new(answer.decision(), hit.mode, Source::Share) } else { answer })
+            let is_share = hit.limit.far.is_some() && limit.is_some();
+            Some(if is_share { of_share(hit, &answer, now) } else { answer })
         });
-        Ok((Verdict { kind: here.kind, answers: answers.collect() }, receipt))
+        let answers: Answers = answers.collect();
+        // Refused by nothing but shares that are too small: nobody knows.
+        let refuses = |answer: &Answer| answer.mode() == Mode::Enforced && !answer.granted();
+        if here.kind == Kind::Refused && !answers.iter().any(refuses) {
+            return Ok((unavailable(why), None));
+        }
+        Ok((Verdict { kind: here.kind, answers }, receipt))
     }
 
     /// The same of one hit of which as much is charged as fits.
@@ -93,8 +100,21 @@ impl Shared {
             return Ok(self.alone(inner, &self.hits(inner, &[*hit])?, why)?.0);
         };
         let (mut verdict, _) = inner.charged_up_to(&Hit { limit: &share, ..*hit })?;
-        let as_share = |answer: &Answer| Answer::new(answer.decision(), hit.mode, Source::Share);
-        verdict.answers.iter_mut().for_each(|answer| *answer = as_share(answer));
-        Ok(verdict)
+        // Of a share of nothing, not even a part of the cost can be charged.
+        let part = Hit { cost: hit.cost.min(1), ..*hit };
+        verdict.answers.iter_mut().for_each(|answer| *answer = of_share(&part, answer, answer.at()));
+        let is_known = verdict.answers.iter().all(|answer| answer.source() == Source::Share);
+        Ok(if is_known || verdict.granted() { verdict } else { unavailable(why) })
     }
+}
+
+/// What a share says to a hit. If it is smaller than the hit's cost, which the whole limit could grant, it says nothing: waiting
+/// does not help, but the store's return does.
+fn of_share(hit: &Hit<'_>, answer: &Answer, now: Micros) -> Answer {
+    let decision = answer.decision();
+    let whole = || tollgate_algorithms::peek(&hit.limit.limit, None, now, hit.cost).retry();
+    if decision.retry() == Some(Retry::Never) && whole() != Some(Retry::Never) {
+        return Answer::unknown(hit, now, Source::Nothing);
+    }
+    Answer::new(decision, hit.mode, Source::Share)
 }

@@ -1,4 +1,4 @@
-//! The settings of a limiter. Each has a default that is right for most.
+//! The settings of a limiter, with defaults that suit most users.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -18,16 +18,16 @@ use crate::store::memory::Memory;
 use crate::timers::Timers;
 use crate::waiting::Turns;
 
-/// What a store may take in memory, unless it is told otherwise: room for more than ten million keys of a bucket.
+/// Default memory budget: enough for more than ten million bucket keys.
 const BUDGET: usize = 256 << 20;
 
 /// The smallest [budget](Builder::budget), in bytes: 4 MiB. Less would hold hardly any keys.
 pub const BUDGET_BYTES_MIN: usize = 4 << 20;
 
-/// How many reservations may be open at once, unless it is told otherwise.
+/// Default maximum number of open reservations.
 const RESERVATIONS: usize = 1 << 16;
 
-/// Settings of a [`Limiter`], made by [`Limiter::builder`].
+/// Settings of a [`Limiter`], created by [`Limiter::builder`].
 #[derive(Clone, Debug)]
 pub struct Builder {
     budget: usize,
@@ -54,55 +54,55 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// How many bytes the store may take: at least [`BUDGET_BYTES_MIN`]; with less, the limiter is not built. The default is 256 MiB.
+    /// Sets the memory budget of the store in bytes, at least [`BUDGET_BYTES_MIN`]. The default is 256 MiB.
     ///
-    /// When live keys fill it, known keys go on as before; a new key shares a cell with other new keys of its limit until
-    /// there is room again. It may then be refused for what others have spent, and is never granted more than its
-    /// limit. [`Stats::overflowed`](crate::Stats::overflowed) counts, and [`Verdict::shared`](crate::Verdict::shared) tells.
+    /// When live keys fill it, known keys are not affected. New keys of a limit share an overflow bucket until
+    /// there is room again: a new key may be refused for the usage of others, but never gets more than its
+    /// limit. [`Stats::overflowed`](crate::Stats::overflowed) counts such hits, and [`Verdict::shared`](crate::Verdict::shared) reports them.
     #[must_use]
     pub fn budget(self, bytes: usize) -> Self {
         Self { budget: bytes, ..self }
     }
 
-    /// Where the time comes from: [`Clock::fastest`] unless set.
+    /// Sets the clock. The default is [`Clock::fastest`].
     #[must_use]
     pub fn clock(self, clock: Clock) -> Self {
         Self { clock: Some(clock), ..self }
     }
 
-    /// Hashes keys faster, in a way that holds only as long as nobody chooses keys in order to make them collide: say this
-    /// only if you make the keys yourself (numbers from your own database, say).
+    /// Uses a faster hash that does not resist collision attacks. Use this only if clients cannot choose keys (for
+    /// example, if keys are IDs from your own database).
     #[must_use]
     pub fn keys_are_vouched_for(self) -> Self {
         Self { vouched: true, ..self }
     }
 
-    /// Calls this for every verdict, on the thread that asked, before it gets the answer: to be quick.
+    /// Sets a listener for verdicts. It runs on the calling thread before the verdict is returned, so it must be fast.
     #[must_use]
     pub fn listen(self, listener: impl Fn(&Event<'_>) + Send + Sync + 'static) -> Self {
         Self { listener: Some(Listener(Arc::new(listener))), ..self }
     }
 
-    /// How many reservations may be open at once (each takes some hundred bytes, on top of the budget): 65,536 unless set.
-    /// When there are as many, to [reserve](Limiter::reserve) one more is unavailable. How they ended is remembered of up to 15 times
-    /// as many, in some hundred bytes each, so that to end one once more is no error.
+    /// Sets the maximum number of open reservations. The default is 65,536; each takes about a hundred bytes in addition to the
+    /// budget. At the maximum, [reserve](Limiter::reserve) returns unavailable. The outcomes of up to 15 times
+    /// as many ended reservations are remembered, so that ending one twice is not an error.
     #[must_use]
     pub fn reservations_max(self, reservations: usize) -> Self {
         Self { reservations_max: reservations, ..self }
     }
 
-    /// Counts in a store that several processes share, under names that are made with their common secret. Time is then the
-    /// store's own.
+    /// Counts in a store that several processes share, with key names hashed with their common secret. The store provides the
+    /// time.
     #[cfg(feature = "redis")]
     #[must_use]
     pub fn store(self, store: tollgate_redis::Store, naming: tollgate_redis::Naming) -> Self {
         Self { store: Some((store, naming)), ..self }
     }
 
-    /// The limiter, empty.
+    /// Builds an empty limiter.
     ///
     /// # Errors
-    /// When the budget is too small, or the system gives no memory or no randomness.
+    /// If the budget is too small, or the system has no memory or no randomness.
     pub fn build(self) -> Result<Limiter, BuildError> {
         let random = || getrandom::u64().map_err(|error| BuildError::NoRandomness(error.to_string()));
         let hashing = if self.vouched {
@@ -113,13 +113,13 @@ impl Builder {
         self.build_with(hashing)
     }
 
-    /// The limiter, as it was when it was [saved](Limiter::save). If the file is not there, torn, cut off or somebody
-    /// else's, the limiter is empty, and the error says what is wrong.
+    /// Builds a limiter with the state that was [saved](Limiter::save) to a file. If the file is missing, damaged or
+    /// not a snapshot, the limiter is empty, and the inner error says why.
     ///
-    /// The hash of the keys is the one it was saved with, whatever was set here.
+    /// The key hash is the one of the snapshot, whatever was set here.
     ///
     /// # Errors
-    /// When the budget is too small, or the system gives no memory or no randomness.
+    /// If the budget is too small, or the system has no memory or no randomness.
     pub fn restore(self, file: &Path) -> Result<(Limiter, Result<(), RestoreError>), BuildError> {
         match snapshot::read(file) {
             Ok(saved) => {

@@ -1,4 +1,4 @@
-//! From hits to a verdict: checked, hashed, charged, told. The verbs that users call are `limiter.rs`.
+//! From hits to a verdict: validates, hashes and charges them. The public verbs are in `limiter.rs`.
 
 use smallvec::SmallVec;
 use tollgate_algorithms::{Micros, Mode};
@@ -60,7 +60,12 @@ impl Inner {
     #[inline(always)]
     pub(crate) fn charge_at(&self, hit: &Hit<'_>, (id, spot): (u64, Spot<'_>), now: Micros) -> Verdict {
         match self.charge_word(hit, (id, spot), now) {
-            Some((narrow, raw)) => Verdict::of_weighed(narrow, raw, now),
+            Some((narrow, raw)) => {
+                let verdict = Verdict::of_weighed(narrow, raw, now);
+                #[cfg(feature = "tracing")]
+                crate::trace::verdict(Verb::Charge, std::slice::from_ref(hit), &verdict);
+                verdict
+            }
             None => self.charge_further_and_tell(hit, id, now),
         }
     }
@@ -107,10 +112,15 @@ impl Inner {
         if self.listener.is_some() {
             return self.charge_and_tell(hits);
         }
-        match self.charge_plainly(hits) {
+        let charged = match self.charge_plainly(hits) {
             Ok((weighed, now)) => Ok(Verdict::of_weighed_all(hits, &weighed, now)),
             Err(now) => self.charge_fully(hits, now).map(|(verdict, _)| verdict),
+        };
+        #[cfg(feature = "tracing")]
+        if let Ok(verdict) = &charged {
+            crate::trace::verdict(Verb::Charge, hits, verdict);
         }
+        charged
     }
 
     #[inline(never)]
@@ -274,6 +284,8 @@ impl Inner {
 
     #[inline]
     pub(crate) fn tell(&self, verb: Verb, hits: &[Hit<'_>], verdict: &Verdict, at: Micros) {
+        #[cfg(feature = "tracing")]
+        crate::trace::verdict(verb, hits, verdict);
         if let Some(listener) = &self.listener {
             (listener.0)(&Event { verb, hits, verdict, at });
         }

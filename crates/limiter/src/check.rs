@@ -1,4 +1,4 @@
-//! One key of one limit: the shortest way to a verdict.
+//! Checks one key of one limit: the shortest way to a verdict.
 
 use crate::error::HitError;
 use crate::key::AsKey;
@@ -6,9 +6,9 @@ use crate::limit::NamedLimit;
 use crate::verdict::Verdict;
 
 impl NamedLimit {
-    /// Charges one key at a cost of 1. The future is ready at once unless the limit is counted in a shared store.
+    /// Charges a cost of 1 to a key. The future is ready at once unless the limit is in a shared store.
     ///
-    /// A key is any value of a common type: text, bytes, a number, an address, or a tuple of them.
+    /// A key is a value of any common type: text, bytes, a number, an address, or a tuple of them.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -23,17 +23,17 @@ impl NamedLimit {
     /// ```
     ///
     /// # Errors
-    /// When the key is too long: see [`HitError`]. Then nothing was charged.
+    /// If the key is too long: see [`HitError`]. Nothing is charged then.
     pub async fn check(&self, key: impl AsKey) -> Result<Verdict, HitError> {
         let bytes = key.key_bytes();
         self.1.charge(&[self.hit(&bytes)]).await
     }
 
-    /// As [`check`](Self::check), for callers without a runtime. It blocks the thread if the limit is counted in a shared
+    /// Like [`check`](Self::check), for callers without a runtime. Blocks the thread if the limit is in a shared
     /// store.
     ///
     /// # Errors
-    /// As [`check`](Self::check), and [`HitError::WouldBlock`] if it would block a thread of a runtime.
+    /// Like [`check`](Self::check), and [`HitError::WouldBlock`] if it would block a thread of a runtime.
     pub fn try_check(&self, key: impl AsKey) -> Result<Verdict, HitError> {
         self.1.try_charge(&[self.hit(&key.key_bytes())])
     }

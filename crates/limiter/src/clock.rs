@@ -1,4 +1,4 @@
-//! The only file that reads a clock. Everything else takes `now` as an argument, or asks a [`Clock`] once per decision.
+//! The only file that reads a clock. Everything else takes `now` as an argument, or reads a [`Clock`] once per decision.
 #![expect(clippy::disallowed_methods, reason = "this is where clocks are read")]
 
 mod calendar;
@@ -20,23 +20,23 @@ use crate::timers::Shared;
 pub(crate) use calendar::Calendar;
 pub use manual::ManualClock;
 
-/// Where a limiter gets the time from.
+/// The clock of a limiter.
 ///
-/// Every clock counts microseconds from the Unix epoch, as the wall clock had it when the clock was made, and from then on
-/// goes by the system's monotonic time: a decision never sees time run back, whatever happens to the wall clock. If the
-/// wall clock is set right later on, that moves only the calendar (where the windows of a
-/// [`fixed_window`](tollgate_algorithms::algorithm::fixed_window) that are still to come begin and end); a window in progress
-/// keeps its end, and no window that was spent is opened again.
+/// Every clock counts microseconds since the Unix epoch. It reads the wall clock when it is created and follows
+/// the system's monotonic time from then on, so decisions never see time run back. Later corrections of the
+/// wall clock move only the calendar (the boundaries of future windows of a
+/// [`fixed_window`](tollgate_algorithms::algorithm::fixed_window)); the current window
+/// keeps its end, and no past window opens again.
 ///
 /// | clock | resolution | for |
 /// |---|---|---|
 /// | [`fastest`](Self::fastest) | 1 µs | the default: the fastest that is safe on this host |
 /// | [`monotonic`](Self::monotonic) | 1 µs | the system's monotonic clock, always |
 /// | [`coarse`](Self::coarse) | 1 to 10 ms | cheap, and needs no thread |
-/// | [`ticked`](Self::ticked) | as you say | cheapest; a thread moves it |
+/// | [`ticked`](Self::ticked) | configurable | cheapest; a thread updates it |
 /// | [`manual`](Self::manual) | 1 µs | tests |
 ///
-/// A coarse or ticked clock is a monotonic clock that stands still between two ticks; every promise holds with respect to it.
+/// A coarse or ticked clock is a monotonic clock that stands still between ticks; every guarantee holds with respect to it.
 #[derive(Clone, Debug)]
 pub struct Clock(Kind);
 
@@ -62,7 +62,7 @@ impl Default for Clock {
     }
 }
 
-/// What a [`Clock`] reads: see [`Clock::source`].
+/// The source of a [`Clock`]: see [`Clock::source`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ClockSource {
@@ -93,11 +93,11 @@ impl fmt::Display for ClockSource {
 impl Clock {
     /// The fastest clock that is safe on this host.
     ///
-    /// Reads the processor's time stamp counter where the Linux kernel keeps time by it, and the system's monotonic clock
-    /// everywhere else. The counter is calibrated against the monotonic clock during the first 10 ms, and checked against
-    /// it once a second; if the two disagree by more than 2 ms (and 1/1024 of the time since the last check), the clock
-    /// goes over to the monotonic clock for good. Until the check notices, a counter that jumps can put the clock at most
-    /// one second ahead. It never runs back by more than 1 ms. [`source`](Self::source) tells which clock is read.
+    /// Reads the processor's time stamp counter if the Linux kernel keeps time with it, otherwise the system's monotonic clock.
+    /// The counter is calibrated against the monotonic clock during the first 10 ms, and checked against
+    /// it once a second. If the two differ by more than 2 ms (and 1/1024 of the time since the last check), the clock
+    /// switches to the monotonic clock permanently. Until then, a counter that jumps can put the clock at most
+    /// one second ahead. It never runs back by more than 1 ms. [`source`](Self::source) returns the clock in use.
     #[must_use]
     pub fn fastest() -> Self {
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -107,7 +107,7 @@ impl Clock {
         Self::monotonic()
     }
 
-    /// What this clock reads now.
+    /// The source that this clock currently reads.
     #[must_use]
     pub fn source(&self) -> ClockSource {
         match &self.0 {
@@ -130,15 +130,15 @@ impl Clock {
         Self(Kind::Asked(Arc::new(Asked::Monotonic(Anchor::now()))))
     }
 
-    /// The system's coarse monotonic clock: that of its last timer tick. Where there is none, the monotonic clock.
+    /// The system's coarse monotonic clock (the time of its last timer tick), or the monotonic clock if there is none.
     #[must_use]
     pub fn coarse() -> Self {
         Self(Kind::Asked(Arc::new(Asked::Coarse(Coarse::now()))))
     }
 
-    /// A clock that a thread of its own moves on, so that reading it is a read from memory. The thread ends when the last
-    /// copy of the clock is gone. It ticks every 50 µs at the most. If no thread can be had, it is a
-    /// [`coarse`](Self::coarse) one.
+    /// A clock that its own thread updates, so that reading it is a memory access. The thread ends when the last
+    /// clone of the clock is dropped. The shortest interval is 50 µs. If no thread can be created, this is a
+    /// [`coarse`](Self::coarse) clock.
     #[must_use]
     pub fn ticked(every: Duration) -> Self {
         let anchor = Anchor::now();
@@ -158,7 +158,7 @@ impl Clock {
         }
     }
 
-    /// A clock that stands still until it is told to go on.
+    /// A clock that you advance yourself, for tests.
     ///
     /// ```
     /// use std::time::Duration;
@@ -177,7 +177,7 @@ impl Clock {
         ManualClock::new(now)
     }
 
-    /// What it says now.
+    /// The current time.
     #[inline]
     #[must_use]
     pub fn now(&self) -> Micros {
@@ -212,7 +212,7 @@ impl Clock {
         }
     }
 
-    /// By how many microseconds the wall clock has been set right since this clock was made.
+    /// The sum of corrections of the wall clock since this clock was created, in microseconds.
     pub(crate) fn correction(&self) -> i64 {
         let anchor = match &self.0 {
             #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -239,12 +239,12 @@ impl Asked {
     }
 }
 
-/// What the wall clock says, in microseconds from the Unix epoch; a time before it is read as the epoch.
+/// The wall clock in microseconds since the Unix epoch, and not before it.
 fn wall_micros() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| Micros::from_duration(since).get())
 }
 
-/// A monotonic instant, and what the wall clock said then.
+/// A monotonic instant, with the wall clock at that time.
 #[derive(Clone, Copy, Debug)]
 struct Anchor {
     instant: Instant,
@@ -307,7 +307,7 @@ struct Ticked {
     anchor: Anchor,
 }
 
-/// A ticked clock does not tick faster than this.
+/// The shortest interval of a ticked clock.
 const TICK_MIN: Duration = Duration::from_micros(50);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Concurrency limits: how many of a key's requests may be in progress at once. The counts are `store/memory/in_flight.rs`.
+//! Concurrency limits: how many requests of a key may be in progress at once. `store/memory/in_flight.rs` counts them.
 
 mod acquire;
 mod error;

@@ -1,5 +1,5 @@
-//! Identities that an upstream denied: what they cost is charged to the client's address, and an address that owes too much
-//! is refused whatever identity it claims. Which charges those are is for the caller to say.
+//! Credentials that an upstream denied: their cost moves to the client's address, and an address that owes too much is refused
+//! whatever credential it sends. The caller says which charges those are.
 #![cfg_attr(
     not(feature = "redis"),
     expect(clippy::unused_async, reason = "with a shared store the same verbs wait for its answer")
@@ -88,7 +88,7 @@ impl Limiter {
     /// Its answers are in the order of `hits`. Only those in `addresses` that refuse have numbers: the address's.
     ///
     /// # Errors
-    /// When a hit is invalid.
+    /// If a hit is invalid.
     pub async fn refused_for_address(
         &self,
         hits: &[Hit<'_>],
@@ -109,10 +109,10 @@ impl Limiter {
         Ok(self.refusal(hits, addresses, &refused))
     }
 
-    /// As [`refused_for_address`](Self::refused_for_address), for callers without a runtime.
+    /// Like [`refused_for_address`](Self::refused_for_address), for callers without a runtime.
     ///
     /// # Errors
-    /// As [`refused_for_address`](Self::refused_for_address), and [`HitError::WouldBlock`] if it would block a thread of a
+    /// Like [`refused_for_address`](Self::refused_for_address), and [`HitError::WouldBlock`] if it would block a thread of a
     /// runtime.
     pub fn try_refused_for_address(
         &self,

@@ -1,25 +1,26 @@
-//! What can be wrong with a question, as sentences. A wrong question is not a refusal, and changes nothing.
+//! Errors for invalid calls, as messages. An invalid call is not a refusal and changes nothing.
 
 use std::fmt;
 
-/// What is wrong with the hits of a request. Nothing was charged, and nothing was decided.
+/// Why the hits of a request are invalid. Nothing was decided or charged.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum HitError {
     /// A key is longer than [`KEY_BYTES_MAX`](crate::KEY_BYTES_MAX).
     KeyTooLong {
-        /// The limit whose key it is.
+        /// The name of the limit.
         limit: String,
-        /// How long it is.
+        /// The length of the key.
         bytes: usize,
     },
     /// There are more hits than [`HITS_MAX`](crate::HITS_MAX).
     TooManyHits {
-        /// How many there are.
+        /// The number of hits.
         hits: usize,
     },
-    /// A limit was made by another limiter.
+    /// A limit belongs to another limiter.
     ForeignLimit {
-        /// Which limit.
+        /// The name of the limit.
         limit: String,
     },
     /// Two hits are on the same key of two limits with the same name and different numbers.
@@ -27,15 +28,15 @@ pub enum HitError {
         /// The name.
         limit: String,
     },
-    /// A limit is counted in a shared store, and a `try_` verb would have to block a thread of a Tokio runtime to ask it. Nothing
+    /// A limit is in a shared store, and a `try_` verb would have to block a thread of a Tokio runtime. Nothing
     /// was charged: await the verb without `try_`.
     WouldBlock {
         /// The limit.
         limit: String,
     },
-    /// The shared store gave no answer, and there is no rule for this question: see [`Limiter::inspect`](crate::Limiter::inspect).
+    /// The shared store failed, and the verb has no failure rule: see [`Limiter::inspect`](crate::Limiter::inspect).
     Store {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
@@ -54,18 +55,18 @@ impl fmt::Display for HitError {
                 crate::HITS_MAX
             ),
             Self::ForeignLimit { limit } => {
-                write!(f, "`{limit}` was made by another limiter: use one that this limiter made")
+                write!(f, "`{limit}` belongs to another limiter: use a limit that this limiter created")
             }
             Self::SameKeyTwice { limit } => write!(
                 f,
-                "two hits are on the same key of `{limit}` with different numbers: charge it once, with the numbers that hold"
+                "two hits are on the same key of `{limit}` with different numbers: charge the key once"
             ),
             Self::WouldBlock { limit } => write!(
                 f,
                 "`{limit}` is counted in a shared store, and this thread belongs to a Tokio runtime, which must not be blocked: \
                  await the verb without `try_`"
             ),
-            Self::Store { why } => write!(f, "the shared store cannot tell: {why}"),
+            Self::Store { why } => write!(f, "the shared store is unavailable: {why}"),
         }
     }
 }
@@ -74,10 +75,11 @@ impl std::error::Error for HitError {}
 
 /// Why a limiter could not be built.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum BuildError {
-    /// The system gives no memory.
+    /// The system has no memory.
     NoMemory,
-    /// The system gives no random bytes, without which keys could be made to collide.
+    /// The system has no random bytes, without which attackers could make keys collide.
     NoRandomness(String),
     /// The [budget](crate::Builder::budget) is less than [`BUDGET_BYTES_MIN`](crate::BUDGET_BYTES_MIN).
     BudgetTooSmall {
@@ -89,13 +91,13 @@ pub enum BuildError {
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoMemory => f.write_str("the system gives no memory for an empty store"),
+            Self::NoMemory => f.write_str("the system has no memory for an empty store"),
             Self::NoRandomness(why) => {
-                write!(f, "the system gives no random bytes for the secret that keys are hashed with: {why}")
+                write!(f, "the system has no random bytes for the hash secret: {why}")
             }
             Self::BudgetTooSmall { bytes } => write!(
                 f,
-                "a budget of {bytes} bytes is too small for the store: set at least {} bytes (4 MiB)",
+                "a memory budget of {bytes} bytes is too small: set at least {} bytes (4 MiB)",
                 crate::BUDGET_BYTES_MIN
             ),
         }

@@ -1,4 +1,4 @@
-//! One event for every verdict, for whoever counts. It decides nothing, and costs nothing when nobody listens.
+//! One event per verdict, for metrics. Costs nothing without a listener.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,23 +8,25 @@ use tollgate_algorithms::Micros;
 use crate::limit::Hit;
 use crate::verdict::Verdict;
 
-/// What happened, as told to the listener of a limiter: see [`Builder::listen`](crate::Builder::listen).
+/// An event for the listener of a limiter: see [`Builder::listen`](crate::Builder::listen).
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Event<'a> {
-    /// Which verb it was.
+    /// The verb that was called.
     pub verb: Verb,
-    /// What was asked: [names](Hit::name), costs and modes. The keys are not told.
+    /// The hits with their [names](Hit::name), costs and modes. Keys are not accessible.
     pub hits: &'a [Hit<'a>],
-    /// What was answered. [`Verdict::shared`] tells that the store is full.
+    /// The verdict. [`Verdict::shared`] reports that the store is full.
     pub verdict: &'a Verdict,
-    /// The instant at which it was decided.
+    /// The instant of the decision.
     pub at: Micros,
 }
 
-/// The verbs that give a verdict.
+/// The verbs that return a verdict.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum Verb {
-    /// [`Limiter::charge`](crate::Limiter::charge), and those like it.
+    /// [`Limiter::charge`](crate::Limiter::charge) and its variants.
     Charge,
     /// [`Limiter::peek`](crate::Limiter::peek).
     Peek,
@@ -32,7 +34,7 @@ pub enum Verb {
     Reserve,
 }
 
-/// Whoever wants to know.
+/// The listener's function.
 #[derive(Clone)]
 pub(crate) struct Listener(pub(crate) Arc<dyn Fn(&Event<'_>) + Send + Sync>);
 

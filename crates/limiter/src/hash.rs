@@ -1,5 +1,4 @@
-//! From a key's bytes to the number it goes by: a keyed hash, or a faster one where the caller vouches for the keys. Not the
-//! table, which takes the number as it comes.
+//! Hashes keys to the numbers that the table uses: with a keyed hash, or a faster one for trusted keys.
 
 use std::hash::{BuildHasher as _, Hasher as _};
 

@@ -2,12 +2,15 @@
 
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::num::NonZero;
+use std::rc::Rc;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-/// A key made of parts: an organisation and a user, say.
+/// A key with several parts, such as an organisation and a user.
 ///
-/// Each part is written with its length, so `("a:b", "c")` and `("a", "b:c")` are two keys, whatever is in them.
+/// Each part is encoded with its length, so `("a:b", "c")` and `("a", "b:c")` are different keys.
 ///
 /// ```
 /// use tollgate::Key;
@@ -24,13 +27,13 @@ impl Key {
         Self(value.key_bytes().as_ref().to_vec())
     }
 
-    /// A key of these parts.
+    /// Creates a key from parts.
     #[must_use]
     pub fn of<P: AsRef<[u8]>>(parts: impl IntoIterator<Item = P>) -> Self {
         parts.into_iter().fold(Self::default(), |key, part| key.and(part.as_ref()))
     }
 
-    /// The same key with one more part.
+    /// Appends a part.
     #[must_use]
     pub fn and(mut self, part: &(impl AsRef<[u8]> + ?Sized)) -> Self {
         let part = part.as_ref();
@@ -48,9 +51,9 @@ impl AsRef<[u8]> for Key {
 
 /// A value that can be the key of a limit.
 ///
-/// Text and bytes are their own bytes. Numbers, addresses and tuples have encodings of their own, which no text has: `42`,
-/// `"42"` and `("4", "2")` are three keys. Numbers of any width are the same key if they are equal, and an IPv4 address is
-/// the same key as its IPv4-mapped IPv6 address.
+/// Text and bytes are used as they are. Numbers, addresses and tuples have encodings that no text has: `42`,
+/// `"42"` and `("4", "2")` are three different keys. Equal numbers of different widths are the same key, and so are an IPv4 address and
+/// its IPv4-mapped IPv6 address.
 ///
 /// ```
 /// use std::net::IpAddr;
@@ -85,10 +88,10 @@ impl AsRef<[u8]> for KeyBytes<'_> {
     }
 }
 
-/// The first byte of what is encoded. No text begins with it, because it occurs nowhere in UTF-8.
+/// The first byte of encoded values. It never occurs in UTF-8.
 const ENCODED: u8 = 0xff;
 
-/// What is encoded, as the second byte.
+/// The type of an encoded value, as the second byte.
 #[derive(Clone, Copy)]
 enum Tag {
     Positive = 1,
@@ -135,15 +138,27 @@ macro_rules! borrowed {
 
 borrowed!(str, String, [u8], Vec<u8>, Key, KeyBytes<'_>);
 
+macro_rules! pointers {
+    ($($pointer:ident),*) => {$(
+        impl<T: AsKey + ?Sized> AsKey for $pointer<T> {
+            fn key_bytes(&self) -> KeyBytes<'_> {
+                (**self).key_bytes()
+            }
+        }
+    )*};
+}
+
+pointers!(Box, Rc, Arc);
+
 impl<const N: usize> AsKey for [u8; N] {
     fn key_bytes(&self) -> KeyBytes<'_> {
         KeyBytes(Bytes::Borrowed(self))
     }
 }
 
-impl AsKey for Cow<'_, str> {
+impl<T: AsKey + ToOwned + ?Sized> AsKey for Cow<'_, T> {
     fn key_bytes(&self) -> KeyBytes<'_> {
-        KeyBytes(Bytes::Borrowed(self.as_bytes()))
+        (**self).key_bytes()
     }
 }
 
@@ -174,6 +189,21 @@ const fn u128_of(number: u128) -> [u8; 16] {
 
 unsigned!(u8, u16, u32, u64, u128, usize);
 signed!(i8, i16, i32, i64, i128, isize);
+
+macro_rules! non_zero {
+    ($($number:ty),*) => {$(
+        impl AsKey for NonZero<$number> {
+            fn key_bytes(&self) -> KeyBytes<'_> {
+                match self.get().key_bytes().0 {
+                    Bytes::Encoded(bytes) => KeyBytes(Bytes::Encoded(bytes)),
+                    Bytes::Borrowed(bytes) => KeyBytes(Bytes::Encoded(SmallVec::from_slice(bytes))),
+                }
+            }
+        }
+    )*};
+}
+
+non_zero!(u8, u16, u32, u64, u128, usize, i8, i16, i32, i64, i128, isize);
 
 impl AsKey for IpAddr {
     fn key_bytes(&self) -> KeyBytes<'_> {
@@ -212,10 +242,16 @@ macro_rules! tuple {
 tuple!(A 0, B 1);
 tuple!(A 0, B 1, C 2);
 tuple!(A 0, B 1, C 2, D 3);
+tuple!(A 0, B 1, C 2, D 3, E 4);
+tuple!(A 0, B 1, C 2, D 3, E 4, F 5);
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
     use std::collections::HashSet;
+    use std::net::Ipv4Addr;
+    use std::num::NonZero;
+    use std::sync::Arc;
 
     use super::{AsKey, Key};
 
@@ -251,6 +287,23 @@ mod tests {
         assert_eq!(Key::new(7_u8), Key::new(7_isize));
         assert_eq!(Key::new(Key::new(7)), Key::new(7));
         assert_eq!(Key::new(("a", &1)), Key::new(("a".to_string(), 1_u64)));
+        assert_eq!(Key::new(NonZero::new(7_i8).unwrap()), Key::new(7));
+        let text = String::from("ada");
+        let spelled = [
+            Key::new(&text),
+            Key::new(Cow::Borrowed("ada")),
+            Key::new(Arc::<str>::from("ada")),
+            Key::new(b"ada"),
+        ];
+        assert!(spelled.iter().all(|key| *key == Key::new(Box::<str>::from("ada"))));
+        assert_eq!(
+            Key::new([7_u8; 16]),
+            Key::new(Cow::Borrowed([7_u8; 16].as_slice())),
+            "the bytes of a UUID"
+        );
+        let v4 = Ipv4Addr::new(192, 0, 2, 1);
+        assert_eq!(Key::new(v4), Key::new(v4.to_ipv6_mapped()));
+        assert_eq!(Key::new((1, 2, 3, 4, 5, 6)), Key::new((1_u8, 2_i64, 3_u16, 4_u32, 5_u64, 6_usize)));
         assert_eq!(
             "ada".key_bytes().as_ref(),
             b"ada",

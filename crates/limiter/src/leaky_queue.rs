@@ -180,10 +180,10 @@ impl LeakyQueue {
         self.enter_by(key.key_bytes().as_ref(), self.max_wait).await
     }
 
-    /// As [`enter`](Self::enter), but waits this long at most, and never longer than the queue's own bound.
+    /// Like [`enter`](Self::enter), but waits this long at most, and never longer than the queue's own bound.
     ///
     /// # Errors
-    /// As [`enter`](Self::enter).
+    /// Like [`enter`](Self::enter).
     pub async fn enter_within(&self, key: impl AsKey, most: Duration) -> Result<Departure, QueueError> {
         let most = Micros::from_duration(most);
         let most = self.max_wait.map_or(most, |other| other.min(most));

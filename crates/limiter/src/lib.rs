@@ -1,9 +1,13 @@
 //! Rate limiting in five lines: exact limits in bounded memory, for any number of threads and keys. No protocol, no policy.
 //!
+#![cfg_attr(any(not(doctest), feature = "redis"), doc = include_str!("../README.md"))]
+//!
 #![doc = include_str!("docs/front.md")]
 #![warn(clippy::expect_used)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod adaptive;
+mod adjustment;
 #[cfg(feature = "redis")]
 mod alone;
 mod builder;
@@ -22,6 +26,8 @@ mod limiter;
 mod listing;
 mod receipt;
 mod reservation;
+#[cfg(feature = "serde")]
+pub mod serde;
 #[cfg(feature = "redis")]
 mod share;
 #[cfg(feature = "redis")]
@@ -30,9 +36,13 @@ mod snapshot;
 mod store;
 mod sync;
 mod timers;
+#[cfg(feature = "tracing")]
+mod trace;
 mod verdict;
+mod voided;
 mod waiting;
 
+pub use adjustment::Adjustment;
 pub use builder::{BUDGET_BYTES_MIN, Builder};
 pub use clock::{Clock, ClockSource, ManualClock};
 pub use concurrency::{Acquire, AcquireError, Busy, CONCURRENCY_MAX, ConcurrencyLimit, Permit};
@@ -41,12 +51,10 @@ pub use error::{BuildError, HitError};
 pub use event::{Event, Verb};
 pub use key::{AsKey, Key, KeyBytes};
 pub use leaky_queue::{Departure, LeakyQueue, QueueError};
-#[cfg(feature = "redis")]
-pub use limit::StoreFails;
-pub use limit::{Hit, NamedLimit};
+pub use limit::{Hit, NamedLimit, StoreFails};
 pub use limiter::{HITS_MAX, KEY_BYTES_MAX, Limiter, Standing, Stats};
 pub use receipt::Receipt;
-pub use reservation::{Ended, NotAnId, ReservationError, ReservationId};
+pub use reservation::{Closed, Ended, NotAnId, Reservation, ReservationError, ReservationId};
 pub use snapshot::{RestoreError, SaveError};
 pub use tollgate_algorithms::{
     Algorithm, Decision, Limit, LimitError, Micros, Mode, Outcome, ParseLimitError, Quota, Rate, Retry,
@@ -55,12 +63,19 @@ pub use tollgate_algorithms::{
 pub use verdict::{Answer, Kind, Source, Unavailable, Verdict};
 pub use waiting::{InLine, WaitError};
 
+/// The pure decision functions and their state, for stores of your own: the crate `tollgate-algorithms`.
+pub use tollgate_algorithms as algorithms;
+
+/// The store that several processes share, for [`Builder::store`]: Redis or Valkey, and what holds when it fails.
+#[cfg(feature = "redis")]
+pub mod redis {
+    pub use tollgate_redis::{
+        Address, AddressError, Cause, Health, Identity, LinkError, Name, Naming, OpenError, REMEMBERED_MAX,
+        Roots, Settings, Standing, Store, StoreError,
+    };
+}
+
 /// The README's snippets, so that they are compiled and run with the documentation's.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 mod readme {}
-
-/// The same for the crate's own README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-mod crate_readme {}

@@ -1,4 +1,4 @@
-//! A limit with a name, as a limiter knows it, and a hit on one of its keys. The numbers are the core's.
+//! A named limit of a limiter, and a hit on one of its keys.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,14 +8,17 @@ use tollgate_algorithms::{Limit, Micros, Mode};
 use crate::hash::KeyHash;
 use crate::limiter::Limiter;
 use crate::store::memory::rates::Narrow;
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::AtomicU64;
+#[cfg(feature = "redis")]
+use crate::voided::Resets;
+use crate::voided::Voided;
 
-/// A limit with a name, made by [`Limiter::limit`](crate::Limiter::limit). Cheap to clone, and to be kept.
+/// A named limit, created by [`Limiter::limit`](crate::Limiter::limit). Cheap to clone; create it once and keep it.
 ///
-/// Its name says whose keys are whose: the same key under two names is two keys. Two limits of one name (a plan and a
-/// better plan, or yesterday's numbers and today's) share their keys, and a key keeps what it has used when it
-/// is met under other numbers of the same algorithm, and drains by them from then on. Under another algorithm it starts
-/// afresh; but in a shared store a key of a token bucket, a leaky bucket or GCRA keeps what it owes under any of the three.
+/// The name separates keys: a key under two names has two states. Two limits with the same name (two plans, or
+/// old and new numbers) share their keys: a key keeps its usage when it
+/// is used under other numbers of the same algorithm, and drains at the new rate. Under another algorithm it starts
+/// afresh, except that in a shared store, token bucket, leaky bucket and GCRA share their debts.
 #[derive(Clone)]
 pub struct NamedLimit(pub(crate) Arc<Registered>, pub(crate) Limiter);
 
@@ -32,13 +35,13 @@ pub(crate) struct Registered {
     pub(crate) space: u64,
     pub(crate) hash: KeyHash,
     pub(crate) narrow: Option<Narrow>,
-    /// Shared by all limits of the name: receipts of charges before this instant are void.
-    pub(crate) void: Arc<AtomicU64>,
+    /// Shared by all limits of the name: the instants before which charges to a key have void receipts.
+    pub(crate) voided: Arc<Voided<u64>>,
     /// Shared by all limits of the name: until this instant some address may owe for identities that an upstream denied.
     pub(crate) owing: Arc<AtomicU64>,
-    /// Shared by all limits of the name: how often receipts of charges in the shared store became void.
+    /// Shared by all limits of the name: the same for keys in the shared store.
     #[cfg(feature = "redis")]
-    pub(crate) generation: Arc<AtomicU64>,
+    pub(crate) resets: Arc<Resets>,
     /// If it is counted in the shared store.
     #[cfg(feature = "redis")]
     pub(crate) far: Option<Far>,
@@ -58,28 +61,29 @@ pub(crate) struct Far {
     pub(crate) denied: Arc<Registered>,
 }
 
-/// What a limit says while the shared store gives no decision.
-#[cfg(feature = "redis")]
+/// The failure rule of a limit: what happens while the shared store makes no decision.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum StoreFails {
-    /// Lets everybody go on, and counts nothing.
+    /// Grants every hit without counting it.
     Allow,
-    /// Lets nobody go on: the verdict is [unavailable](crate::Kind::Unavailable).
+    /// Grants nothing: the verdict is [unavailable](crate::Kind::Unavailable).
     Deny,
-    /// Counts in this process alone, with a share of the numbers, rounded down: so the shares of all processes together are
-    /// never more than the limit. A share that is less than one denies.
+    /// Counts in this process alone, with a fraction of the numbers, rounded down, so that the fractions of all processes
+    /// never exceed the limit. If the fraction is smaller than a hit's cost, the verdict is
+    /// [unavailable](crate::Kind::Unavailable), unless another limit refuses.
     Local {
-        /// The share's numerator.
+        /// The numerator of the fraction.
         share: u32,
-        /// Its denominator.
+        /// The denominator of the fraction.
         of: u32,
     },
 }
 
 impl Registered {
-    /// Makes all receipts of charges up to an instant void: a key was reset, or met under other numbers.
-    pub(crate) fn void_receipts(&self, until: Micros) {
-        self.void.fetch_max(until.get().saturating_add(1), Ordering::AcqRel);
+    /// Makes all receipts of charges to a key up to an instant void: it was reset, or met under other numbers.
+    pub(crate) fn void_receipts(&self, id: u64, until: Micros) {
+        self.voided.note(id, until.get().saturating_add(1));
     }
 
     /// What tells cells that keys have in common apart: the name and the numbers.
@@ -87,9 +91,9 @@ impl Registered {
         (self.space, self.limit)
     }
 
-    /// Whether a receipt of a charge at this instant is void.
-    pub(crate) fn is_void(&self, at: Micros) -> bool {
-        at.get() < self.void.load(Ordering::Acquire)
+    /// Whether a receipt of a charge to a key at this instant is void.
+    pub(crate) fn is_void(&self, id: u64, at: Micros) -> bool {
+        self.voided.is_void(&id, at.get())
     }
 }
 
@@ -106,7 +110,13 @@ impl NamedLimit {
         self.0.limit
     }
 
-    /// Whether it is counted in a store that several processes share.
+    /// The limiter that made it.
+    #[must_use]
+    pub const fn limiter(&self) -> &Limiter {
+        &self.1
+    }
+
+    /// Returns true if the limit is in a store that several processes share.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         #[cfg(feature = "redis")]
@@ -115,8 +125,8 @@ impl NamedLimit {
         false
     }
 
-    /// A hit of cost 1 on a key, to be [charged](crate::Limiter::charge). A key is any bytes, up to
-    /// [`KEY_BYTES_MAX`](crate::KEY_BYTES_MAX) of them; for one that has parts, see [`Key`](crate::Key).
+    /// A hit of cost 1 on a key, for [`Limiter::charge`](crate::Limiter::charge). A key is any bytes, up to
+    /// [`KEY_BYTES_MAX`](crate::KEY_BYTES_MAX); for keys with several parts, see [`Key`](crate::Key).
     #[must_use]
     #[inline]
     pub fn hit<'a>(&'a self, key: &'a (impl AsRef<[u8]> + ?Sized)) -> Hit<'a> {
@@ -137,7 +147,7 @@ impl fmt::Debug for NamedLimit {
     }
 }
 
-/// One charge against one key of one limit. Made by [`NamedLimit::hit`].
+/// One charge against one key of one limit, created by [`NamedLimit::hit`].
 #[derive(Clone, Copy, Debug)]
 pub struct Hit<'a> {
     pub(crate) limit: &'a Arc<Registered>,
@@ -155,48 +165,48 @@ impl Hit<'_> {
         self.limit.limit
     }
 
-    /// The same hit at another cost. A cost of 0 charges nothing, and tells how the key stands.
+    /// Sets the cost. A cost of 0 is always granted and charges nothing.
     #[must_use]
     pub const fn cost(self, cost: u64) -> Self {
         Self { cost, ..self }
     }
 
-    /// The same hit at a cost that is a guess: a [reservation](crate::Limiter::reserve) is committed with the true one.
+    /// Sets an estimated cost, which the commit of a [reservation](crate::Limiter::reserve) replaces with the actual one.
     #[must_use]
     pub const fn estimate(self, cost: u64) -> Self {
         Self { cost, estimated: true, ..self }
     }
 
-    /// The same hit, counted and reported only: if it does not fit it is left out, and the others go on without it.
+    /// Puts the hit in shadow mode: it is counted and reported, but never refuses the request.
     #[must_use]
     pub const fn shadow(self) -> Self {
         Self { mode: Mode::Shadow, ..self }
     }
 
-    /// The same hit on a key of which nothing is ever given back: not by this process nor by another one, by no refund, no
-    /// reservation and no cost that turns out to be less. It is on no [receipt](crate::Receipt).
+    /// Declares that no process ever gives anything back on this key: no refunds, no
+    /// reservations, no settlements below the charge. The hit has no [receipt](crate::Receipt).
     ///
-    /// In a shared store this saves calls: as others can only take more, a refusal is remembered in this process for as long as
-    /// it must hold, and the store is not asked meanwhile. A key that is reset, whose data the store loses, or that other processes
-    /// charge under other numbers, may be refused for up to a second more (`tollgate_redis::REMEMBERED_MAX`).
+    /// In a shared store this saves calls: other processes can only consume more, so this process caches refusals and
+    /// does not query the store while they hold. A key that is reset, lost by the store, or
+    /// charged under other numbers by other processes may be refused for up to a second longer (`tollgate_redis::REMEMBERED_MAX`).
     #[must_use]
     pub const fn for_good(self) -> Self {
         Self { for_good: true, ..self }
     }
 
-    /// What it asks for.
+    /// The cost.
     #[must_use]
     pub const fn asks(&self) -> u64 {
         self.cost
     }
 
-    /// The name of the limit it is on.
+    /// The name of the limit.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.limit.name
     }
 
-    /// Whether a refusal counts.
+    /// Whether the hit is enforced or in shadow mode.
     #[must_use]
     pub const fn mode(&self) -> Mode {
         self.mode

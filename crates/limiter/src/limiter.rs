@@ -1,11 +1,13 @@
-//! The limiter: its limits, its clock and its figures. The verbs that charge and ask are in the modules below.
+//! The limiter: its limits, clock and statistics. The verbs are in the modules below.
 
 mod charge;
 mod inspect;
+mod settled_status;
 
 pub use inspect::Standing;
 
 use std::collections::HashMap;
+use std::fmt;
 use std::hash::BuildHasher as _;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,19 +25,22 @@ use crate::limit::{NamedLimit, Registered};
 use crate::reservation::Book;
 use crate::store::memory::Memory;
 use crate::timers::Timers;
+#[cfg(feature = "redis")]
+use crate::voided::Resets;
+use crate::voided::Voided;
 use crate::waiting::Turns;
 
-/// A key may have so many bytes; a longer one is an [error](HitError::KeyTooLong). Keys are hashed and not stored, so this
-/// bounds the time that one takes, about 55 µs, and not memory.
+/// Maximum length of a key in bytes; a longer one is an [error](HitError::KeyTooLong). Keys are hashed and not stored, so this
+/// bounds the time to hash one, about 55 µs, and not memory.
 pub const KEY_BYTES_MAX: usize = 1 << 16;
 
-/// So many hits may be charged together; more are an [error](HitError::TooManyHits).
+/// Maximum number of hits charged together; more are an [error](HitError::TooManyHits).
 pub const HITS_MAX: usize = 32;
 
-/// Decides, for any number of keys and threads, who may go on now.
+/// A rate limiter for any number of limits, keys and threads.
 ///
-/// It is cheap to clone, and clones share everything. State lives in memory, at most as much as the
-/// [budget](Builder::budget) says; there is no thread to be started and nothing to be swept.
+/// It is cheap to clone, and clones refer to the same limiter. States are in memory, within the
+/// [memory budget](Builder::budget). No background thread sweeps it.
 ///
 /// ```
 /// use tollgate::{Limit, Limiter, Micros};
@@ -46,7 +51,7 @@ pub const HITS_MAX: usize = 32;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Several limits at once are all charged, or none is, and the verdict says which one refused:
+/// Several limits are charged together, all or none. The verdict names the one that refused:
 ///
 /// ```
 /// use tollgate::{Limit, Limiter, Micros, Retry, Window};
@@ -57,11 +62,11 @@ pub const HITS_MAX: usize = 32;
 /// let verdict = limiter.try_charge(&hits)?;
 /// assert!(!verdict.granted());
 /// assert_eq!(verdict.refused_by(), Some(1));
-/// assert_eq!(verdict.retry(), Some(Retry::Never)); // 4 never fit into 3
-/// assert_eq!(verdict.answers()[0].decision().remaining, 100); // and Ada has not paid for it
+/// assert_eq!(verdict.retry(), Some(Retry::Never)); // a cost of 4 never fits a limit of 3
+/// assert_eq!(verdict.answers()[0].decision().remaining, 100); // the other limit was not charged
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Limiter(pub(crate) Arc<Inner>);
 
 #[derive(Debug)]
@@ -86,11 +91,10 @@ pub(crate) struct Inner {
 #[derive(Debug, Default)]
 pub(crate) struct Name {
     pub(crate) space: u64,
-    pub(crate) void: Arc<AtomicU64>,
+    pub(crate) voided: Arc<Voided<u64>>,
     pub(crate) owing: Arc<AtomicU64>,
-    /// How often receipts of charges in the shared store became void.
     #[cfg(feature = "redis")]
-    pub(crate) generation: Arc<AtomicU64>,
+    pub(crate) resets: Arc<Resets>,
 }
 
 impl Inner {
@@ -109,10 +113,10 @@ impl Inner {
             space: known.space,
             hash: self.hashing.of_name(known.space),
             narrow: self.memory.narrow(&limit),
-            void: Arc::clone(&known.void),
+            voided: Arc::clone(&known.voided),
             owing: Arc::clone(&known.owing),
             #[cfg(feature = "redis")]
-            generation: Arc::clone(&known.generation),
+            resets: Arc::clone(&known.resets),
             #[cfg(feature = "redis")]
             far: None,
         }
@@ -128,23 +132,23 @@ fn mark_of(limit: &Limit) -> u32 {
 }
 
 impl Limiter {
-    /// A limiter with a budget of 256 MiB and the system's monotonic clock.
+    /// Creates a limiter with a memory budget of 256 MiB and the [fastest clock](Clock::fastest) of this host.
     ///
     /// # Errors
-    /// When the system gives no memory or no randomness.
+    /// If the system has no memory or no randomness.
     pub fn new() -> Result<Self, BuildError> {
         Self::builder().build()
     }
 
-    /// A limiter with other settings.
+    /// Creates a limiter with other settings.
     #[must_use]
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// A limit with a name. Its keys are those of all limits with this name: see [`NamedLimit`].
+    /// Creates a named limit. All limits with this name share their keys: see [`NamedLimit`].
     ///
-    /// With a [store](Builder::store) it is counted there, and in this process alone while the store gives no decision: see
+    /// With a [shared store](Builder::store), the limit is counted there, and by this process alone while the store makes no decision: see
     /// [`shared_limit`](Self::shared_limit) and [`local_limit`](Self::local_limit).
     #[must_use]
     pub fn limit(&self, name: &str, limit: Limit) -> NamedLimit {
@@ -155,27 +159,26 @@ impl Limiter {
         self.local_limit(name, limit)
     }
 
-    /// A limit that is counted in this process, whether or not there is a store.
+    /// Creates a limit that this process counts alone, even if there is a shared store.
     #[must_use]
     pub fn local_limit(&self, name: &str, limit: Limit) -> NamedLimit {
         NamedLimit(Arc::new(self.0.registered(name, limit)), self.clone())
     }
 
-    /// What its clock says now, as the calendar has it: microseconds since 1970. For what has to agree with its decisions, such
-    /// as the instant of a reset.
+    /// The current wall-clock time of the limiter's clock, consistent with its decisions: for example, for the instant of a reset.
     #[must_use]
     pub fn now(&self) -> Micros {
         self.calendar(self.0.clock.now())
     }
 
-    /// An instant of its clock, such as that of a [decision](Decision::at), as the calendar has it.
+    /// Converts an instant of the limiter's clock, such as that of a [decision](Decision::at), to wall-clock time.
     #[must_use]
     pub fn calendar(&self, at: Micros) -> Micros {
         let ahead = self.0.memory.calendar_ahead(&self.0.clock, at);
         Micros::new(at.get().saturating_add_signed(ahead))
     }
 
-    /// How full the store is, and what has happened to it.
+    /// Statistics of the store.
     #[must_use]
     pub fn stats(&self) -> Stats {
         let memory = &self.0.memory;
@@ -189,18 +192,33 @@ impl Limiter {
     }
 }
 
-/// Numbers about a store: see [`Limiter::stats`].
+/// One line: its statistics, and whether it has a shared store.
+impl fmt::Debug for Limiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Stats { bytes, bytes_max, slots_used, overflowed: _, clock } = self.stats();
+        let limits = self.0.names.lock().unwrap_or_else(PoisonError::into_inner).len();
+        let mut shown = f.debug_struct("Limiter");
+        shown.field("limits", &limits).field("keys", &slots_used);
+        shown.field("bytes", &bytes).field("bytes_max", &bytes_max).field("clock", &clock);
+        #[cfg(feature = "redis")]
+        shown.field("is_shared", &self.0.shared.is_some());
+        shown.finish()
+    }
+}
+
+/// Statistics of a store: see [`Limiter::stats`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Stats {
     /// How many bytes the store takes, and the counts of [concurrency limits](crate::ConcurrencyLimit).
     pub bytes: usize,
-    /// How many bytes it can fill: the [budget](crate::Builder::budget), less what it keeps free for moving keys and for keys without
-    /// room. A store without room for a new key takes at least nine tenths of it.
+    /// Bytes that states can fill: the [memory budget](crate::Builder::budget) without the reserves for resizing and for overflow
+    /// buckets. A full store uses at least nine tenths of it.
     pub bytes_max: usize,
-    /// How many slots are in use: by keys that owe something, and by keys that owe nothing any more and have not been replaced yet.
+    /// Slots in use, including drained keys that have not been evicted yet.
     pub slots_used: u64,
-    /// How many hits found no room for their key, and were decided by a cell that new keys have in common.
+    /// Hits decided by an overflow bucket because there was no room for their key.
     pub overflowed: u64,
-    /// What the limiter's clock reads.
+    /// The source of the limiter's clock.
     pub clock: ClockSource,
 }

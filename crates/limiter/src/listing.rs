@@ -1,5 +1,4 @@
-//! Short lists that come and go with every decision: what answers, and what was charged. The memory of a longer one is its thread's
-//! when it goes, for the next one. Not for what stays.
+//! Short inline lists of decisions and charges. Longer ones reuse memory of their thread.
 
 use std::cell::RefCell;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Proof of a verdict's charges, without which nothing is given back. What is given back is the core's to say.
+//! Proof of a verdict's charges, which a refund requires.
 #![cfg_attr(
     not(feature = "redis"),
     expect(clippy::unused_async, reason = "with a shared store the same verbs wait for its answer")
@@ -10,19 +10,24 @@ use std::thread::LocalKey;
 
 use tollgate_algorithms::{Limit, Micros};
 
+use crate::adjustment::Adjustment;
 use crate::error::HitError;
 use crate::limit::{Hit, Registered};
 use crate::limiter::{Inner, Limiter};
 use crate::listing::{Kept, Listed, Listing};
-use crate::store::memory::Ask;
+use crate::store::memory::{Ask, NoRoom};
 use crate::verdict::{Answer, Answers, Kind, Unavailable, Verdict};
 
 /// Proof of what one verdict charged: see [`Limiter::charge_for_receipt`]. It cannot be copied, and a refund takes it.
 ///
-/// It is void, and gives nothing back, once the key has been [reset](Limiter::reset), or keys of the limit's name have been
-/// met under other numbers (in a shared store: the key itself was charged by others; of a bucket, at another rate), or the wall clock was set right in between (fixed windows), or if there was no room for the key.
+/// It is void, and gives nothing back, once its key has been [reset](Limiter::reset) or met under other numbers (in a shared store:
+/// charged by other numbers; of a bucket, at another rate), or the wall clock was set right in between (fixed windows), or if there
+/// was no room for the key. What happens to other keys does not matter, unless thousands of them are reset or met under other
+/// numbers: the latest thousand of each limit's name are told apart, and with the older ones all receipts of their age become void.
+///
+/// In a shared store a reset by another process is noticed by the state's age, which is exact to 4 ms.
 #[derive(Debug)]
-#[must_use = "without it nothing can be given back"]
+#[must_use = "without the receipt, the charge cannot be refunded"]
 pub struct Receipt {
     pub(crate) parts: Listing<Part>,
 }
@@ -59,14 +64,14 @@ pub(crate) enum Place {
     /// In a cell that keys have in common, because there was no room for the key of this number: what was charged to others too
     /// is not given back, but a cost that turns out to be higher is charged all the same.
     InCommon(u64),
-    /// In the shared store, under this name, when receipts had become void so many times.
+    /// In the shared store, under this name, with the [stamp](crate::voided::Resets::stamp) of the charge.
     #[cfg(feature = "redis")]
     Store(tollgate_redis::Name, u64),
 }
 
 impl Receipt {
-    /// Parts the receipt in two: of the hits for which `first` holds, and of the others. A hit is told by its place among
-    /// those that were charged together.
+    /// Splits the receipt in two: the hits for which `first` returns true, and the others. Hits are identified by their position
+    /// in the batch.
     pub fn part(self, first: impl Fn(usize) -> bool) -> (Self, Self) {
         let (mut its, mut rest) = (self, Self { parts: Listing::new() });
         if !its.parts.iter().all(|part| first(part.hit)) {
@@ -80,13 +85,13 @@ impl Receipt {
         (its, rest)
     }
 
-    /// Whether the charge of a hit is on it. A hit is told by its place among those that were charged together.
+    /// Returns true if the receipt includes the hit at this position of the batch.
     #[must_use]
     pub fn holds(&self, hit: usize) -> bool {
         self.parts.iter().any(|part| part.hit == hit)
     }
 
-    /// Whether there is nothing on it.
+    /// Returns true if the receipt includes no charge.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
@@ -133,58 +138,53 @@ impl Part {
 
 impl Limiter {
     /// Gives back what the receipt's charges still weigh: never more, possibly less. If a shared store does not answer, what was
-    /// charged stays charged.
+    /// charged stays charged, and [`Adjustment::unsettled`] counts it.
     ///
     /// # Errors
-    /// When another limiter made the receipt.
-    pub async fn refund(&self, receipt: Receipt) -> Result<(), HitError> {
+    /// If another limiter made the receipt.
+    pub async fn refund(&self, receipt: Receipt) -> Result<Adjustment, HitError> {
         self.0.is_ours(&receipt)?;
-        self.adjust(receipt, None).await;
-        Ok(())
+        Ok(self.adjust(receipt, None).await)
     }
 
-    /// As [`refund`](Self::refund), for callers without a runtime.
+    /// Like [`refund`](Self::refund), for callers without a runtime.
     ///
     /// # Errors
-    /// As [`refund`](Self::refund), and [`HitError::WouldBlock`] if it would block a thread of a runtime: then what was charged
+    /// Like [`refund`](Self::refund), and [`HitError::WouldBlock`] if it would block a thread of a runtime: then what was charged
     /// stays charged.
-    pub fn try_refund(&self, receipt: Receipt) -> Result<(), HitError> {
+    pub fn try_refund(&self, receipt: Receipt) -> Result<Adjustment, HitError> {
         self.0.is_ours(&receipt)?;
         self.0.check_may_block(&receipt)?;
-        self.0.give_all_back(Some(receipt));
-        Ok(())
+        Ok(self.0.adjust_all(&receipt, None))
     }
 
     /// Corrects every charge of a receipt to its actual cost: gives back what was charged too much, or charges what is missing,
     /// at most one capacity beyond the limit (see [`tollgate_algorithms::settle`]). If a shared store does not answer, what was
-    /// charged stays charged.
+    /// charged stays charged, and [`Adjustment::unsettled`] counts it.
     ///
     /// # Errors
-    /// When another limiter made the receipt.
-    pub async fn settle(&self, receipt: Receipt, actual: u64) -> Result<(), HitError> {
+    /// If another limiter made the receipt.
+    pub async fn settle(&self, receipt: Receipt, actual: u64) -> Result<Adjustment, HitError> {
         self.0.is_ours(&receipt)?;
-        self.adjust(receipt, Some(actual)).await;
-        Ok(())
+        Ok(self.adjust(receipt, Some(actual)).await)
     }
 
-    /// As [`settle`](Self::settle), for callers without a runtime.
+    /// Like [`settle`](Self::settle), for callers without a runtime.
     ///
     /// # Errors
-    /// As [`settle`](Self::settle), and [`HitError::WouldBlock`] if it would block a thread of a runtime: then what was charged
+    /// Like [`settle`](Self::settle), and [`HitError::WouldBlock`] if it would block a thread of a runtime: then what was charged
     /// stays charged.
-    pub fn try_settle(&self, receipt: Receipt, actual: u64) -> Result<(), HitError> {
+    pub fn try_settle(&self, receipt: Receipt, actual: u64) -> Result<Adjustment, HitError> {
         self.0.is_ours(&receipt)?;
         self.0.check_may_block(&receipt)?;
-        let now = self.0.clock.now();
-        receipt.parts.iter().for_each(|part| self.0.adjust(part, part.to(actual), now));
-        Ok(())
+        Ok(self.0.adjust_all(&receipt, Some(actual)))
     }
 
-    /// As [`settle`](Self::settle), or as [`refund`](Self::refund) if there is no actual cost, without waiting: charges in a
+    /// Like [`settle`](Self::settle), or as [`refund`](Self::refund) if there is no actual cost, without waiting: charges in a
     /// shared store are corrected in the background.
     ///
     /// # Errors
-    /// When another limiter made the receipt.
+    /// If another limiter made the receipt.
     pub fn settle_in_background(&self, receipt: Receipt, actual: Option<u64>) -> Result<(), HitError> {
         self.0.is_ours(&receipt)?;
         #[cfg(feature = "redis")]
@@ -194,40 +194,36 @@ impl Limiter {
             drop(shared.store().spawn(self.clone().adjusting(receipt, actual)));
             return Ok(());
         }
-        match actual {
-            Some(actual) => self.try_settle(receipt, actual),
-            None => self.try_refund(receipt),
-        }
+        self.0.adjust_all(&receipt, actual);
+        Ok(())
     }
 
     /// Brings charges to an actual cost, or gives them back if there is none. Once started it completes even if the caller is
     /// cancelled: otherwise a reservation could end without its charge being corrected.
-    pub(crate) async fn adjust(&self, receipt: Receipt, actual: Option<u64>) {
+    pub(crate) async fn adjust(&self, receipt: Receipt, actual: Option<u64>) -> Adjustment {
         #[cfg(feature = "redis")]
         if let Some(shared) = self.0.shared()
             && receipt.parts.iter().any(Part::is_in_store)
         {
-            shared.store().spawn(self.clone().adjusting(receipt, actual)).await;
-            return;
+            let nothing_known = Adjustment { unsettled: receipt.parts.len(), ..Adjustment::NONE };
+            let adjusted = shared.store().spawn(self.clone().adjusting(receipt, actual)).await;
+            return adjusted.unwrap_or(nothing_known);
         }
-        let now = self.0.clock.now();
-        for part in receipt.parts.iter() {
-            self.0.adjust(part, part.adjustment(actual), now);
-        }
+        self.0.adjust_all(&receipt, actual)
     }
 
     #[cfg(feature = "redis")]
-    async fn adjusting(self, receipt: Receipt, actual: Option<u64>) {
+    async fn adjusting(self, receipt: Receipt, actual: Option<u64>) -> Adjustment {
+        let mut sum = Adjustment::NONE;
         for part in receipt.parts.iter() {
             let adjust = part.adjustment(actual);
-            match self.0.shared() {
-                Some(shared) if part.is_in_store() => {
-                    // If the store gives no decision, what was charged stays charged.
-                    let _ = shared.adjust(part, adjust).await;
-                }
+            let adjusted = match self.0.shared() {
+                Some(shared) if part.is_in_store() => shared.adjust(part, adjust).await,
                 _ => self.0.adjust(part, adjust, self.0.clock.now()),
-            }
+            };
+            sum = sum.and(adjusted);
         }
+        sum
     }
 }
 
@@ -304,11 +300,11 @@ impl Inner {
         Ok(())
     }
 
-    /// Gives all of a receipt back.
-    pub(crate) fn give_all_back(&self, receipt: Option<Receipt>) {
+    /// Brings all charges of a receipt to an actual cost, or gives them back if there is none.
+    pub(crate) fn adjust_all(&self, receipt: &Receipt, actual: Option<u64>) -> Adjustment {
         let now = self.clock.now();
-        let parts = receipt.iter().flat_map(|receipt| receipt.parts.iter());
-        parts.for_each(|part| self.adjust(part, part.all(), now));
+        let adjusted = receipt.parts.iter().map(|part| self.adjust(part, part.adjustment(actual), now));
+        adjusted.fold(Adjustment::NONE, Adjustment::and)
     }
 
     /// Changes a charge afterwards. Nothing is given back by a receipt that is void.
@@ -316,27 +312,30 @@ impl Inner {
         not(feature = "redis"),
         allow(clippy::infallible_destructuring_match, reason = "with a store there are more places")
     )]
-    pub(crate) fn adjust(&self, part: &Part, adjust: Adjust, now: Micros) {
+    pub(crate) fn adjust(&self, part: &Part, adjust: Adjust, now: Micros) -> Adjustment {
         let id = match part.place {
             Place::Here(id) | Place::InCommon(id) => id,
             #[cfg(feature = "redis")]
             Place::Store(..) => {
-                if let Some(shared) = self.shared() {
-                    // If the store gives no decision, what was charged stays charged.
-                    let _ = shared.store().block_on(shared.adjust(part, adjust));
-                }
-                return;
+                let Some(shared) = self.shared() else { return Adjustment::UNSETTLED };
+                let adjusted = shared.store().block_on(shared.adjust(part, adjust));
+                return adjusted.unwrap_or(Adjustment::UNSETTLED);
             }
         };
         let ask = match adjust {
-            Adjust::Back(0) | Adjust::More(0) => return,
-            Adjust::Back(_) if matches!(part.place, Place::InCommon(_)) => return,
-            Adjust::Back(_) if part.limit.is_void(part.charge.at) => return,
+            Adjust::Back(0) | Adjust::More(0) => return Adjustment::NONE,
+            Adjust::Back(_) if matches!(part.place, Place::InCommon(_)) => return Adjustment::NONE,
+            Adjust::Back(_) if part.limit.is_void(id, part.charge.at) => return Adjustment::NONE,
             Adjust::Back(amount) => Ask::Refund(&part.charge, amount),
             Adjust::More(cost) => Ask::Settle(cost),
         };
-        // If there is not even a cell in common for the key, there is nobody to charge.
-        let _ = self.memory.act(&part.limit, id, ask, (&self.clock, now));
+        match self.memory.act(&part.limit, id, ask, (&self.clock, now)) {
+            Ok(given) => {
+                Adjustment { charged: given.decision.charged, ..Adjustment::refunded(given.refunded) }
+            }
+            // There is not even a cell in common for the key, and so nobody to charge.
+            Err(NoRoom(_)) => Adjustment::UNSETTLED,
+        }
     }
 }
 

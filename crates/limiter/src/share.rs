@@ -1,4 +1,4 @@
-//! A share of a limit's numbers, for a process that counts alone. Rounded down, so that shares never add up to more.
+//! A fraction of a limit, for a process that counts alone. Rounded down, so that all fractions together never exceed the limit.
 
 use tollgate_algorithms::{Limit, Micros, Quota};
 

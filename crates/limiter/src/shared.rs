@@ -1,16 +1,16 @@
-//! Budgets in a store that several processes share: which hits go there, and what is said when it gives no decision.
+//! Limits in a store that several processes use: which hits go there, and what happens when it makes no decision.
 //!
 //! A request may meet limits of both kinds. Those of this process are charged first, because that is quick; if the store then
 //! refuses, they are given back. So a request is charged whole or not at all, as everywhere; for the time of one call others
 //! may see what is given back in the end as spent.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use smallvec::SmallVec;
 use tollgate_algorithms::{Decision, Limit, Micros, Mode};
-use tollgate_redis::{Ask, Charged, Health, Hit as FarHit, Name, Naming, Reply, Store, StoreError};
+use tollgate_redis::{Ask, Charged, Health, Hit as FarHit, Name, Naming, Reply, Store};
 
+use crate::adjustment::Adjustment;
 use crate::error::HitError;
 use crate::event::Verb;
 use crate::limit::{Far, Hit, NamedLimit, StoreFails};
@@ -25,6 +25,8 @@ use crate::verdict::{Answer, Answers, Kind, Source, Unavailable, Verdict};
 pub(crate) struct Shared {
     store: Store,
     naming: Naming,
+    #[cfg(feature = "tracing")]
+    pub(crate) events: crate::trace::StoreEvents,
 }
 
 pub(crate) type Answered = Result<(Verdict, Option<Receipt>), HitError>;
@@ -38,7 +40,7 @@ impl Limiter {
     }
 
     /// The same in a [namespace](Naming::in_namespace) of the store: limits of one name in two namespaces have nothing in common
-    /// there. A [`Gate`](crate::Gate) puts the limits of its policy in one.
+    /// there.
     #[must_use]
     pub fn shared_limit_in(
         &self,
@@ -92,8 +94,8 @@ impl Inner {
 /// The hits of a request, with their names in the store.
 pub(crate) struct Hits<'a> {
     pub(crate) all: &'a [Hit<'a>],
-    /// One for each hit; `None` if it is counted here. Beside it, how often receipts of its limit had become void before anything
-    /// was asked: a reset that comes meanwhile makes the receipt of this charge void too.
+    /// One for each hit; `None` if it is counted here. Beside it, the stamp of the charge, from before anything was asked: a reset
+    /// of the key that comes meanwhile makes the receipt of this charge void too.
     names: SmallVec<[Option<(Name, u64)>; 4]>,
 }
 
@@ -126,8 +128,13 @@ impl<'a> Hits<'a> {
 }
 
 impl Shared {
-    pub(crate) const fn new(store: Store, naming: Naming) -> Self {
-        Self { store, naming }
+    pub(crate) fn new(store: Store, naming: Naming) -> Self {
+        Self {
+            store,
+            naming,
+            #[cfg(feature = "tracing")]
+            events: crate::trace::StoreEvents::default(),
+        }
     }
 
     /// Charges hits of which some are counted in the store, and tells.
@@ -137,7 +144,7 @@ impl Shared {
         Ok((verdict, receipt))
     }
 
-    /// As [`charge`](Self::charge), on a thread that may be blocked.
+    /// Like [`charge`](Self::charge), on a thread that may be blocked.
     pub(crate) fn charge_blocking(&self, inner: &Inner, hits: &[Hit<'_>], verb: Verb) -> Answered {
         self.block_on_hits(hits, self.charge(inner, hits, verb))?
     }
@@ -147,7 +154,7 @@ impl Shared {
         self.block_on_hits(std::slice::from_ref(hit), asking)
     }
 
-    /// As [`block_on`](Self::block_on), of several hits.
+    /// Like [`block_on`](Self::block_on), of several hits.
     pub(crate) fn block_on_hits<T>(
         &self,
         hits: &[Hit<'_>],
@@ -203,13 +210,15 @@ impl Shared {
         inner.forget_denied(hit);
         // What was charged before is forgotten, and is not given back from what is charged now. The receipts are void at once, since
         // the store may do it and nobody hear of it; and again in the end, for what was charged on the way.
-        let void = || hit.limit.generation.fetch_add(1, Ordering::AcqRel);
-        void();
-        let said = self.store.ask(&Ask::Reset(&self.name(hit))).await;
-        void();
+        let name = self.name(hit);
+        hit.limit.resets.note(name);
+        let said = self.store.ask(&Ask::Reset(&name)).await;
+        hit.limit.resets.note(name);
         match said {
             Ok(Reply::Reset { was_there }) => Ok(was_there),
-            Ok(Reply::Decided { .. }) => Err(HitError::Store { why: "it answers another question".into() }),
+            Ok(Reply::Decided { .. }) => {
+                Err(HitError::Store { why: "the reply is for another command".into() })
+            }
             Err(error) => Err(HitError::Store { why: error.to_string() }),
         }
     }
@@ -221,10 +230,10 @@ impl Shared {
         let said = self.store.ask(&Ask::Peek(&[asked])).await;
         let said = said.map_err(|error| HitError::Store { why: error.to_string() })?;
         let Reply::Decided { decisions, .. } = said else {
-            return Err(HitError::Store { why: "it answers another question".into() });
+            return Err(HitError::Store { why: "the reply is for another command".into() });
         };
         let decision = decisions.first().copied();
-        let decision = decision.ok_or_else(|| HitError::Store { why: "it answers nothing".into() })?;
+        let decision = decision.ok_or_else(|| HitError::Store { why: "the reply is empty".into() })?;
         Ok(Standing { known: decision.reset_after > Micros::ZERO, shared: false, decision })
     }
 
@@ -245,8 +254,8 @@ impl Shared {
             }
         }
         let name = |hit: &Hit<'_>| {
-            let voided = hit.limit.generation.load(Ordering::Acquire);
-            hit.limit.far.as_ref().map(|far| (far.naming.name(&hit.limit.name, hit.key), voided))
+            let stamp = hit.limit.resets.stamp();
+            hit.limit.far.as_ref().map(|far| (far.naming.name(&hit.limit.name, hit.key), stamp))
         };
         Ok(Hits { all, names: all.iter().map(name).collect() })
     }
@@ -271,7 +280,14 @@ impl Shared {
                 if here.answers.is_empty() { here.answers } else { hits.merged(&here.answers, &far) };
             return Ok((Verdict { kind: here.kind, answers }, None));
         }
-        match self.store.charge(&hits.far(), &for_good).await {
+        let charged = self.store.charge(&hits.far(), &for_good).await;
+        #[cfg(feature = "tracing")]
+        match &charged {
+            Ok(Charged::Asked(_)) => self.events.answered(),
+            Ok(Charged::Remembered(_)) => {}
+            Err(error) => self.events.failed(error.name()),
+        }
+        match charged {
             Ok(Charged::Remembered(known)) => {
                 drop(here_charged);
                 self.remembered(inner, &hits, &known)
@@ -305,18 +321,25 @@ impl Shared {
         far.zip(decisions).map(|(hit, decision)| Answer::new(*decision, hit.mode, source)).collect()
     }
 
-    /// Changes a charge in the store afterwards. If it gives no decision, what was charged stays charged.
-    pub(crate) async fn adjust(&self, part: &Part, adjust: Adjust) -> Result<(), StoreError> {
-        let Place::Store(name, generation) = &part.place else { return Ok(()) };
-        let is_void = part.limit.generation.load(Ordering::Acquire) != *generation;
+    /// Changes a charge in the store afterwards, and says what came of it. If the store gives no decision, what was charged
+    /// stays charged.
+    pub(crate) async fn adjust(&self, part: &Part, adjust: Adjust) -> Adjustment {
+        let Place::Store(name, stamp) = &part.place else { return Adjustment::NONE };
         let hit = |cost| FarHit { limit: &part.charge.limit, name, cost, mode: Mode::Enforced };
-        match adjust {
-            Adjust::Back(0) | Adjust::More(0) => return Ok(()),
-            Adjust::Back(_) if is_void => return Ok(()),
-            Adjust::Back(amount) => self.store.ask(&Ask::Refund(hit(0), &part.charge, amount)).await?,
-            Adjust::More(cost) => self.store.ask(&Ask::Settle(hit(cost))).await?,
+        let adjusted = match adjust {
+            Adjust::Back(0) | Adjust::More(0) => return Adjustment::NONE,
+            Adjust::Back(_) if part.limit.resets.is_void(name, *stamp) => return Adjustment::NONE,
+            Adjust::Back(amount) => {
+                self.store.refund(&hit(0), &part.charge, amount).await.map(Adjustment::refunded)
+            }
+            Adjust::More(cost) => self.store.ask(&Ask::Settle(hit(cost))).await.map(|reply| match reply {
+                Reply::Decided { decisions, .. } => {
+                    Adjustment::charged(decisions.first().map_or(0, |decision| decision.charged))
+                }
+                Reply::Reset { .. } => Adjustment::UNSETTLED,
+            }),
         };
-        Ok(())
+        adjusted.unwrap_or(Adjustment::UNSETTLED)
     }
 
     pub(crate) const fn store(&self) -> &Store {
@@ -345,7 +368,9 @@ struct Back<'a> {
 
 impl Drop for Back<'_> {
     fn drop(&mut self) {
-        self.inner.give_all_back(self.receipt.take());
+        if let Some(receipt) = self.receipt.take() {
+            self.inner.adjust_all(&receipt, None);
+        }
     }
 }
 
@@ -356,7 +381,7 @@ fn written(hits: &Hits<'_>, near: Option<Receipt>, answers: &[Answer]) -> Option
     let mut near = near.iter_mut().flat_map(|receipt| receipt.parts.take_all()).peekable();
     let mut near_places = 0..;
     for (place, ((hit, name), answer)) in hits.all.iter().zip(&hits.names).zip(answers).enumerate() {
-        let Some((name, voided)) = name else {
+        let Some((name, stamp)) = name else {
             let its = near_places.next();
             let part = near.next_if(|part| Some(part.hit) == its).filter(|_| !hit.for_good);
             parts.extend(part.map(|part| Part { hit: place, ..part }));
@@ -369,7 +394,7 @@ fn written(hits: &Hits<'_>, near: Option<Receipt>, answers: &[Answer]) -> Option
         let charge = charge.filter(|_| !hit.for_good);
         parts.extend(charge.map(|charge| Part {
             limit: Arc::clone(hit.limit),
-            place: Place::Store(*name, *voided),
+            place: Place::Store(*name, *stamp),
             charge,
             estimated: hit.estimated,
             hit: place,

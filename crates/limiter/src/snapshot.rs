@@ -1,4 +1,4 @@
-//! A store in a file: versioned, checked, written beside and renamed. What is worth keeping of a key, the store says.
+//! Saves a store to a file and restores it: versioned, checksummed, and replaced atomically.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -40,10 +40,7 @@ pub struct SaveError {
 impl fmt::Display for SaveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, source } = self;
-        write!(
-            f,
-            "{file}: the store could not be saved ({source}): a file that was there before is still whole"
-        )
+        write!(f, "{file}: cannot save the store ({source}); an existing file is unchanged")
     }
 }
 
@@ -55,6 +52,7 @@ impl std::error::Error for SaveError {
 
 /// Why a store was not restored. The limiter is empty then, except after [`NoRoom`](Self::NoRoom).
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum RestoreError {
     /// The file cannot be read.
     Unreadable(String, io::Error),
@@ -79,17 +77,17 @@ impl fmt::Display for RestoreError {
             Self::Version(file, version) => {
                 write!(f, "{file}: has layout {version}, and this version reads layout {VERSION}: {afresh}")
             }
-            Self::Torn(file) => write!(f, "{file}: is torn or cut off, its checksum does not fit: {afresh}"),
+            Self::Torn(file) => write!(f, "{file}: is damaged (checksum mismatch): {afresh}"),
             Self::Hash(file) => {
                 write!(
                     f,
-                    "{file}: its keys were hashed in a way that this processor or this version cannot: {afresh}"
+                    "{file}: its keys were hashed with a method that this processor or version does not support: {afresh}"
                 )
             }
             Self::NoRoom(file, keys) => {
                 write!(
                     f,
-                    "{file}: {keys} keys found no room in the budget, and start afresh: raise the budget"
+                    "{file}: {keys} keys did not fit in the memory budget and start afresh: raise the budget"
                 )
             }
         }
@@ -281,11 +279,13 @@ mod tests {
         );
         let hash = said("hash", &numbers(VERSION, trial ^ 1));
         assert!(
-            hash.contains("its keys were hashed in a way that this processor or this version cannot"),
+            hash.contains(
+                "its keys were hashed with a method that this processor or version does not support"
+            ),
             "{hash}"
         );
         // A way that nobody knows is not a whole file.
         let torn = said("way", &[VERSION, 3, 7, 8, trial, 1_000, END_OF_KEYS, 0, 0]);
-        assert!(torn.contains("is torn or cut off"), "{torn}");
+        assert!(torn.contains("is damaged"), "{torn}");
     }
 }

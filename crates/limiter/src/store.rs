@@ -1,3 +1,3 @@
-//! Where state lives. Today there is one place: memory.
+//! Stores of this process: currently only memory.
 
 pub(crate) mod memory;

@@ -1,4 +1,4 @@
-//! The atomics and locks of the store, named in one place: an exploration compiles the same store against other ones.
+//! The atomics and locks of the store, named in one place so that loom can replace them.
 
 pub(crate) use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 pub(crate) use std::sync::{Mutex, MutexGuard};

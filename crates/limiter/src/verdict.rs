@@ -1,4 +1,4 @@
-//! The one answer to a request: granted, refused, or "cannot tell", with what each limit says. It charges nothing itself.
+//! The result of a request: granted, refused or unavailable, with the decision of each limit.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::listing::{Kept, Listed, Listing};
 use crate::store::memory::rates::{Narrow, Raw};
 use crate::store::memory::words::Weighed;
 
-/// The answer to the hits of one request.
+/// The result of the hits of one request.
 #[derive(Clone, Debug)]
 #[must_use = "whether it was granted is the point"]
 pub struct Verdict {
@@ -20,63 +20,65 @@ pub struct Verdict {
     pub(crate) answers: Answers,
 }
 
-/// What the limits of one request say.
+/// The decisions of a request's limits.
 pub(crate) type Answers = Listing<Answer>;
 
-/// Granted, refused, or neither.
+/// The kind of a verdict: granted, refused, or unavailable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Every enforced hit fits, and all of them were charged.
+    /// Every enforced hit fit, and all were charged.
     Granted,
-    /// An enforced hit does not fit, and nothing was charged.
+    /// An enforced hit did not fit, and nothing was charged.
     Refused,
-    /// It cannot be told: nothing was charged, and it is not a grant. What to do then is the caller's rule.
+    /// No decision was possible, and nothing was charged. This is not a grant; the caller decides what to do.
     Unavailable(Unavailable),
 }
 
-/// Why it cannot be told.
+/// Why no decision was possible.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Unavailable {
-    /// The store is full, and there are so many limits that new keys cannot even share a cell.
+    /// The store is full, with so many limits that there is not even room for an overflow bucket.
     NoRoom,
-    /// As many reservations are open as there may be.
+    /// The maximum number of reservations is open.
     TooManyReservations,
-    /// The system gives no random bytes, without which a reservation's name could be guessed.
+    /// The system has no random bytes for the ID of a reservation.
     NoRandomness,
-    /// The shared store gives no decision, and a limit says to deny then. This is why, by a name of a fixed set.
+    /// The shared store failed, and a limit's failure rule denies. The value is the name of the cause, from a fixed set.
     Store(&'static str),
 }
 
-/// What one limit says to its hit.
-#[derive(Clone, Copy, Debug)]
+/// The result of one hit.
+#[derive(Clone, Copy)]
 pub struct Answer {
     said: Said,
     mode: Mode,
     source: Source,
 }
 
-/// By what a hit was decided.
+/// What a hit was decided by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Source {
-    /// By the key's own state.
+    /// The key's own state.
     Own,
-    /// By a cell that new keys have in common, because there was no room for the key: it may be refused for what others
-    /// have spent, and is never granted more than its own limit.
+    /// An overflow bucket, because there was no room for the key: it may be refused for the usage of other new keys,
+    /// but never gets more than its limit.
     Common,
-    /// By the shared store, a while ago: it refused, and that still holds. See [`Hit::for_good`].
+    /// A cached refusal of the shared store that still holds. See [`Hit::for_good`].
     Remembered,
-    /// Not at all: another limit of the request refuses already, so that the shared store was not asked. Its numbers are those
-    /// of a key never seen, and mean nothing.
+    /// Nothing: another limit of the request refused first, so the shared store was not queried. The numbers are those
+    /// of a key never seen and have no meaning.
     Unasked,
-    /// By this process alone, with its share of the limit, because the shared store gave no decision.
+    /// This process alone, with its fraction of the limit, because the shared store made no decision.
     Share,
-    /// By nothing: the shared store gave no decision, and the limit says to allow then; or there is no room for the key, not even in a
-    /// cell in common, and it is only counted. Nothing was charged, and its numbers are those of a key never seen.
+    /// Nothing: the shared store failed and the limit's failure rule allows; or there is no room for the key, not even in an
+    /// overflow bucket, and the hit is in shadow mode. Nothing was charged, and the numbers are those of a key never seen.
     Nothing,
 }
 
 impl Source {
-    /// Whether the numbers of the decision are the key's. If they are not, they mean nothing, and nobody should be told.
+    /// Returns true if the decision's numbers are those of the key. Otherwise they have no meaning and should not be shown.
     #[must_use]
     pub const fn has_numbers(self) -> bool {
         match self {
@@ -129,7 +131,7 @@ impl Answer {
         }
     }
 
-    /// The instant of the limiter's clock at which it was decided: see [`Decision::at`].
+    /// The instant of the decision on the limiter's clock: see [`Decision::at`].
     #[must_use]
     pub const fn at(&self) -> Micros {
         match &self.said {
@@ -153,7 +155,7 @@ impl Answer {
         }
     }
 
-    /// Whether this limit would let the request go on.
+    /// Returns true if this hit was granted.
     #[must_use]
     #[inline]
     pub const fn granted(&self) -> bool {
@@ -163,23 +165,31 @@ impl Answer {
         }
     }
 
-    /// Whether a refusal counts.
+    /// Whether the hit is enforced or in shadow mode.
     #[must_use]
     pub const fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// Whether there was no room for the key, so that it was decided by a cell that new keys have in common: it may be refused
-    /// for what others have spent, and is never granted more than its own limit.
+    /// Returns true if an overflow bucket decided the hit, because there was no room for the key: it may be refused
+    /// for the usage of other new keys, but never gets more than its limit.
     #[must_use]
     pub const fn shared(&self) -> bool {
         matches!(self.source, Source::Common)
     }
 
-    /// By what it was decided.
+    /// What the hit was decided by.
     #[must_use]
     pub const fn source(&self) -> Source {
         self.source
+    }
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Answer");
+        shown.field("decision", &self.decision()).field("mode", &self.mode).field("source", &self.source);
+        shown.finish()
     }
 }
 
@@ -223,26 +233,26 @@ impl Verdict {
         Self { kind, answers: answers().unwrap_or_default() }
     }
 
-    /// Granted, refused, or neither.
+    /// The kind of the verdict.
     #[must_use]
     pub const fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Whether the request may go on.
+    /// Returns true if the request was granted.
     #[must_use]
     #[inline]
     pub const fn granted(&self) -> bool {
         matches!(self.kind, Kind::Granted)
     }
 
-    /// What each limit says, in the order of the hits; nothing if it cannot be told.
+    /// The result of each hit, in order; empty if the verdict is unavailable.
     #[must_use]
     pub fn answers(&self) -> &[Answer] {
         &self.answers
     }
 
-    /// Which hit was refused: of several, the one that has to wait longest.
+    /// The position of the refused hit: of several, the one with the longest wait.
     #[must_use]
     pub fn refused_by(&self) -> Option<usize> {
         let refused = |answer: &Answer| answer.decision().retry().filter(|_| answer.mode == Mode::Enforced);
@@ -251,8 +261,8 @@ impl Verdict {
         waits.rev().max_by_key(|(_, retry)| *retry).map(|(hit, _)| hit)
     }
 
-    /// When the same request is granted, if nothing more is charged meanwhile: the longest wait of all its limits. `None`
-    /// if it was granted, or if it cannot be told.
+    /// When the same request would be granted, if nothing more is charged meanwhile: the longest wait of all its limits. `None`
+    /// if it was granted or the verdict is unavailable.
     #[must_use]
     pub fn retry(&self) -> Option<Retry> {
         self.answers.get(self.refused_by()?)?.decision().retry()
@@ -269,20 +279,20 @@ impl Verdict {
         }
     }
 
-    /// The least that any enforced limit has left; `None` if there is none.
+    /// The least remaining quota of any enforced limit; `None` if there is none.
     #[must_use]
     pub fn remaining(&self) -> Option<u64> {
         let enforced = self.answers.iter().filter(|answer| answer.mode == Mode::Enforced);
         enforced.map(|answer| answer.decision().remaining).min()
     }
 
-    /// Whether some hit was decided by a cell that new keys have in common, because the store is full.
+    /// Returns true if an overflow bucket decided some hit, because the store is full.
     #[must_use]
     pub fn shared(&self) -> bool {
         self.answers.iter().any(Answer::shared)
     }
 
-    /// Whether some hit was decided by something else than its key's own state, or cannot be decided: see [`Source`].
+    /// Returns true if some hit was not decided by its key's own state, or not at all: see [`Source`].
     #[must_use]
     pub fn degraded(&self) -> bool {
         matches!(self.kind, Kind::Unavailable(_))

@@ -65,11 +65,11 @@ impl NamedLimit {
         self.1.charge_when_it_fits(&[self.hit(&bytes)], None).await
     }
 
-    /// As [`acquire`](Self::acquire), but waits this long at most. If it is known beforehand that the wait would be longer, it fails at
+    /// Like [`acquire`](Self::acquire), but waits this long at most. If it is known beforehand that the wait would be longer, it fails at
     /// once.
     ///
     /// # Errors
-    /// As [`acquire`](Self::acquire), and [`WaitError::Refused`] if the time does not suffice.
+    /// Like [`acquire`](Self::acquire), and [`WaitError::Refused`] if the time does not suffice.
     pub async fn acquire_within(&self, key: impl AsKey, most: Duration) -> Result<Verdict, WaitError> {
         let bytes = key.key_bytes();
         self.1.charge_when_it_fits(&[self.hit(&bytes)], Some(most)).await
@@ -77,13 +77,13 @@ impl NamedLimit {
 }
 
 impl Limiter {
-    /// As [`charge`](Self::charge), but waits until all hits fit, or for as long as `within` says.
+    /// Like [`charge`](Self::charge), but waits until all hits fit, or for as long as `within` says.
     ///
     /// It waits for one key at a time, the one that refuses, and holds nothing meanwhile. So it is first come, first served among hits on
     /// one key; who needs several keys joins the line of the next when it has left that of the last.
     ///
     /// # Errors
-    /// As [`NamedLimit::acquire_within`]. Then nothing was charged.
+    /// Like [`NamedLimit::acquire_within`]. Then nothing was charged.
     pub async fn charge_when_it_fits(
         &self,
         hits: &[Hit<'_>],

@@ -1,5 +1,9 @@
 //! A policy as people think of it: limits, who is asking, what it costs, and which operations meet them. Not yet compiled.
 
+mod condition;
+mod cost;
+mod limit_use;
+
 use std::fmt;
 
 use http::HeaderName;
@@ -7,6 +11,10 @@ use tollgate_algorithms::{Micros, Mode};
 
 use crate::document::sources::Place;
 use crate::numbers::{Algorithm, Numbers, Written};
+
+pub use condition::Condition;
+pub use cost::{BodyKind, Cost, CostFrom};
+pub use limit_use::{Level, LimitUse};
 
 /// One way to tell who is asking.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -89,72 +97,6 @@ pub enum Repeated {
     Address,
 }
 
-/// What a request costs.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Cost {
-    /// Always the same.
-    Fixed(u64),
-    /// What the request says of itself, in a header or a query parameter. Above `max`, or not a number, the request is
-    /// refused as wrong; without one it costs `default`.
-    Asked {
-        /// Where it says so.
-        from: CostFrom,
-        /// When it says nothing.
-        default: u64,
-        /// The most that may be said.
-        max: u64,
-    },
-    /// What the upstream says afterwards, in a header of its response. Before, `estimate` is charged.
-    Reported {
-        /// The header.
-        header: HeaderName,
-        /// Charged before.
-        estimate: u64,
-        /// The most that is charged.
-        max: u64,
-    },
-    /// How many operations the body carries; of GraphQL, at least as many as the query string. What cannot be read costs `max`.
-    Operations {
-        /// How they are counted.
-        kind: BodyKind,
-        /// The largest body that is read for it; a larger one costs `max`.
-        max_body: u64,
-        /// The most that is charged.
-        max: u64,
-    },
-}
-
-/// Where a request says what it costs.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum CostFrom {
-    /// In a header.
-    Header(HeaderName),
-    /// In a query parameter.
-    Query(String),
-}
-
-/// How operations in a body are counted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BodyKind {
-    /// The items of a JSON array.
-    JsonArray,
-    /// The fields of all GraphQL operations at the top, aliases too.
-    GraphQl,
-}
-
-impl Cost {
-    /// The least and the most that a request can cost before it is forwarded.
-    #[must_use]
-    pub const fn range(&self) -> (u64, u64) {
-        match self {
-            Self::Fixed(cost) => (*cost, *cost),
-            Self::Asked { max, .. } => (1, *max),
-            Self::Reported { estimate, max, .. } => (*estimate, *max),
-            Self::Operations { max, .. } => (1, *max),
-        }
-    }
-}
-
 /// What happens when the store cannot answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StoreFails {
@@ -214,6 +156,8 @@ pub enum Where {
     Path(String),
     /// On an operation or a route.
     Operation(String),
+    /// Under `limits`, by its name: it applies wherever it is used.
+    Named(String),
 }
 
 impl Where {
@@ -225,6 +169,7 @@ impl Where {
             Self::Tag(tag) => format!("tag {tag}"),
             Self::Path(path) => path.clone(),
             Self::Operation(operation) => operation.clone(),
+            Self::Named(name) => name.clone(),
         }
     }
 }
@@ -240,6 +185,8 @@ pub struct TierNumbers {
     pub numbers: Numbers,
     /// Where they are written.
     pub place: Place,
+    /// Where its name is written.
+    pub name_at: Place,
 }
 
 /// What a concurrency limit answers when as many requests as it allows are in progress.
@@ -264,6 +211,8 @@ pub struct PolicyLimit {
     pub named: bool,
     /// Where it is written: its text.
     pub place: Place,
+    /// Every `$ref` that leads to it.
+    pub references: Vec<Place>,
     /// Where it is written: in the document's own terms.
     pub at: Where,
     /// How it counts.
@@ -302,6 +251,8 @@ pub struct PolicyLimit {
     pub owner: Option<String>,
     /// Who has to approve a change, besides the owner.
     pub reviewers: Vec<String>,
+    /// Where it says that the documents that its file names must not loosen it.
+    pub required: Option<Place>,
 }
 
 impl PolicyLimit {
@@ -352,6 +303,8 @@ impl fmt::Display for KeyPlace {
 pub struct JwtSettings {
     /// The file with the keys, a JWK set.
     pub jwks: String,
+    /// Where that is written.
+    pub jwks_at: Place,
     /// Who must have issued the token.
     pub issuer: Option<String>,
     /// For whom it must be.
@@ -371,6 +324,34 @@ pub enum TierFrom {
     Jwt(String),
     /// From a header that only a trusted hop may set.
     Header(HeaderName),
+}
+
+/// From where a client's organisation is known.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum OrganisationFrom {
+    /// From the consumers file.
+    Consumers,
+    /// From a claim of a verified token.
+    Jwt(String),
+}
+
+impl fmt::Display for TierFrom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Consumers => f.write_str("consumers"),
+            Self::Jwt(claim) => write!(f, "jwt:{claim}"),
+            Self::Header(name) => write!(f, "header:{name}"),
+        }
+    }
+}
+
+impl fmt::Display for OrganisationFrom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Consumers => f.write_str("consumers"),
+            Self::Jwt(claim) => write!(f, "jwt:{claim}"),
+        }
+    }
 }
 
 /// Which scripts in browsers may read an answer that is not the upstream's.

@@ -2,6 +2,10 @@
 
 use std::fmt::Write as _;
 
+use crate::section::Node;
+
+/// In place of a namespace: it is derived from the title.
+const OF_TITLE: &str = "title";
 /// A namespace that is derived from a title has at most so many characters before its hash.
 const CHARS_MAX: usize = 64;
 
@@ -34,6 +38,17 @@ pub(crate) fn of_title(title: &str) -> String {
     name
 }
 
+/// The namespace that a section `serve` sets. `None` if it sets none, or one that is wrong.
+pub(crate) fn written(section: Node<'_>) -> Option<String> {
+    let text = section.get("store")?.get("namespace")?.text()?;
+    check(text).is_ok_and(|()| text != OF_TITLE).then(|| text.to_owned())
+}
+
+/// Says what is wrong with a namespace, if anything is.
+pub(crate) fn check(text: &str) -> Result<(), String> {
+    crate::section::check_token(text)
+}
+
 /// FNV-1a, which is the same in every version.
 fn hash(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
@@ -42,7 +57,6 @@ fn hash(bytes: &[u8]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::serve::Setting;
 
     #[test]
     fn a_title_becomes_a_word() {
@@ -70,11 +84,9 @@ mod tests {
 
     #[test]
     fn what_is_derived_can_be_written_as_the_setting() {
-        let settings = Setting::all();
-        let setting = settings.iter().find(|setting| setting.path == "store.namespace").unwrap();
         for title in ["Orders API", "注文", "C++", &"a b".repeat(100)] {
             let namespace = of_title(title);
-            assert!(setting.parse(&namespace).is_ok(), "{title:?} becomes {namespace:?}");
+            assert_eq!(check(&namespace), Ok(()), "{title:?} becomes {namespace:?}");
         }
     }
 }

@@ -95,6 +95,8 @@ pub enum Span {
     Week,
     /// From the first to the first.
     Month,
+    /// From 1 January to 1 January.
+    Year,
 }
 
 /// The numbers as they are written. What is not written is `None`.
@@ -211,6 +213,7 @@ impl Written {
             Some(Span::Day) => Window::Day(offset),
             Some(Span::Week) => Window::Week(offset),
             Some(Span::Month) => Window::Month(offset),
+            Some(Span::Year) => Window::Year(offset),
             Some(Span::Length(_)) if self.utc_offset.is_some() => {
                 return Err(NumbersError::OffsetWithoutCalendar);
             }
@@ -321,6 +324,7 @@ impl fmt::Display for Numbers {
             Window::Day(offset) => format!("calendar day (UTC{offset})"),
             Window::Week(offset) => format!("calendar week (UTC{offset})"),
             Window::Month(offset) => format!("calendar month (UTC{offset})"),
+            Window::Year(offset) => format!("calendar year (UTC{offset})"),
         };
         match self {
             Self::Unlimited | Self::Counted(Limit::Unlimited) => f.write_str("unlimited"),

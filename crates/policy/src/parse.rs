@@ -1,15 +1,19 @@
 //! From syntax trees to parsed documents. How parts work together is decided when they are compiled.
 
+pub(crate) mod condition;
 pub(crate) mod context;
 pub(crate) mod cors;
 pub(crate) mod cost;
 pub(crate) mod identity;
 pub(crate) mod limit;
+pub(crate) mod limit_use;
 pub(crate) mod native;
 pub(crate) mod numbers;
 pub(crate) mod openapi;
+mod parameters;
 pub(crate) mod parsed_document;
 pub(crate) mod schema_fields;
-pub(crate) mod serve;
+pub(crate) mod security;
 pub(crate) mod servers;
 pub(crate) mod settings;
+mod stray_limits;

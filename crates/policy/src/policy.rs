@@ -5,16 +5,18 @@ use http::HeaderName;
 use crate::compile::inherit::Operation;
 use crate::compile::load::{self, ReadFile, Refused};
 use crate::compile::routes::Picks;
+use crate::compile::suffix::Suffix;
 use crate::compile::variants::{Variant, Variants};
 use crate::document::diagnostic::Findings;
 use crate::document::sources::{Place, Sources};
 use crate::ids::{LimitId, OperationId};
 use crate::jwt::JwtRules;
-use crate::model::{KeyPlace, PolicyLimit};
+use crate::model::{Cost, KeyPlace, LimitUse, PolicyLimit};
 use crate::namespace;
 use crate::parse::settings::Settings;
 use crate::router::Router;
-use crate::serve::Value;
+use crate::section::{self, ReadSection};
+use tollgate_http::header_filter::HeaderFilter;
 
 /// Which requests meet which limits, by what key, at what cost.
 ///
@@ -37,7 +39,6 @@ use crate::serve::Value;
 /// assert!(refused.to_string().contains("openapi.yaml:2:28: error: `tokenbucket` is not a known value of `algorithm`"));
 /// # Ok::<(), tollgate_policy::Refused>(())
 /// ```
-#[derive(Debug)]
 pub struct Policy {
     pub(crate) sources: Sources,
     pub(crate) settings: Settings,
@@ -47,16 +48,29 @@ pub struct Policy {
     pub(crate) operations: Vec<Operation>,
     pub(crate) router: Router,
     pub(crate) picks: Vec<Picks>,
+    pub(crate) suffixes: Vec<Suffix>,
     /// The limits of the root: of what no operation names, if that is forwarded.
     pub(crate) root: Vec<LimitId>,
+    pub(crate) root_uses: Vec<LimitUse>,
     pub(crate) root_api_key: Vec<KeyPlace>,
     /// Headers that tell routes apart: sent twice, they could be read in two ways.
     pub(crate) condition_headers: Vec<HeaderName>,
+    pub(crate) header_filter: HeaderFilter,
     pub(crate) variants: Variants,
     /// Every tag that sets limits or switches them off, and where.
     pub(crate) tag_limits: Vec<(String, Place)>,
     pub(crate) jwt: Option<JwtRules>,
     pub(crate) findings: Findings,
+}
+
+/// Its size: the documents are in it, which may be megabytes.
+impl std::fmt::Debug for Policy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Policy");
+        shown.field("title", &self.title).field("limits", &self.limits.len());
+        shown.field("operations", &self.operations.len()).field("findings", &self.findings.all().len());
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl Policy {
@@ -65,7 +79,20 @@ impl Policy {
     /// # Errors
     /// When something is wrong with them: all of it at once, each with its place.
     pub fn load(name: &str, read_file: ReadFile<'_>) -> Result<Self, Refused> {
-        load::load(name, read_file)
+        load::load(name, read_file, &mut section::check_namespace)
+    }
+
+    /// Reads a document as [`load`](Self::load) does, and has somebody else read the section `serve` of a Tollgate file.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load), with what is wrong with the section.
+    #[doc(hidden)]
+    pub fn load_with_section(
+        name: &str,
+        read_file: ReadFile<'_>,
+        read_section: ReadSection<'_>,
+    ) -> Result<Self, Refused> {
+        load::load(name, read_file, read_section)
     }
 
     /// Reads a document that leads to no other.
@@ -94,6 +121,19 @@ impl Policy {
         &self.root
     }
 
+    /// Every cost that a request may have under a limit, with the limit: its own, and others where it is used.
+    pub fn costs(&self) -> impl Iterator<Item = (&PolicyLimit, &Cost)> {
+        let own = self.limits.iter().map(|limit| (limit, &limit.cost));
+        let uses = self.operations.iter().flat_map(|operation| &operation.uses).chain(&self.root_uses);
+        own.chain(uses.filter_map(|one| Some((self.limits.get(one.limit.index())?, one.cost.as_ref()?))))
+    }
+
+    /// How the limits of what no operation names apply.
+    #[must_use]
+    pub fn default_uses(&self) -> &[LimitUse] {
+        &self.root_uses
+    }
+
     /// The limit with this id; `None` if the id comes from another policy.
     #[must_use]
     pub fn limit(&self, id: LimitId) -> Option<&PolicyLimit> {
@@ -118,15 +158,17 @@ impl Policy {
         &self.settings
     }
 
+    /// Which headers of a request a gateway passes on, by their names.
+    #[must_use]
+    pub const fn header_filter(&self) -> &HeaderFilter {
+        &self.header_filter
+    }
+
     /// The namespace of its limits in a store that several services share: `store.namespace`, if the policy's own file sets it, else
     /// what is [derived from its title](Self::namespace_of_title).
     #[must_use]
     pub fn namespace(&self) -> String {
-        let written = self.settings.serve.iter().find(|written| written.path == "store.namespace");
-        match written.and_then(|written| written.value.as_ref()) {
-            Some(Value::Text(namespace)) => namespace.clone(),
-            _ => self.namespace_of_title(),
-        }
+        self.settings.namespace.clone().unwrap_or_else(|| self.namespace_of_title())
     }
 
     /// The namespace that the title of the API makes: `orders-api` of `Orders API`. Of several documents the first with a title

@@ -1,4 +1,4 @@
-//! The address of a server and the user to log in as, as operators write it. Nothing is resolved or opened here.
+//! The address of a server and the user to log in as. Parsing only: nothing is resolved or connected.
 
 mod parse;
 
@@ -12,10 +12,10 @@ use std::str::FromStr;
 /// - `rediss://…`: the same with TLS
 /// - `unix:///run/redis.sock`, and after a `?`, joined by `&`: `db=2`, `user=…`, `pass=…`
 ///
-/// A user without a password, `redis://user@host`, is one whose password is in a [file](crate::Settings::password).
+/// The password of a user without one, `redis://user@host`, is in a [file](crate::Settings::password).
 ///
-/// `valkey://` and `valkeys://` are read as `redis://` and `rediss://`. The port is 6379 and the database 0 if they are left
-/// out. What is not a letter or a digit in a user or password may have to be written as `%` and two digits. Neither `Debug`
+/// `valkey://` and `valkeys://` mean `redis://` and `rediss://`. The default port is 6379, the default database 0.
+/// Special characters in a user or password may need percent-encoding. Neither `Debug`
 /// nor `Display` nor an error shows the password.
 ///
 /// ```
@@ -24,7 +24,7 @@ use std::str::FromStr;
 /// let address: Address = "redis://gate:s%40cret@[::1]:6380/2".parse()?;
 /// assert_eq!(address.to_string(), "redis://gate:***@[::1]:6380/2");
 /// let wrong = "redis://localhost/two".parse::<Address>().unwrap_err();
-/// assert_eq!(wrong.to_string(), "the address of the store has no number for a database after the host: write `/0`, or nothing");
+/// assert_eq!(wrong.to_string(), "the database after the host in the store address is not a number: write `/0`, or omit it");
 /// # Ok::<(), tollgate_redis::AddressError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct Address {
     database: u32,
 }
 
-/// Where to connect to.
+/// The place to connect to.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Place {
     /// A host and its port, with TLS or without.
@@ -44,21 +44,21 @@ pub(crate) enum Place {
     Unix(PathBuf),
 }
 
-/// What is wrong with an address. It shows nothing of the address: with a sign out of place, any part may be the password.
+/// Why an address is invalid. It shows no part of the address, because in a malformed one, any part may be the password.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum AddressError {
-    /// It does not begin as one of ours.
+    /// The scheme is unknown.
     Scheme,
-    /// It does not read as a URL.
+    /// The address is not a URL.
     Unreadable,
-    /// It names no host.
+    /// There is no host.
     Host,
     /// The port is zero.
     Port,
-    /// What follows the host is no number.
+    /// The database is not a number.
     Database,
-    /// It has a `?` or `#` where none belongs, or something unknown behind it.
+    /// There is an unexpected `?` or `#`, or an unknown parameter.
     Extra,
     /// The user or the password is not UTF-8.
     NotUtf8,
@@ -67,13 +67,13 @@ pub enum AddressError {
 }
 
 impl Address {
-    /// As whom we come, as far as it says so: the user that it names, or `default` with a password alone.
+    /// The user to log in as: the one in the address, or `default` if there is only a password.
     #[must_use]
     pub fn user(&self) -> Option<&str> {
         self.named_user().or_else(|| self.has_password().then_some("default"))
     }
 
-    /// Whether it has a password. One without may still name a user, whose password is in [a file](crate::Settings::password).
+    /// Returns true if the address has a password. Otherwise it may still name a user, whose password is in [a file](crate::Settings::password).
     #[must_use]
     pub const fn has_password(&self) -> bool {
         self.password.is_some()
@@ -140,24 +140,24 @@ impl fmt::Display for AddressError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Scheme => {
-                "the address of the store does not begin with `redis://`, `rediss://`, `valkey://`, `valkeys://` or `unix://`: write one of them"
+                "the store address must start with `redis://`, `rediss://`, `valkey://`, `valkeys://` or `unix://`"
             }
             Self::Unreadable => {
-                "the address of the store does not read as a URL: write `redis://user:password@host:6379/0`, with `%` \
-                 and two digits for signs like `@`, `/`, `?` and `#` in the password"
+                "the store address is not a valid URL: write `redis://user:password@host:6379/0`, and percent-encode \
+                 characters such as `@`, `/`, `?` and `#` in the password"
             }
-            Self::Host => "the address of the store names no host that one could connect to: write it after `://`",
-            Self::Port => "the address of the store has port 0: write the port of the server, or leave it out for 6379",
+            Self::Host => "the store address has no valid host: write it after `://`",
+            Self::Port => "the store address has port 0: write the server's port, or omit it for 6379",
             Self::Database => {
-                "the address of the store has no number for a database after the host: write `/0`, or nothing"
+                "the database after the host in the store address is not a number: write `/0`, or omit it"
             }
             Self::Extra => {
-                "the address of the store has a `?` or `#` with something unknown behind it: only `unix://` takes `?`, \
-                 with `db`, `user` and `pass`, each once; in a password write `%3F` and `%23`"
+                "the store address has an unknown part after `?` or `#`: only `unix://` takes `?`, \
+                 with `db`, `user` and `pass`, each once; in a password, write `%3F` and `%23`"
             }
-            Self::NotUtf8 => "the user or the password in the address of the store is not UTF-8",
+            Self::NotUtf8 => "the user or the password in the store address is not UTF-8",
             Self::Path => {
-                "the address of the store has no path to a socket, or no number after `db=`: write \
+                "the store address has no path to a socket, or no number after `db=`: write \
                  `unix:///run/redis.sock?db=0`"
             }
         })

@@ -1,4 +1,4 @@
-//! How long to wait before the next try: twice as long each time, up to a bound, with jitter. It does not wait itself.
+//! Exponential back-off with jitter and a maximum. Does not sleep itself.
 
 use std::time::Duration;
 

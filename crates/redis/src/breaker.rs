@@ -1,4 +1,4 @@
-//! The breaker: when the server is asked, when it is not, and who tries it first. A state machine without clock and I/O.
+//! The circuit breaker as a state machine: when to call the server, when not, and who probes. No clock, no I/O.
 
 use std::time::Duration;
 
@@ -7,6 +7,7 @@ use crate::backoff::Backoff;
 
 /// Where a breaker stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Standing {
     /// Every call goes to the server.
     Closed,

@@ -1,10 +1,10 @@
-//! A script call as data: what goes to the server, before anything is sent. It opens no connection.
+//! A script call as data, before it is sent.
 
 use smallvec::SmallVec;
 
 use crate::{KeyName, Value};
 
-/// A script and the digest by which a server knows it.
+/// A script and its digest.
 #[derive(Debug)]
 pub struct Script {
     /// The text, for `SCRIPT LOAD` and `EVAL`.
@@ -13,38 +13,38 @@ pub struct Script {
     pub digest: String,
 }
 
-/// An argument's bytes. A limit without shadow hits fits in its place.
+/// The bytes of an argument, inline for a limit without shadow hits.
 pub type Argument = SmallVec<[u8; 40]>;
 
-/// One `EVALSHA`: the script, its `KEYS` and its `ARGV`. [Some](Call::together) can go as one.
+/// One `EVALSHA`: the script, its `KEYS` and its `ARGV`. [Some](Call::together) can be coalesced.
 #[derive(Debug)]
 pub struct Call {
-    /// Which script.
+    /// The script.
     pub script: &'static Script,
     /// `KEYS`: each name once, in the order of the first hit on it.
     pub names: SmallVec<[KeyName; 4]>,
-    /// `ARGV`, each argument's bytes.
+    /// `ARGV`, as bytes.
     pub arguments: SmallVec<[Argument; 4]>,
     /// What the script may change.
     pub writes: Writes,
 }
 
-/// What a call may change, and how its answer tells that it did.
+/// Whether a call may write, and how its reply shows that it did.
 ///
-/// A call that may change something is never sent again once it may have reached the server. And it may find out whether a server
-/// that failed serves again: it does if something was written. A server that takes no writes still answers what writes nothing.
+/// A call that may write is never resent if it may have reached the server. A successful write also shows that a failed
+/// server has recovered; a server that rejects writes still answers calls that write nothing.
 #[derive(Clone, Copy, Debug)]
 pub enum Writes {
     /// Nothing.
     Nothing,
-    /// Something, whenever it is answered without an error.
+    /// It writes unless it returns an error.
     Always,
-    /// Something, if this says so of its answer. It must not say so of one after which nothing was written.
+    /// It writes if this function returns true for its reply. It must not return true if nothing was written.
     If(fn(&Value) -> bool),
 }
 
 impl Writes {
-    /// Whether something may be changed.
+    /// Returns true if the call may write.
     pub(crate) const fn may_be(self) -> bool {
         match self {
             Self::Nothing => false,
@@ -52,7 +52,7 @@ impl Writes {
         }
     }
 
-    /// Whether this answer shows that something was written.
+    /// Returns true if this reply shows that something was written.
     pub(crate) fn is_shown_by(self, answer: &Value) -> bool {
         match self {
             Self::Nothing => false,

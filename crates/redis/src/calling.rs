@@ -1,4 +1,4 @@
-//! What is sent for a question: a script, keys and arguments. How the answer is read is `reply.rs`.
+//! Encodes a command as a script, keys and arguments. `reply.rs` decodes the reply.
 //!
 //! Numbers go as seven bytes each. Every number of a limit is below 2^53; a cost may be any number, and is sent as the
 //! smallest one that is answered alike.
@@ -237,6 +237,7 @@ fn window(argument: &mut Argument, window: Window) {
         Window::Day(offset) => (1, minutes(offset.minutes())),
         Window::Week(offset) => (2, minutes(offset.minutes())),
         Window::Month(offset) => (3, minutes(offset.minutes())),
+        Window::Year(offset) => (4, minutes(offset.minutes())),
     };
     argument.push(calendar);
     numbered(argument, span);

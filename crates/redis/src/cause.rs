@@ -1,109 +1,108 @@
-//! Every reason why a call got no answer, or none that is a decision: its name, and what it says about the server. Not what a
-//! caller is told.
+//! Every cause for which a call has no reply or no decision: its name, and what it implies about the server.
 
 use Sign::{Alive, Failing, Silent};
 
-/// Why a call got no answer, or none that is a decision. The set is fixed, so that each can be counted by its name.
+/// Why a call has no reply or no decision. The set is fixed, so that each cause can be counted by name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Cause {
-    /// The breaker is open: nothing was sent.
+    /// The circuit breaker is open. Nothing was sent.
     Open,
-    /// As many calls are in flight as may be: nothing was sent.
+    /// The maximum number of calls is in flight. Nothing was sent.
     TooManyInFlight,
-    /// The budget was used up, and the server may have done what was asked.
+    /// The time budget is exceeded. The call may have taken effect.
     Timeout,
-    /// The budget was used up before anything was sent.
+    /// The time budget was exceeded before the call was sent.
     TimeoutUnsent,
-    /// Nobody listens there.
+    /// The connection was refused.
     Refused,
     /// The connection was closed or reset.
     Closed,
-    /// The host has no address.
+    /// The host name has no address.
     Dns,
-    /// The server's certificate or its TLS was not accepted.
+    /// The TLS handshake failed, or the server's certificate is not trusted.
     Tls,
-    /// The server wants a certificate of ours: there is none, or it does not accept it.
+    /// The server requires a client certificate, which is missing or rejected.
     Certificate,
-    /// The server took too long over a new connection.
+    /// Connecting timed out.
     ConnectTimeout,
-    /// The server owed an answer and said nothing for too long.
+    /// The server stopped replying.
     Stalled,
-    /// The server said something that is not its protocol.
+    /// The server sent something that is not RESP2.
     Garbled,
     /// Any other error of the operating system.
     Io,
-    /// A file that a new connection needs cannot be read, or holds nothing that can be used.
+    /// A file that a new connection needs is unreadable or invalid.
     File,
-    /// `LOADING`: the server reads its data.
+    /// `LOADING`: the server is loading its data.
     Loading,
-    /// `MISCONF`: it cannot save, and so takes no writes.
+    /// `MISCONF`: the server cannot save, so it rejects writes.
     Misconf,
-    /// `OOM`: its memory is used up.
+    /// `OOM`: the server is out of memory.
     OutOfMemory,
-    /// `READONLY`: it is a replica.
+    /// `READONLY`: the server is a replica.
     ReadOnly,
-    /// `NOREPLICAS`: it has too few replicas to take writes.
+    /// `NOREPLICAS`: the server has too few replicas for writes.
     NoReplicas,
-    /// `MASTERDOWN`: it is a replica that has lost its primary.
+    /// `MASTERDOWN`: the server is a replica that has lost its primary.
     MasterDown,
-    /// `CLUSTERDOWN`: its cluster does not answer.
+    /// `CLUSTERDOWN`: the cluster is down.
     ClusterDown,
-    /// `TRYAGAIN`: the keys are being moved.
+    /// `TRYAGAIN`: the keys are being migrated.
     TryAgain,
-    /// `MOVED`: the keys live elsewhere.
+    /// `MOVED`: the keys are on another node.
     Moved,
-    /// `ASK`: the keys are moving elsewhere.
+    /// `ASK`: the keys are moving to another node.
     Ask,
-    /// `CROSSSLOT`: the keys do not live together.
+    /// `CROSSSLOT`: the keys are in different slots.
     CrossSlot,
-    /// `BUSY`: it runs somebody's script.
+    /// `BUSY`: the server is running another script.
     Busy,
-    /// `NOAUTH`: it wants a password.
+    /// `NOAUTH`: the server requires a password.
     NoAuth,
-    /// `WRONGPASS`: it does not know this user and password.
+    /// `WRONGPASS`: the user or the password is wrong.
     WrongPass,
-    /// `NOPERM`: the user lacks a right.
+    /// `NOPERM`: the user lacks a permission.
     NoPerm,
-    /// `WRONGTYPE`: a key holds something else.
+    /// `WRONGTYPE`: a key has another type.
     WrongType,
-    /// `NOSCRIPT`, although it was just given the script.
+    /// `NOSCRIPT`, although the script was just loaded.
     NoScript,
-    /// `EXECABORT`: a transaction was given up.
+    /// `EXECABORT`: a transaction was aborted.
     ExecAbort,
-    /// Any other error, a script's own among them.
+    /// Any other error, including those raised by a script.
     Other,
-    /// It answered that a key holds something that is not a state of ours: see [`StoreError::Foreign`](crate::StoreError::Foreign).
+    /// A key contains foreign data: see [`StoreError::Foreign`](crate::StoreError::Foreign).
     Foreign,
-    /// It answered that a key holds a state of another kind than its name says: see
+    /// A key contains a state of another kind than its name says: see
     /// [`StoreError::ForeignKind`](crate::StoreError::ForeignKind).
     ForeignKind,
-    /// It answered with something that cannot be one of ours: see [`StoreError::Disagrees`](crate::StoreError::Disagrees).
+    /// The reply is unexpected: see [`StoreError::Disagrees`](crate::StoreError::Disagrees).
     Disagrees,
 }
 
-/// What the end of a call says about the server as a whole, for the breaker.
+/// What the result of a call implies about the server, for the circuit breaker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Sign {
-    /// It wrote: it serves. No error says that.
+    /// It wrote, so it works. No error implies this.
     Serving,
-    /// It cannot serve anybody: counts towards opening.
+    /// It fails for all callers: counts towards opening.
     Failing,
-    /// It answered, and wrote nothing; if it is an error, the trouble is this call's own. It may be one that takes no writes.
+    /// It replied without writing, or with an error that concerns only this call. It may still reject writes.
     Alive,
-    /// Nothing: it was not asked, or the connection is at fault, which is made anew with a back-off of its own.
+    /// Nothing: it was not called, or the connection failed, which has its own back-off.
     Silent,
 }
 
-/// All that is known about a cause.
+/// The properties of a cause.
 #[derive(Debug)]
 pub(crate) struct Row {
     cause: Cause,
     name: &'static str,
-    /// The word with which a server's error begins.
+    /// The first word of the server's error.
     word: &'static str,
     sign: Sign,
-    /// Whether a connection on which it was said is given up for a new one.
+    /// Whether to reconnect after this error.
     reconnects: bool,
 }
 
@@ -111,7 +110,7 @@ const fn row(cause: Cause, name: &'static str, word: &'static str, sign: Sign, r
     Row { cause, name, word, sign, reconnects }
 }
 
-/// One row per cause, in the order of the causes. The comments say why.
+/// One row per cause, in the order of [`Cause`]. The comments give the reasons.
 static ROWS: [Row; Cause::COUNT] = [
     // Our own answers. A bound that is reached says nothing by itself: a frozen server shows by its timeouts.
     row(Cause::Open, "open", "", Silent, false),
@@ -166,7 +165,7 @@ static ROWS: [Row; Cause::COUNT] = [
 ];
 
 impl Cause {
-    /// How many there are.
+    /// The number of causes.
     pub const COUNT: usize = Self::Disagrees as usize + 1;
 
     /// The name for metrics and logs: lower-case letters and underscores.
@@ -175,7 +174,7 @@ impl Cause {
         self.row().name
     }
 
-    /// All of them, in a fixed order.
+    /// All causes, in a fixed order.
     pub fn all() -> impl Iterator<Item = Self> {
         ROWS.iter().map(|row| row.cause)
     }
@@ -190,8 +189,8 @@ impl Cause {
 
     /// The cause of an error line, without its `-`.
     ///
-    /// Redis 6.2 wraps an error that a script meets, `ERR Error running script (…): @user_script:1: -OOM …`, and so do we for one
-    /// of several calls that went together: then the word inside counts. What a script may not do is said in words of its own: [`FORBIDDEN`].
+    /// Redis 6.2 wraps errors inside a script, `ERR Error running script (…): @user_script:1: -OOM …`, and Tollgate does so for
+    /// coalesced calls: then the inner word counts. Missing permissions inside a script have their own wording: [`FORBIDDEN`].
     pub(crate) fn of_line(line: &str) -> Self {
         if FORBIDDEN.iter().any(|words| line.contains(words)) {
             return Self::NoPerm;
@@ -214,7 +213,7 @@ impl Cause {
     }
 }
 
-/// What servers say, after `ERR`, when a script does what its user may not.
+/// The server's wording, after `ERR`, if a script lacks a permission.
 const FORBIDDEN: [&str; 2] = ["The user executing the script can't", "ACL failure in script"];
 
 static OTHER: Row = row(Cause::Other, "other", "ERR", Alive, false);

@@ -1,5 +1,4 @@
-//! A new connection to the server: name, socket, TLS, password, database, first word. Nothing is asked of it here.
-//! Where secrets come from is `secrets.rs`.
+//! Opens a connection to the server: DNS, socket, TLS, password, database, handshake.
 
 use std::fmt;
 use std::io;
@@ -61,13 +60,12 @@ impl Connector {
     /// A connection on which the server has said its first word. It takes no longer than it may, and says what took too long.
     pub(crate) async fn connect(&self) -> Result<Stream, Failed> {
         let end = Instant::now() + self.limit;
-        let late =
-            |_| Err(Failed::new(Cause::File, "the files with secrets for the store take too long to read"));
+        let late = |_| Err(Failed::new(Cause::File, "reading the store's secret files timed out"));
         let fresh = timeout_at(end, self.secrets.fresh()).await.unwrap_or_else(late)?;
         let addresses = match &self.lookup {
             None => None,
             Some(lookup) => {
-                let late = |_| Err("the lookup of the host's name takes too long".into());
+                let late = |_| Err("the DNS lookup timed out".into());
                 let found = timeout_at(end, lookup.addresses()).await.unwrap_or_else(late);
                 Some(found.map_err(|why| Failed::new(Cause::Dns, &why))?)
             }
@@ -94,7 +92,7 @@ impl Connector {
         fresh: &Fresh,
         end: Instant,
     ) -> Result<Stream, Failed> {
-        let mut failed = Failed::new(Cause::Dns, "the host has no address");
+        let mut failed = Failed::new(Cause::Dns, "the host name has no address");
         let share = self.limit / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
         for address in addresses {
             failed = match self.connect_to(*address, fresh, (share, end)).await {
@@ -249,10 +247,10 @@ fn another_protocol(input: &[u8]) -> Option<&'static str> {
     // A web server that takes our words for HTTP/0.9 answers with a page alone.
     let is_http = [&b"HTTP/"[..], b"<!", b"<h", b"<H"].iter().any(|start| input.starts_with(start));
     if is_http {
-        return Some("an HTTP server answers there");
+        return Some("the server speaks HTTP");
     }
     // An alert, of any version of TLS.
-    input.starts_with(&[0x15, 0x03]).then_some("a server answers there that speaks TLS")
+    input.starts_with(&[0x15, 0x03]).then_some("the server speaks TLS")
 }
 
 impl fmt::Debug for Connector {

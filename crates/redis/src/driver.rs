@@ -1,4 +1,4 @@
-//! Moves bytes between one connection and its pipe, and puts calls together that wait. It knows nothing of decisions.
+//! Moves bytes between one connection and its queue, and coalesces calls that wait together.
 //!
 //! The client library's own multiplexing does nearly this. It cannot say whether a call was written, which is what decides
 //! whether it may be tried elsewhere, and it does not count calls whose callers have gone.
@@ -111,7 +111,7 @@ impl Driver {
         self.read(cx)?;
         self.write(cx)?;
         if self.awaiting.is_empty() && !self.pipe.is_open() {
-            return Err(Failed::new(Cause::Closed, "the connection was given up"));
+            return Err(Failed::new(Cause::Closed, "the connection was abandoned"));
         }
         if self.silence.watch(cx, !self.awaiting.is_empty())? {
             self.ping();
@@ -155,9 +155,9 @@ impl Driver {
             let Some((frame, length)) = resp::frame(rest).map_err(|error| garbled(error.0))? else { break };
             // Those who cannot be told this are told that the connection ended.
             if self.awaiting.front().is_some_and(|(_, group)| !group.is_answered_by(&frame)) {
-                return Err(garbled("an answer to several calls that has not one for each"));
+                return Err(garbled("the number of replies does not match the number of calls"));
             }
-            let (_, group) = self.awaiting.pop_front().ok_or_else(|| garbled("an answer to nothing"))?;
+            let (_, group) = self.awaiting.pop_front().ok_or_else(|| garbled("an unexpected reply"))?;
             if let Some(line) = group.unwelcome(&frame) {
                 return Err(Failed::new(Cause::of_line(line), line));
             }
@@ -270,7 +270,7 @@ impl Silence {
         while self.timer.as_mut().poll(cx).is_ready() {
             match (Instant::now() >= limit, owes) {
                 (true, true) => {
-                    return Err(Failed::new(Cause::Stalled, "the server owed an answer and said nothing"));
+                    return Err(Failed::new(Cause::Stalled, "the server stopped replying"));
                 }
                 (true, false) => return Ok(true),
                 (false, _) => self.timer.as_mut().reset(limit),

@@ -1,25 +1,25 @@
-//! Why the store gave no decision, by name. None of these is a refusal, and none of them is a grant.
+//! Why the store made no decision. None of these errors is a refusal or a grant.
 
 use std::fmt;
 
 use crate::{Cause, LinkError};
 
-/// Why there is no decision. What is done then is the limit's `when_store_fails`.
+/// Why the store made no decision. The limit's `when_store_fails` applies.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// There was no answer.
+    /// There was no reply, or an error reply.
     Link(LinkError),
-    /// The server answered with something that no script of ours says, or its decision is not the core's.
+    /// The reply is not one of a Tollgate script, or its decision differs from the algorithm's.
     Disagrees(String),
-    /// A key holds something that is not a state of ours.
+    /// A key contains foreign data.
     Foreign(String),
-    /// A key holds a state of another [kind](crate::StateKind) than its name says.
+    /// A key contains a state of another [kind](crate::StateKind) than its name says.
     ForeignKind(String),
 }
 
 impl StoreError {
-    /// Its cause, one of a fixed set.
+    /// The cause, from a fixed set.
     #[must_use]
     pub const fn cause(&self) -> Cause {
         match self {
@@ -30,13 +30,13 @@ impl StoreError {
         }
     }
 
-    /// Its name, for metrics and logs.
+    /// The name of the cause, for metrics and logs.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.cause().name()
     }
 
-    /// Whether something may have been charged. "No" is certain.
+    /// Returns false only if certainly nothing was charged.
     #[must_use]
     pub const fn may_have_run(&self) -> bool {
         match self {
@@ -51,9 +51,9 @@ impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Link(error) => write!(f, "{error}"),
-            Self::Disagrees(what) => write!(f, "Redis gave an answer that cannot be one of ours: {what}"),
+            Self::Disagrees(what) => write!(f, "Redis returned an unexpected reply: {what}"),
             Self::Foreign(what) | Self::ForeignKind(what) => {
-                write!(f, "a key of ours holds something else: {what}")
+                write!(f, "a Tollgate key holds foreign data: {what}")
             }
         }
     }

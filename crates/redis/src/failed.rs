@@ -1,4 +1,4 @@
-//! Why a connection was not made, or ended: a cause, and the system's or the server's own words. What is done then is not known here.
+//! Why a connection failed or ended: a cause, and the message of the system or the server.
 
 use std::error::Error;
 use std::fmt;
@@ -64,7 +64,7 @@ impl Failed {
     }
 
     pub(crate) fn late(limit: Duration) -> Self {
-        Self::new(Cause::ConnectTimeout, &format!("nothing was heard from the server for {limit:?}"))
+        Self::new(Cause::ConnectTimeout, &format!("the server sent nothing for {limit:?}"))
     }
 
     /// The server takes connections, and does not answer the handshake.
@@ -81,20 +81,17 @@ impl Failed {
         if alert == Some(AlertDescription::CertificateRequired) {
             return Self::new(
                 Cause::Certificate,
-                "the server wants a certificate of ours and was given none: name the files with one and with its key",
+                "the server requires a client certificate: set the files with a certificate and its key",
             );
         }
         if alert.is_some_and(|alert| NOT_ACCEPTED.contains(&alert)) {
             return Self::new(
                 Cause::Certificate,
-                &format!("the server does not accept our certificate: {error}"),
+                &format!("the server rejected the client certificate: {error}"),
             );
         }
         if matches!(error, rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) {
-            return Self::new(
-                Cause::Tls,
-                "the server does not speak TLS on this port: what it answers is not TLS",
-            );
+            return Self::new(Cause::Tls, "the server does not speak TLS on this port");
         }
         Self::new(Cause::Tls, &error.to_string())
     }

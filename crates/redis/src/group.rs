@@ -1,4 +1,4 @@
-//! Those who wait for one answer of the server: one caller, or several whose calls went together. It moves no bytes.
+//! The callers that wait for one reply: one, or several whose calls were coalesced.
 
 use smallvec::SmallVec;
 

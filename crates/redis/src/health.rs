@@ -1,41 +1,41 @@
-//! How a link is doing, for logs, metrics and readiness: counts by name. What follows from it is decided elsewhere.
+//! The health of a link, for logs, metrics and readiness: counts by cause.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::{Cause, LinkError, Standing, recent};
 
-/// How a link is doing at a moment.
+/// The health of a link at one moment.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Health {
-    /// Whether there is a connection on which the server has spoken.
+    /// Whether there is a connection on which the server has replied.
     pub up: bool,
-    /// How long that has been so.
+    /// How long `up` has had this value.
     pub since: Duration,
     /// Why there is no connection, if there is none.
     pub trouble: Option<LinkError>,
-    /// Where the breaker stands.
+    /// The state of the circuit breaker.
     pub breaker: Standing,
-    /// How many calls are in flight, those whose callers have gone among them.
+    /// Number of calls in flight, including those whose callers have been cancelled.
     pub in_flight: usize,
-    /// How many calls were answered.
+    /// Number of successful calls.
     pub answered: u64,
-    /// How many calls were not, by cause, in the order of [`Cause::all`]. Those whose answer was no decision are here too, and so
-    /// are charges that were to wait for another's answer, and could not.
+    /// Number of failed calls by cause, in the order of [`Cause::all`], including replies without a decision
+    /// and charges that could not wait for another caller's query.
     pub failed: Vec<(Cause, u64)>,
-    /// The last error of each cause for which a call failed or a connection ended, with the server's own words.
+    /// The last error of each cause, with the server's message.
     pub errors: Vec<LinkError>,
-    /// What was wrong with the last answer that was no decision, and what to do about it: a sentence.
+    /// What was wrong with the last reply without a decision, and the remedy.
     pub no_decision: Option<Box<str>>,
-    /// How many connections were made.
+    /// Number of successful connections.
     pub connections: u64,
-    /// How many tries to make one failed, by cause, in the order of [`Cause::all`].
+    /// Number of failed connection attempts by cause, in the order of [`Cause::all`].
     pub connections_failed: Vec<(Cause, u64)>,
 }
 
 impl Health {
-    /// Why calls fail for this cause: what was said about the last one, in the server's own words if it said anything.
+    /// The last error with this cause, with the server's message if there is one.
     #[must_use]
     pub fn error(&self, cause: Cause) -> Option<&LinkError> {
         recent::of(&self.errors, cause)

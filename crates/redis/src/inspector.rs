@@ -1,4 +1,4 @@
-//! A connection of its own for questions about the server itself, one at a time. Not for decisions: those go over a link.
+//! A separate connection for queries about the server itself, for `doctor`.
 
 use std::fmt;
 use std::time::Duration;
@@ -15,13 +15,13 @@ use crate::{Address, Cause, LinkError, OpenError, Settings, Value};
 /// in [`LinkError::Timeout`], and so does every later one, at once.
 pub const QUESTION_TIME_MAX: Duration = Duration::from_secs(1);
 
-/// Asks one Redis or Valkey server about itself: how it is set up, what it holds, what its clock says.
+/// Queries one Redis or Valkey server about itself: configuration, memory, clock.
 ///
-/// It connects as a [`Link`](crate::Link) does, with the same address, credentials, database and TLS, but once: when the connection
-/// has ended, or an answer did not come in time, every later question ends at once in the same error. So an inspection of any
-/// length takes no longer than its questions do, and a server that freezes in the midst of it costs [`QUESTION_TIME_MAX`] once.
+/// It connects like a [`Link`](crate::Link), with the same address, credentials, database and TLS, but only once: after the connection
+/// has ended, or a query timed out, every later query returns the same error at once. A server that freezes therefore
+/// costs [`QUESTION_TIME_MAX`] once.
 ///
-/// An error of the server, [`LinkError::Server`], is an answer: the connection goes on.
+/// An error of the server, [`LinkError::Server`], is a reply: the connection stays open.
 pub struct Inspector {
     stream: Stream,
     /// What was read, and belongs to no answer yet.
@@ -30,31 +30,31 @@ pub struct Inspector {
     ended: Option<LinkError>,
 }
 
-/// What a server says to a question.
+/// The reply to a query.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Told {
-    /// A text, a simple or a long one. Bytes that are not UTF-8 are replaced.
+    /// A simple or bulk string. Bytes that are not UTF-8 are replaced.
     Text(String),
-    /// A whole number.
+    /// An integer.
     Number(i64),
-    /// Several of them.
+    /// An array.
     List(Vec<Self>),
-    /// Nothing.
+    /// Null.
     Nothing,
 }
 
-/// Why there is no inspector.
+/// Why an inspector could not connect.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum NotInspected {
-    /// The settings are of no use. Nothing was tried.
+    /// The settings are invalid. No connection was attempted.
     Settings(OpenError),
-    /// The server could not be reached, or did not let us in.
+    /// The server is unreachable or denied access.
     Unreachable(LinkError),
 }
 
 impl Inspector {
-    /// Connects, within [`Settings::connect_timeout`]: name, socket, TLS, password, database, first word.
+    /// Connects within [`Settings::connect_timeout`]: DNS, socket, TLS, password, database, handshake.
     ///
     /// # Errors
     /// See [`NotInspected`].
@@ -67,10 +67,10 @@ impl Inspector {
         Ok(Self { stream, input: Vec::new(), ended: None })
     }
 
-    /// Asks one question, a command and its arguments, and waits for the answer, for [`QUESTION_TIME_MAX`] at most.
+    /// Sends one command with its arguments, and waits at most [`QUESTION_TIME_MAX`] for the reply.
     ///
     /// # Errors
-    /// When the server answers with an error, or not at all.
+    /// If the server returns an error, or does not reply.
     pub async fn ask(&mut self, words: &[&str]) -> Result<Told, LinkError> {
         if let Some(error) = &self.ended {
             return Err(error.clone());
@@ -118,7 +118,7 @@ fn told(value: Value) -> Told {
 }
 
 impl Told {
-    /// The text, if it is one.
+    /// The text, if this is a string.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match self {
@@ -127,7 +127,7 @@ impl Told {
         }
     }
 
-    /// The number, if it is one, or a text that reads as one.
+    /// The number, if this is an integer or a string that parses as one.
     #[must_use]
     pub fn number(&self) -> Option<i64> {
         match self {
@@ -137,7 +137,7 @@ impl Told {
         }
     }
 
-    /// Its parts; none if it is not a list.
+    /// The elements; empty if this is not an array.
     #[must_use]
     pub fn list(&self) -> &[Self] {
         match self {

@@ -1,15 +1,15 @@
-//! The kinds of state: which algorithms share one, and how keys and states say which it is. How a state is written is `state.rs`.
+//! The kinds of state: which algorithms share one, and how key names and states encode it.
 
 use tollgate_algorithms::{Algorithm, Limit};
 
-/// A kind of state. Each has keys of its own, so that two processes that count one limit by different kinds never discard each
-/// other's states: each enforces the limit by itself, and together they grant at most twice the limit.
+/// A kind of state. Each has its own keys, so that two processes that count one limit with different kinds never discard each
+/// other's states: each enforces the limit separately, and together they grant at most twice the limit.
 ///
 /// The token bucket, the leaky bucket and GCRA are the same arithmetic on the same state, and share one kind. Processes that
-/// count a limit by any of them share its budget.
+/// count a limit with any of them share its states.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum StateKind {
-    /// A debt that drains: token bucket, leaky bucket, GCRA.
+    /// A debt: token bucket, leaky bucket, GCRA.
     Debt,
     /// The count of a fixed window.
     FixedWindow,

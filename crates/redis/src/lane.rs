@@ -1,4 +1,4 @@
-//! Keeps one connection: makes it, runs it, and makes it anew when it ends. Calls are not known here.
+//! Keeps one connection open: connects, runs it, and reconnects when it ends.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, PoisonError, RwLock};

@@ -1,8 +1,8 @@
-//! Tollgate's state in Redis or Valkey: at most one script call per decision, the same answers as the core. Not the front door.
+//! Tollgate's state in Redis or Valkey: at most one script call per decision, with the same results as in memory.
 //!
-//! [`Naming`] makes the key under which a budget lives, [`Ask`] is a question to the store, and its [`Call`] is what goes to
-//! the server: a script, keys and arguments. [`Reply::read`] makes core's decisions of what comes back. [`Link`] carries
-//! calls to one server and never takes longer than its budget. [`Store`] is all of this together.
+//! [`Naming`] creates key names. [`Ask`] is a command to the store, and its [`Call`] is what the server gets:
+//! a script, keys and arguments. [`Reply::read`] decodes the reply into decisions. [`Link`] carries
+//! calls to one server within a time budget. [`Store`] combines all of these.
 //!
 //! ```
 //! use tollgate_algorithms::{Limit, Micros, Mode};
@@ -22,6 +22,7 @@
 //! assert!(granted && decisions[0].remaining == 3 && decisions[0].at == Micros::SECOND);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod address;
 mod ask;

@@ -1,4 +1,4 @@
-//! The link to one server: calls go in, answers or named errors come out, within a budget. What a call means is not known.
+//! The client of one server: takes calls, and returns replies or named errors within a time budget.
 
 use std::error::Error;
 use std::fmt;
@@ -73,34 +73,34 @@ struct Owner {
     tasks: Vec<AbortHandle>,
 }
 
-/// Why a link was not opened.
+/// Why a link could not be opened.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// There is no runtime to connect in.
+    /// There is no Tokio runtime.
     NoRuntime,
-    /// A setting is out of range: a sentence that names it and its range.
+    /// A setting is out of range; the message names the setting and its range.
     Setting(String),
-    /// There is no certificate to trust, or no name to ask it for: a sentence.
+    /// There is no CA certificate, or the host name is not valid for TLS.
     Tls(String),
-    /// There is no password where there should be one, or two of them: a sentence, without any.
+    /// A password is missing, or there are two. The message does not contain them.
     Password(String),
 }
 
-/// A write that is worth nothing: the call that the link makes by itself when it wants to know whether the server serves.
+/// A write without meaning, with which the link probes whether the server has recovered.
 static PROBE: LazyLock<Script> = LazyLock::new(|| Script {
     text: "return redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])".into(),
     digest: "5d19e25827e8556e84feacc3b801c72f593d6b21".into(),
 });
 
-/// How long a due probe is left to callers, whose calls are the better question, before the link asks by itself.
+/// How long the link leaves a due probe to callers, whose calls are better probes, before it sends its own.
 const PATIENCE: Duration = Duration::from_millis(10);
 
 impl Link {
-    /// Opens a link. It must be called within a tokio runtime that has its timers and its I/O enabled: connections live in it.
+    /// Opens a link, within a Tokio runtime with timers and I/O enabled, in which the connections live.
     ///
     /// # Errors
-    /// When there is no runtime, a setting is out of range, a file cannot be used, or TLS has nothing to go by. Never because of the server.
+    /// If there is no runtime, a setting is out of range, a file is invalid, or TLS is misconfigured. Never because of the server.
     pub fn open(address: Address, settings: Settings) -> Result<Self, OpenError> {
         let runtime = Handle::try_current().map_err(|_| OpenError::NoRuntime)?;
         settings.check().map_err(OpenError::Setting)?;
@@ -212,10 +212,10 @@ impl fmt::Debug for Link {
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoRuntime => f.write_str(
-                "a link to the store was opened outside a tokio runtime: open it within one, with timers and I/O enabled",
-            ),
-            Self::Setting(sentence) => write!(f, "a setting of the link to the store is out of range: {sentence}"),
+            Self::NoRuntime => {
+                f.write_str("the store must be opened within a Tokio runtime that has timers and I/O enabled")
+            }
+            Self::Setting(sentence) => write!(f, "a store setting is out of range: {sentence}"),
             Self::Tls(sentence) | Self::Password(sentence) => f.write_str(sentence),
         }
     }

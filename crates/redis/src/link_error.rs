@@ -1,52 +1,52 @@
-//! What a caller is told when a call got no answer: in sentences, and by a name. Never a refusal, and never a grant.
+//! Errors of a call without a reply, as messages and names. Never a refusal or a grant.
 
 use std::fmt;
 
 use crate::Cause;
 
-/// How many bytes of a server's own message are kept. What is longer is cut.
+/// Maximum length of a server's message in bytes; longer ones are truncated.
 pub const MESSAGE_BYTES_MAX: usize = 200;
 
-/// Why a call got no answer.
+/// Why a call has no reply, or an error reply.
 ///
-/// `sent` says whether the server may have done what was asked. `false` is certain: nothing happened.
+/// If `sent` is false, the call certainly had no effect.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum LinkError {
-    /// The server has failed lately and is not asked again yet. Nothing was sent.
+    /// The circuit breaker is open. Nothing was sent.
     Open,
-    /// As many calls are in flight as [`Settings::in_flight_max`](crate::Settings::in_flight_max) allows. Nothing was sent.
+    /// [`Settings::in_flight_max`](crate::Settings::in_flight_max) calls are in flight. Nothing was sent.
     TooManyInFlight,
-    /// The budget was used up.
+    /// The time budget is exceeded.
     Timeout {
-        /// Whether the server may have done what was asked.
+        /// Whether the call may have taken effect.
         sent: bool,
     },
     /// There is no connection. Nothing was sent.
     Unreachable {
-        /// Why there is none.
+        /// The cause.
         cause: Cause,
-        /// The system's or the server's own words, cut at [`MESSAGE_BYTES_MAX`].
+        /// The message of the system or the server, truncated at [`MESSAGE_BYTES_MAX`].
         message: Box<str>,
     },
-    /// The connection ended while the call was on its way.
+    /// The connection ended while the call was in flight.
     Lost {
-        /// Why it ended.
+        /// The cause.
         cause: Cause,
-        /// Whether the server may have done what was asked.
+        /// Whether the call may have taken effect.
         sent: bool,
     },
-    /// The server answered with an error.
+    /// The server returned an error.
     Server {
-        /// Which.
+        /// The cause.
         cause: Cause,
-        /// Its own words, cut at [`MESSAGE_BYTES_MAX`].
+        /// The server's message, truncated at [`MESSAGE_BYTES_MAX`].
         message: Box<str>,
     },
 }
 
 impl LinkError {
-    /// Its cause, one of a fixed set.
+    /// The cause, from a fixed set.
     #[must_use]
     pub const fn cause(&self) -> Cause {
         match self {
@@ -58,13 +58,13 @@ impl LinkError {
         }
     }
 
-    /// Its name, for metrics and logs.
+    /// The name of the cause, for metrics and logs.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.cause().name()
     }
 
-    /// Whether the server may have done what was asked. A script that fails may have written before it failed.
+    /// Returns false only if the call certainly had no effect. A failed script may have written before it failed.
     #[must_use]
     pub const fn may_have_run(&self) -> bool {
         match self {
@@ -83,7 +83,7 @@ impl LinkError {
     }
 }
 
-/// The beginning of a message, in whole characters and without control characters: it may end up in a log.
+/// Truncates a message at a character boundary and removes control characters, for logs.
 pub(crate) fn cut(message: &str, bytes_max: usize) -> Box<str> {
     let mut kept = String::with_capacity(message.len().min(bytes_max));
     for char in message.chars().map(|char| if char.is_control() { ' ' } else { char }) {
@@ -98,26 +98,26 @@ pub(crate) fn cut(message: &str, bytes_max: usize) -> Box<str> {
 impl fmt::Display for LinkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Open => f.write_str("the store has failed lately and is not asked again yet"),
-            Self::TooManyInFlight => f.write_str("as many calls to the store are in flight as may be"),
+            Self::Open => f.write_str("the circuit breaker is open because the store failed recently"),
+            Self::TooManyInFlight => f.write_str("too many calls to the store are in flight"),
             Self::Timeout { sent: true } => {
-                f.write_str("the store did not answer in time, and may have done what was asked")
+                f.write_str("the store did not reply in time; the call may have taken effect")
             }
             Self::Timeout { sent: false } => {
-                f.write_str("the store could not be asked in time; nothing was sent")
+                f.write_str("the call to the store timed out before it was sent")
             }
             Self::Unreachable { cause, message } => {
-                write!(f, "there is no connection to the store ({}): {message}", cause.name())
+                write!(f, "no connection to the store ({}): {message}", cause.name())
             }
             Self::Lost { cause, sent: true } => write!(
                 f,
-                "the connection to the store ended ({}) before it answered; it may have done what was asked",
+                "the connection to the store was lost ({}) before it replied; the call may have taken effect",
                 cause.name()
             ),
             Self::Lost { cause, sent: false } => {
-                write!(f, "the connection to the store ended ({}) before the call was sent", cause.name())
+                write!(f, "the connection to the store was lost ({}) before the call was sent", cause.name())
             }
-            Self::Server { message, .. } => write!(f, "the store answered with an error: {message}"),
+            Self::Server { message, .. } => write!(f, "the store returned an error: {message}"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The addresses of a host, by its name. Nothing is connected here.
+//! Resolves a host name to addresses.
 //!
 //! The system's lookup blocks a thread, and continues when nobody waits for it any more. If it hangs, every try to connect would
 //! leave one more thread behind, so there is only one lookup at a time.
@@ -48,7 +48,7 @@ impl Lookup {
             async { asking.await.map(Arc::from).map_err(|error| error.to_string().into()) }
         };
         let found = self.under_way.join(begin).await;
-        found.unwrap_or_else(|| Err("the lookup of the host's name was given up".into()))
+        found.unwrap_or_else(|| Err("the DNS lookup was cancelled".into()))
     }
 }
 

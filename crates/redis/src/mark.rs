@@ -1,4 +1,4 @@
-//! By which numbers a state was charged last, in three bytes, and since when. What follows from it the scripts say.
+//! A three-byte tag of the numbers under which a state was charged last, and since when.
 
 use tollgate_algorithms::Limit;
 

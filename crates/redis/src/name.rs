@@ -1,4 +1,4 @@
-//! The names of keys in Redis: keyed hashes, so that no identity leaves the process. What a consumer key is made of is not here.
+//! Key names in Redis: keyed hashes, so that no identity leaves the process.
 
 use std::fmt;
 use std::hash::Hasher;
@@ -8,35 +8,35 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 
 use crate::StateKind;
 
-/// The layout of what is stored. Another layout has another number, so that two versions on one server never read each
+/// The version of the storage layout. Versions with different layouts on one server never read each
 /// other's states.
 pub const LAYOUT: &str = "tg3:";
 
-/// How many bytes a name has. With one more, a key would take 16 bytes more of the server's memory.
+/// Length of a name in bytes. One more byte would take 16 more bytes of server memory per key.
 const NAME_BYTES: usize = 28;
 
-/// How many digits the hash in braces has. The other has one more.
+/// Number of digits of the hash in braces. The other hash has one more.
 const TAG_DIGITS: usize = 10;
 
-/// What stands for the [kind](StateKind) in a name that is of none.
+/// The placeholder for the [kind](StateKind) in a name without one.
 const ANY_KIND: u8 = b'*';
 
-/// The name of a budget in Redis: that of one limit and one consumer. A key is called so together with the
-/// [kind](StateKind) of its state: see [`of`](Self::of).
+/// The name of one limit and one consumer key in Redis. The [kind](StateKind) of state completes it to a key name:
+/// see [`of`](Self::of).
 ///
-/// It is displayed with a `*` in the place of the kind, as a pattern that finds all of the budget's keys.
+/// `Display` shows a `*` in place of the kind, as a pattern for all kinds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Name([u8; NAME_BYTES]);
 
 /// The name of a key in Redis: `tg3:k{…}…`, 28 characters. `k` is the letter of the [kind](StateKind) of state.
 ///
-/// The part in braces is a hash of the consumer key alone, so that all limits on one consumer key live in one slot of a
-/// cluster and can be charged together. What follows is a hash of the limit's name and the consumer key. Together they
-/// are 124 bits.
+/// The part in braces is a hash of the consumer key alone, so that all limits of one consumer key are in one cluster
+/// slot and can be charged together. The rest is a hash of the limit's name and the consumer key. Together they
+/// have 124 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyName([u8; NAME_BYTES]);
 
-/// Makes names. Every process that shares budgets needs the same secret and the same [namespace](Self::in_namespace).
+/// Creates names. All processes that share limits need the same secret and the same [namespace](Self::in_namespace).
 #[derive(Clone)]
 pub struct Naming {
     secret: [u8; 16],
@@ -51,7 +51,7 @@ impl Naming {
         Self { secret }
     }
 
-    /// Names under a secret of any length: whoever does not know it cannot tell whose budget a name is.
+    /// Names under a secret of any length. Without the secret, a name does not reveal its key.
     #[must_use]
     pub fn of_secret(secret: &[u8]) -> Self {
         let mut own = [0; 16];
@@ -59,14 +59,14 @@ impl Naming {
         Self::new(own)
     }
 
-    /// Names that anybody can make who knows a key: for those who share a store and no secret.
+    /// Names without a secret: anybody who knows a consumer key can compute its name.
     #[must_use]
     pub const fn without_secret() -> Self {
         Self::new(*b"tollgate's names")
     }
 
-    /// The names of one service among several that share a store: limits with the same name in two namespaces are two limits.
-    /// An empty namespace is no namespace.
+    /// Names in the namespace of one service, among several that share a store: limits with the same name in two namespaces are
+    /// independent. An empty namespace is no namespace.
     #[must_use]
     pub fn in_namespace(&self, namespace: &str) -> Self {
         if namespace.is_empty() {
@@ -80,7 +80,7 @@ impl Naming {
         Self { secret }
     }
 
-    /// The name of the budget that a consumer key has of a limit. Both are any bytes.
+    /// The name of a limit and a consumer key, both any bytes.
     #[must_use]
     pub fn name(&self, limit: &str, key: &[u8]) -> Name {
         let tag = self.hash(&[b"key", key]);
@@ -115,7 +115,7 @@ fn digits(bits: u64) -> impl Iterator<Item = u8> {
 }
 
 impl Name {
-    /// The name of the budget's key with a state of this kind.
+    /// The key name for a state of this kind.
     #[must_use]
     pub fn of(&self, kind: StateKind) -> KeyName {
         let mut name = self.0;
@@ -132,7 +132,7 @@ impl Name {
 }
 
 impl KeyName {
-    /// Its bytes, as they are sent.
+    /// The bytes of the name.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0

@@ -1,4 +1,4 @@
-//! Calls that wait to be written on one connection, and who waits for their answers. The bytes are moved elsewhere.
+//! The queue of one connection: calls to be written, and callers waiting for replies. `driver.rs` moves the bytes.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};

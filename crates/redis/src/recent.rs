@@ -1,4 +1,4 @@
-//! The last error of each cause, in the server's own words, for whoever reports why calls fail. How often they fail is counted elsewhere.
+//! The last error of each cause, with the server's message.
 
 use std::sync::{Mutex, PoisonError, TryLockError};
 
@@ -66,7 +66,7 @@ mod tests {
         recent.note(&LinkError::TooManyInFlight);
         recent.note(&LinkError::unreachable(Cause::Refused, "no"));
         let told: Vec<_> = recent.all().iter().map(ToString::to_string).collect();
-        let answered = "the store answered with an error: ";
+        let answered = "the store returned an error: ";
         assert_eq!(told, [format!("{answered}NOPERM second"), format!("{answered}MOVED 1 a:1")]);
         assert_eq!(of(&recent.all(), Cause::Moved), Some(&LinkError::server("MOVED 1 a:1")));
     }

@@ -1,4 +1,4 @@
-//! Refusals that must still hold, so that the server need not be asked again. It asks nobody itself.
+//! The refusal cache: states with which the server refused, so that it need not be called again.
 //!
 //! Of a key on which nothing is ever given back, others can only take more: as long as the core refuses a hit on the state
 //! that the server told of, the server would refuse it too. So the state is kept, with the local instants between which it

@@ -1,4 +1,4 @@
-//! What a script answers, as the core's decisions. Connections and their errors are elsewhere.
+//! Decodes the replies of scripts into decisions, which the algorithms compute from the returned state.
 //!
 //! A script says when it decided, whether it granted, and the state as it was before. The core decides the same question on
 //! that state, and so all that is reported comes from one place; and if the two do not agree, that is an error.
@@ -10,7 +10,8 @@ mod tests;
 
 use smallvec::SmallVec;
 use tollgate_algorithms::{
-    Change, Decision, Limit, Micros, Mode, Outcome, State, decide, decide_up_to, refund_part, settle,
+    Change, Decision, Limit, Micros, Mode, Outcome, State, decide, decide_up_to, headroom, refund_part,
+    settle,
 };
 
 use batch::Told;
@@ -48,10 +49,34 @@ impl Reply {
             return Err(foreign(ask, *place));
         }
         let Value::BulkString(bytes) = value else {
-            return Err(StoreError::Disagrees(format!("it is not a string but {value:?}")));
+            return Err(StoreError::Disagrees(format!("expected a string, got {value:?}")));
         };
-        Answer::read(ask, bytes).ok_or_else(|| StoreError::Disagrees("it is cut short".into()))?
+        Answer::read(ask, bytes).ok_or_else(|| StoreError::Disagrees("it is truncated".into()))?
     }
+}
+
+impl Reply {
+    /// What a refund gave back, in units of cost, according to the same answer that [`read`](Self::read) reads; nothing if it
+    /// is none of a refund.
+    #[must_use]
+    pub fn refunded(ask: &Ask<'_>, value: &Value) -> u64 {
+        let (Ask::Refund(hit, receipt, _), Value::BulkString(bytes)) = (ask, value) else { return 0 };
+        if *hit.limit == Limit::Unlimited || receipt.limit != *hit.limit {
+            return 0;
+        }
+        refunded(ask, hit, bytes).unwrap_or(0)
+    }
+}
+
+/// What the answer's bytes say of a refund under the receipt's own numbers.
+fn refunded(ask: &Ask<'_>, hit: &Hit<'_>, mut bytes: &[u8]) -> Option<u64> {
+    let now = Micros::new(number::<7>(&mut bytes)? >> 1);
+    let (how, _) = (number::<1>(&mut bytes)?, number::<7>(&mut bytes)?);
+    let mut state = state_of(hit.limit, bytes).ok().filter(|_| how != VOID)?;
+    let before = headroom(hit.limit, state.as_ref(), now);
+    let (change, _) = asked(ask, hit, state.as_ref(), now)?;
+    change.apply(&mut state);
+    Some(headroom(hit.limit, state.as_ref(), now).saturating_sub(before))
 }
 
 /// What scripts add to a key's place if it holds a state of another kind: `ANOTHER_KIND` in `head.lua`.
@@ -185,7 +210,7 @@ fn state_of(limit: &Limit, bytes: &[u8]) -> Result<Option<State>, StoreError> {
     if bytes.is_empty() {
         return Ok(None);
     }
-    let not_ours = || StoreError::Disagrees(format!("it tells of a state of {} bytes", bytes.len()));
+    let not_ours = || StoreError::Disagrees(format!("it reports a state of {} bytes", bytes.len()));
     limit.algorithm().and_then(|algorithm| told(algorithm, bytes)).map(Some).ok_or_else(not_ours)
 }
 

@@ -1,4 +1,4 @@
-//! The server's protocol, RESP2: a call becomes bytes, and bytes become a frame. Nothing is read or written here.
+//! The server's protocol, RESP2: encodes calls and parses frames. No I/O.
 //!
 //! The parser bounds what it waits for, because a frame that never ends must not take memory; and it is fast, because it
 //! reads millions of frames a minute.
@@ -98,9 +98,7 @@ pub(crate) fn frame(bytes: &[u8]) -> Result<Option<(Frame, usize)>, Garbled> {
     let mut reader = Reader { bytes, at: 0 };
     match reader.frame(0) {
         Ok(frame) => Ok(Some((frame, reader.at))),
-        Err(Stop::Incomplete) if bytes.len() > FRAME_BYTES_MAX => {
-            Err(Garbled("an answer of over a mebibyte"))
-        }
+        Err(Stop::Incomplete) if bytes.len() > FRAME_BYTES_MAX => Err(Garbled("a reply of more than 1 MiB")),
         Err(Stop::Incomplete) => Ok(None),
         Err(Stop::Garbled(garbled)) => Err(garbled),
     }
@@ -133,7 +131,7 @@ impl<'a> Reader<'a> {
             b'*' => self.array(number(rest)?, depth)?,
             b'-' if depth == 0 => return Ok(Frame::Error(text(rest))),
             b'-' => Value::Error(text(rest)),
-            _ => return Err(Garbled("an unknown sign").into()),
+            _ => return Err(Garbled("an unknown type byte").into()),
         };
         Ok(Frame::Value(value))
     }
@@ -144,7 +142,7 @@ impl<'a> Reader<'a> {
         let length = rest.iter().position(|byte| *byte == b'\n').ok_or(Stop::Incomplete)?;
         self.at += length + 1;
         let line = rest.get(..length).unwrap_or_default();
-        Ok(line.strip_suffix(b"\r").ok_or(Garbled("a line without its end"))?)
+        Ok(line.strip_suffix(b"\r").ok_or(Garbled("an unterminated line"))?)
     }
 
     fn bulk(&mut self, length: i64) -> Result<Value, Stop> {
@@ -153,13 +151,13 @@ impl<'a> Reader<'a> {
         }
         let length = usize::try_from(length).map_err(|_| Garbled("a negative length"))?;
         if length > FRAME_BYTES_MAX {
-            return Err(Garbled("a string of over a mebibyte").into());
+            return Err(Garbled("a string of more than 1 MiB").into());
         }
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let (string, rest) = rest.split_at_checked(length).ok_or(Stop::Incomplete)?;
         let end = rest.get(..2).ok_or(Stop::Incomplete)?;
         if end != b"\r\n" {
-            return Err(Garbled("a string that is longer than it says").into());
+            return Err(Garbled("a string longer than its declared length").into());
         }
         self.at += length + 2;
         Ok(Value::BulkString(string.to_vec()))
@@ -179,7 +177,7 @@ impl<'a> Reader<'a> {
         for _ in 0..length {
             match self.frame(depth + 1)? {
                 Frame::Value(value) => values.push(value),
-                Frame::Error(_) => return Err(Garbled("an error within an answer").into()),
+                Frame::Error(_) => return Err(Garbled("an error inside a reply").into()),
             }
         }
         Ok(Value::Array(values))
@@ -195,8 +193,8 @@ fn number(bytes: &[u8]) -> Result<i64, Garbled> {
     if let [tens @ b'0'..=b'9', ones @ b'0'..=b'9'] = bytes {
         return Ok(i64::from(tens - b'0') * 10 + i64::from(ones - b'0'));
     }
-    let digits = str::from_utf8(bytes).map_err(|_| Garbled("a number that is none"))?;
-    digits.parse().map_err(|_| Garbled("a number that is none"))
+    let digits = str::from_utf8(bytes).map_err(|_| Garbled("an invalid number"))?;
+    digits.parse().map_err(|_| Garbled("an invalid number"))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Scripts put together from files: a clock, a driver, and the algorithms that a call needs. It does not say what to send.
+//! Scripts assembled from files: a clock, a driver, and the algorithms that a call needs.
 //!
 //! A Lua function is made anew each time a script runs, which costs more than what it does. So the files are not functions
 //! but sections, named as the functions of the Rust file whose twin they are, and a driver names the section that stands in a

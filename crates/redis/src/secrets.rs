@@ -1,5 +1,4 @@
-//! What a new connection proves by who we are, and whom it trusts. What is in files is read anew for each: it may have changed while
-//! we served. Nothing is connected here.
+//! Passwords, certificates and CAs of a connection. Files are read for each new connection, because they may change.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -74,7 +73,7 @@ impl Secrets {
                 read.map_err(|error| failed(&error))
             }
         };
-        let given_up = || Err(Failed::new(Cause::File, "the files with secrets were not read to the end"));
+        let given_up = || Err(Failed::new(Cause::File, "the secret files were not read completely"));
         self.reading.join(begin).await.unwrap_or_else(given_up)
     }
 }
@@ -82,13 +81,11 @@ impl Secrets {
 /// Where the password comes from, of which there is at most one.
 fn password(address: &Address, settings: &Settings) -> Result<Password, &'static str> {
     match (address.password(), &settings.password) {
-        (Some(_), Some(_)) => Err(
-            "the address of the store has a password, and a file with one is named besides: leave one of them out",
-        ),
+        (Some(_), Some(_)) => Err("both the store address and a file have a password: remove one of them"),
         (Some(password), None) => Ok(Password::Known(password.into())),
         (None, Some(path)) => Ok(Password::File(path.clone())),
         (None, None) if address.named_user().is_some() => Err(
-            "the address of the store names a user without a password: write `user:password@`, or name a file with the password",
+            "the store address has a user without a password: write `user:password@`, or set the file with the password",
         ),
         (None, None) => Ok(Password::None),
     }
@@ -118,13 +115,13 @@ impl Sources {
 
 /// The password in a file, without the space around it: editors end files with a line's end.
 fn password_in(path: &Path) -> Result<Arc<str>, String> {
-    let bytes = small_file::read("the file with the password of the store", path)?;
+    let bytes = small_file::read("the store password file", path)?;
     let (trimmed, file) = (bytes.trim_ascii(), path.display());
     if trimmed.is_empty() {
-        return Err(format!("there is no password of the store in {file}: write it there"));
+        return Err(format!("the store password file is empty: {file}"));
     }
     let text = str::from_utf8(trimmed);
-    text.map(Arc::from).map_err(|_| format!("the password of the store in {file} is not UTF-8"))
+    text.map(Arc::from).map_err(|_| format!("the store password in {file} is not UTF-8"))
 }
 
 impl fmt::Debug for Secrets {

@@ -1,77 +1,75 @@
-//! What can be set about the connection to the store, with defaults. Where the settings come from is not known here.
+//! The settings of the connection to the store, with defaults.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Whose certificates are trusted, for `rediss://`.
+/// Trusted CA certificates for `rediss://`.
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Roots {
-    /// Those of the operating system, read when the link is opened.
+    /// The operating system's, read when the link is opened.
     System,
-    /// Those in this text, in PEM, and no others.
+    /// Only those in this PEM text.
     Pem(Vec<u8>),
-    /// Those in this file, in PEM, and no others. It is read when the link is opened, and anew for each connection.
+    /// Only those in this PEM file, which is read when the link is opened and for each new connection.
     File(PathBuf),
 }
 
-/// Who we are to a server that wants a certificate of its clients, for `rediss://`: files in PEM. They are read when the link is opened, and
-/// anew for each connection.
+/// A client certificate for `rediss://`, as PEM files, which are read when the link is opened and for each new connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Identity {
-    /// The certificate, and those between it and the authority that the server trusts.
+    /// The certificate chain, up to a CA that the server trusts.
     pub certificate: PathBuf,
-    /// Its key.
+    /// The private key.
     pub key: PathBuf,
 }
 
-/// What can be set about a link. Each has a default; what is out of range is refused when the link is opened.
+/// The settings of a link, with defaults. Opening the link fails if one is out of range.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
-    /// How long one call may take, all in all. Then it ends in `Timeout`. 25 ms; at least 1 ms, at most 1 minute.
+    /// Time budget of one call, after which it ends with `Timeout`. Default: 25 ms; from 1 ms to 1 minute.
     pub budget: Duration,
-    /// How long a new connection may take, from the name to the first word of the server. Then another is tried. 1 s. If the name
-    /// leads to several addresses, they share it.
+    /// Timeout for connecting, from DNS to the first reply of the server. All addresses of the host share it. Default: 1 s.
     pub connect_timeout: Duration,
-    /// A server that owes an answer and says nothing for so long has its connection closed and made anew. 250 ms; always at least two
-    /// budgets, so that no connection is closed on which an answer may still come in time.
+    /// If a server that owes a reply is silent for this long, the link reconnects. Default: 250 ms; always at least two
+    /// time budgets, so that no connection is closed on which a reply may still arrive in time.
     pub stall_timeout: Duration,
-    /// A connection on which nothing was heard for so long is asked with a `PING`, so that one that is dead is found, and made anew,
-    /// before a call needs it. The default is 10 s.
+    /// After this idle time, the link sends a `PING`, to detect a dead connection before a call needs it. Default: 10 s.
     pub ping_after: Duration,
-    /// How many connections there are to the server. 1: the server runs one script at a time, and calls that share a
-    /// connection share round trips. More help where TLS keeps one core busy. At most 16.
+    /// Number of connections to the server. Default: 1, because the server runs one script at a time, and calls on one
+    /// connection share round trips. More help if TLS saturates a core. At most 16.
     pub connections: usize,
-    /// How many calls may be in flight, those whose callers have gone among them. Beyond it a call ends at once in
-    /// `TooManyInFlight`. 4096; at most 1,000,000.
+    /// Maximum number of calls in flight, including those whose callers were cancelled. Further calls end at once with
+    /// `TooManyInFlight`. Default: 4096; at most 1,000,000.
     pub in_flight_max: usize,
-    /// The shortest wait before another connection or another probe is tried. 20 ms.
+    /// Minimum wait before the next connection attempt or probe. Default: 20 ms.
     pub backoff_min: Duration,
-    /// The longest wait before another connection or another probe is tried: how long recovery may take. 1 s.
+    /// Maximum wait before the next connection attempt or probe, which bounds the time to recover. Default: 1 s.
     pub backoff_max: Duration,
-    /// After so many failures in a row the breaker opens. 5.
+    /// Number of consecutive failures that open the circuit breaker. Default: 5.
     pub breaker_failures: u32,
-    /// Failures in a row count only if they lie within so long. 10 s.
+    /// Time within which consecutive failures count. Default: 10 s.
     pub breaker_span: Duration,
-    /// Whose certificates are trusted, for `rediss://`.
+    /// Trusted CA certificates for `rediss://`.
     pub roots: Roots,
-    /// Who we are, for `rediss://` and a server that wants to know. None.
+    /// The client certificate for `rediss://`. Default: none.
     pub identity: Option<Identity>,
-    /// A file with the password, if it is not in the address; space around it does not count. It is read when the link is opened,
-    /// and anew for each connection: so a password can change while we serve. None.
+    /// A file with the password, if it is not in the address. Surrounding white space is ignored. The file is read when the link is opened
+    /// and for each new connection, so that a password can change at run time. Default: none.
     pub password: Option<PathBuf>,
 }
 
-/// The most connections that can be set: more than a server's cores gain nothing.
+/// Maximum number of connections.
 pub const CONNECTIONS_MAX: usize = 16;
 
-/// The most calls in flight that can be set: a few hundred bytes each.
+/// Maximum of [`Settings::in_flight_max`]. A call takes a few hundred bytes.
 pub const IN_FLIGHT_MAX: usize = 1_000_000;
 
-/// The longest time that can be set.
+/// Maximum of all durations.
 pub const TIME_MAX: Duration = Duration::from_secs(60);
 
-/// The shortest time that can be set: the timers' own grain.
+/// Minimum of all durations: the resolution of timers.
 pub const TIME_MIN: Duration = Duration::from_millis(1);
 
 impl Default for Settings {
@@ -95,12 +93,12 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// How long a server that owes an answer may say nothing.
+    /// How long a server that owes a reply may be silent.
     pub(crate) fn patience(&self) -> Duration {
         self.stall_timeout.max(self.budget.saturating_mul(2))
     }
 
-    /// What is out of range, as a sentence.
+    /// Checks the ranges. The error is a message.
     pub(crate) fn check(&self) -> Result<(), String> {
         let times = [
             ("budget", self.budget),
@@ -113,7 +111,7 @@ impl Settings {
         ];
         for (name, time) in times {
             if time < TIME_MIN || time > TIME_MAX {
-                return Err(format!("`{name}` is {time:?}: it can be from {TIME_MIN:?} to {TIME_MAX:?}"));
+                return Err(format!("`{name}` is {time:?}: it must be from {TIME_MIN:?} to {TIME_MAX:?}"));
             }
         }
         if self.backoff_min > self.backoff_max {
@@ -128,7 +126,7 @@ impl Settings {
         ];
         for (name, count, max) in counts {
             if count == 0 || count > max {
-                return Err(format!("`{name}` is {count}: it can be from 1 to {max}"));
+                return Err(format!("`{name}` is {count}: it must be from 1 to {max}"));
             }
         }
         Ok(())
@@ -156,12 +154,12 @@ mod tests {
         let bad = [
             (
                 Settings { budget: Duration::ZERO, ..good.clone() },
-                "`budget` is 0ns: it can be from 1ms to 60s",
+                "`budget` is 0ns: it must be from 1ms to 60s",
             ),
-            (Settings { connections: 17, ..good.clone() }, "`connections` is 17: it can be from 1 to 16"),
+            (Settings { connections: 17, ..good.clone() }, "`connections` is 17: it must be from 1 to 16"),
             (
                 Settings { in_flight_max: 0, ..good.clone() },
-                "`in_flight_max` is 0: it can be from 1 to 1000000",
+                "`in_flight_max` is 0: it must be from 1 to 1000000",
             ),
             (
                 Settings { backoff_min: Duration::from_secs(2), ..good.clone() },
@@ -169,7 +167,7 @@ mod tests {
             ),
             (
                 Settings { breaker_failures: 0, ..good },
-                "`breaker_failures` is 0: it can be from 1 to 1000000",
+                "`breaker_failures` is 0: it must be from 1 to 1000000",
             ),
         ];
         for (settings, sentence) in bad {

@@ -1,4 +1,4 @@
-//! What all clones of a link share, and how one call is carried over it. Opening and closing it is not done here.
+//! State shared by all clones of a link, and how it carries one call.
 
 use std::pin::pin;
 use std::sync::Arc;

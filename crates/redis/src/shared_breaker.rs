@@ -1,4 +1,4 @@
-//! The breaker as all callers share it: a lock on the slow path, one load on the fast one. What opens it is not known here.
+//! The circuit breaker as all callers share it: one atomic load on the fast path, a lock on the slow one.
 //!
 //! The machine is changed under its lock only, so two callers can never both become the probe: that is decided in one
 //! visit. The flag in front is a copy of "closed, and no failure counted", made under the lock. Read late it is harmless.

@@ -1,5 +1,4 @@
-//! Something that may hang and cannot be stopped, under way once at most: who comes meanwhile waits for the same. What it is, is not
-//! known here.
+//! Single-flight for an operation that may hang and cannot be cancelled: concurrent callers share one.
 
 use std::sync::{Mutex, PoisonError};
 

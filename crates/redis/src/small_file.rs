@@ -1,4 +1,4 @@
-//! A small file that is read whole. What it holds is not known here.
+//! Reads a small file with a maximum size.
 
 use std::fs::File;
 use std::io::Read;

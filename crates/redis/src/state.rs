@@ -1,4 +1,4 @@
-//! A state as bytes: what stands in Redis, and what a script tells of it. It decides nothing.
+//! Encodes and decodes states as the bytes that are stored in Redis.
 //!
 //! The first byte is the layout (3, in the upper half) and the [kind](StateKind). Then come the [mark](crate::Era) of the numbers
 //! it was last charged by, and since when there were no others. Numbers are big-endian.

@@ -1,4 +1,4 @@
-//! The store: a question in, the core's decisions out, within the link's budget. What is done when it fails is the caller's.
+//! The store: takes a command, and returns decisions within the time budget. The caller handles failures.
 
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,57 +10,57 @@ use smallvec::SmallVec;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
-use tollgate_algorithms::{Decision, Limit, Mode};
+use tollgate_algorithms::{Decision, Limit, Mode, Receipt};
 
 use crate::link_error::cut;
 use crate::remembered::{Asking, Next, OnItsWay, Remembered, Turn};
-use crate::{Address, Ask, Health, Hit, Link, LinkError, OpenError, Reply, Settings, StoreError};
+use crate::{Address, Ask, Health, Hit, Link, LinkError, OpenError, Reply, Settings, StoreError, Value};
 
-/// Budgets that several processes share, on one Redis or Valkey server. Cheap to clone; clones share everything.
+/// The state of limits on one Redis or Valkey server, for several processes. Cheap to clone; clones refer to the same store.
 #[derive(Clone, Debug)]
 pub struct Store {
     link: Link,
     remembered: Arc<Remembered>,
-    /// One for each charge that may wait for another's answer: as many as calls may be in flight.
+    /// Permits for charges that wait for another caller's query: as many as calls may be in flight.
     waiting: Arc<Semaphore>,
-    /// What was wrong with the last answer that was no decision.
+    /// What was wrong with the last reply without a decision.
     no_decision: Arc<Mutex<Option<Box<str>>>>,
     runtime: Handle,
     budget: Duration,
 }
 
-/// What is said to hits that are remembered as refused.
+/// The decisions of hits with cached refusals.
 type Refused = SmallVec<[Option<Decision>; 2]>;
 
-/// The right to ask about some keys.
+/// The turn to query the server about some keys.
 type Turns<'a> = SmallVec<[Turn<'a>; 1]>;
 
-/// A blocked thread waits for so many budgets: a charge, and what it may take to give back another.
+/// How many time budgets a blocked thread waits: one charge, and what it may take to refund another.
 const BUDGETS_BLOCKED: u32 = 4;
 
-/// Who waits for another's answer does so for this part of the budget, and then asks: a server that is asked with little time left
-/// would seem to fail. So one that answers within three quarters of a budget never does, though it was faster until now.
+/// A caller waits for another's query for this part of the time budget, and then queries the server itself. A query with little
+/// time left would fail; this way, a server that replies within three quarters of the budget never seems to fail.
 const PATIENCE: u32 = 4;
 
-/// How many bytes of the sentence about an answer that is no decision are kept. What is longer is cut.
+/// Maximum length of the message about a reply without a decision; longer ones are truncated.
 const SENTENCE_BYTES_MAX: usize = 500;
 
-/// What came of a [charge](Store::charge).
+/// The result of a [charge](Store::charge).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Charged {
-    /// The server was asked.
+    /// The server decided.
     Asked(Reply),
-    /// It was not: some hits are remembered as refused, so that all are. One for each hit, in their order; `None` for those
-    /// about which nothing is known.
+    /// Cached refusals decided: some hits are refused, and so is the batch. One decision per hit, in order; `None` for hits
+    /// without a cached one.
     Remembered(SmallVec<[Option<Decision>; 2]>),
 }
 
 impl Store {
-    /// A store at an address. It must be opened within a tokio runtime, in which its connections live; it opens whether or not
-    /// there is a server. The runtime has to run as long as the store is used.
+    /// Opens a store within a Tokio runtime, in which its connections live. It succeeds whether or not
+    /// the server is reachable. The runtime must run as long as the store is used.
     ///
     /// # Errors
-    /// When there is no runtime, a setting is out of range, a file cannot be used, or TLS has nothing to go by. Never because of the server.
+    /// If there is no runtime, a setting is out of range, a file is invalid, or TLS is misconfigured. Never because of the server.
     pub fn open(address: Address, settings: Settings) -> Result<Self, OpenError> {
         let runtime = Handle::try_current().map_err(|_| OpenError::NoRuntime)?;
         let budget = settings.budget;
@@ -71,24 +71,39 @@ impl Store {
         Ok(Self { link, remembered, waiting, no_decision: Arc::default(), runtime, budget })
     }
 
-    /// Says that limits like this one will be charged. Their scripts are then run on each new connection before calls go to it, on
-    /// keys of no budget, so that no caller waits for a server that has to compile them.
+    /// Announces that limits of this kind will be charged. Their scripts then run on each new connection before other calls, on
+    /// unused keys, so that no caller waits for the server to compile them.
     pub fn expect(&self, limit: &Limit) {
         self.link.expect(limit);
     }
 
-    /// Waits until the store can decide what is [expected](Self::expect), or it is known why it cannot; for at most
-    /// [`Settings::connect_timeout`]. To be called once, after everything that is expected and before the first request.
+    /// Waits until the store can decide the [expected](Self::expect) limits, or has failed, for at most
+    /// [`Settings::connect_timeout`]. Call this once, after the calls of `expect` and before the first request.
     pub async fn ready(&self) {
         self.link.ready().await;
     }
 
-    /// Asks, and never takes longer than the link's budget.
+    /// Runs a command within the link's time budget.
     ///
     /// # Errors
-    /// When there is no decision: that is neither a grant nor a refusal. [`StoreError::may_have_run`] says whether something
-    /// may have been charged all the same.
+    /// If there is no decision, which is neither a grant nor a refusal. [`StoreError::may_have_run`] says whether something
+    /// may have been charged nevertheless.
     pub async fn ask(&self, ask: &Ask<'_>) -> Result<Reply, StoreError> {
+        self.ask_with_value(ask).await.map(|(reply, _)| reply)
+    }
+
+    /// Gives back a part of a charge: see [`Ask::Refund`]. Returns how much came back, in units of cost: never more than `part`
+    /// still weighed, and nothing if the receipt is void.
+    ///
+    /// # Errors
+    /// As [`ask`](Self::ask).
+    pub async fn refund(&self, hit: &Hit<'_>, receipt: &Receipt, part: u64) -> Result<u64, StoreError> {
+        let ask = Ask::Refund(*hit, receipt, part);
+        self.ask_with_value(&ask).await.map(|(_, value)| Reply::refunded(&ask, &value))
+    }
+
+    /// As [`ask`](Self::ask), with what the server said.
+    async fn ask_with_value(&self, ask: &Ask<'_>) -> Result<(Reply, Value), StoreError> {
         let reply = self.carry(ask, &[], Instant::now() + self.budget).await;
         match ask {
             Ask::Reset(name) => self.remembered.forget(name),
@@ -99,13 +114,13 @@ impl Store {
         reply
     }
 
-    /// Asks, and remembers what is said of these hits, which are at these places.
+    /// Runs a command, and caches its result for the hits at these positions.
     async fn carry(
         &self,
         ask: &Ask<'_>,
         keys: &[(usize, &Hit<'_>)],
         end: Instant,
-    ) -> Result<Reply, StoreError> {
+    ) -> Result<(Reply, Value), StoreError> {
         let charges = match ask {
             Ask::Charge(hits) => hits,
             Ask::UpTo(hit) | Ask::Settle(hit) => std::slice::from_ref(hit),
@@ -118,10 +133,10 @@ impl Store {
             Ok((reply, value)) => on_its_way.answered(keys, reply, value),
             Err(error) => on_its_way.failed(error),
         }
-        self.counted(read).map(|(reply, _)| reply)
+        self.counted(read)
     }
 
-    /// Counts how a question ended. An answer that is no decision is one that somebody has to look into.
+    /// Counts the result of a command. A reply without a decision needs an operator's attention.
     fn counted<T>(&self, ended: Result<T, StoreError>) -> Result<T, StoreError> {
         self.link.count(ended.as_ref().err().map(StoreError::cause));
         if let Err(error @ (StoreError::Foreign(_) | StoreError::ForeignKind(_) | StoreError::Disagrees(_))) =
@@ -133,15 +148,14 @@ impl Store {
         ended
     }
 
-    /// As [`Ask::Charge`], where some hits are on keys of which nothing is ever given back, by no process: a refusal of such
-    /// a hit is remembered for as long as it must hold, and the server is not asked meanwhile. `for_good` says which, in the order
-    /// of the hits.
+    /// Runs [`Ask::Charge`] with the refusal cache. `for_good` marks the hits, in order, on keys on which no process ever gives
+    /// anything back: refusals of such hits are cached while they hold, and the server is not called.
     ///
-    /// Only enforced hits are remembered, and for at most [`REMEMBERED_MAX`](crate::REMEMBERED_MAX). When a refusal has had its
-    /// time, one caller asks and the others wait for what it is told: for a quarter of their budget at most, and then they ask too.
+    /// Only enforced hits are cached, for at most [`REMEMBERED_MAX`](crate::REMEMBERED_MAX). When an entry expires,
+    /// one caller queries the server and the others wait for its result, for at most a quarter of their time budget.
     ///
     /// # Errors
-    /// As [`ask`](Self::ask).
+    /// Like [`ask`](Self::ask).
     pub async fn charge(&self, hits: &[Hit<'_>], for_good: &[bool]) -> Result<Charged, StoreError> {
         let keys: SmallVec<[(usize, &Hit<'_>); 4]> = lasting(hits, for_good).collect();
         if keys.is_empty() {
@@ -167,7 +181,7 @@ impl Store {
             }
         };
         turns.into_iter().for_each(|turn| turn.end(error));
-        charged.map(Charged::Asked)
+        charged.map(|(reply, _)| Charged::Asked(reply))
     }
 
     /// Waits for the turns to ask about these keys, unless what others are told settles it.
@@ -200,7 +214,7 @@ impl Store {
         }
     }
 
-    /// What is said to hits of which one is remembered as refused: see [`charge`](Self::charge). `None` if none is.
+    /// The decisions of hits if one of them has a cached refusal: see [`charge`](Self::charge). `None` if none has.
     #[must_use]
     pub fn remembered(&self, hits: &[Hit<'_>], for_good: &[bool]) -> Option<SmallVec<[Option<Decision>; 2]>> {
         let now = Instant::now();
@@ -237,21 +251,21 @@ impl Store {
         Ok(turns)
     }
 
-    /// How many charges were refused because that was [remembered](Self::charge).
+    /// Number of charges refused by the [cache](Self::charge).
     #[must_use]
     pub fn refused_from_memory(&self) -> u64 {
         self.remembered.told()
     }
 
-    /// Whether [`block_on`](Self::block_on) may block this thread: it is no thread of a Tokio runtime, and has not entered one.
+    /// Returns true if [`block_on`](Self::block_on) may block this thread: it does not belong to a Tokio runtime.
     #[must_use]
     pub fn may_block(&self) -> bool {
         Handle::try_current().is_err()
     }
 
-    /// Runs a call to this store on a thread outside of any runtime, and blocks it. `None`, at once, if it
-    /// [must not](Self::may_block); `None` also if it takes longer than a few time budgets, which happens when nothing runs the
-    /// store's runtime meanwhile.
+    /// Runs a future of this store on a thread outside any runtime, and blocks the thread. Returns `None` at once if it
+    /// [must not block](Self::may_block), or after a few time budgets, which happens if nothing drives the
+    /// store's runtime.
     pub fn block_on<T>(&self, asking: impl Future<Output = T>) -> Option<T> {
         if !self.may_block() {
             return None;
@@ -271,19 +285,17 @@ impl Store {
         }
     }
 
-    /// Runs what asks this store in its runtime. It is done whether or not anybody waits for it.
-    pub fn spawn<F>(&self, asking: F) -> impl Future<Output = ()> + Send + use<F>
+    /// Spawns a future of this store in its runtime. It completes whether or not anybody awaits it. `None` if the runtime ends first.
+    pub fn spawn<F, T>(&self, asking: F) -> impl Future<Output = Option<T>> + Send + use<F, T>
     where
-        F: Future<Output = ()> + Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+        T: Send + 'static,
     {
         let task = self.runtime.spawn(asking);
-        async move {
-            // It ends badly only if the runtime ends.
-            let _ = task.await;
-        }
+        async move { task.await.ok() }
     }
 
-    /// How the link is doing, and what its answers are worth.
+    /// The health of the link, and of its replies.
     #[must_use]
     pub fn health(&self) -> Health {
         let no_decision = self.no_decision.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -1,4 +1,4 @@
-//! The hits of a batch as the core wants them: keys that are met several times are one target. It decides nothing.
+//! Groups the hits of a batch by key, as the algorithms expect them.
 
 use smallvec::SmallVec;
 use tollgate_algorithms::Limit;

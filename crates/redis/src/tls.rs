@@ -1,4 +1,4 @@
-//! TLS to the store: whom we trust, and who we are. When a connection is made is not known here.
+//! TLS to the store: trusted CAs, and the client certificate.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,8 +38,7 @@ impl Tls {
             Roots::File(path) => Trusted::File(path.clone()),
         };
         let name = ServerName::try_from(host.to_owned());
-        let name = name
-            .map_err(|_| "the host in the address of the store is no name that a certificate could have")?;
+        let name = name.map_err(|_| "the host in the store address is not a valid name for a certificate")?;
         Ok(Self { name, trusted, identity: settings.identity.clone() })
     }
 
@@ -56,7 +55,7 @@ impl Tls {
         let store = match &self.trusted {
             Trusted::Known(store) => Arc::clone(store),
             Trusted::File(path) => {
-                let text = small_file::read("the file with the certificates to trust the store by", path)?;
+                let text = small_file::read("the store's CA file", path)?;
                 certificates(&text, &format!(" in {}", path.display()))?
             }
         };
@@ -71,7 +70,7 @@ impl Tls {
                 config.with_client_auth_cert(chain, key).map_err(|error| {
                     let (certificate, key) = (identity.certificate.display(), identity.key.display());
                     format!(
-                        "our certificate for the store in {certificate} and the key in {key} do not go together: {error}"
+                        "the store client certificate in {certificate} does not match the key in {key}: {error}"
                     )
                 })?
             }
@@ -82,33 +81,30 @@ impl Tls {
 
 /// Our certificate, and those above it.
 fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
-    let text = small_file::read("the file with our certificate for the store", path)?;
+    let text = small_file::read("the store client certificate file", path)?;
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
-    let chain = chain.map_err(|error| {
-        format!("our certificate for the store in {} is not in PEM: {error}", path.display())
-    })?;
+    let chain = chain
+        .map_err(|error| format!("the store client certificate in {} is not PEM: {error}", path.display()))?;
     if chain.is_empty() {
-        return Err(format!("there is no certificate of ours for the store in {}", path.display()));
+        return Err(format!("there is no client certificate in {}", path.display()));
     }
     Ok(chain)
 }
 
 fn key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
-    let text = small_file::read("the file with the key of our certificate for the store", path)?;
-    PrivateKeyDer::from_pem_slice(&text).map_err(|error| {
-        format!("there is no key of our certificate for the store in {}: {error}", path.display())
-    })
+    let text = small_file::read("the store client key file", path)?;
+    PrivateKeyDer::from_pem_slice(&text)
+        .map_err(|error| format!("there is no client key in {}: {error}", path.display()))
 }
 
 /// The certificates in a text, which comes from somewhere.
 fn certificates(text: &[u8], from: &str) -> Result<Arc<RootCertStore>, String> {
     let mut store = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(text) {
-        let certificate = certificate.map_err(|error| {
-            format!("the certificates to trust the store by{from} are not in PEM: {error}")
-        })?;
+        let certificate =
+            certificate.map_err(|error| format!("the store's CA certificates{from} are not PEM: {error}"))?;
         let added = store.add(certificate);
-        added.map_err(|error| format!("a certificate to trust the store by{from} is not valid: {error}"))?;
+        added.map_err(|error| format!("a CA certificate of the store{from} is not valid: {error}"))?;
     }
     some(store, from)
 }
@@ -116,7 +112,7 @@ fn certificates(text: &[u8], from: &str) -> Result<Arc<RootCertStore>, String> {
 fn some(store: RootCertStore, from: &str) -> Result<Arc<RootCertStore>, String> {
     if store.is_empty() {
         return Err(format!(
-            "there is no certificate to trust the store by{from}: install the system's, or name a file with one"
+            "there is no CA certificate for the store{from}: install the system's, or set a CA file"
         ));
     }
     Ok(Arc::new(store))

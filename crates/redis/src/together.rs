@@ -1,4 +1,4 @@
-//! Several calls as one: which can be, and what is sent then. When they are, the driver of a connection decides.
+//! Coalesces several calls into one: which ones can be, and what is sent. `driver.rs` decides when.
 
 use smallvec::SmallVec;
 

@@ -1,4 +1,4 @@
-//! Whether there is a connection, and since when: one value for all threads. What a connection is, is not known here.
+//! Whether there is a connection, and since when: one value for all threads.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -1,4 +1,4 @@
-//! A value of the server's protocol (RESP2), as a reply contains it. How bytes become one is `resp.rs`.
+//! A value of RESP2, as a reply contains it. `resp.rs` parses it.
 
 use std::fmt;
 

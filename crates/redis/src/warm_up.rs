@@ -1,4 +1,4 @@
-//! The scripts that a policy needs, run once on each new connection before calls go to it. What calls decide is not known here.
+//! Runs the scripts that a policy needs on each new connection, before other calls.
 //!
 //! A server compiles a script when it first meets it. Without this, the first requests after a start, a failover or a restart of the
 //! server would bring their scripts' texts and wait for that, some of them for longer than their budget.

@@ -1,4 +1,4 @@
-//! Whether an answer of a script shows that something was written. What was decided is read in `reply.rs`.
+//! Whether a script's reply shows that it wrote something.
 //!
 //! A server that takes no writes answers a refusal, and whatever else writes nothing. One that has no memory left also deletes. So
 //! only what was charged counts, and neither a refund nor a reset, which may have deleted a key and no more.

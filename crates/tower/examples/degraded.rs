@@ -6,8 +6,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use axum::body::Body;
 use axum::{Router, routing::get};
 use http::Request;
+use tollgate::redis::{Naming, Settings, Store};
 use tollgate::{Limit, Limiter, Micros, StoreFails};
-use tollgate_redis::{Naming, Settings, Store};
 use tollgate_tower::{Admitted, ResponseConfig, Rule, Rules, TollgateLayer};
 use tower::ServiceExt;
 

@@ -8,8 +8,7 @@ use axum::routing::{get, post};
 use axum::{Router, response::Response};
 use http::Request;
 use tollgate::{Clock, Limiter, Micros};
-use tollgate_policy::Policy;
-use tollgate_tower::{Peer, PolicyLimits, TollgateLayer};
+use tollgate_tower::{Peer, Policy, PolicyLimits, TollgateLayer};
 use tower::ServiceExt;
 
 const DOCUMENT: &str = "

@@ -6,8 +6,7 @@ use axum::body::Body;
 use axum::{Router, routing::post};
 use http::Request;
 use tollgate::{Clock, Limiter, Micros};
-use tollgate_policy::Policy;
-use tollgate_tower::{Admitted, PolicyLimits, TollgateLayer};
+use tollgate_tower::{Admitted, Policy, PolicyLimits, TollgateLayer};
 use tower::ServiceExt;
 
 /// The proxy in front verifies who is asking, and says the tier; only its word is taken for it.
@@ -31,7 +30,7 @@ routes:
 async fn complete(admitted: Admitted) -> String {
     let tier = admitted.tier().unwrap_or("no tier").to_owned();
     let left = admitted.binding_limit().map_or(0, |limit| limit.remaining());
-    admitted.settle(5);
+    admitted.settle_limit("tokens", 5);
     format!("tier {tier}, {left} left while it was made")
 }
 

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http::header::RETRY_AFTER;
-use http::{Request, Response, StatusCode};
+use http::{HeaderValue, Request, Response, StatusCode};
 use pin_project_lite::pin_project;
 use tollgate::AcquireError;
 use tollgate::adaptive::{AdaptiveConcurrency, AdaptivePermit, Outcome, Priority};
@@ -16,7 +16,7 @@ use tower_service::Service;
 
 use crate::body::{Held, ResponseBody};
 use crate::response::error_response::ErrorResponse;
-use crate::response::{numbers, refusal};
+use crate::response::refusal;
 
 /// How important a request is.
 type Prioritise = dyn Fn(&http::request::Parts) -> Priority + Send + Sync;
@@ -120,7 +120,7 @@ fn answer(refused: &AcquireError) -> ErrorResponse {
     let mut response = refusal::unavailable();
     if let Some(wait) = wait {
         let seconds = tollgate::Micros::from_duration(wait).secs_rounded_up().max(1);
-        response.headers.insert(RETRY_AFTER, numbers::value(seconds));
+        response.headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
     response
 }

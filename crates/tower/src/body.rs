@@ -1,4 +1,4 @@
-//! The body of a response that passed, or of an answer of our own. It buffers nothing.
+//! The body of a response: the service's, or that of an error response. Unbuffered.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -7,12 +7,10 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use tollgate::adaptive::AdaptivePermit;
-use tollgate_engine::Permits;
-
-use crate::admitted::Admitted;
+use tollgate_engine::{Admission, Permits};
 
 pin_project! {
-    /// The body of a response: the service's own, or an answer's.
+    /// The body of a response: the service's own, or that of an error response.
     #[derive(Debug)]
     pub struct ResponseBody<R> {
         #[pin]
@@ -33,12 +31,18 @@ pin_project! {
 #[derive(Debug)]
 #[expect(dead_code, reason = "it is held, and never looked at")]
 pub(crate) enum Held {
-    /// The permits of an admission that its handler may share.
-    Admitted(Admitted),
     /// The permits of an admission.
     Permits(Permits),
     /// A permit of an adaptive limit.
     Adaptive(AdaptivePermit),
+}
+
+impl Held {
+    /// The permits of an admission, if it has any.
+    pub(crate) fn permits(admission: &Admission) -> Option<Self> {
+        let permits = admission.take_permits();
+        (!permits.is_empty()).then_some(Self::Permits(permits))
+    }
 }
 
 impl<R> ResponseBody<R> {

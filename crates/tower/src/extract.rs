@@ -1,4 +1,4 @@
-//! The axum extractor: a handler takes [`Admitted`] as an argument. Nothing is decided here.
+//! The axum extractor for [`Admitted`].
 
 use axum::extract::{FromRequestParts, OptionalFromRequestParts};
 use axum::response::{IntoResponse, Response};
@@ -14,10 +14,8 @@ pub struct NoLayer;
 
 impl IntoResponse for NoLayer {
     fn into_response(self) -> Response {
-        problem::internal(
-            "This handler takes `Admitted`, and no rate limits are in front of it: add a `TollgateLayer`.",
-        )
-        .into_response()
+        problem::internal("This handler takes `Admitted`, but no `TollgateLayer` is in front of it. Add one.")
+            .into_response()
     }
 }
 

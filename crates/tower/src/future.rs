@@ -1,10 +1,11 @@
-//! What a call gives in the end: the service's response with fields, or an answer. It only waits, for a store and the service.
+//! The response future: awaits the store and the service, and returns the service's response with headers or an error response.
 
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use bytes::Bytes;
 use http::request::Parts;
 use http::{Request, Response};
 use pin_project_lite::pin_project;
@@ -14,15 +15,15 @@ use tollgate_engine::{Admission, CheckError, Outcome};
 
 use crate::admitted::Admitted;
 use crate::body::{Held, ResponseBody};
-use crate::layer::Settings;
+use crate::layer::LayerState;
 use crate::live::ActiveLimits;
-use crate::response::error_response::ErrorResponse;
+use crate::service::{finish, proceed};
 
 pin_project! {
-    /// The response that is to come, of [`Tollgate`](crate::Tollgate).
+    /// The response future of [`Tollgate`](crate::Tollgate).
     ///
-    /// Dropped while a shared store is asked, it has charged nothing in this process; what the store was sent may be charged
-    /// there. Dropped later, what the request cost stays charged.
+    /// If it is dropped while it waits for a shared store, nothing is charged in this process, but a call that was sent may be charged
+    /// in the store. If it is dropped later, the charges stay.
     pub struct ResponseFuture<S, B>
     where
         S: Service<Request<B>>,
@@ -41,21 +42,21 @@ pin_project! {
         Checking { checking: Checking, next: Option<(S, B)> },
         Admitted { #[pin] future: S::Future, limits: Arc<ActiveLimits>, admitted: Admitted },
         Untold { #[pin] future: S::Future, limits: Arc<ActiveLimits>, admission: Admission },
-        Answered { response: Option<ErrorResponse> },
+        Answered { response: Option<Response<Bytes>> },
     }
 }
 
-/// What was checked, and what came of it.
-type Checked = ((Arc<ActiveLimits>, Settings), Parts, Result<Outcome, CheckError>);
+/// The outcome of a check, with its enforcer.
+type Checked = ((Arc<ActiveLimits>, Arc<LayerState>), Parts, Result<Outcome, CheckError>);
 
-/// A check that waits for a store. In a box, which only such checks pay for.
+/// A check that waits for a store. Boxed, so that only such checks pay for the allocation.
 type Checking = Pin<Box<dyn Future<Output = Checked> + Send>>;
 
 impl<S, B> ResponseFuture<S, B>
 where
     S: Service<Request<B>>,
 {
-    /// A store is asked first. The service is one that is ready; if it is not called in the end, it is dropped.
+    /// Waiting for a store. The service is ready; if it is not called in the end, it is dropped.
     pub(crate) fn checking(
         checking: impl Future<Output = Checked> + Send + 'static,
         service: S,
@@ -68,12 +69,12 @@ where
         Self { kind: Kind::Admitted { future, limits, admitted } }
     }
 
-    /// The handler knows nothing of what the request was charged.
+    /// The handler has no access to the admission.
     pub(crate) const fn untold(future: S::Future, limits: Arc<ActiveLimits>, admission: Admission) -> Self {
         Self { kind: Kind::Untold { future, limits, admission } }
     }
 
-    pub(crate) const fn answered(response: ErrorResponse) -> Self {
+    pub(crate) const fn answered(response: Response<Bytes>) -> Self {
         Self { kind: Kind::Answered { response: Some(response) } }
     }
 }
@@ -87,30 +88,26 @@ where
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut kind = self.project().kind;
         if let Projected::Checking { checking, next } = kind.as_mut().project() {
-            let (limits, parts, checked) = ready!(checking.as_mut().poll(context));
+            let ((limits, layer), parts, checked) = ready!(checking.as_mut().poll(context));
             let Some((mut service, body)) = next.take() else { return Poll::Pending };
-            let then = crate::service::proceed(&mut service, limits, (parts, body), checked);
+            let then = proceed(&mut service, (limits, &layer), (parts, body), checked);
             kind.set(then.kind);
         }
         match kind.project() {
             Projected::Admitted { future, limits, admitted } => {
                 let mut response = ready!(future.poll(context))?;
-                let status = response.status();
-                limits.responses.finish(admitted.admission(), status, response.headers_mut());
-                let holds = !admitted.admission().permits().is_empty();
-                let held = holds.then(|| Held::Admitted(admitted.clone()));
+                finish(limits, (admitted.admission(), Some(admitted)), &mut response);
+                let held = Held::permits(admitted.admission());
                 Poll::Ready(Ok(response.map(|body| ResponseBody::inner(body, held))))
             }
             Projected::Untold { future, limits, admission } => {
                 let mut response = ready!(future.poll(context))?;
-                let status = response.status();
-                limits.responses.finish(admission, status, response.headers_mut());
-                let permits = admission.take_permits();
-                let held = (!permits.is_empty()).then_some(Held::Permits(permits));
+                finish(limits, (admission, None), &mut response);
+                let held = Held::permits(admission);
                 Poll::Ready(Ok(response.map(|body| ResponseBody::inner(body, held))))
             }
             Projected::Answered { response } => match response.take() {
-                Some(response) => Poll::Ready(Ok(response.into_response_with(ResponseBody::answer))),
+                Some(response) => Poll::Ready(Ok(response.map(ResponseBody::answer))),
                 // Whoever asks again after the answer waits for ever, as futures may.
                 None => Poll::Pending,
             },

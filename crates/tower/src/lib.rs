@@ -1,32 +1,18 @@
 //! Rate limits in front of any HTTP service: a tower layer, and the responses that show limits to clients.
 //!
-//! Five lines put limits into an axum service:
-//!
-//! ```
-//! use axum::{Router, routing::get};
-//! use tollgate::{Limit, Limiter};
-//! use tollgate_tower::{Rule, Rules, TollgateLayer};
-//!
-//! let per_client = Rule::new("per client", Limit::per_second(1).burst(5)?);
-//! let limits = TollgateLayer::new(Rules::new(Limiter::new()?, [per_client])?);
-//! let app: Router = Router::new().route("/", get(|| async { "hello" })).layer(limits);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
-//! For the limits of an OpenAPI document use `PolicyLimits` (feature `policy`) in place of [`Rules`]. Serve the router with
-//! `into_make_service_with_connect_info::<SocketAddr>()`, so that the layer knows the client's address. A handler that takes
-//! [`Admitted`] sees the status of its limits, and may settle the cost or refund it when the work is done. A refused request gets
-//! a 429 with an exact `Retry-After`, the `RateLimit` headers of the current draft and a problem body, or, if it was a gRPC call,
-//! the status `RESOURCE_EXHAUSTED` with the same headers.
+#![cfg_attr(feature = "axum", doc = include_str!("docs/front.md"))]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod adaptive;
 mod admitted;
 mod body;
+mod check;
 #[cfg(feature = "axum")]
 mod extract;
 mod future;
 mod layer;
 mod live;
+mod outcome;
 mod peer;
 mod response;
 mod service;
@@ -34,10 +20,13 @@ mod service;
 pub use adaptive::{Adaptive, AdaptiveFuture, AdaptiveLayer};
 pub use admitted::Admitted;
 pub use body::ResponseBody;
+pub use check::check;
 #[cfg(feature = "axum")]
 pub use extract::NoLayer;
 pub use future::ResponseFuture;
 pub use layer::TollgateLayer;
+pub use live::LimitsHandle;
+pub use outcome::RateLimitOutcome;
 pub use peer::Peer;
 pub use response::config::{Generations, Reset, ResponseConfig};
 pub use response::error_response::{ErrorKind, ErrorResponse};
@@ -48,5 +37,27 @@ pub use service::Tollgate;
 pub use tollgate_engine::{BodyWanted, PolicyLimits, operations};
 pub use tollgate_engine::{
     CheckError, Degradation, DescriptorId, Enforcer, KeyExtractor, LimitDescriptor, LimitStatus,
-    NAME_CHARS_MAX, RequestHead, Rule, Rules, RulesError, Visibility, ZeroStatus,
+    NAME_CHARS_MAX, Refusal, RefusalKind, RequestHead, Rule, RuleKey, RuleKeyError, Rules, RulesError,
+    Undetermined, Visibility, ZeroStatus,
 };
+
+/// The README's snippets, so that they are compiled with the documentation's.
+#[cfg(all(doctest, feature = "axum"))]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
+/// The library whose limits the layer enforces, so that a service needs no second dependency.
+pub use tollgate;
+#[doc(no_inline)]
+pub use tollgate::{Limit, LimitError, Limiter, Window};
+/// Where the client's address comes from: see [`Rules::trusted_proxies`] and [`Rules::prefixes`].
+pub use tollgate_http::{
+    address::{Client, PrefixError, Prefixes},
+    trusted::{ForwardHeader, Networks, TrustedProxies},
+};
+/// Limits as reviewed documents, for `PolicyLimits`: the crate `tollgate-policy`.
+#[cfg(feature = "policy")]
+pub use tollgate_policy as policy;
+#[cfg(feature = "policy")]
+#[doc(no_inline)]
+pub use tollgate_policy::{Directory, Policy};

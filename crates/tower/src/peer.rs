@@ -1,27 +1,76 @@
-//! The peer of a request: where the server states who is at the other end of the connection.
+//! The peer of a request: the address at the other end of the connection.
 
+use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 
-use http::request::Parts;
+use http::Extensions;
 
 /// The address at the other end of the connection, as an extension of the request. The server that accepts connections inserts
 /// it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Peer(pub IpAddr);
 
-/// The detail of the response if nothing states the peer. The request is not admitted.
-pub(crate) const UNKNOWN_PEER: &str = "The rate limits in front of this service do not know the client's address: insert `tollgate_tower::Peer` \
-     into the request's extensions, serve with axum's `into_make_service_with_connect_info::<SocketAddr>()` and the feature \
-     `axum`, or set a peer on the layer.";
+/// Where a layer finds the peer of a request.
+#[derive(Clone, Default)]
+pub(crate) enum PeerSource {
+    /// In the request's extensions, as known servers insert it.
+    #[default]
+    Extensions,
+    /// It is the same for every request.
+    Fixed(IpAddr),
+    /// The server's own code knows; otherwise as known servers insert it.
+    Fn(Arc<PeerFn>),
+}
 
-/// The peer of a request: [`Peer`], or else axum's `ConnectInfo`.
-pub(crate) fn find(parts: &Parts) -> Option<IpAddr> {
-    let own = parts.extensions.get::<Peer>().map(|peer| peer.0);
+/// Finds the peer in a request's extensions.
+type PeerFn = dyn Fn(&Extensions) -> Option<IpAddr> + Send + Sync;
+
+impl PeerSource {
+    /// The peer of a request with these extensions.
+    pub(crate) fn find(&self, extensions: &Extensions) -> Option<IpAddr> {
+        match self {
+            Self::Extensions => known(extensions),
+            Self::Fixed(peer) => Some(*peer),
+            Self::Fn(find) => find(extensions).or_else(|| known(extensions)),
+        }
+    }
+}
+
+/// The peer as known servers state it: [`Peer`], or else axum's `ConnectInfo`, or else tonic's `TcpConnectInfo`.
+fn known(extensions: &Extensions) -> Option<IpAddr> {
+    let peer = extensions.get::<Peer>().map(|peer| peer.0);
     #[cfg(feature = "axum")]
-    let own = own.or_else(|| {
+    let peer = peer.or_else(|| {
         use axum::extract::ConnectInfo;
         use std::net::SocketAddr;
-        parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip())
+        extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip())
     });
-    own
+    #[cfg(feature = "tonic")]
+    let peer = peer.or_else(|| {
+        use tonic::transport::server::TcpConnectInfo;
+        extensions.get::<TcpConnectInfo>()?.remote_addr().map(|address| address.ip())
+    });
+    peer
+}
+
+/// The detail of the response if the client's address is unknown. The request is not admitted.
+pub(crate) fn unknown_peer() -> String {
+    let axum = if cfg!(feature = "axum") { "" } else { "enable the feature `axum` of `tollgate-tower` and " };
+    let tonic = if cfg!(feature = "tonic") { "serve over TCP" } else { "enable the feature `tonic`" };
+    format!(
+        "The rate limiter does not know the client's address. With axum, {axum}serve \
+         `app.into_make_service_with_connect_info::<SocketAddr>()`; with tonic, {tonic}; otherwise insert \
+         `tollgate_tower::Peer` into the request's extensions, or set `TollgateLayer::peer_from`."
+    )
+}
+
+impl fmt::Debug for PeerSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Extensions => f.write_str("extensions"),
+            Self::Fixed(peer) => write!(f, "{peer}"),
+            Self::Fn(_) => f.write_str("function"),
+        }
+    }
 }

@@ -1,5 +1,6 @@
-//! Responses: the headers that show limits, and complete responses to requests that may not proceed.
+//! Responses: the headers that show limits, and complete responses to rejected requests.
 
+mod computed_limits;
 pub(crate) mod config;
 #[cfg(feature = "policy")]
 mod cors;
@@ -10,7 +11,7 @@ mod jitter;
 mod json;
 mod numbers;
 pub mod problem;
-mod refusal;
+pub(crate) mod refusal;
 mod remembered;
 mod rendered_limit;
 mod sf;

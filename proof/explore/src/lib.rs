@@ -12,6 +12,7 @@ pub mod scenarios;
 mod store;
 mod sync;
 mod view;
+mod voided;
 mod whole;
 
 use std::cell::Cell;

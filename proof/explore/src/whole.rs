@@ -42,7 +42,7 @@ impl Whole {
                 space: 0,
                 hash: KeyHash,
                 narrow: store.narrow(&limit),
-                void: Arc::default(),
+                voided: Arc::default(),
                 owing: Arc::default(),
             })
         };

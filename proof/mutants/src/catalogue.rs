@@ -104,6 +104,7 @@ pub const MUTANTS: &[Mutant] = &[
     mutant("algorithm/fixed_window", "part.min(self.count.used)", "part.max(self.count.used)"),
     mutant("algorithm/fixed_window", "start.max(over)", "start.min(over)"),
     // Calendar windows.
+    mutant("window", "month.saturating_sub(month.rem_euclid(12))", "month"),
     mutant("window", "day.saturating_add(3)", "day.saturating_add(4)"),
     mutant("window", "first_day_of_month(guess) > day", "first_day_of_month(guess) >= day"),
     mutant(

@@ -85,6 +85,7 @@ fn limit_of(words: &[&str]) -> Option<Limit> {
                 "day" => Window::Day(offset()?),
                 "week" => Window::Week(offset()?),
                 "month" => Window::Month(offset()?),
+                "year" => Window::Year(offset()?),
                 _ => return None,
             };
             Limit::fixed_window(number(0)?, window)

@@ -95,8 +95,16 @@ fn every_file_is_imported() {
             })
         };
         let parents = [format!("{folder}.rs"), format!("{folder}/lib.rs"), format!("{folder}/main.rs")];
-        let named =
-            |parent: &&super::File| parents.contains(&parent.path) && parent.text.lines().any(declares);
+        // `#[path = "…"]` in the crate's root names a file of a module that depends on features.
+        let is_named_by_path = |parent: &super::File| {
+            parent.path.strip_suffix("lib.rs").is_some_and(|root| {
+                let relative = file.path.strip_prefix(root).unwrap_or_default();
+                parent.text.contains(&format!("#[path = \"{relative}\"]"))
+            })
+        };
+        let named = |parent: &&super::File| {
+            is_named_by_path(parent) || (parents.contains(&parent.path) && parent.text.lines().any(declares))
+        };
         if !root && !files.iter().any(|parent| named(&parent)) {
             findings.push(file.path.clone());
         }

@@ -1,4 +1,4 @@
-//! The latency of a server that is not overloaded, and when to probe for it. It knows no limit and no window.
+//! The latency of a server that is not overloaded, and when to probe for it.
 
 use super::window::LATENCY_MAX;
 

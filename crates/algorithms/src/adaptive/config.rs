@@ -1,4 +1,4 @@
-//! The settings of an adaptive limit, proved once by their constructor.
+//! The settings of an adaptive limit, validated by their constructor.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! The adaptive limit itself: windows, the baseline and a method, joined into one state machine.
+//! The adaptive limit: combines windows, the baseline and a method in one state machine.
 
 use super::baseline::Baseline;
 use super::config::AdaptiveConfig;

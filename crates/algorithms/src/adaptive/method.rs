@@ -1,4 +1,4 @@
-//! The four methods: how one window's latency changes a limit. Pure functions of integers; windows and probes are elsewhere.
+//! The four methods: how the latency of one window changes a limit. Pure functions of integers.
 
 use crate::Micros;
 

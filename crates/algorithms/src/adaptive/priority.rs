@@ -1,4 +1,4 @@
-//! Priorities under one concurrency limit: lower classes are refused earlier, and a reserve is kept for the highest.
+//! Priorities under one concurrency limit: lower classes are refused earlier, and the highest has a reserve.
 
 /// How important a request is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]

@@ -1,4 +1,4 @@
-//! One window of samples: which requests belong to it, when it closes, and what it showed. It knows no limit and no method.
+//! One window of samples: which requests belong to it, when it closes, and its result.
 
 /// A window is open at least this long, in microseconds; longer if twice the baseline is longer.
 const OPEN_MIN: u64 = 100_000;

@@ -1,18 +1,18 @@
-//! A debt that drains: the arithmetic under the token bucket, the leaky bucket and GCRA. Not an algorithm to choose.
+//! Debt that drains at a constant rate: the arithmetic of token bucket, leaky bucket and GCRA.
 
 use super::standing::Standing;
 use crate::{Change, Debt, Micros, Quota, Receipt, State};
 
-/// What a key owes at one instant, in units of which one cell of cost is `period` and `count` drain each microsecond.
+/// The debt of a key at one instant, in units: one cell of cost is `period` units, and `count` units drain each microsecond.
 ///
-/// `K` makes the state of one of the three algorithms out of a debt.
+/// `K` wraps a debt in the state of one of the three algorithms.
 #[derive(Clone, Copy)]
 pub(crate) struct Owing<K> {
     quota: Quota,
     at: Micros,
-    /// What is owed, or [`BEYOND_COUNTING`].
+    /// The debt, or [`BEYOND_COUNTING`].
     owed: u64,
-    /// What is owed if the state was written in another period, which may be beyond counting; otherwise 0.
+    /// The debt if the state was written with another period, which may be beyond counting; otherwise 0.
     wide: u128,
     kind: K,
 }
@@ -36,7 +36,7 @@ impl<K: Fn(Debt) -> State + Copy> Owing<K> {
         Self { at, owed: state.debt.saturating_sub(drained), ..fresh }
     }
 
-    /// How long until no more than `allowed` is owed.
+    /// Time until the debt is at most `allowed`.
     #[inline]
     fn drain_to(&self, allowed: u64) -> Micros {
         if self.owed == BEYOND_COUNTING {
@@ -49,17 +49,17 @@ impl<K: Fn(Debt) -> State + Copy> Owing<K> {
     }
 }
 
-/// The largest debt that is ever written. A grant leaves at most a burst, a settled cost at most two.
+/// The largest debt ever stored. A grant leaves at most one burst, a settled cost at most two.
 const DEBT_MAX: u64 = (1 << 53) - 1;
 
-/// A debt of so many units or more takes 128 bits: only one that was written in a much shorter period does.
+/// From this many units, a debt needs 128 bits. Only a debt written with a much shorter period gets there.
 const BEYOND_COUNTING: u64 = u64::MAX;
 
-/// What a state that was written in another period owes after so many microseconds: all of it, converted exactly and
+/// The debt of a state written with another period, after this many microseconds: converted exactly, then
 /// rounded up by less than a unit.
 ///
-/// Everything else in a decision is a whole number of units, so rounding cannot turn a grant into a refusal, and it
-/// mints nothing.
+/// Everything else in a decision is a whole number of units, so rounding up neither turns a grant into a refusal nor
+/// creates capacity.
 #[cold]
 fn converted_after(quota: &Quota, state: &Debt, elapsed: u64) -> u128 {
     let scaled = u128::from(state.debt).saturating_mul(u128::from(quota.period()));
@@ -68,7 +68,7 @@ fn converted_after(quota: &Quota, state: &Debt, elapsed: u64) -> u128 {
     owed.saturating_sub(drained)
 }
 
-/// A debt in the units of a quota, if it can be written down in them.
+/// A debt in the units of a quota, if it is representable.
 pub(crate) fn converted(quota: &Quota, state: &Debt) -> Option<u64> {
     if state.period == quota.period() {
         return Some(state.debt);

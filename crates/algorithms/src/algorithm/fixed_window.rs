@@ -1,14 +1,14 @@
-//! The fixed window: a count per window of the clock or the calendar. Not a promise about any other span of time.
+//! The fixed window: a count per window of the clock or the calendar. Other spans of the same length may hold twice the limit.
 //!
-//! Time is cut into windows aligned to the clock; each grants `limit`, then refuses until the next one begins.
+//! Windows are aligned to the clock; each grants `limit`, then refuses until the next one starts.
 //!
-//! **For** quotas that people reason about by the calendar ("10,000 a month"). **Not for**
-//! protecting capacity: a client that knows the clock gets the limit twice within a moment, before and after a boundary.
+//! **For** calendar quotas ("10,000 per month"). **Not for**
+//! protecting capacity: a client that knows the clock gets twice the limit at a window boundary.
 //!
-//! **State:** the window and what was used of it, as [`Count`]. When the limit's numbers change, the window in progress
+//! **State:** the window and its count, as [`Count`]. When the limit changes, the current window
 //! keeps its end.
 //!
-//! **Bound:** `limit` in each aligned window; `2 × limit` in any span of one window's length, and an adversary gets it.
+//! **Bound:** `limit` in each aligned window; `2 × limit` in any span of one window's length, which an adversary can reach.
 //!
 //! ```
 //! use tollgate_algorithms::{Limit, Micros, UtcOffset, Window, decide};
@@ -28,7 +28,7 @@ use crate::{Algorithm, Change, Count, Limit, LimitError, Micros, Receipt, State,
 pub struct FixedWindow {
     limit: u64,
     window: Window,
-    /// By how many microseconds the calendar runs ahead of the clock.
+    /// Microseconds by which the calendar is ahead of the clock.
     ahead: i64,
 }
 
@@ -36,7 +36,7 @@ impl FixedWindow {
     pub(crate) const fn new(limit: u64, window: Window) -> Result<Self, LimitError> {
         let length = match window {
             Window::Every(length) => length,
-            Window::Day(_) | Window::Week(_) | Window::Month(_) => Micros::DAY,
+            Window::Day(_) | Window::Week(_) | Window::Month(_) | Window::Year(_) => Micros::DAY,
         };
         match check_window(Algorithm::FixedWindow, limit, Limit::COUNT_MAX, length) {
             Ok(()) => Ok(Self { limit, window, ahead: 0 }),
@@ -44,13 +44,13 @@ impl FixedWindow {
         }
     }
 
-    /// How much each window grants.
+    /// The count that each window grants.
     #[must_use]
     pub const fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Which windows.
+    /// The windows.
     #[must_use]
     pub const fn window(&self) -> Window {
         self.window
@@ -60,7 +60,7 @@ impl FixedWindow {
         Self { ahead: micros, ..self }
     }
 
-    /// The window that holds an instant of the clock, in the clock's own time.
+    /// The window that contains an instant of the clock, in the clock's time.
     #[inline]
     fn bounds(&self, now: Micros) -> (Micros, Micros) {
         if self.ahead == 0 {
@@ -74,12 +74,12 @@ impl FixedWindow {
     }
 }
 
-/// What was used of the window that holds the instant `at`.
+/// The usage of the window that contains the instant `at`.
 #[derive(Clone, Copy)]
 pub(crate) struct InWindow {
     at: Micros,
     count: Count,
-    /// Which windows there are.
+    /// The windows of the limit.
     rule: FixedWindow,
 }
 

@@ -1,16 +1,16 @@
-//! The generic cell rate algorithm: a timetable that a key may run ahead of. The same decisions as the token bucket.
+//! The generic cell rate algorithm: a schedule that a key may run ahead of. The same decisions as the token bucket.
 //!
-//! Arrivals are due `period / count` apart. A key has a *theoretical arrival time*; a hit of cost c moves it to
-//! `max(it, now) + c × period / count`, and is refused if that would lie more than `burst × period / count` ahead of
-//! now. A key never seen is due now.
+//! Cells are due `period / count` apart. A key has a *theoretical arrival time* (TAT); a hit of cost c moves it to
+//! `max(TAT, now) + c × period / count`, and is refused if that is more than `burst × period / count` ahead of
+//! now. The TAT of a key never seen is now.
 //!
-//! **For** people who know it from ATM, redis-cell or governor. **Not for** anything else than the
-//! [token bucket](super::token_bucket) is for: the two decide alike on every trace, which a test shows against a model
-//! that keeps arrival times.
+//! **For** people who know it from ATM, redis-cell or governor. It has the same uses as the
+//! [token bucket](super::token_bucket): the two make the same decisions on every trace, which a test shows with a model
+//! that stores arrival times.
 //!
-//! **State:** how far the key is ahead of its timetable, as [`Debt`]: (arrival time − now) × count,
-//! which stays an integer where the arrival time itself would be a fraction. While no clock runs back, the pair of
-//! time and debt is worth one number, the arrival time: see [`arrival`].
+//! **State:** how far the key is ahead of its schedule, as [`Debt`]: (TAT − now) × count,
+//! which is an integer even if the TAT is not. As long as no clock runs back, time and debt
+//! are equivalent to one number, the TAT: see [`arrival`].
 //!
 //! **Bound:** no interval of length t admits more than `burst + count × t / period`.
 //!
@@ -29,7 +29,7 @@ use super::debt::Owing;
 use super::standing::Standing;
 use crate::{Debt, Micros, Quota, State};
 
-/// The theoretical arrival time: the first microsecond at which the key owes nothing.
+/// The theoretical arrival time: the first microsecond at which the key has no debt.
 #[must_use]
 pub fn arrival(quota: &Quota, state: &Debt) -> Micros {
     let owing = Owing::new(quota, Some(state), state.at, State::Gcra);

@@ -1,16 +1,16 @@
-//! The leaky bucket as a meter: a level that hits raise and time drains. Not the queue: nothing waits here.
+//! The leaky bucket as a meter: a level that hits raise and time drains. Not the queue: nothing waits.
 //!
-//! A hit pours its cost into a bucket of size `burst` that leaks `count` every `period`; a hit that would spill is
-//! refused and pours nothing. A key never seen has an empty bucket.
+//! A hit adds its cost to a bucket of size `burst` that leaks `count` every `period`. A hit that would overflow the bucket is
+//! refused and adds nothing. A key never seen has an empty bucket.
 //!
-//! **For** people who think of load as a level: it is the [token bucket](super::token_bucket) seen from the other side
-//! (level = burst − tokens) and decides alike on every trace. **Not for** smoothing traffic: it refuses, it does
-//! not delay.
+//! **For** people who think of load as a level: it mirrors the [token bucket](super::token_bucket)
+//! (level = burst − tokens) and makes the same decisions on every trace. **Not for** smoothing traffic: it refuses
+//! instead of delaying.
 //!
 //! **State:** the level, as [`Debt`].
 //!
-//! **Bound:** no interval of length t admits more than `burst + count × t / period`; the level is never above `burst`,
-//! but for a cost that is [settled](crate::settle) after the fact, or after the burst was lowered.
+//! **Bound:** no interval of length t admits more than `burst + count × t / period`. The level exceeds `burst` only after
+//! a cost was [settled](crate::settle) or the burst was lowered.
 //!
 //! ```
 //! use tollgate_algorithms::{Limit, Micros, State, decide};

@@ -1,24 +1,24 @@
-//! What was granted when, as a short list: the state of the log and of the conservative buckets. Not a history: entries
-//! of one bucket (of one microsecond, in the log) are one entry, and what has left the window goes with the next charge.
+//! A list of recent charges: the state of the sliding window log and of the sliding window with buckets. Charges in one bucket
+//! (in the log, in one microsecond) share an entry; the next charge drops expired entries.
 
 use alloc::collections::VecDeque;
 
 use super::standing::Standing;
 use crate::{Change, Micros, Receipt};
 
-/// What was charged in one bucket, and when last.
+/// The charges of one bucket: their sum, and the time of the latest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// The latest charge: all of the entry counts until one window after it.
+    /// Time of the latest charge. The whole entry counts until one window after it.
     pub at: Micros,
-    /// What was charged.
+    /// The sum of the charges.
     pub cost: u64,
 }
 
-/// Entries in the order of time.
+/// Entries in order of time.
 ///
-/// It keeps running totals instead of costs, so that any number of entries is summed by one subtraction, and found by
-/// bisection: a decision never walks the list. Two lists are equal if they are so to the bit.
+/// It stores running totals instead of costs, so that one subtraction sums any number of entries, and bisection finds
+/// one: a decision never scans the list. Two lists are equal only if they are equal bit for bit.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct List {
     totals: VecDeque<Total>,
@@ -26,18 +26,18 @@ pub struct List {
     before: u64,
 }
 
-/// An entry as it is kept: its time, and all that was ever charged up to and including it. Totals wrap around; only their
-/// differences mean something.
+/// An entry as stored: its time, and the total charged up to and including it. Totals wrap; only their
+/// differences are meaningful.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Total {
     at: Micros,
     through: u64,
 }
 
-/// A change to a list: drop the oldest, then change one.
+/// A change to a list: drop the oldest entries, then change one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Edit {
-    /// How many entries to drop, oldest first: they have expired.
+    /// Number of expired entries to drop, oldest first.
     pub drop: usize,
     /// What to do then.
     pub then: Then,
@@ -50,18 +50,18 @@ pub enum Then {
     Push(Entry),
     /// Add to the newest entry, and move it to this time.
     Merge(Entry),
-    /// Take this much from the entry at this position (after dropping), and remove it if nothing is left.
+    /// Subtract this much from the entry at this position (after dropping), and remove it if nothing is left.
     Reduce(usize, u64),
 }
 
-/// Room for so many entries is kept, however few there are.
+/// Minimum capacity, however few entries there are.
 const ROOM_KEPT: usize = 32;
 
-/// The sum of the entries of a list that was read from outside is at most this; a larger one refuses everything anyway.
+/// Maximum sum of the entries of a list from outside; a larger one would refuse everything anyway.
 const SUM_MAX: u64 = 1 << 62;
 
 impl List {
-    /// A list of these entries, which are in the order of time.
+    /// Creates a list of these entries, which must be in order of time.
     #[must_use]
     pub fn from_entries(entries: impl IntoIterator<Item = Entry>) -> Self {
         let mut through = 0_u64;
@@ -72,19 +72,19 @@ impl List {
         Self { totals: entries.into_iter().map(total).collect(), before: 0 }
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.totals.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.totals.is_empty()
     }
 
-    /// What it takes on the heap: room for up to four times its entries, or for 32.
+    /// Heap memory in bytes: capacity for up to four times the entries, or for 32.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         self.totals.capacity().saturating_mul(size_of::<Total>())
@@ -111,13 +111,13 @@ impl List {
         self.totals.back().map_or(self.before, |total| total.through)
     }
 
-    /// What was charged from an entry on.
+    /// The sum of the charges from an entry on.
     fn sum_from(&self, position: usize) -> u64 {
         self.through().wrapping_sub(self.through_before(position))
     }
 
-    /// The first entry, at or after `from`, for which it holds; it holds for all after that one. Looks ahead in doubling
-    /// steps and then bisects, so an answer near `from` is found at once; mostly it is `from` itself.
+    /// The first entry at or after `from` for which the predicate holds; it must hold for all later entries. A doubling
+    /// search followed by bisection, so that results near `from` are found fast; usually it is `from` itself.
     #[inline]
     fn first(&self, from: usize, holds: impl Fn(&Total) -> bool) -> usize {
         if self.totals.get(from).is_none_or(&holds) {
@@ -170,7 +170,7 @@ impl List {
         self.shrink();
     }
 
-    /// Gives memory back when three quarters of it lie idle: a burst long ago does not weigh on a key for ever.
+    /// Shrinks when three quarters of the memory are unused, so that an old burst does not keep memory forever.
     fn shrink(&mut self) {
         let (kept, room) = (self.totals.len().saturating_mul(2), self.totals.capacity());
         if room > ROOM_KEPT && kept.saturating_mul(2) < room {
@@ -178,7 +178,7 @@ impl List {
         }
     }
 
-    /// Touches every later entry: a refund is dearer than a decision.
+    /// Changes every later entry: a refund is more expensive than a decision.
     fn reduce(&mut self, position: usize, cost: u64) {
         let Some(entry) = self.entry(position) else { return };
         let taken = cost.min(entry.cost);
@@ -191,33 +191,33 @@ impl List {
     }
 }
 
-/// The numbers of a limit that is kept in a list. `K` makes the change of one of the two algorithms out of an edit.
+/// The numbers of a limit whose state is a list. `K` wraps an edit in the change of one of the two algorithms.
 #[derive(Clone, Copy)]
 pub(crate) struct Spans<K> {
-    /// How long an entry counts.
+    /// Time for which an entry counts.
     pub(crate) window: Micros,
-    /// How long a bucket lasts: charges of one bucket merge.
+    /// Length of a bucket. Charges in one bucket merge.
     pub(crate) bucket: u64,
-    /// How many entries there may be; beyond it, charges merge.
+    /// Maximum number of entries; beyond it, charges merge.
     pub(crate) entries_max: usize,
-    /// Which algorithm's list is edited.
+    /// Wraps an edit for the algorithm.
     pub(crate) kind: K,
 }
 
 /// The part of a list that counts at the instant `at`.
 #[derive(Clone, Copy)]
 pub(crate) struct Listed<'a, K> {
-    /// `None` if no part of it counts, because there is none or because it lies too far ahead of the clock.
+    /// `None` if no part of it counts, because it is empty or too far ahead of the clock.
     list: Option<&'a List>,
     spans: Spans<K>,
     at: Micros,
-    /// How many entries have left the window.
+    /// Number of entries that have left the window.
     expired: usize,
-    /// What those that have not add up to.
+    /// Sum of the remaining entries.
     used: u64,
-    /// The time of the newest entry that counts.
+    /// Time of the newest entry that counts.
     newest: Option<Micros>,
-    /// What a change does, once something was charged or refunded.
+    /// The pending change, after a charge or a refund.
     then: Option<Then>,
 }
 
@@ -238,7 +238,7 @@ impl<'a, K: Fn(Edit) -> Change + Copy> Listed<'a, K> {
         Self { at, expired, used: list.sum_from(expired), newest, ..fresh }
     }
 
-    /// The time until which all that was charged up to `newest` counts.
+    /// The time until which charges up to `newest` count.
     fn expiry(&self, newest: Micros) -> Micros {
         newest.saturating_add(self.spans.window).saturating_sub(self.at)
     }
@@ -258,7 +258,7 @@ impl<K: Fn(Edit) -> Change + Copy> Standing for Listed<'_, K> {
         capacity.saturating_sub(self.used)
     }
 
-    /// Until the first entry expires with which enough has expired: for a cost of 1, that is mostly the oldest.
+    /// Time until enough entries have expired. For a cost of 1, that is usually the oldest entry.
     fn wait(&self, capacity: u64, cost: u64) -> Micros {
         let Some(list) = self.list else { return Micros::ZERO };
         let excess = self.used.saturating_sub(capacity.saturating_sub(cost));

@@ -1,16 +1,16 @@
-//! The sliding window of two counts: a fair estimate in a few numbers. Not exact: it errs in both directions.
+//! The sliding window with two counters: an estimate in a few numbers. It errs in both directions.
 //!
 //! The count of the current aligned window, plus that of the previous one weighted by how much of it the sliding window
 //! still overlaps, may not exceed `limit`.
 //!
-//! **For** ordinary API limits ("3,000 a minute") at 32 bytes a key, without the fixed window's double burst in
-//! a moment. **Not for** a promise that no minute ever sees more than the limit, nor for one that nobody is refused in a
-//! quiet minute: it assumes that the previous window's hits came evenly. Hits that came early in it are still
-//! counted when they have left the true window; hits that came late in it are discounted too soon. The
+//! **For** ordinary API limits ("3,000 per minute") at 32 bytes per key, without the double burst of the fixed window.
+//! **Not for** guarantees that no minute exceeds the limit, or that nobody is refused in a
+//! quiet minute: it assumes that the hits of the previous window were evenly spaced. Hits early in that window
+//! still count after they have left the true window; hits late in it are discounted too soon. The
 //! [log](super::sliding_window_log) is exact; [buckets](super::sliding_window_buckets) err in one direction only.
 //!
-//! **State:** the window and two counts, as [`TwoCounts`]. When the limit's numbers change, the window in progress keeps
-//! its end, and the next begins there.
+//! **State:** the window and two counts, as [`TwoCounts`]. When the limit changes, the current window keeps
+//! its end, and the next one starts there.
 //!
 //! **Bound:** `limit` in each aligned window; `limit × (1 + s / window)` in any span s of at most one window. With
 //! hits of cost 1 an adversary gets up to `2 × limit − 1` in a span of one window (if the limit is no larger than the
@@ -50,7 +50,7 @@ impl SlidingWindow {
         }
     }
 
-    /// How much any span of one window should grant.
+    /// The approximate maximum in any span of one window.
     #[must_use]
     pub const fn limit(&self) -> u64 {
         self.limit
@@ -63,10 +63,10 @@ impl SlidingWindow {
     }
 }
 
-/// Into how many steps a window is cut at the most: a count below 2^33 times the steps is below 2^53.
+/// Maximum number of steps per window: a count below 2^33 times the steps is below 2^53.
 const STEPS_MAX: NonZeroU64 = NonZeroU64::MIN.saturating_add((1 << 20) - 1);
 
-/// A window's length cut into equal steps (the last may be shorter).
+/// A window divided into equal steps (the last may be shorter).
 struct Steps {
     /// Microseconds in a step.
     step: NonZeroU64,

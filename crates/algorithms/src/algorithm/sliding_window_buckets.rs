@@ -1,18 +1,18 @@
-//! The sliding window of n buckets: never over the limit, in bounded memory. It may hold a hit for a little too long.
+//! The sliding window with n buckets: never exceeds the limit, in bounded memory. It may refuse slightly too long.
 //!
-//! The window is cut into `buckets`; charges in one bucket are kept as one sum, and all of it counts until one window
-//! after the last of them. In documents this is `sliding_window` with `buckets: n`.
+//! The window is divided into `buckets`. The charges in one bucket are stored as a sum, which counts until one window
+//! after the last of them. In policies this is `sliding_window` with `buckets: n`.
 //!
-//! **For** limits that must hold in every span (what a partner is promised, what a database stands) and are too large
+//! **For** limits that must hold in every span (an agreement with a partner, the capacity of a database) and are too large
 //! for the [log](super::sliding_window_log). **Not for** exactness to the last hit: after a burst, a client waits up to
-//! `window / buckets` longer than strictly needed.
+//! `window / buckets` longer than necessary.
 //!
 //! **State:** at most `buckets + 1` sums with their times, as [`List`](super::list::List).
 //!
-//! **When its numbers change** entries are judged by the new window. If there are more of them than the new numbers
-//! want, nothing is dropped: new charges merge, and are held longer, never shorter, until the old ones have left.
+//! **When its numbers change**, the new window applies to existing entries. If there are more entries than the new numbers
+//! allow, none is dropped: new charges merge and count longer, never shorter, until the old ones have expired.
 //!
-//! **Bound:** `limit` in every span of one window. The window that it really enforces lies between `window` and
+//! **Bound:** `limit` in every span of one window. The effective window is between `window` and
 //! `window × (1 + 1 / buckets)`.
 //!
 //! ```
@@ -56,7 +56,7 @@ impl SlidingWindowBuckets {
         Ok(Self { limit, window, buckets })
     }
 
-    /// How much any span of one window may grant.
+    /// The maximum in any span of one window.
     #[must_use]
     pub const fn limit(&self) -> u64 {
         self.limit
@@ -68,7 +68,7 @@ impl SlidingWindowBuckets {
         self.window
     }
 
-    /// Into how many buckets it is cut.
+    /// The number of buckets per window.
     #[must_use]
     pub const fn buckets(&self) -> u32 {
         self.buckets

@@ -1,21 +1,21 @@
-//! The sliding window log: exact, because it remembers every charge. Not for large limits: memory grows with them.
+//! The sliding window log: exact, because it stores every charge. Its memory grows with the limit.
 //!
-//! Every charge is kept with its time until it is one window old; a hit is granted if it fits beside all that are left.
-//! Charges of one microsecond are one entry, and none is lost for it.
+//! It stores every charge with its time until the charge is one window old; a hit is granted if it fits on top of those.
+//! Charges in one microsecond share an entry, without loss.
 //!
 //! **For** limits that must be exact in both directions: logins, payments, messages sent in somebody's name. **Not
-//! for** limits of many thousands: 16 bytes for each charge in the window. A limit above
-//! [`Limit::LOG_MAX`] is refused; [buckets](super::sliding_window_buckets) serve those.
+//! for** limits of many thousands: it takes 16 bytes per charge in the window. A limit above
+//! [`Limit::LOG_MAX`] is an error; use [buckets](super::sliding_window_buckets) for those.
 //!
 //! **State:** the charges of the last window, as [`List`](super::list::List): at most `limit` of them, twice that while
 //! the key is overdrawn.
 //!
-//! **Bound:** `limit` in every span (t − window, t], also when a hundred hits come in one microsecond; and a hit is
+//! **Bound:** `limit` in every span (t − window, t], even if a hundred hits arrive in one microsecond; a hit is
 //! refused only if it would exceed that. A charge exactly one window old no longer counts.
 //!
-//! A hit of cost 1 takes amortised constant time, whatever the limit: its retry looks at the oldest entry, and an expired
-//! entry is dropped once, with a charge. A larger cost, or a key that is overdrawn or whose limit was lowered, may take
-//! a bisection of the list. A refund touches all entries after the one it gives back from.
+//! A hit of cost 1 takes amortised constant time, whatever the limit: its retry depends on the oldest entry, and each expired
+//! entry is dropped once, by a charge. A larger cost, or a key that is overdrawn or whose limit was lowered, may need
+//! a bisection. A refund changes all entries after its own.
 //!
 //! ```
 //! use tollgate_algorithms::{Limit, Micros, Retry, decide, peek};
@@ -48,7 +48,7 @@ impl SlidingWindowLog {
         }
     }
 
-    /// How much any span of one window may grant.
+    /// The maximum in any span of one window.
     #[must_use]
     pub const fn limit(&self) -> u64 {
         self.limit

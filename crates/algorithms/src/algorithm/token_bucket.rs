@@ -1,20 +1,20 @@
-//! The token bucket: bursts up to a size, and a rate in the long run. Not for "at most N in any minute".
+//! The token bucket: a burst, and a rate in the long run. It does not guarantee "at most N in any minute".
 //!
-//! A bucket holds `burst` tokens and gets `count` more every `period`, never above `burst`. A hit takes its cost in
+//! A bucket holds up to `burst` tokens, and gains `count` tokens every `period`. A hit takes its cost in
 //! tokens, or is refused and takes nothing. A key never seen has a full bucket.
 //!
-//! **For** protecting capacity: clients may be bursty as long as they are moderate on average. **Not for** a promise
-//! such as "at most 100 in any minute": a full bucket and a minute's refill together are 200 (see the bound); the
-//! [log](super::sliding_window_log) and the [buckets](super::sliding_window_buckets) keep that promise.
+//! **For** protecting capacity: clients may be bursty if they are moderate on average. **Not for** guarantees
+//! such as "at most 100 in any minute": a full bucket and a minute's refill add up to 200 (see the bound). The
+//! [log](super::sliding_window_log) and the [buckets](super::sliding_window_buckets) guarantee that.
 //!
-//! **State:** what is missing from the bucket, as [`Debt`]; refilled lazily, when it is looked at.
+//! **State:** the tokens missing from the bucket, as [`Debt`]; refilled lazily, when it is read.
 //!
-//! **Bound:** no interval of length t admits more than `burst + count × t / period`; and under constant demand
-//! exactly the floor of that is admitted, for ever, because the rate is never rounded. (What comes back while the
-//! bucket is full is lost, here as everywhere.)
+//! **Bound:** no interval of length t admits more than `burst + count × t / period`. Under constant demand,
+//! exactly the floor of that is admitted, forever, because the rate is never rounded. (Tokens that arrive while the
+//! bucket is full are lost, as in any token bucket.)
 //!
-//! **When its numbers change** what is owed stays owed, in cells, and drains at the new rate. A key that owes more than
-//! a lowered burst waits until the new rate has paid for it.
+//! **When its numbers change**, the debt stays, in cells, and drains at the new rate. A key whose debt exceeds
+//! a lowered burst waits until enough of it has drained.
 //!
 //! ```
 //! use tollgate_algorithms::{Limit, Micros, decide};

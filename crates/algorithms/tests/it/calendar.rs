@@ -1,4 +1,4 @@
-//! Day, week and month, against a calendar counted out day by day from 1 January 1970.
+//! Day, week, month and year, against a calendar counted out day by day from 1 January 1970.
 
 use tollgate_algorithms::{Limit, Micros, UtcOffset, Window};
 
@@ -35,6 +35,17 @@ fn months_of_a_hundred_and_forty_years() {
     for (first, next) in months().take(140 * 12) {
         check(Window::Month(UtcOffset::UTC), first * DAY, next * DAY);
     }
+}
+
+#[test]
+fn years_of_a_hundred_and_forty_years() {
+    let mut firsts = months().step_by(12).map(|(first, _)| first).take(142).peekable();
+    while let (Some(first), Some(next)) = (firsts.next(), firsts.peek()) {
+        check(Window::Year(UtcOffset::UTC), first * DAY, next * DAY);
+    }
+    let (first, next) = (17_897 * DAY, 18_262 * DAY); // 2019 and 2020
+    let hours = 330 * 60 * SECOND;
+    check(Window::Year(UtcOffset::from_minutes(330).unwrap()), first - hours, next - hours);
 }
 
 #[test]

@@ -1,9 +1,9 @@
-//! Which headers a policy reads of a request, and so nobody may say anew behind its body. What they mean is the policy's.
+//! The headers that a policy reads, which trailers must not repeat.
 
 use http::HeaderName;
 use http::header::AUTHORIZATION;
 use tollgate_policy::Policy;
-use tollgate_policy::model::{Cost, CostFrom, Identity, KeyPlace, TierFrom};
+use tollgate_policy::model::{Cost, CostFrom, Identity, KeyPlace, LimitUse, TierFrom};
 
 use crate::doors::gateway::sanitize;
 
@@ -16,18 +16,24 @@ pub(super) fn headers_read(policy: &Policy) -> Vec<HeaderName> {
     let mut names = vec![AUTHORIZATION, X_API_KEY];
     names.extend(sanitize::own_header(&settings.trusted_proxies).cloned());
     names.extend(settings.jwt.iter().map(|jwt| jwt.header.clone()));
-    if let Some(TierFrom::Header(name)) = &settings.tier_from {
-        names.push(name.clone());
+    for source in &settings.tier_from {
+        if let TierFrom::Header(name) = source {
+            names.push(name.clone());
+        }
     }
     in_places(&settings.api_key, &mut names);
     for operation in policy.operations() {
         in_places(&operation.api_key, &mut names);
         names.extend(operation.headers.iter().map(|(name, _)| name.clone()));
+        in_conditions(&operation.uses, &mut names);
     }
-    for limit in policy.limits() {
-        if let Cost::Asked { from: CostFrom::Header(name), .. } = &limit.cost {
+    in_conditions(policy.default_uses(), &mut names);
+    for (_, cost) in policy.costs() {
+        if let Cost::Asked { from: CostFrom::Header(name), .. } = cost {
             names.push(name.clone());
         }
+    }
+    for limit in policy.limits() {
         for identity in limit.key.chain.iter().flatten() {
             if let Identity::Header(name) = identity {
                 names.push(name.clone());
@@ -37,6 +43,11 @@ pub(super) fn headers_read(policy: &Policy) -> Vec<HeaderName> {
     names.sort_by(|one, other| one.as_str().cmp(other.as_str()));
     names.dedup();
     names
+}
+
+fn in_conditions(uses: &[LimitUse], names: &mut Vec<HeaderName>) {
+    let conditions = uses.iter().filter_map(|one| one.when.as_ref());
+    names.extend(conditions.flat_map(|when| &when.headers).map(|(name, _)| name.clone()));
 }
 
 fn in_places(places: &[KeyPlace], names: &mut Vec<HeaderName>) {

@@ -1,4 +1,4 @@
-//! What readiness depends on: each check says why the gateway is not ready. When it is asked is `operations`' business.
+//! The readiness checks: each says why the gateway is not ready.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::settings::Readiness;
 
 /// A check of the upstream takes no longer, whatever `timeouts.connect` says: who asks does not wait longer either.
 const UPSTREAM_TIME_MAX: Duration = Duration::from_secs(5);
-/// What was found out about the upstream holds for this long, so that whoever asks often does not make connections as often.
+/// How long the result of the upstream check is cached, so that frequent requests do not cause as many connections.
 const UPSTREAM_KNOWN_FOR: Duration = Duration::from_secs(1);
 
 /// What has to be well for the gateway to be ready.
@@ -78,7 +78,7 @@ fn store(live: &Live) -> Option<String> {
         return None;
     }
     let why = health.trouble.map_or_else(|| "calls fail".to_owned(), |trouble| trouble.to_string());
-    Some(format!("the shared store gives no decisions: {why}"))
+    Some(format!("the shared store makes no decisions: {why}"))
 }
 
 impl Upstream {
@@ -92,7 +92,7 @@ impl Upstream {
         let found = match timeout(self.time, self.connector.connect()).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => Err(error.to_string()),
-            Err(_) => Err(format!("no connection to the upstream: nothing was heard for {:?}", self.time)),
+            Err(_) => Err(format!("cannot connect to the upstream within {:?}", self.time)),
         };
         *last = Some((Instant::now(), found.clone()));
         found

@@ -1,4 +1,4 @@
-//! The open connections of the operations listener, and which of them a new one replaces. No bytes are read here.
+//! The open connections of the operations listener, and which of them a new one replaces.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! The operations listener over real sockets: what it answers, and that nobody can hold it. Prometheus is a file of its own.
+//! The operations listener over real sockets: its responses, and that nobody can block it.
 
 mod prometheus;
 
@@ -94,8 +94,8 @@ async fn every_path_and_phase_has_its_answer() {
         (Phase::Ready, "/readyz?verbose", "200 OK", "ready\n"),
         (Phase::Draining, "/readyz", "503 Service Unavailable", "not ready: stopping\n"),
         (Phase::Draining, "/healthz", "200 OK", "alive\n"),
-        (Phase::Ready, "/", "404 Not Found", "look at /healthz, /readyz or /metrics\n"),
-        (Phase::Ready, "/metrics/", "404 Not Found", "look at /healthz, /readyz or /metrics\n"),
+        (Phase::Ready, "/", "404 Not Found", "see /healthz, /readyz or /metrics\n"),
+        (Phase::Ready, "/metrics/", "404 Not Found", "see /healthz, /readyz or /metrics\n"),
     ];
     for (phase, path, status, body) in table {
         running.operations.enter(phase);

@@ -1,4 +1,4 @@
-//! The flags of `doctor`. What is examined is said in `doctor`; the settings of the store are those of `serve`, and not here.
+//! The flags of `doctor`. The settings of the store are those of `serve`.
 
 use clap::Args;
 

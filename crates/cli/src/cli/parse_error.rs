@@ -1,8 +1,8 @@
-//! What is said of arguments that cannot be parsed: the parser's words, without the passwords in what it repeats.
+//! Errors of the argument parser, with passwords removed from what it repeats.
 
 use std::ffi::OsString;
 
-use tollgate_policy::serve::shown_address;
+use crate::settings::shown_address;
 
 /// The message, with its colours. Addresses among the arguments are shown without what may be a password.
 pub fn rendered(error: &clap::Error, args: impl IntoIterator<Item = OsString>) -> String {

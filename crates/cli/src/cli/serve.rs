@@ -1,4 +1,4 @@
-//! The flags of `serve`: the few settings that are worth one. All others are in files and variables, and not here.
+//! The flags of `serve`. All other settings are in files and variables.
 
 use clap::Args;
 

@@ -1,5 +1,4 @@
-//! `tollgate annotate`: the 429 response goes into an OpenAPI document, which is printed or written back. What is inserted
-//! is decided elsewhere.
+//! `tollgate annotate`: adds the 429 response to an OpenAPI document, and prints it or writes it back.
 
 use std::io::{self, Write};
 
@@ -17,7 +16,7 @@ use crate::{Exit, files, report_errors};
 /// When the output cannot be written. A document that cannot be is told on `err`.
 pub fn run(args: &AnnotateArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Exit> {
     if args.write && args.file == files::DASH {
-        writeln!(err, "tollgate: standard input cannot be written back: leave --write out, or name a file")?;
+        writeln!(err, "tollgate: cannot write back to standard input: omit --write, or name a file")?;
         return Ok(Exit::Usage);
     }
     let checked = match documents::check(&args.file) {
@@ -68,7 +67,7 @@ pub fn run(args: &AnnotateArgs, out: &mut dyn Write, err: &mut dyn Write) -> io:
 
 /// The document itself, not those that it leads to: it is a policy's first file.
 fn annotated(policy: &Policy) -> Result<Annotated, Refused> {
-    let nothing = || Refused { sources: Sources::default(), findings: Findings::default() };
+    let nothing = || Refused { sources: Sources::default(), findings: Findings::default(), consumers: None };
     let (file, _) = policy.sources().iter().next().ok_or_else(nothing)?;
     annotate_file(policy, file)
 }

@@ -1,4 +1,4 @@
-//! `tollgate completions`: the script by which a shell completes our flags. It is made of the definition in `cli`.
+//! `tollgate completions`: generates shell completions from the definitions in `cli`.
 
 use std::io::{self, Write};
 

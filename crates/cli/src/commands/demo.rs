@@ -1,4 +1,4 @@
-//! `tollgate demo`: a gateway, a small API behind it, and four requests that show what it does. Nothing has to be installed.
+//! `tollgate demo`: runs a gateway with a small API behind it, and sends four requests. Needs no other software.
 
 mod upstream;
 
@@ -12,19 +12,19 @@ use crate::cli::DemoArgs;
 use crate::serve::{NotStarted, Running, Stopper, start};
 use crate::settings::{IDLE_MAX, Protocol, Settings, Upstream};
 
-/// The API's document.
+/// The API's OpenAPI document.
 const DOCUMENT: &str = include_str!("demo/openapi.yaml");
-/// How long a request of the demonstration may take.
+/// Timeout of a demo request.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Fields that are shown; the others are those of any response.
+/// The headers shown; all others are common to any response.
 const SHOWN: [&str; 3] = ["ratelimit-policy", "ratelimit", "retry-after"];
-/// As many as the limit lets through at once, and one more.
+/// One more than the limit admits at once.
 const REQUESTS: usize = 4;
 
-/// Shows it, and goes on serving until it is stopped, or until there is no more input and nobody at a terminal.
+/// Runs the demo, then keeps serving until it is stopped, or until standard input ends if that is not a terminal.
 ///
 /// # Errors
-/// When the output cannot be written.
+/// If the output cannot be written.
 pub fn run(args: &DemoArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Exit> {
     let folder = Folder::new()?;
     let file = folder.0.join("openapi.yaml");
@@ -68,7 +68,7 @@ pub fn run(args: &DemoArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Res
     }
 }
 
-/// The address, if nobody has it; else one with another port.
+/// The wanted address if its port is free, otherwise one with another port.
 fn free(wanted: SocketAddr) -> io::Result<SocketAddr> {
     match TcpListener::bind(wanted) {
         Ok(_) => Ok(wanted),
@@ -84,14 +84,14 @@ fn show(running: &Running, out: &mut dyn Write) -> io::Result<()> {
     let live = running.live().load();
     let limits = live.limits.policy().limits();
     let numbers = limits.first().map(|limit| limit.numbers.to_string()).unwrap_or_default();
-    writeln!(out, "An OpenAPI document says of GET /hello: {numbers}, for each API key.")?;
-    writeln!(out, "A gateway in front of that API listens on http://{address}. Four requests, at once:\n")?;
+    writeln!(out, "The OpenAPI document limits GET /hello, per API key: {numbers}.")?;
+    writeln!(out, "The gateway in front of the API listens on http://{address}. Four requests in a row:\n")?;
     let curl = format!("curl -i http://{address}/hello -H 'X-API-Key: ada'");
     writeln!(out, "    $ {curl}")?;
     for number in 1..=REQUESTS {
         let response = ask(address)?;
         let (head, body) = response.split_once("\r\n\r\n").unwrap_or((&response, ""));
-        // The first and the last are shown whole; those between say only what is left.
+        // The first and last responses are shown in full, the others only with the remaining quota.
         if number == 1 || number == REQUESTS {
             whole(head, body, out)?;
         } else {
@@ -102,18 +102,15 @@ fn show(running: &Running, out: &mut dyn Write) -> io::Result<()> {
             writeln!(out)?;
         }
     }
-    writeln!(
-        out,
-        "\nNow you, in another terminal: `bob` has a budget of his own, and /status has no limit.\n"
-    )?;
+    writeln!(out, "\nTry it in another terminal. `bob` has his own quota, and /status has no limit.\n")?;
     writeln!(out, "    {curl}")?;
     writeln!(out, "    curl -i http://{address}/hello -H 'X-API-Key: bob'")?;
     writeln!(out, "    curl -i http://{address}/status\n")?;
-    writeln!(out, "Ctrl-C stops it.")?;
+    writeln!(out, "Press Ctrl-C to stop.")?;
     out.flush()
 }
 
-/// A response as `curl -i` has it, but for the fields that any response has.
+/// Prints a response like `curl -i`, without the common headers.
 fn whole(head: &str, body: &str, out: &mut dyn Write) -> io::Result<()> {
     let mut lines = head.lines();
     writeln!(out, "    {}", lines.next().unwrap_or_default())?;
@@ -128,7 +125,7 @@ fn is_shown(line: &str) -> bool {
     SHOWN.contains(&name.to_ascii_lowercase().as_str())
 }
 
-/// A real request over a real connection.
+/// Sends a request over a new connection.
 fn ask(address: SocketAddr) -> io::Result<String> {
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -139,22 +136,22 @@ fn ask(address: SocketAddr) -> io::Result<String> {
     Ok(response)
 }
 
-/// In a script, or where somebody closed it, there is nobody to press Ctrl-C.
+/// Stops the demo at the end of input: in a script, nobody presses Ctrl-C.
 fn stop_at_the_end_of_input(stopper: Stopper) {
     std::thread::spawn(move || {
-        // Whatever comes is of no interest, only that it ends.
+        // Only the end of input matters.
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
         stopper.stop();
     });
 }
 
-/// A folder for the document, gone when it is over.
+/// A temporary folder for the document, removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
     fn new() -> io::Result<Self> {
         let folder = std::env::temp_dir().join(format!("tollgate-demo-{}", std::process::id()));
-        // Somebody else's of that name is not used.
+        // Fails if the folder exists: it may belong to somebody else.
         std::fs::create_dir(&folder)?;
         Ok(Self(folder))
     }

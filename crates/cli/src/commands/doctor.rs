@@ -1,4 +1,4 @@
-//! `tollgate doctor`: the store of `serve` is examined, and what was found is printed with what to do. How it is judged is not here.
+//! `tollgate doctor`: examines the store of `serve`, and prints findings with remedies.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -13,13 +13,13 @@ use crate::serve::store::parts;
 use crate::settings::{self, Problem};
 use crate::{Exit, files};
 
-/// As wide as the longest grade, and two spaces.
+/// Width of the longest grade, plus two spaces.
 const INDENT: usize = 11;
 
 /// Examines the store.
 ///
 /// # Errors
-/// When the output cannot be written.
+/// If the output cannot be written.
 pub fn run(
     args: &DoctorArgs,
     environment: &[(OsString, OsString)],
@@ -37,7 +37,7 @@ pub fn run(
     };
     let examined = parts(&at).and_then(|parts| {
         let (address, settings, naming) = parts.ok_or(
-            "nothing says where the store is; give --store, TOLLGATE_STORE_URL, or `store: { url: … }` under `serve`",
+            "no store is configured: use --store, TOLLGATE_STORE_URL, or `store: { url: … }` under `serve`",
         )?;
         examine(&Patient { address, settings, naming, has_secret: at.secret.is_some() })
     });
@@ -75,7 +75,7 @@ const fn style(grade: Grade) -> Style {
     }
 }
 
-/// A line for each check, what to do below it, and a count.
+/// Prints a line per check, with the remedy below it, and a summary.
 fn human(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
     for Finding { check, grade, found, cure } in findings {
         let (style, name) = (style(*grade), grade.name());
@@ -99,7 +99,7 @@ fn told((grade, count): (Grade, usize)) -> String {
     }
 }
 
-/// How many there are of each grade, the worst first; of faults and warnings also if there are none.
+/// The number of findings by grade, worst first; faults and warnings are counted even if there are none.
 fn counts(findings: &[Finding]) -> impl Iterator<Item = (Grade, usize)> {
     let count = |grade| findings.iter().filter(|finding| finding.grade == grade).count();
     let all = Grade::ALL.map(|grade| (grade, count(grade))).into_iter();
@@ -145,18 +145,22 @@ mod tests {
     fn what_a_server_says_moves_no_cursor_and_counts_begin_with_the_worst() {
         let findings = [
             Finding::good("version", "Redis 7\u{1b}[2J"),
-            Finding::unknown("memory", "it cannot be told", "`ACL SETUSER x +info`"),
+            Finding::unknown("memory", "needs `INFO`", "`ACL SETUSER x +info`"),
         ];
         let mut out = Vec::new();
         human(&findings, &mut out).expect("memory takes all");
         let text = anstream::adapter::strip_str(str::from_utf8(&out).expect("UTF-8")).to_string();
         let expected = "good       version: Redis 7\\u{1b}[2J\n\
-                        not known  memory: it cannot be told\n\
+                        not known  memory: needs `INFO`\n\
                         \u{20}          what to do: `ACL SETUSER x +info`\n\
                         no faults, no warnings, 1 not known, 1 good\n";
         assert_eq!(text, expected);
         let data = data(&findings);
         assert_eq!(data["findings"][1]["grade"], "not_known");
         assert_eq!(data["counts"]["fault"], 0);
+        let schema = include_str!("../../schemas/doctor-output.schema.json");
+        let schema = serde_json::from_str(schema).expect("a schema is JSON");
+        let schema = jsonschema::validator_for(&schema).expect("a schema is right");
+        assert!(schema.is_valid(&data), "{data:#}");
     }
 }

@@ -1,4 +1,4 @@
-//! `tollgate explain`: what a request meets, and why. It asks the policy what the gateway asks, and charges nobody.
+//! `tollgate explain`: which limits apply to a request, and why. It checks the policy like the gateway, and charges nobody.
 
 mod args;
 mod explanation;
@@ -7,6 +7,7 @@ mod json;
 mod key_trace;
 mod limits;
 mod preview;
+mod reference;
 mod refusal;
 mod suggest;
 

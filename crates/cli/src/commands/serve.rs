@@ -1,4 +1,4 @@
-//! `tollgate serve`: settings are put together and shown, or a gateway serves by them until it is told to stop.
+//! `tollgate serve`: resolves and prints settings, or runs the gateway until it is stopped.
 
 use std::ffi::OsString;
 use std::io::{self, Write};

@@ -1,22 +1,22 @@
-//! What a check came to: a grade, a sentence, and what to do. Nothing is judged or printed here.
+//! The result of a check: a grade, a sentence, and a remedy.
 
-/// How a check came out.
+/// The grade of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Grade {
-    /// As it should be.
+    /// Nothing is wrong.
     Good,
     /// Worth knowing; nothing is wrong.
     Note,
-    /// It works, and can fail or be slow because of this.
+    /// It works, but may fail or be slow because of this.
     Warning,
-    /// It does not work, or limits can be got round.
+    /// It does not work, or limits can be bypassed.
     Fault,
-    /// The check could not be made. That is never good.
+    /// The check was not possible.
     Unknown,
 }
 
 impl Grade {
-    /// In the order in which they are counted up, the worst first.
+    /// All grades, worst first.
     pub(crate) const ALL: [Self; 5] = [Self::Fault, Self::Warning, Self::Unknown, Self::Note, Self::Good];
 
     /// Its name, for people and programs.
@@ -31,16 +31,16 @@ impl Grade {
     }
 }
 
-/// One check.
+/// The result of one check.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Finding {
-    /// Which check, in a word.
+    /// The name of the check.
     pub(crate) check: &'static str,
-    /// How it came out.
+    /// Its grade.
     pub(crate) grade: Grade,
-    /// What was found, as a sentence without its full stop. Words of the server in it are not made printable yet.
+    /// What was found, as a sentence without a full stop. Text from the server in it is not escaped yet.
     pub(crate) found: String,
-    /// What to do, with the command or the setting; nothing if there is nothing to do.
+    /// The remedy, with a command or setting; `None` if there is nothing to do.
     pub(crate) cure: Option<String>,
 }
 

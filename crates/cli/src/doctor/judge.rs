@@ -1,4 +1,4 @@
-//! What was found out about a store, judged: a finding for each check. Pure: nothing is asked and nothing is printed here.
+//! Judges what was observed about a store: one finding per check. Pure: no I/O.
 
 mod availability;
 mod clock;
@@ -18,12 +18,12 @@ use super::finding::{Finding, Grade};
 use super::observations::{Fields, Found};
 use super::remedies::cure;
 
-/// Every check, in the order in which an operator would go: is it there, is it the right one, does it keep what it is told, does
-/// it serve, may we, does it work, is it quick.
+/// All checks, in the order an operator would go through them: connection, version, data safety, availability, permissions,
+/// function, speed.
 pub(super) fn judge(found: &Found) -> Vec<Finding> {
     let mut all = vec![connection(found), server::version(found), server::role(found)];
     if server::is_sentinel(found) {
-        // Nothing else is true of what holds no data.
+        // The other checks do not apply to a server without data.
         return all;
     }
     all.extend([memory::eviction(found), memory::room(found), memory::company(found)]);
@@ -40,7 +40,7 @@ pub(super) fn judge(found: &Found) -> Vec<Finding> {
     all
 }
 
-/// A server that could not be reached, or did not let us in: there is nothing else to say.
+/// The finding for a server that is unreachable or denied access. No other check is possible.
 pub(super) fn unreachable(at: &str, error: &LinkError) -> Finding {
     Finding::fault("connection", format!("{at}: {error}"), cure(error.cause()))
 }
@@ -48,7 +48,7 @@ pub(super) fn unreachable(at: &str, error: &LinkError) -> Finding {
 fn connection(found: &Found) -> Finding {
     let way = match found.at.split_once("://") {
         Some(("rediss", _)) => "over TLS",
-        Some(("unix", _)) => "over its socket",
+        Some(("unix", _)) => "over a Unix socket",
         Some(_) | None => "without TLS",
     };
     let whom = found
@@ -58,7 +58,7 @@ fn connection(found: &Found) -> Finding {
     Finding::good("connection", format!("{} answers {way}, {whom}", found.at))
 }
 
-/// Judges what `INFO` says; if that is not known, says what would be needed.
+/// Judges `INFO`; if that is unavailable, says which permission is missing.
 fn by_info(found: &Found, check: &'static str, judge: impl FnOnce(&Fields) -> Finding) -> Finding {
     match &found.info {
         Ok(info) => judge(info),
@@ -66,7 +66,7 @@ fn by_info(found: &Found, check: &'static str, judge: impl FnOnce(&Fields) -> Fi
     }
 }
 
-/// Judges what `CONFIG GET` says, with what `INFO` says; if they are not known, says what would be needed.
+/// Judges `INFO` and `CONFIG GET`; if one is unavailable, says which permission is missing.
 fn by_config(found: &Found, check: &'static str, judge: impl FnOnce(&Fields, &Fields) -> Finding) -> Finding {
     match (&found.info, &found.config) {
         (Err(why), _) => not_asked(found, check, ("INFO", "+info"), why),
@@ -78,27 +78,22 @@ fn by_config(found: &Found, check: &'static str, judge: impl FnOnce(&Fields, &Fi
 fn not_asked(found: &Found, check: &'static str, (what, rule): (&str, &str), why: &str) -> Finding {
     let user = found.user.as_deref().unwrap_or("default");
     let cure = format!(
-        "`ACL SETUSER {user} {rule}`, or ask with the user of an operator; where it is forbidden to all, ask the provider"
+        "`ACL SETUSER {user} {rule}`, or run doctor as an operator; if the provider forbids it to everybody, ask the provider"
     );
-    Finding::unknown(check, format!("it cannot be told without `{what}`: {why}"), cure)
+    Finding::unknown(check, format!("needs `{what}`: {why}"), cure)
 }
 
-/// `INFO` was answered without a field that the check needs. That is never taken for a good value of it.
+/// The finding if `INFO` lacks a field that the check needs. A missing field never counts as good.
 fn info_lacks(check: &'static str, (section, field): (&str, &str)) -> Finding {
-    let cure = format!(
-        "`redis-cli INFO {section}` on the server says it; where it is left out for all, ask the provider"
-    );
-    Finding::unknown(check, format!("`INFO` does not say `{field}` in a way that can be read"), cure)
+    let cure =
+        format!("run `redis-cli INFO {section}` on the server; if the provider omits it, ask the provider");
+    Finding::unknown(check, format!("`INFO` has no readable `{field}`"), cure)
 }
 
-/// `CONFIG GET` was answered without a setting that the check needs. That is never taken for a good value of it.
+/// The finding if `CONFIG GET` lacks a setting that the check needs. A missing setting never counts as good.
 fn config_lacks(check: &'static str, name: &str) -> Finding {
-    let found = format!("`CONFIG GET {name}` says nothing that can be read");
-    Finding::unknown(
-        check,
-        found,
-        "ask the server's operator for it; where it is left out for all, ask the provider",
-    )
+    let found = format!("`CONFIG GET {name}` has no readable value");
+    Finding::unknown(check, found, "ask the server's operator or the provider")
 }
 
 /// A time, to the microsecond.
@@ -106,7 +101,7 @@ fn shown(time: Duration) -> String {
     format!("{:?}", Duration::from_micros(u64::try_from(time.as_micros()).unwrap_or(u64::MAX)))
 }
 
-/// Bytes, in a unit in which there are not too many.
+/// A number of bytes in a suitable unit.
 fn bytes(count: u64) -> String {
     match count {
         0..0x2800 => format!("{count} bytes"),
@@ -115,7 +110,7 @@ fn bytes(count: u64) -> String {
     }
 }
 
-/// The worse of two, the first of equals.
+/// The worse of two findings, or the first if they are equal.
 fn worse(one: Finding, other: Finding) -> Finding {
     let rank = |finding: &Finding| Grade::ALL.iter().position(|grade| *grade == finding.grade);
     if rank(&other) < rank(&one) { other } else { one }

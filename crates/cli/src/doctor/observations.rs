@@ -1,4 +1,4 @@
-//! Everything that was found out about a store, as plain data. Neither how it was asked nor what it means.
+//! Everything observed about a store, as plain data.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub(super) struct Found {
     pub(super) events: Asked<Vec<Slow>>,
     /// Whether every kind of limit was decided as it should be.
     pub(super) decided: Result<(), StoreError>,
-    /// How long decisions took.
+    /// Duration of decisions.
     pub(super) latency: Asked<Latency>,
 }
 
@@ -46,9 +46,9 @@ pub(super) struct Fields(BTreeMap<String, String>);
 /// The server's clock against ours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Clock {
-    /// So many microseconds it is ahead of ours; behind, if negative.
+    /// Microseconds by which it is ahead of the local clock; behind, if negative.
     pub(super) ahead: i64,
-    /// So many microseconds that may be wrong: half of the shortest round trip.
+    /// The possible error in microseconds: half of the shortest round trip.
     pub(super) error: i64,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Clock {
 pub(super) struct Rights {
     /// Rules that give what is missing, such as `+setrange` or `~tg3:*`.
     pub(super) missing: Vec<&'static str>,
-    /// Commands that the server does not have: they are renamed or taken away for everybody.
+    /// Commands that the server does not have: renamed or disabled for everybody.
     pub(super) gone: Vec<&'static str>,
     /// Commands of which it cannot be told, because the server refused them for another reason.
     pub(super) untold: Vec<&'static str>,

@@ -1,4 +1,4 @@
-//! What we may do on a server, by doing it on a key of our own. What a missing right means is judged elsewhere.
+//! Tests which commands the user may run, on a key of its own.
 //!
 //! It is really done, and not asked of `ACL DRYRUN`: a user who may do no more than it needs may not ask that, servers before
 //! Redis 7 do not have it, and a command that was renamed away is found, too.
@@ -56,7 +56,7 @@ pub(super) async fn rights(inspector: &mut Inspector, name: &str) -> Asked<Right
                 rights.add(trial_of(line.text().unwrap_or_default()), command, rule);
             }
         }
-        Ok(_) => return Err("the trial of the commands gave an answer that is not its own".into()),
+        Ok(_) => return Err("the test script returned an unexpected reply".into()),
         Err(LinkError::Server { .. }) => {
             rights.add(trial(&answer), "EVAL", "+eval");
             rights.untold.extend(COMMANDS.iter().map(|(command, _)| *command));

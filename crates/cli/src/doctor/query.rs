@@ -1,4 +1,4 @@
-//! The questions to a server, one after the other, and their answers as plain data. What they mean is judged elsewhere.
+//! Queries a server, one command after the other, and returns the replies as plain data.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ const CONFIG: [&str; 9] = [
 /// The clock is read so many times; the reading with the shortest round trip counts.
 const CLOCK_READINGS: usize = 7;
 
-/// So many of the commands that were slow last are looked at; a server keeps 128, if it was told nothing else.
+/// Maximum number of slow-log entries read; servers keep 128 by default.
 const SLOW_MAX: &str = "1024";
 
 /// A connection on which there is a time to ask.
@@ -71,14 +71,14 @@ pub(super) async fn ask(inspector: Inspector, patient: &Patient) -> Found {
 impl Asker {
     async fn ask(&mut self, words: &[&str]) -> Asked<Told> {
         if Instant::now() >= self.until {
-            return Err("the server is so slow that there was no time left to ask".into());
+            return Err("the server is too slow: no time was left for this query".into());
         }
         self.inspector.ask(words).await.map_err(|error| why(&error))
     }
 
     async fn info(&mut self) -> Asked<Fields> {
         let said = self.ask(&["INFO"]).await?;
-        let text = said.text().ok_or("`INFO` gave no text")?;
+        let text = said.text().ok_or("`INFO` returned no text")?;
         Ok(fields(text))
     }
 
@@ -100,9 +100,9 @@ impl Asker {
             let (ours, asked) = (files::wall_clock(), Instant::now());
             let said = self.ask(&["TIME"]).await?;
             let half = micros(asked.elapsed() / 2);
-            let [seconds, rest] = said.list() else { return Err("`TIME` gave no time".into()) };
+            let [seconds, rest] = said.list() else { return Err("`TIME` returned no time".into()) };
             let (Some(seconds), Some(rest)) = (seconds.number(), rest.number()) else {
-                return Err("`TIME` gave no time".into());
+                return Err("`TIME` returned no time".into());
             };
             let theirs = seconds.saturating_mul(1_000_000).saturating_add(rest);
             let middle = i64::try_from(ours.get()).unwrap_or(i64::MAX).saturating_add(half);
@@ -111,7 +111,7 @@ impl Asker {
                 best = Some(clock);
             }
         }
-        best.ok_or_else(|| "the clock was not read".into())
+        best.ok_or_else(|| "the clock could not be read".into())
     }
 
     /// The commands that held the server.
@@ -151,14 +151,18 @@ impl Asker {
         match said.text() {
             Some("OK") => Ok(true),
             Some(refusal) if refusal.contains("no permissions") => Ok(false),
-            Some(_) | None => Err("it gave an answer that is not its own".into()),
+            Some(_) | None => Err("it returned an unexpected reply".into()),
         }
     }
 }
 
 /// What a list has in it. What is no list is not an empty one.
 fn entries<'t>(said: &'t Told, question: &str) -> Asked<&'t [Told]> {
-    if matches!(said, Told::List(_)) { Ok(said.list()) } else { Err(format!("`{question}` gave no list")) }
+    if matches!(said, Told::List(_)) {
+        Ok(said.list())
+    } else {
+        Err(format!("`{question}` returned no list"))
+    }
 }
 
 /// The server's time now, in whole seconds.
@@ -166,9 +170,7 @@ struct Since(i64);
 
 impl Since {
     fn of(clock: &Asked<Clock>) -> Asked<Self> {
-        let clock = clock
-            .as_ref()
-            .map_err(|why| format!("how long ago it was is not known without `TIME`: {why}"))?;
+        let clock = clock.as_ref().map_err(|why| format!("its age is unknown without `TIME`: {why}"))?;
         let ours = i64::try_from(files::wall_clock().get()).unwrap_or(i64::MAX);
         Ok(Self(ours.saturating_add(clock.ahead) / 1_000_000))
     }
@@ -192,7 +194,7 @@ fn micros(time: Duration) -> i64 {
 
 /// Why something is not known, in a few words.
 fn why(error: &LinkError) -> String {
-    if error.cause() == Cause::NoPerm { "the user may not ask for it".into() } else { error.to_string() }
+    if error.cause() == Cause::NoPerm { "permission denied".into() } else { error.to_string() }
 }
 
 #[test]

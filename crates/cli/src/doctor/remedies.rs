@@ -1,17 +1,17 @@
-//! What to do about each reason for which a store gives no decision. What the reasons are is said in `tollgate-redis`.
+//! Remedies: what to do about each `Cause` for which a store makes no decision.
 
 use tollgate_redis::Cause;
 
-/// What to do; the last is for everything else.
+/// The remedy for a cause.
 pub(super) fn cure(cause: Cause) -> &'static str {
     CURES.iter().find(|(causes, _)| causes.contains(&cause)).map_or(OTHER, |(_, cure)| cure)
 }
 
 const CLUSTER: &str =
-    "Redis Cluster is not supported yet: use a server of its own, with `cluster-enabled no`";
-const FROZEN: &str = "see whether the server's process is stopped, swaps or runs something long (`redis-cli --latency`, \
-                      `redis-cli SLOWLOG GET`), and whether a firewall drops what is sent to it";
-const OTHER: &str = "look into the server's log, and at `maxclients` and `protected-mode`; leave out the password if the server has none, and name a database that it has";
+    "Redis Cluster is not supported yet: use a standalone server, with `cluster-enabled no`";
+const FROZEN: &str = "check whether the server's process is stopped, swaps or runs a slow command (`redis-cli --latency`, \
+                      `redis-cli SLOWLOG GET`), and whether a firewall drops its packets";
+const OTHER: &str = "check the server's log, `maxclients` and `protected-mode`; omit the password if the server has none, and use a database that exists";
 
 const CURES: [(&[Cause], &str); 18] = [
     (
@@ -20,56 +20,56 @@ const CURES: [(&[Cause], &str); 18] = [
     ),
     (
         &[Cause::Closed],
-        "write `rediss://` if the server wants TLS there; else look into its log, and at `maxclients` and `protected-mode`",
+        "write `rediss://` if the server expects TLS on this port; otherwise check its log, `maxclients` and `protected-mode`",
     ),
-    (&[Cause::File], "put the file back, and let the user of this process read it"),
-    (&[Cause::Dns], "correct the host's name in the address, or make it known to DNS"),
+    (&[Cause::File], "restore the file, and make it readable for the user of this process"),
+    (&[Cause::Dns], "correct the host name in the address, or add it to DNS"),
     (
         &[Cause::Tls],
-        "name the file with the authority's certificate in `store.ca` (TOLLGATE_STORE_CA), write the host as the certificate has \
-         it, or write `redis://` if the server has no TLS there; if the server wants a certificate of its clients, name one in `store.certificate` and \
-         its key in `store.key`",
+        "set `store.ca` (TOLLGATE_STORE_CA) to the file with the CA certificate, write the host as it is in the server's certificate, \
+         or write `redis://` if the server has no TLS on this port; if the server requires client certificates, set `store.certificate` and \
+         `store.key`",
     ),
     (
         &[Cause::Certificate],
-        "name the file with a certificate that is signed by an authority of the server's `tls-ca-cert-file` in `store.certificate` \
-         (TOLLGATE_STORE_CERTIFICATE) and the one with its key in `store.key` (TOLLGATE_STORE_KEY), or `CONFIG SET tls-auth-clients no`",
+        "set `store.certificate` (TOLLGATE_STORE_CERTIFICATE) to a file with a client certificate signed by a CA of the server's \
+         `tls-ca-cert-file`, and `store.key` (TOLLGATE_STORE_KEY) to the file with its key, or `CONFIG SET tls-auth-clients no`",
     ),
     (&[Cause::ConnectTimeout, Cause::Stalled, Cause::Timeout, Cause::TimeoutUnsent, Cause::Open], FROZEN),
     (
         &[Cause::Garbled],
-        "something else than Redis answers there: correct the port, or write `rediss://` if it wants TLS",
+        "the server on this port is not Redis: correct the port, or write `rediss://` if it expects TLS",
     ),
     (
         &[Cause::Loading],
-        "wait until the server has read its data: `redis-cli INFO persistence` says how far it is",
+        "wait until the server has loaded its data: `redis-cli INFO persistence` shows the progress",
     ),
     (
         &[Cause::Misconf],
-        "see in the server's log why it cannot save (mostly: the disk is full, or the folder cannot be written), and mend that; until then \
-         `CONFIG SET stop-writes-on-bgsave-error no` lets it take writes",
+        "find in the server's log why it cannot save (usually a full disk or an unwritable folder), and fix it; until then, \
+         `CONFIG SET stop-writes-on-bgsave-error no` lets it accept writes",
     ),
     (
         &[Cause::OutOfMemory],
-        "raise `maxmemory` (`CONFIG SET maxmemory 1gb`), or take away what else is in there; until then `when_store_fails` holds",
+        "raise `maxmemory` (`CONFIG SET maxmemory 1gb`), or remove other data; until then, `when_store_fails` applies",
     ),
-    (&[Cause::ReadOnly, Cause::MasterDown], "name the primary in the address: a replica takes no writes"),
+    (&[Cause::ReadOnly, Cause::MasterDown], "name the primary in the address: a replica rejects writes"),
     (&[Cause::NoReplicas], "start the replicas, or `CONFIG SET min-replicas-to-write 0`"),
     (&[Cause::ClusterDown, Cause::TryAgain, Cause::Moved, Cause::Ask, Cause::CrossSlot], CLUSTER),
-    (&[Cause::Busy], "somebody's script does not end: `redis-cli SCRIPT KILL`"),
+    (&[Cause::Busy], "another client's script does not end: `redis-cli SCRIPT KILL`"),
     (
         &[Cause::NoAuth],
-        "write user and password into the address, `redis://user:password@host`, best in TOLLGATE_STORE_URL; or the user alone, and name the \
-         file with the password in `store.password` (TOLLGATE_STORE_PASSWORD)",
+        "put user and password in the address, `redis://user:password@host`, preferably in TOLLGATE_STORE_URL; or put only the user there, and set \
+         `store.password` (TOLLGATE_STORE_PASSWORD) to the file with the password",
     ),
     (
         &[Cause::WrongPass],
-        "correct the user and the password in the address, or in the file of `store.password`; in the address write `%` and two digits for \
-         signs like `@` and `/` in a password",
+        "correct the user and the password in the address, or in the file of `store.password`; in the address, percent-encode characters \
+         such as `@` and `/` in a password",
     ),
     (
         &[Cause::NoPerm],
-        "give the user its rights: `ACL SETUSER … on >password ~tg3:* +eval +evalsha +get +set +del +getrange +setrange +strlen \
+        "give the user its permissions: `ACL SETUSER … on >password ~tg3:* +eval +evalsha +get +set +del +getrange +setrange +strlen \
          +pttl +pexpire +time +select +client|setname +ping`",
     ),
 ];

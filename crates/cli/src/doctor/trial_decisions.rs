@@ -1,4 +1,4 @@
-//! Real decisions on keys of our own: whether every kind of limit works there, and how long it takes. Nothing is left behind.
+//! Makes real decisions on keys of its own: whether every kind of limit works, and how long it takes. Leaves nothing behind.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const DECISION_TIME_MAX: Duration = Duration::from_secs(1);
 /// How long all of them may take that are not timed. Then the server is too slow to decide anything.
 const DECIDING_TIME_MAX: Duration = Duration::from_secs(4);
 
-/// So many decisions are timed, one after the other.
+/// Number of decisions timed in sequence.
 const TIMED: usize = 200;
 
 /// Timing ends after so long, with as many decisions as there were.

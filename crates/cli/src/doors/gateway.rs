@@ -1,4 +1,4 @@
-//! The gateway: a reverse proxy that asks a policy before it passes a request on. What is limited is the policy's to say.
+//! The gateway: a reverse proxy that checks a policy before it forwards a request.
 //!
 //! Each worker is a thread with its own runtime, connections and pool (`worker`); a connection (`connection`) has
 //! exchanges (`proxy`), and an exchange is asked about, forwarded (`upstream`) and answered.

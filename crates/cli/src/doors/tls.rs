@@ -1,4 +1,4 @@
-//! The gateway's certificate, which may change while it serves, and what is agreed on with clients. Bytes are encrypted elsewhere.
+//! The gateway's certificate, which can be replaced while it serves, and its TLS settings.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -38,9 +38,7 @@ impl Certificate {
     pub(crate) fn load(files: &Tls, seen: &mut Seen) -> Result<Self, String> {
         if !files::is_there(&files.key) {
             // It may be the key itself, by mistake: so it is not repeated.
-            return Err(
-                "`tls.key` names no file that is there: write the name of a file in which the key is".into(),
-            );
+            return Err("`tls.key` names a file that does not exist: set it to the file with the key".into());
         }
         let pair = Pair::read(files, seen)?;
         let config = ArcSwap::from_pointee(pair.config(files)?);
@@ -75,14 +73,14 @@ impl Pair {
         let (certificate, key) = (read(&files.certificate, seen), read(&files.key, seen));
         seen.look_at_the_unread();
         let (certificate, key) = (certificate?, key?);
-        let unreadable = |error| format!("{} holds no certificates in PEM: {error}", files.certificate);
+        let unreadable = |error| format!("{} has no PEM certificates: {error}", files.certificate);
         let chain = CertificateDer::pem_slice_iter(&certificate).collect::<Result<Vec<_>, _>>();
         let chain = chain.map_err(unreadable)?;
         if chain.is_empty() {
-            return Err(format!("{} holds no certificates in PEM: there is none in it", files.certificate));
+            return Err(format!("{} has no PEM certificates", files.certificate));
         }
         let key = PrivateKeyDer::from_pem_slice(&key);
-        let key = key.map_err(|error| format!("{} holds no private key in PEM: {error}", files.key))?;
+        let key = key.map_err(|error| format!("{} has no PEM private key: {error}", files.key))?;
         Ok(Self { chain, key })
     }
 
@@ -91,7 +89,7 @@ impl Pair {
         let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
         let config = config.map_err(|error| error.to_string())?.with_no_client_auth();
         let config = config.with_single_cert(self.chain.clone(), self.key.clone_key());
-        let apart = |error| format!("{} and {} do not go together: {error}", files.certificate, files.key);
+        let apart = |error| format!("{} and {} do not match: {error}", files.certificate, files.key);
         let mut config = config.map_err(apart)?;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         // A request that is replayed would be charged twice.
@@ -108,7 +106,7 @@ fn read(name: &str, seen: &mut Seen) -> Result<Vec<u8>, String> {
         let fits = bytes.len() <= FILE_BYTES_MAX;
         fits.then_some(()).ok_or_else(|| format!("it has more than {FILE_BYTES_MAX} bytes"))
     });
-    // What could not be used is looked at again by whoever asks.
+    // A caller may retry after an error.
     seen.note_whole(name, read.is_ok().then_some(&bytes));
     read.map(|()| bytes).map_err(|why| format!("{name} cannot be read: {why}"))
 }

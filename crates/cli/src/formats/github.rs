@@ -1,4 +1,4 @@
-//! Workflow commands, by which GitHub shows a finding beside its line. It is text with escapes, not JSON.
+//! GitHub workflow commands, which show findings next to their lines.
 //!
 //! `::error file=openapi.yaml,line=12,col=7,title=…::…`, as
 //! <https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands> has it.

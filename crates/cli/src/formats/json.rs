@@ -1,4 +1,4 @@
-//! Findings as JSON: one object, with counts and a list. Its names are an interface: they are added to, never changed.
+//! Findings as JSON: an object with counts and a list. A stable interface: fields are only added.
 
 use serde_json::{Map, Value, json};
 

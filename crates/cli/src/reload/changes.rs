@@ -1,4 +1,4 @@
-//! What a reload changed, in a line of the log. How policies compare is decided in `tollgate-policy`.
+//! Describes what a reload changed, for the log.
 
 use tollgate_engine::PolicyLimits;
 use tollgate_http::text::shown;
@@ -6,7 +6,7 @@ use tollgate_policy::diff::{LimitDiff, diff};
 
 use crate::finding::counted;
 
-/// So many limits are told by name; of the others only the number.
+/// Maximum number of limits named; the others are counted.
 const NAMED_MAX: usize = 5;
 
 /// What is different, in a few words.
@@ -30,7 +30,7 @@ pub(super) fn changes(old: &PolicyLimits, new: &PolicyLimits) -> String {
             if limits.namespace().is_empty() { "none".into() } else { shown(limits.namespace()) }
         };
         parts.push(format!(
-            "the store's namespace {} became {}, all budgets in it start afresh",
+            "the store's namespace {} became {}: all states start afresh",
             name(old),
             name(new)
         ));
@@ -40,8 +40,8 @@ pub(super) fn changes(old: &PolicyLimits, new: &PolicyLimits) -> String {
         (Some(before), Some(after)) if before != after => {
             parts.push(format!("{before} consumers became {after}"));
         }
-        (None, Some(after)) => parts.push(format!("{after} consumers came")),
-        (Some(before), None) => parts.push(format!("{before} consumers went")),
+        (None, Some(after)) => parts.push(format!("{after} consumers added")),
+        (Some(before), None) => parts.push(format!("{before} consumers removed")),
         (Some(_), Some(_)) | (None, None) => {}
     }
     if parts.is_empty() { "no limit, operation or setting".into() } else { parts.join("; ") }
@@ -105,7 +105,7 @@ mod tests {
             changes(&titled(limiter, "Orders", namespace), &titled(limiter, "Order service", namespace))
         };
         let said = of(&shared, None);
-        let expected = "the store's namespace orders became order-service, all budgets in it start afresh";
+        let expected = "the store's namespace orders became order-service: all states start afresh";
         assert_eq!(said, expected);
         // The setting is stronger than the title, and without a store there is nothing to name.
         assert_eq!(of(&shared, Some("mine")), "no limit, operation or setting");

@@ -1,16 +1,16 @@
-//! What files held when they were last read, so that a change can be told from a rumour of one. What it means is not known here.
+//! Content hashes, to ignore file events that changed nothing.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, DefaultHasher, Hasher, RandomState};
 
 use crate::files;
 
-/// So many bytes of a file are compared. A change beyond them is noticed only when it is asked for.
+/// Maximum bytes of a file to hash. A change beyond them is noticed only by an explicit reload.
 pub const COMPARED_BYTES_MAX: u64 = 1 << 30;
 
 /// Files, and what they held. Two are the same if the files are and each holds the same, or cannot be read in both.
 ///
-/// Texts are told apart by 64 bits of a hash that is keyed anew in every process: a change is overlooked once in 2^64.
+/// A 64-bit hash of a text, with a key per process: a change goes unnoticed with a probability of 2^-64.
 #[derive(Clone, Debug)]
 pub struct Seen {
     files: BTreeMap<String, Content>,

@@ -1,4 +1,4 @@
-//! The folders of files that matter, watched for anything that happens in them. What happened is looked up elsewhere.
+//! Watches the folders of the loaded files.
 
 use std::fmt;
 
@@ -55,7 +55,7 @@ impl Watch {
 }
 
 fn sentence(what: &str, error: &notify::Error) -> String {
-    format!("{what} cannot be watched, and is compared now and then instead: {error}")
+    format!("{what} cannot be watched, so it is polled: {error}")
 }
 
 /// Whether something may have changed. That a file was opened or read is our own doing, as often as not.

@@ -1,4 +1,4 @@
-//! A policy and its consumers from files, with what was read on the way: at the start, and again. What is in force is `live`'s.
+//! Loads a policy and its consumers from files, at start-up and on reload.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::files;
 use crate::finding::printable;
 use crate::report_errors::{self, Reader};
 
-/// So many errors of a document are told in one line; of the others only the number.
+/// Maximum number of errors in one log line; the others are counted.
 const TOLD_MAX: usize = 5;
 
 /// What was loaded.
@@ -53,7 +53,7 @@ pub fn load(policy: &str) -> Result<Loaded, NotLoaded> {
 pub(super) fn load_after(policy: &str, before: &Seen) -> Result<Loaded, NotLoaded> {
     let mut seen = before.afresh();
     if policy == files::DASH {
-        let why = "standard input cannot be read again when it changes: name a file".into();
+        let why = "standard input cannot be reloaded: name a file".into();
         return Err(NotLoaded { why: Why::Unread(why), seen });
     }
     let checked = documents::check_noting(policy, &mut |name, piece| seen.note(name, piece));
@@ -131,7 +131,7 @@ mod tests {
         let said = refused("no-such-file.yaml").sentence();
         assert_eq!(said, "no-such-file.yaml cannot be read: there is no such file");
         let said = refused("-").sentence();
-        assert_eq!(said, "standard input cannot be read again when it changes: name a file");
+        assert_eq!(said, "standard input cannot be reloaded: name a file");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What is looked at again beside the policy: the certificate, which is replaced, and the settings, which are only compared.
+//! Reloads the certificate, and compares the settings with those at start-up.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Files change under a gateway as editors, people and Kubernetes change them, and what is in force is looked at. No sleeping.
+//! Files change as editors, people and Kubernetes change them, and the policy in force follows. No sleeping.
 
 mod support;
 mod under_load;
@@ -106,7 +106,7 @@ async fn a_bad_document_keeps_the_old_one_in_force_and_the_next_good_one_recover
     let why = refused.refused.unwrap();
     let file = world.at("policy.yaml").display().to_string();
     assert!(why.starts_with(&format!("{file}:4:")) && why.contains("`fixed_windows`"), "{why}");
-    let line = world.line("not reloaded: what was in force stays in force").await;
+    let line = world.line("not reloaded: the previous policy stays in force").await;
     assert_eq!((&line["level"], &line["why"]), (&"ERROR".into(), &why.into()));
     assert_eq!(world.metrics.reloads.failed.get(), 1);
     world.write("policy.yaml", &policy(6, ""));

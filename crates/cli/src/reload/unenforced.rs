@@ -1,4 +1,4 @@
-//! Log lines about what a policy asks for and this version does not enforce yet, at the start and at every reload.
+//! Log lines about parts of a policy that this version does not enforce yet, at start-up and on reload.
 
 use tollgate_policy::{Diagnostic, Policy};
 

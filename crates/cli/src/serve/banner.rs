@@ -1,4 +1,4 @@
-//! What a gateway says when it has started: what is limited, by what, where. A few lines for people; the log is elsewhere.
+//! The start-up message: what is limited, how, and where. A few lines for people.
 
 use std::io::{self, Write};
 
@@ -6,17 +6,17 @@ use tollgate_algorithms::Mode;
 use tollgate_http::text::shown;
 use tollgate_policy::Policy;
 use tollgate_policy::model::{ConsumerKey, Identity, Missing, PolicyLimit, Unmatched};
-use tollgate_policy::serve::Value;
 
 use super::Running;
+use crate::settings::Value;
 
-/// So many limits are listed; of the others only the number.
+/// Maximum number of limits listed; the others are counted.
 const LISTED_MAX: usize = 8;
 
-/// Writes it.
+/// Writes the start-up message.
 ///
 /// # Errors
-/// When it cannot be written.
+/// If the output cannot be written.
 pub fn banner(running: &Running, out: &mut dyn Write) -> io::Result<()> {
     let settings = &running.common.settings;
     let scheme = if settings.tls.is_some() { "https" } else { "http" };
@@ -32,13 +32,13 @@ pub fn banner(running: &Running, out: &mut dyn Write) -> io::Result<()> {
             "" => String::new(),
             namespace => format!(", namespace {namespace}"),
         };
-        writeln!(out, "  counts in    {}{namespace}", Value::Store(url.clone()))?;
+        writeln!(out, "  state in     {}{namespace}", Value::Store(url.clone()))?;
     }
     policy(live.limits.policy(), &settings.policy, out)?;
     if let Some(operations) = running.operations() {
-        writeln!(out, "  look at      http://{operations}/metrics, /readyz, /healthz")?;
+        writeln!(out, "  metrics      http://{operations}/metrics, /readyz, /healthz")?;
     }
-    writeln!(out, "  stop it      with Ctrl-C or SIGTERM; save the policy (or SIGHUP) to reload it")
+    writeln!(out, "  stop         Ctrl-C or SIGTERM; saving the policy (or SIGHUP) reloads it")
 }
 
 fn policy(policy: &Policy, file: &str, out: &mut dyn Write) -> io::Result<()> {
@@ -49,7 +49,7 @@ fn policy(policy: &Policy, file: &str, out: &mut dyn Write) -> io::Result<()> {
         Unmatched::Forward => "anything else is forwarded",
     };
     let (file, count) = (shown(file), operations.len());
-    writeln!(out, "  policy       {file}: {count} operations, {limited} of them limited; {others}")?;
+    writeln!(out, "  policy       {file}: {count} operations, {limited} limited; {others}")?;
     let limits = policy.limits();
     let width = limits.iter().take(LISTED_MAX).map(|limit| limit.name.len()).max().unwrap_or(0);
     for limit in limits.iter().take(LISTED_MAX) {

@@ -1,11 +1,11 @@
-//! Room for connections: each of a client's, and each to the upstream, is a descriptor, and the system gives only so many.
+//! Checks that the file descriptor limit suffices for the maximum number of connections.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::settings::Settings;
 use crate::telemetry::logs::Logs;
 
-/// So many descriptors are kept for everything that is not a connection: files, listeners, health checks.
+/// File descriptors reserved for everything but connections: files, listeners, health checks.
 const KEPT: usize = 64;
 /// So many descriptors, and no more, are kept for connections to the upstream. Where more requests than that are in flight at
 /// once and the system gives no more, they are 502.
@@ -26,7 +26,7 @@ pub(super) fn make_room(settings: &mut Settings, logs: &Logs) {
                 descriptors = given,
                 wanted,
                 connections = enough_for,
-                "the system's limit of descriptors (ulimit -n) is enough for fewer connections than `bounds.connections`"
+                "the file descriptor limit (ulimit -n) is too low for `bounds.connections`"
             );
         });
         settings.bounds.connections = enough_for;

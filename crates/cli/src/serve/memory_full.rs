@@ -1,4 +1,4 @@
-//! The log's line about memory that is full. What holds for new keys then is the limiter's.
+//! The log line for full memory.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,7 +38,7 @@ pub(super) async fn tell(live: Arc<Live>, logs: Arc<Logs>) {
                     bytes,
                     bytes_max,
                     keys,
-                    "memory for the limits' state is full: new keys of a limit share budgets until there is room; raise `memory` (TOLLGATE_MEMORY)"
+                    "memory is full: new keys of a limit share an overflow bucket until there is room; raise `memory` (TOLLGATE_MEMORY)"
                 );
             });
         }

@@ -1,4 +1,4 @@
-//! The shared store as settings have it: opened, with a runtime for its connections. What is asked of it is the limiter's.
+//! Opens the shared store from settings, with a runtime for its connections.
 
 use tokio::runtime::{Builder, Runtime};
 use tollgate_redis::{Address, Identity, Naming, Roots, Settings, Store};
@@ -23,7 +23,7 @@ pub(super) struct Opened {
 pub(super) fn open(at: &StoreAt) -> Result<Option<Opened>, String> {
     let Some((address, settings, naming)) = parts(at)? else { return Ok(None) };
     let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("store").enable_all().build();
-    let runtime = runtime.map_err(|error| format!("no runtime for the store: {error}"))?;
+    let runtime = runtime.map_err(|error| format!("cannot create a runtime for the store: {error}"))?;
     let store = {
         let _entered = runtime.enter();
         Store::open(address, settings).map_err(|error| error.to_string())?
@@ -37,7 +37,8 @@ pub(super) fn open(at: &StoreAt) -> Result<Option<Opened>, String> {
 /// A sentence, without the address: it may hold a password.
 pub(crate) fn parts(at: &StoreAt) -> Result<Option<(Address, Settings, Naming)>, String> {
     let Some(url) = &at.url else { return Ok(None) };
-    let address: Address = url.parse().map_err(|error| format!("`store.url` is no address: {error}"))?;
+    let address: Address =
+        url.parse().map_err(|error| format!("`store.url` is not a valid address: {error}"))?;
     // What connections are made with is read anew for each: here it is only seen whether it can be.
     let roots = match &at.ca {
         None => Roots::System,
@@ -47,12 +48,12 @@ pub(crate) fn parts(at: &StoreAt) -> Result<Option<(Address, Settings, Naming)>,
         // It may be the password itself, by mistake: so it is not repeated.
         let found = std::fs::metadata(file).map_err(|error| error.to_string());
         let is_file =
-            found.and_then(|found| found.is_file().then_some(()).ok_or("it is not a plain file".into()));
+            found.and_then(|found| found.is_file().then_some(()).ok_or("it is not a regular file".into()));
         is_file.map_err(|why: String| {
-            format!("`store.password` names no file that can be read ({why}): write the name of a file in which the password is")
+            format!("`store.password` names a file that cannot be read ({why}): set it to the file with the password")
         })?;
         if address.has_password() {
-            return Err("`store.url` has a password, and `store.password` names a file with one: leave out one of them".into());
+            return Err("both `store.url` and `store.password` give a password: remove one of them".into());
         }
     }
     let naming = match &at.secret {
@@ -92,7 +93,7 @@ fn identity(at: &StoreAt) -> Result<Option<Identity>, String> {
         (None, Some(_)) => ("store.key", "store.certificate"),
     };
     Err(format!(
-        "`{has}` is of no use without `{missing}`: give both, or none for a store that wants no certificate"
+        "`{has}` has no effect without `{missing}`: set both, or neither if the store requires no client certificate"
     ))
 }
 
@@ -101,7 +102,7 @@ fn read_secret(setting: &str, file: &str) -> Result<Vec<u8>, String> {
     if files::is_there(file) {
         return read(setting, file);
     }
-    Err(format!("`{setting}` names no file that is there: write the name of a file in which the secret is"))
+    Err(format!("`{setting}` names a file that does not exist: set it to the file with the secret"))
 }
 
 fn read(setting: &str, file: &str) -> Result<Vec<u8>, String> {
@@ -113,11 +114,11 @@ pub(super) fn tell_namespace(namespace: &str, logs: &Logs) {
     if namespace.is_empty() {
         logs.within(|| {
             tracing::warn!(
-                "limits in the shared store have no namespace, because the policy has no title: another service without one \
-                 shares those of the same name. Set `store.namespace`"
+                "the shared store has no namespace, because the policy has no title: services without a namespace share limits of \
+                 the same name. Set `store.namespace`"
             );
         });
         return;
     }
-    logs.within(|| tracing::info!(namespace, "limits in the shared store are in a namespace"));
+    logs.within(|| tracing::info!(namespace, "the shared store has a namespace"));
 }

@@ -1,4 +1,4 @@
-//! The log's lines about the shared store: when it fails, why, while it does, and when it is back. How a link recovers is not known here.
+//! Log lines about the shared store: when it fails, why, while it does, and when it recovers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -151,27 +151,26 @@ const fn is_of_an_answer(cause: Cause) -> bool {
 
 fn write(due: Due, health: &Health) {
     match due {
-        Due::Serves => tracing::info!("the shared store answers: its budgets are in force again"),
-        Due::Fails(cause) => tracing::warn!(
-            why = why(cause, health),
-            "the shared store gives no decisions: each limit does what its `when_store_fails` says"
-        ),
+        Due::Serves => tracing::info!("the shared store has recovered"),
+        Due::Fails(cause) => {
+            tracing::warn!(why = why(cause, health), "the shared store failed: `when_store_fails` applies")
+        }
         Due::StillFails(cause, lasts) => tracing::warn!(
             why = why(cause, health),
             seconds = lasts.as_secs(),
-            "the shared store still gives no decisions: each limit does what its `when_store_fails` says"
+            "the shared store is still failing: `when_store_fails` applies"
         ),
         Due::CallsFail(cause) => tracing::warn!(
             cause = cause.name(),
             why = why(Some(cause), health),
-            "calls to the shared store fail: for them `when_store_fails` holds"
+            "some calls to the shared store fail: `when_store_fails` applies to them"
         ),
     }
 }
 
 /// What is known about a cause: the server's own words, if it said anything.
 fn why(cause: Option<Cause>, health: &Health) -> String {
-    let Some(cause) = cause else { return "no connection has been made yet".into() };
+    let Some(cause) = cause else { return "no connection yet".into() };
     let trouble = health.trouble.as_ref().filter(|error| error.cause() == cause);
     // What is wrong with an answer, and what to do about it, it says itself.
     let answer = health.no_decision.as_deref().filter(|_| is_of_an_answer(cause));

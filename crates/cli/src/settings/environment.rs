@@ -1,10 +1,11 @@
-//! Settings from variables of the environment, which come in as data. The process's own are read in `files`.
+//! Settings from environment variables, passed in as data. `files` reads the process's own.
 
 use std::ffi::OsString;
 
 use tollgate_http::text::shown;
-use tollgate_policy::serve::{PREFIX, Setting, nearest};
+use tollgate_policy::section::nearest;
 
+use super::setting::{PREFIX, Setting};
 use super::source::{Given, Problem, Said};
 
 /// The variable that names the file with settings.

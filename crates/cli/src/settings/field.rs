@@ -1,12 +1,13 @@
-//! A place in the settings that a value can be put into and got from again. Which setting it is, is said in `table`.
+//! Access to one field of the settings, to set it and to print it. `table` lists the fields.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use tollgate_algorithms::Micros;
-use tollgate_policy::serve::{Origin, Value};
 use tollgate_tower::{Generations, Reset};
 
+use super::origin::Origin;
+use super::value::Value;
 use super::{Protocol, Readiness};
 
 /// A place for a value, by what it holds.

@@ -1,11 +1,11 @@
-//! Which files settings come from, opened once each. What is in them is read in the policy's crate; values are not looked at.
+//! Finds and opens the files that contain settings.
 
 use std::path::{Component, Path};
 
 use tollgate_http::text::shown;
-use tollgate_policy::serve::File;
 use tollgate_policy::{Findings, Sources};
 
+use super::config_file::ConfigFile;
 use super::source::Problem;
 use crate::files::DASH;
 
@@ -20,7 +20,7 @@ pub type ReadFile<'a> = &'a mut dyn FnMut(&str) -> Result<Option<String>, String
 /// The files that were opened, and what is wrong with them.
 pub(super) struct Opened<'a> {
     read_file: ReadFile<'a>,
-    files: Vec<(String, Option<File>)>,
+    files: Vec<(String, Option<ConfigFile>)>,
     pub(super) sources: Sources,
     pub(super) findings: Findings,
     pub(super) problems: Vec<Problem>,
@@ -33,7 +33,7 @@ impl<'a> Opened<'a> {
     }
 
     /// Opens a file that has to be there. Nothing if it cannot be read, which has been said.
-    pub(super) fn open(&mut self, name: &str) -> Option<File> {
+    pub(super) fn open(&mut self, name: &str) -> Option<ConfigFile> {
         if let Some((_, file)) = self.files.iter().find(|(known, _)| is_same(known, name)) {
             return file.clone();
         }
@@ -43,7 +43,7 @@ impl<'a> Opened<'a> {
             (self.read_file)(name).and_then(|text| text.ok_or_else(|| "there is no such file".into()))
         };
         let file = match text {
-            Ok(text) => File::read(name, &text, &mut self.sources, &mut self.findings),
+            Ok(text) => ConfigFile::read(name, &text, &mut self.sources, &mut self.findings),
             Err(why) => {
                 self.problems.push(Problem::error(format!("{} cannot be read: {why}", shown(name))));
                 None
@@ -61,7 +61,7 @@ impl<'a> Opened<'a> {
         &mut self,
         named: Option<&str>,
         policy: Option<&str>,
-    ) -> Result<Option<File>, Unknown> {
+    ) -> Result<Option<ConfigFile>, Unknown> {
         if let Some(name) = named {
             if name == NO_CONFIG {
                 return Ok(None);

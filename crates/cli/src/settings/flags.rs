@@ -1,7 +1,6 @@
-//! Settings from flags. Which flags there are is said in `cli`; what a value means, in the policy's crate.
+//! Settings from flags. `cli` defines the flags.
 
-use tollgate_policy::serve::Setting;
-
+use super::setting::Setting;
 use super::source::{Given, Problem, Said};
 use crate::cli::ServeArgs;
 

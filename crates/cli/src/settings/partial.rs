@@ -1,10 +1,10 @@
-//! Settings on their way: what is still missing or does not go together is found here. Where they come from is `resolve`'s.
+//! Settings under construction: finds missing and conflicting ones.
 
 use std::net::SocketAddr;
 
 use tollgate_policy::Severity;
-use tollgate_policy::serve::{Origin, Scheme};
 
+use super::origin::{Origin, Scheme};
 use super::source::{Given, Problem};
 use super::{IDLE_MAX, LOOKUP, Protocol, Settings, Tls, Upstream};
 

@@ -1,10 +1,9 @@
-//! Settings in force, printed as a file could have them, each with where it comes from. What they do is not known here.
+//! Prints the settings in force with their sources, in the format of a file.
 
 use std::io::{self, Write};
 
-use tollgate_policy::serve::Value;
-
 use super::resolve::Resolved;
+use super::value::Value;
 use crate::table;
 
 /// What is printed for a value that may be a secret.

@@ -1,15 +1,17 @@
-//! Flags, variables and a file become settings: the strongest that says something counts. All that is wrong is said at once.
+//! Merges flags, variables and a file into settings, by precedence. Reports all errors at once.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
 
 use tollgate_http::text::shown;
-use tollgate_policy::serve::{File, Setting, Value};
 use tollgate_policy::{Diagnostic, Place, Severity, Sources};
 
+use super::config_file::ConfigFile;
 use super::files::{Opened, ReadFile, Unknown, is_same};
 use super::partial::Draft;
+use super::setting::Setting;
 use super::source::{Given, Problem, Said};
+use super::value::Value;
 use super::{Settings, environment, flags, table};
 use crate::cli::ServeArgs;
 
@@ -87,7 +89,7 @@ pub fn resolve(
 pub(super) struct Gathered<'a> {
     pub(super) problems: Vec<Problem>,
     pub(super) said: Vec<Said>,
-    config: Result<Option<File>, Unknown>,
+    config: Result<Option<ConfigFile>, Unknown>,
     pub(super) opened: Opened<'a>,
 }
 
@@ -134,7 +136,7 @@ fn named_policy<'s>(said: impl DoubleEndedIterator<Item = &'s Said>) -> Option<(
 }
 
 /// There has to be one policy: the one that is named, or the file with settings itself.
-fn policy(said: &mut Vec<Said>, config: &Result<Option<File>, Unknown>, opened: &mut Opened<'_>) {
+fn policy(said: &mut Vec<Said>, config: &Result<Option<ConfigFile>, Unknown>, opened: &mut Opened<'_>) {
     let Ok(config) = config else { return };
     let own = config.as_ref().and_then(|file| Some((file, file.policy?)));
     let Some((name, given)) = named_policy(said.iter()) else {
@@ -174,16 +176,12 @@ fn policy(said: &mut Vec<Said>, config: &Result<Option<File>, Unknown>, opened: 
     }
 }
 
-fn two_policies(other: &str, file: &File, (field, place): (&str, Place)) -> Problem {
+fn two_policies(other: &str, file: &ConfigFile, (field, place): (&str, Place)) -> Problem {
     let message = format!("there are two policies: {other}, and {} itself", shown(&file.name));
     Problem::InFile(Diagnostic {
-        severity: Severity::Error,
-        code: "two-policies",
-        message,
-        place,
         label: format!("`{field}` makes this file a policy"),
-        also: Vec::new(),
         help: Some("enforce one of them: leave out the other, or give `--config none`".into()),
+        ..Diagnostic::new(Severity::Error, "two-policies", place, message)
     })
 }
 

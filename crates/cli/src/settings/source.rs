@@ -1,11 +1,11 @@
-//! Where a setting comes from, and what is wrong with one: told with its place. Whether it is wrong is decided elsewhere.
+//! Where a setting comes from, and errors with that place.
 
 use std::io::{self, Write};
 
 use tollgate_http::text::shown;
-use tollgate_policy::serve::Value;
 use tollgate_policy::{Diagnostic, Place, Severity, Sources};
 
+use super::value::Value;
 use crate::finding::printable;
 use crate::render;
 
@@ -83,13 +83,8 @@ impl Problem {
         let by = match given {
             Some(Given::File(place)) => {
                 return Self::InFile(Diagnostic {
-                    severity,
-                    code: "settings",
-                    message: message.into(),
-                    place: *place,
-                    label: String::new(),
-                    also: Vec::new(),
                     help: Some(help.into()),
+                    ..Diagnostic::new(severity, "settings", *place, message.into())
                 });
             }
             Some(Given::Flag(name)) => format!("{name}: "),

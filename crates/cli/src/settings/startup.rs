@@ -1,13 +1,13 @@
-//! How settings were put together when the process started, to find out later which of them a restart would change.
+//! The settings at start-up, to find out later which of them a restart would change.
 
 use std::ffi::OsString;
 use std::fmt;
 
 use tollgate_policy::Severity;
-use tollgate_policy::serve::PREFIX;
 
 use super::files::ReadFile;
 use super::resolve::{InForce, Resolved, Unusable, resolve};
+use super::setting::PREFIX;
 use super::source::Problem;
 use crate::cli::ServeArgs;
 use crate::finding::printable;

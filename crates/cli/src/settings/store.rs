@@ -1,4 +1,4 @@
-//! The settings of the shared store alone, for whoever has no gateway to start: neither a policy nor an upstream is asked for.
+//! The settings of the shared store alone, for commands that start no gateway.
 
 use std::ffi::OsString;
 

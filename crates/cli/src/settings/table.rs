@@ -1,4 +1,4 @@
-//! Which setting is which field: a line for each, by its path. Names, words and kinds are said once in the policy's crate.
+//! Maps the path of each setting to its field.
 
 use super::field::Slot;
 use super::partial::Draft;

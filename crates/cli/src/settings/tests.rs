@@ -1,4 +1,4 @@
-//! Settings from flags, variables and files: who counts, what is said, and that nothing is forgotten. No file is touched.
+//! Settings from flags, variables and files: precedence, messages, and completeness. No file is touched.
 
 mod precedence;
 mod wrong;
@@ -6,11 +6,10 @@ mod wrong;
 use std::collections::HashMap;
 use std::ffi::OsString;
 
-use tollgate_policy::serve::{Setting, Value};
 use tollgate_testing::snapshot;
 
 use super::partial::Draft;
-use super::{Resolved, Unusable, defaults, print, resolve, table};
+use super::{Resolved, Setting, Unusable, Value, defaults, print, resolve, table};
 use crate::cli::ServeArgs;
 
 /// A call of `tollgate serve` in a world of its own.

@@ -1,4 +1,4 @@
-//! What is written down, as lines of JSON or for people. A request never waits for a line, and no client's byte is in it raw.
+//! The log: JSON lines, or text for people. Requests never wait for it, and bytes from clients are escaped.
 
 mod queue;
 pub mod request_id;
@@ -27,26 +27,26 @@ pub(crate) use request_id::X_REQUEST_ID;
 pub use request_id::{RequestId, RequestIds};
 use throttle::Throttle;
 
-/// Where lines go: through a queue with a bound to a thread that writes them.
+/// The log: a bounded queue, and a thread that writes its lines.
 ///
-/// What does not fit into the queue is dropped and counted. Values are always fields, which both formats escape; the message
-/// of a line is always ours.
+/// Lines that do not fit into the queue are dropped and counted. Values are always fields, which both formats escape; the message
+/// of a line is a constant.
 pub struct Logs {
     dispatch: Dispatch,
     queue: Queue,
     refusals: Arc<Refusals>,
     clock: Clock,
     requests: bool,
-    /// So that dropping it does not wait once more.
+    /// Prevents a second wait on drop.
     finished: AtomicBool,
-    /// Which failures of the upstream have a line.
+    /// Limits the lines about upstream failures.
     failures: Throttle,
 }
 
-/// So many failures of the upstream have a line in a second: all of them have the same reason. The metrics count them all.
+/// Maximum lines about upstream failures per second: they usually have the same reason. The metrics count all of them.
 const FAILURES_PER_SECOND: u32 = 1;
 
-/// Refusals that were written, and those that were not.
+/// Limits the lines about refusals, and counts those left out.
 #[derive(Debug)]
 struct Refusals {
     throttle: Throttle,
@@ -54,45 +54,45 @@ struct Refusals {
     lines: Arc<Lines>,
 }
 
-/// A request that a limit refused. Whose budget it was is not here: a key never stands in a line.
+/// A refused request, for the log. It has no key: keys are never logged.
 #[derive(Clone, Copy, Debug)]
 pub struct Refusal<'a> {
     /// The request.
     pub request: &'a RequestId,
-    /// Who asked, over trusted hops.
+    /// The client's address, over trusted hops.
     pub client: IpAddr,
     /// The limit that refused it.
     pub limit: &'a str,
-    /// When it would be granted.
+    /// When to retry.
     pub retry: Retry,
-    /// The method, as the client said it.
+    /// The method, as sent.
     pub method: &'a str,
-    /// The operation's template, as the document has it; empty if no operation was meant.
+    /// The path template of the operation; empty if the request matched none.
     pub route: &'a str,
 }
 
-/// A request that was answered.
+/// An answered request, for the log.
 #[derive(Clone, Copy, Debug)]
 pub struct Served<'a> {
     /// The request.
     pub request: &'a RequestId,
-    /// Who asked, over trusted hops.
+    /// The client's address, over trusted hops.
     pub client: IpAddr,
-    /// The method, as the client said it.
+    /// The method, as sent.
     pub method: &'a str,
-    /// The operation's template, as the document has it; empty if no operation was meant.
+    /// The path template of the operation; empty if the request matched none.
     pub route: &'a str,
-    /// The status that the client got.
+    /// The status of the response.
     pub status: u16,
-    /// How long it took.
+    /// The duration in nanoseconds.
     pub nanos: u64,
 }
 
 impl Logs {
-    /// Begins to write to `out`: standard error, as a rule.
+    /// Starts to log to `out`, usually standard error.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// If no thread can be created.
     pub fn start(
         log: &Log,
         metrics: &Metrics,
@@ -118,20 +118,20 @@ impl Logs {
         })
     }
 
-    /// Lets everything in the process that writes lines write them here.
+    /// Installs this as the log of the whole process.
     ///
     /// # Errors
-    /// When something else has done so before.
+    /// If another one is installed.
     pub fn install(&self) -> Result<(), SetGlobalDefaultError> {
         dispatcher::set_global_default(self.dispatch.clone())
     }
 
-    /// Runs something whose lines go here, whatever was installed.
+    /// Runs a closure whose lines go to this log, whichever is installed.
     pub fn within<T>(&self, run: impl FnOnce() -> T) -> T {
         dispatcher::with_default(&self.dispatch, run)
     }
 
-    /// Writes down a refusal, unless there were enough of them in this second. Those without a line are counted, and a line
+    /// Logs a refusal, unless the maximum per second is reached. Refusals left out are counted, and a line
     /// with their number follows within a second.
     pub fn refused(&self, refusal: &Refusal<'_>) {
         if !self.refusals.throttle.pass(self.clock.now()) {
@@ -158,14 +158,14 @@ impl Logs {
         });
     }
 
-    /// Writes down why the upstream failed, unless that was done in this second.
+    /// Logs why the upstream failed, at a limited rate.
     pub fn upstream_failed(&self, request: &RequestId, why: &str) {
         if self.failures.pass(self.clock.now()) {
             self.within(|| tracing::warn!(request = %request, why, "the upstream failed"));
         }
     }
 
-    /// Writes down a request, if every request has a line.
+    /// Logs a request, if requests are logged.
     pub fn served(&self, served: &Served<'_>) {
         if !self.requests {
             return;
@@ -183,7 +183,7 @@ impl Logs {
         });
     }
 
-    /// Waits until all lines so far are written, and at most [`FLUSH_MAX`]. Later ones are dropped. Dropping it does the same.
+    /// Waits until all lines so far are written, for at most [`FLUSH_MAX`], and drops later ones. `Drop` does the same.
     pub fn finish(&self) {
         if !self.finished.swap(true, Ordering::Relaxed) {
             self.queue.finish();
@@ -198,11 +198,11 @@ impl Drop for Logs {
 }
 
 impl Refusals {
-    /// Writes how many were left out, if some were.
+    /// Logs how many refusals were left out, if any.
     fn sum_up(&self) {
         match self.left_out.swap(0, Ordering::AcqRel) {
             0 => {}
-            left_out => tracing::info!(left_out, "more refusals than have a line"),
+            left_out => tracing::info!(left_out, "refusals left out of the log"),
         }
     }
 }
@@ -213,7 +213,7 @@ impl fmt::Debug for Logs {
     }
 }
 
-/// Lines of ours only, from `INFO` on: what libraries would say may hold a client's bytes.
+/// Only Tollgate's own lines, from `INFO` on: those of libraries may contain bytes from clients.
 fn dispatch(json: bool, queue: &Queue) -> Dispatch {
     let ours = Targets::new().with_target("tollgate", LevelFilter::INFO);
     let queue = queue.clone();

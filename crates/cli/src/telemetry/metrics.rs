@@ -1,4 +1,4 @@
-//! What the gateway counts, and the page that Prometheus reads. Nothing is looked up by name on a request's way.
+//! The gateway's metrics, and the page for Prometheus. Requests look up nothing by name.
 
 pub mod counter;
 pub mod latency;
@@ -20,54 +20,54 @@ pub use limits::{LIMIT_SERIES_MAX, LimitMeters};
 use page::{Kind, Page};
 pub use worker::{TunnelEnds, WorkerMetrics};
 
-/// Everything that is counted.
+/// All metrics.
 ///
-/// Whoever counts holds the counter itself: a worker its own [`WorkerMetrics`], a request the [`LimitMeters`] of the policy
-/// that it met. The locks are taken only when a worker starts, a policy is loaded or the page is written.
+/// Code that counts holds the counters directly: a worker its own [`WorkerMetrics`], a request the [`LimitMeters`] of its
+/// policy. Locks are taken only when a worker starts, a policy is loaded or the page is written.
 #[derive(Debug, Default)]
 pub struct Metrics {
     workers: Mutex<Vec<Arc<WorkerMetrics>>>,
     limits: Mutex<Limits>,
-    /// Whose store is told about.
+    /// The limiter whose store is reported.
     limiter: Mutex<Option<Limiter>>,
-    /// What became of reloads.
+    /// Reloads by result.
     pub reloads: Reloads,
-    /// What became of lines.
+    /// Log lines by result.
     pub lines: Arc<Lines>,
 }
 
-/// What became of reloads.
+/// Reloads by result.
 #[derive(Debug, Default)]
 pub struct Reloads {
-    /// Those after which another policy was in force.
+    /// Reloads that replaced the policy.
     pub ok: Count,
-    /// Those that were refused, so that the old policy is still in force.
+    /// Failed reloads, after which the old policy stays in force.
     pub failed: Count,
-    /// When the policy in force was loaded, in seconds since 1970.
+    /// Unix time at which the current policy was loaded.
     pub last_success: Count,
-    /// Which policy is in force: 1 is the first.
+    /// Generation of the current policy, starting with 1.
     pub generation: Count,
-    /// 1 if files are watched; 0 if they are only compared now and then.
+    /// 1 if files are watched, 0 if they are only polled.
     pub watching: Count,
 }
 
-/// What became of lines of the log.
+/// Log lines by result.
 #[derive(Debug, Default)]
 pub struct Lines {
-    /// Those that were not written, because whoever reads them is too slow or gone.
+    /// Lines dropped because the reader is too slow or gone.
     pub dropped: Count,
-    /// Refusals that have no line, because there were too many in a second.
+    /// Refusals left out of the log by its rate limit.
     pub left_out: Count,
 }
 
 impl Metrics {
-    /// Nothing counted yet.
+    /// Creates metrics, all zero.
     #[must_use]
     pub fn new() -> Arc<Self> {
         Arc::new(Self::default())
     }
 
-    /// The numbers of one more worker.
+    /// The metrics of a new worker.
     #[must_use]
     pub fn worker(&self) -> Arc<WorkerMetrics> {
         let worker = Arc::new(WorkerMetrics::default());
@@ -81,7 +81,7 @@ impl Metrics {
         self.reloads.last_success.set(files::wall_clock().get() / 1_000_000);
     }
 
-    /// The counters of the limits of a policy that is about to be put in force, by number.
+    /// The counters of a new policy's limits, by number.
     pub(crate) fn limits_of(&self, limits: &PolicyLimits) -> Vec<LimitMeters> {
         *self.limiter.lock().unwrap_or_else(PoisonError::into_inner) = Some(limits.limiter().clone());
         self.limits.lock().unwrap_or_else(PoisonError::into_inner).renew(limits.policy())
@@ -92,7 +92,7 @@ impl Metrics {
     pub fn encode(&self) -> String {
         let mut page = Page::default();
         let version = [("version", env!("CARGO_PKG_VERSION"))];
-        page.family("build_info", Kind::Gauge, "The version that runs.").number(&version, 1);
+        page.family("build_info", Kind::Gauge, "Version of the running process.").number(&version, 1);
         self.limits.lock().unwrap_or_else(PoisonError::into_inner).write(&mut page);
         let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner).clone();
         worker::write(workers.iter().map(Arc::as_ref), &mut page);
@@ -100,23 +100,23 @@ impl Metrics {
         self.write_store(&mut page);
         let (dropped, left_out) = (self.lines.dropped.get(), self.lines.left_out.get());
         let name = ("log_lines_dropped_total", Kind::Counter);
-        page.number(name, "Lines of the log that nobody took in time.", dropped);
+        page.number(name, "Log lines dropped because the queue was full.", dropped);
         let name = ("log_refusals_left_out_total", Kind::Counter);
-        page.number(name, "Refusals without a line, because there were too many in a second.", left_out);
+        page.number(name, "Refusals left out of the log by its rate limit.", left_out);
         page.text()
     }
 
     fn write_reloads(&self, page: &mut Page) {
         let reloads = &self.reloads;
-        let mut family = page.family("reloads_total", Kind::Counter, "Reloads of the policy, by result.");
+        let mut family = page.family("reloads_total", Kind::Counter, "Policy reloads by result.");
         family.number(&[("result", "ok")], reloads.ok.get());
         family.number(&[("result", "failed")], reloads.failed.get());
         let name = ("reload_last_success_timestamp_seconds", Kind::Gauge);
-        page.number(name, "When the policy in force was loaded.", reloads.last_success.get());
+        page.number(name, "Unix time at which the current policy was loaded.", reloads.last_success.get());
         let name = ("config_generation", Kind::Gauge);
-        page.number(name, "Which policy is in force: 1 is the first.", reloads.generation.get());
+        page.number(name, "Generation of the current policy, starting with 1.", reloads.generation.get());
         let name = ("reload_watching", Kind::Gauge);
-        page.number(name, "1 if files are watched, 0 if only compared.", reloads.watching.get());
+        page.number(name, "1 if files are watched, 0 if only polled.", reloads.watching.get());
     }
 
     fn write_store(&self, page: &mut Page) {
@@ -125,16 +125,16 @@ impl Metrics {
         let stats = limiter.stats();
         let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         let name = ("store_bytes", Kind::Gauge);
-        page.number(name, "What the limits' state takes in memory.", number(stats.bytes));
+        page.number(name, "Memory used by states.", number(stats.bytes));
         let name = ("store_max_bytes", Kind::Gauge);
-        page.number(name, "What the limits' state can fill of its memory.", number(stats.bytes_max));
-        page.number(("store_keys", Kind::Gauge), "Keys that have a state.", stats.slots_used);
+        page.number(name, "Memory that states can fill.", number(stats.bytes_max));
+        page.number(("store_keys", Kind::Gauge), "Keys with a state.", stats.slots_used);
         let name = ("store_overflowed_total", Kind::Counter);
-        page.number(name, "Hits that found no room for their key.", stats.overflowed);
+        page.number(name, "Hits on keys for which there was no room.", stats.overflowed);
         if let Some(health) = limiter.store_health() {
             store::write(&health, page);
             let name = ("shared_store_remembered_total", Kind::Counter);
-            let about = "Refusals that were remembered, so that the shared store was not asked.";
+            let about = "Refusals from the cache, without a call to the shared store.";
             page.number(name, about, limiter.refused_from_memory());
         }
     }

@@ -17,7 +17,7 @@ fn library() -> PathBuf {
 
 #[test]
 fn a_clock_that_is_off_is_told_with_how_far_and_which_way() {
-    for (offset, words) in [("+90s", "ahead of ours"), ("-90s", "behind ours")] {
+    for (offset, words) in [("+90s", "ahead of the local clock"), ("-90s", "behind the local clock")] {
         let port = free_port();
         let _server = own(Make::Redis6, port, |command| {
             command

@@ -14,7 +14,7 @@ fn where_nobody_listens_that_is_told() {
     let port = free_port();
     examine(&format!("redis://127.0.0.1:{port}"))
         .assert_fault("connection", &["(refused)", "start the server"]);
-    examine("redis://no-such-host.invalid").assert_fault("connection", &["(dns)", "host's name"]);
+    examine("redis://no-such-host.invalid").assert_fault("connection", &["(dns)", "correct the host name"]);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn tls_is_told_and_so_is_a_certificate_that_is_not_trusted() {
     wants_tls.assert_fault("connection", &["rediss://"]);
     let no_certificate = examined(format!("rediss://localhost:{tls}"), "tests/documents/clean.yaml");
     assert_eq!((no_certificate.code, no_certificate.out.as_str()), (2, ""), "{no_certificate:?}");
-    assert!(no_certificate.err.contains("no certificate to trust the store by"), "{no_certificate:?}");
+    assert!(no_certificate.err.contains("no CA certificate for the store"), "{no_certificate:?}");
 }
 
 /// As Redis is with TLS, if it is told nothing else.
@@ -114,8 +114,8 @@ fn a_server_that_wants_a_certificate_of_ours_is_told_and_gets_the_one_that_is_na
     assert!(good.code == 0 && good.out.contains("answers over TLS"), "{good:?}");
     let (their_file, their_key) = (other.file(), other.key());
     let rows: [(&[(&str, &str)], &str); 2] = [
-        (&[], "wants a certificate of ours and was given none"),
-        (&[(certificate, &their_file), (with_key, &their_key)], "does not accept our certificate"),
+        (&[], "requires a client certificate"),
+        (&[(certificate, &their_file), (with_key, &their_key)], "rejected the client certificate"),
     ];
     for (named, words) in rows {
         let ran = examined(named);
@@ -123,7 +123,7 @@ fn a_server_that_wants_a_certificate_of_ours_is_told_and_gets_the_one_that_is_na
         assert!(ran.out.contains("`store.certificate` (TOLLGATE_STORE_CERTIFICATE)"), "{ran:?}");
     }
     let half = examined(&[(with_key, &key)]);
-    let sentence = "`store.key` is of no use without `store.certificate`: give both";
+    let sentence = "`store.key` has no effect without `store.certificate`: set both";
     assert!(half.code == 2 && half.err.contains(sentence), "{half:?}");
     let missing = examined(&[(certificate, "no-such-file"), (with_key, &key)]);
     assert!(
@@ -162,7 +162,7 @@ fn something_else_on_the_port_is_told() {
     });
     examine(&format!("redis://127.0.0.1:{port}")).assert_fault(
         "connection",
-        &["(garbled)", "an HTTP server answers there", "something else than Redis"],
+        &["(garbled)", "the server speaks HTTP", "the server on this port is not Redis"],
     );
 }
 
@@ -195,7 +195,7 @@ fn a_wrong_password_a_missing_one_and_a_needless_one_are_told_and_never_shown() 
     let server = redis(&["--requirepass", "right-secret"]);
     let store = url(&server);
     let wrong = [
-        (store.clone(), "(noauth)", "write user and password into the address"),
+        (store.clone(), "(noauth)", "put user and password in the address"),
         (format!("{store}?pass=hunter2"), "(wrongpass)", "correct the user and the password"),
         (format!("{store}?user=nobody&pass=hunter2"), "(wrongpass)", "correct the user and the password"),
     ];
@@ -207,12 +207,12 @@ fn a_wrong_password_a_missing_one_and_a_needless_one_are_told_and_never_shown() 
     }
     let open = redis(&[]);
     let ran = run(&["--store", &format!("{}?pass=hunter2", url(&open))], &[]);
-    assert!(ran.code == 1 && ran.out.contains("leave out the password if the server has none"), "{ran:?}");
+    assert!(ran.code == 1 && ran.out.contains("omit the password if the server has none"), "{ran:?}");
     assert!(!format!("{ran:?}").contains("hunter2"), "{ran:?}");
     let right = run(&["--store", &format!("{store}?pass=right-secret")], &[]);
     assert_eq!(right.code, 0, "{right:?}");
     assert!(
-        right.out.contains("note       password: the user `default` may do more than is needed"),
+        right.out.contains("note       password: the user `default` has more permissions than needed"),
         "{right:?}"
     );
     assert!(!format!("{right:?}").contains("right-secret"), "{right:?}");

@@ -8,9 +8,9 @@ use crate::support::{examine, redis, tell, until, url};
 fn a_replica_is_a_fault_and_names_its_primary() {
     let server = redis(&["--replicaof", "127.0.0.1 1"]);
     let report = examine(&url(&server));
-    report.assert_fault("role", &["this is a replica", "redis://127.0.0.1:1"]);
+    report.assert_fault("role", &["this is a read-only replica", "redis://127.0.0.1:1"]);
     report.assert("decisions", "fault", &["READONLY", "name the primary"]);
-    report.assert("rights", "not_known", &["could not be tried"]);
+    report.assert("rights", "not_known", &["could not be tested"]);
     report.assert("latency", "not_known", &["no decision was made"]);
 }
 
@@ -18,7 +18,7 @@ fn a_replica_is_a_fault_and_names_its_primary() {
 fn a_replica_that_takes_writes_is_a_fault_although_it_decides() {
     let server = redis(&["--replicaof", "127.0.0.1 1", "--replica-read-only", "no"]);
     let report = examine(&url(&server));
-    report.assert_fault("role", &["a replica that takes writes", "redis://127.0.0.1:1"]);
+    report.assert_fault("role", &["a writable replica", "redis://127.0.0.1:1"]);
     report.assert("decisions", "good", &[]);
 }
 
@@ -52,7 +52,7 @@ fn a_server_that_cannot_save_is_a_fault() {
 fn a_server_without_room_is_a_fault() {
     let server = redis(&["--maxmemory", "1"]);
     let report = examine(&url(&server));
-    report.assert_fault("memory", &["no room for a new budget", "CONFIG SET maxmemory 1gb"]);
+    report.assert_fault("memory", &["no room for a new state", "CONFIG SET maxmemory 1gb"]);
     report.assert("decisions", "fault", &["OOM", "raise `maxmemory`"]);
 }
 

@@ -65,7 +65,7 @@ fn a_body_that_stands_still_is_a_408() {
     let rig = with(Recorder::new(small).address, |timeouts| timeouts.body = SHORT);
     let response = rig.send("POST /free HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf");
     assert_eq!(status(&response), 408, "{response}");
-    assert!(response.contains("the body of the request came to a standstill"), "{response}");
+    assert!(response.contains("The request body stopped arriving"), "{response}");
     block_on(async {
         let (sender, body) = pieces();
         let mut client = client_http2(rig.address).await;
@@ -175,7 +175,7 @@ fn an_upstream_that_takes_no_connection_is_a_504() {
         let rig = with(address, |timeouts| timeouts.connect = SHORT);
         let response = rig.get("/free", "");
         assert_eq!(status(&response), 504, "{response}");
-        assert!(response.contains("the upstream takes no connection in time"), "{response}");
+        assert!(response.contains("Connecting to the upstream timed out"), "{response}");
     });
 }
 

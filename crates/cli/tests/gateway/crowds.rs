@@ -75,10 +75,10 @@ fn without_descriptors_clients_wait_and_are_served_when_there_are_some() {
     waits.set_read_timeout(Some(Duration::from_millis(300))).expect("a socket has timeouts");
     let early = waits.read(&mut [0]).expect_err("nobody has read its request");
     assert_eq!(early.kind(), ErrorKind::WouldBlock);
-    process.wait_log("no connection can be taken");
+    process.wait_log("cannot accept connections");
     let log = process.log();
     // Not for every attempt. A descriptor that was counted may be given back a moment later, and taken: then it is said once more.
-    assert!(log.matches("no connection can be taken for now").count() <= 2, "{log}");
+    assert!(log.matches("cannot accept connections for now").count() <= 2, "{log}");
     drop(held);
     waits.set_read_timeout(Some(PATIENCE)).expect("a socket has timeouts");
     assert_eq!(status(&read_one(&mut waits)), 200, "it has resumed by itself");
@@ -89,7 +89,7 @@ fn without_descriptors_clients_wait_and_are_served_when_there_are_some() {
 fn a_program_with_few_descriptors_takes_no_more_than_it_can_serve() {
     let upstream = Recorder::new(small);
     let process = Process::within("ulimit -n 70", POLICY, upstream.address);
-    process.wait_log("is enough for fewer connections");
+    process.wait_log("is too low for `bounds.connections`");
     let mut all: Vec<_> = (0..20).map(|_| process.connect()).collect();
     for stream in &mut all {
         stream

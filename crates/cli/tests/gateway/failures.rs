@@ -22,29 +22,29 @@ fn what_happened_is_what_is_said() {
     let fields: String = (0..200).map(|number| format!("X-{number}: y\r\n")).collect();
     let interim = "HTTP/1.1 102 Processing\r\n\r\n".repeat(100);
     let table = [
-        (String::new(), "broke off before it answered", "closed the connection"),
-        ("HTTP/1.1 200 O".into(), "broke off before it answered", "closed the connection"),
+        (String::new(), "closed the connection before it responded", "closed the connection"),
+        ("HTTP/1.1 200 O".into(), "closed the connection before it responded", "closed the connection"),
         (
             format!("{head}{fields}\r\nok"),
-            "head of the upstream's response is larger",
+            "header of the upstream's response is too large",
             "more than 128 header fields",
         ),
         (
             format!("{head}X: {}\r\n\r\nok", "y".repeat(300 << 10)),
-            "head of the upstream's response is larger",
+            "header of the upstream's response is too large",
             "its head has more than 64 KiB",
         ),
         ("no HTTP at all\r\n\r\n".into(), "is not valid HTTP", "is not HTTP"),
         ("HTTP/1.1 200 OK\r\nbad name: 1\r\n\r\n".into(), "is not valid HTTP", "is not HTTP"),
         (
             format!("{head}Content-Length: 3\r\n\r\nokay"),
-            "could be read in two ways",
-            "its Content-Length is not one number",
+            "is ambiguous",
+            "its Content-Length is not a single number",
         ),
         (
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n".into(),
-            "switched to another protocol",
-            "switched to another protocol",
+            "switched protocols",
+            "switched protocols",
         ),
         (interim, "too many interim responses", "too many interim responses"),
     ];
@@ -67,7 +67,7 @@ fn a_body_that_is_cut_has_a_line() {
         ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n", "it closed the connection"),
         (
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nzz\r\n",
-            "a chunk's size is no number",
+            "a chunk's size is not a number",
         ),
     ];
     for (bytes, why) in table {
@@ -76,7 +76,7 @@ fn a_body_that_is_cut_has_a_line() {
         let failed = lines.with("the upstream failed");
         assert_eq!(failed.len(), 1, "{bytes}: {}", lines.all());
         assert!(
-            failed[0].contains("the body of its response was cut") && failed[0].contains(why),
+            failed[0].contains("its response body was cut off") && failed[0].contains(why),
             "{}",
             failed[0]
         );

@@ -43,7 +43,7 @@ fn memory_that_is_full_has_one_line_and_shows_in_the_metrics() {
         settings.operations = Some(([127, 0, 0, 1], 0).into());
     };
     let rig = Rig::logged(POLICY, upstream.address, change, lines.clone());
-    let said = "memory for the limits' state is full";
+    let said = "memory is full";
     let part = || {
         let number = |name| rig.metric(name).expect("it is on the page");
         number("tollgate_store_bytes ") * 100 / number("tollgate_store_max_bytes ")

@@ -100,7 +100,7 @@ def ask(address):
                 codes.append("OK")
             except grpc.RpcError as error:
                 codes.append(error.code().name)
-                assert "is used up; the same request can be granted in " in error.details(), error
+                assert "exceeded. Retry in " in error.details(), error
                 told = dict(error.trailing_metadata())
                 assert 0 < int(told["grpc-retry-pushback-ms"]) <= int(told["retry-after"]) * 1000, told
                 assert told["x-ratelimit-remaining"] == "0", told

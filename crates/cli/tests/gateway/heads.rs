@@ -267,7 +267,7 @@ fn when_nothing_listens_that_is_said_without_saying_where() {
     let got = rig.get("/free", "");
     assert_eq!(status(&got), 502, "{got}");
     assert_eq!(field(&got, "content-type"), Some("application/problem+json"));
-    assert!(got.contains("the upstream cannot be reached"), "{got}");
+    assert!(got.contains("The upstream is unreachable"), "{got}");
     assert!(!got.contains("127.0.0.1") && !got.contains(&nobody.port().to_string()), "{got}");
 }
 

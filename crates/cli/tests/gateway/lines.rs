@@ -147,7 +147,7 @@ fn a_failing_upstream_has_a_line_and_not_one_for_each_request() {
     let failed = lines.with("the upstream failed");
     assert!(!failed.is_empty() && failed.len() < 50, "{}", lines.all());
     assert!(
-        failed[0].contains("no connection to the upstream") && failed[0].contains("WARN"),
+        failed[0].contains("cannot connect to the upstream") && failed[0].contains("WARN"),
         "{}",
         failed[0]
     );

@@ -129,7 +129,7 @@ fn a_list_of_hops_that_the_policy_does_not_name_is_written_anew() {
 /// The gateway and the upstream would read different headers.
 #[test]
 fn a_policy_that_reads_a_header_that_is_dropped_is_refused() {
-    let reads = POLICY.replace("consumer_key: ip", "consumer_key: 'header:X_User'");
+    let reads = POLICY.replace("consumer_key: ip", "consumer_key: ['header:X_User', 'header:X-User']");
     let folder = crate::support::folder();
     let file = folder.join("openapi.yaml");
     for (policy, wanted) in
@@ -143,4 +143,18 @@ fn a_policy_that_reads_a_header_that_is_dropped_is_refused() {
         }
     }
     let _ = std::fs::remove_dir_all(folder);
+}
+
+#[test]
+fn a_header_that_the_policy_reads_goes_on_and_nothing_that_could_be_taken_for_it() {
+    let reads = POLICY.replace("consumer_key: ip", "consumer_key: 'header:x_user'");
+    assert_ne!(reads, POLICY, "the policy has a key to replace");
+    let fields =
+        "Connection: close\r\nX_User: ada\r\nX-User: eve\r\nX.User: eve\r\nX_Other: eve\r\nX-Other: ok\r\n";
+    let seen = forwarded(&reads, fields);
+    assert_eq!(all(&seen, "x_user"), ["ada"], "{seen}");
+    for name in ["x-user", "x.user", "x_other"] {
+        assert_eq!(all(&seen, name), NOTHING, "{name}: {seen}");
+    }
+    assert_eq!(all(&seen, "x-other"), ["ok"], "{seen}");
 }

@@ -94,7 +94,7 @@ impl Process {
         for line in BufReader::new(out).lines().map_while(Result::ok) {
             address =
                 address.or_else(|| after(&line, " on http://")).or_else(|| after(&line, " on https://"));
-            operations = operations.or_else(|| after(&line, " look at      http://"));
+            operations = operations.or_else(|| after(&line, " metrics      http://"));
             if operations.is_some() {
                 break;
             }

@@ -51,7 +51,7 @@ fn a_store_that_is_checked_and_gone_makes_a_gateway_unready_and_one_that_is_not_
     until(checked, 200);
     drop(server);
     let answer = until(checked, 503);
-    assert!(answer.contains("not ready: the shared store gives no decisions: "), "{answer}");
+    assert!(answer.contains("not ready: the shared store makes no decisions: "), "{answer}");
     assert_eq!(status(&readyz(unchecked.operations.expect("it has one"))), 200);
 }
 
@@ -65,7 +65,7 @@ fn an_upstream_that_is_checked_and_gone_makes_a_gateway_unready() {
     until(&rig, 200);
     drop(listener);
     let answer = until(&rig, 503);
-    assert!(answer.contains("not ready: no connection to the upstream: "), "{answer}");
+    assert!(answer.contains("not ready: cannot connect to the upstream: "), "{answer}");
     let _listener = TcpListener::bind(address).expect("the port is still free");
     until(&rig, 200);
 }

@@ -68,7 +68,7 @@ fn a_body_that_drips_is_a_408() {
     for path in ["/free", "/batch"] {
         let (got, pieces) = drip(&rig, &format!("POST {path} HTTP/1.1\r\n"), "x");
         assert_eq!(status(&got), 408, "{path}: {got}");
-        assert!(got.contains("came too slowly"), "{path}: {got}");
+        assert!(got.contains("arrived too slowly"), "{path}: {got}");
         assert!(pieces < PIECES, "{path}: it was late after {pieces}");
     }
 }

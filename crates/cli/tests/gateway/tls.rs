@@ -128,7 +128,7 @@ fn an_upstream_with_tls_is_spoken_to_if_it_is_trusted() {
     let mistrustful = Rig::new(POLICY, upstream.address, |settings| trusting(&other, &mut settings.upstream));
     let response = mistrustful.get("/free", "");
     assert_eq!(status(&response), 502, "{response}");
-    assert!(response.contains("no trusted connection to the upstream can be made"), "{response}");
+    assert!(response.contains("The TLS connection to the upstream failed"), "{response}");
 }
 
 /// That it speaks HTTP/2 turns out in the handshake, when the head was written for HTTP/1.1 already.
@@ -169,10 +169,10 @@ fn a_wrong_certificate_file_is_told_at_the_start() {
         [&good.certificate, &good.key, &other.key, &not_pem].map(|path| text(path));
     for (certificate, key, said) in [
         ("none.pem", &*key, "none.pem cannot be read: there is no such file"),
-        (&*certificate, "none.pem", "`tls.key` names no file that is there"),
-        (&*not_pem, &*key, "not.pem holds no certificate"),
-        (&*certificate, &*not_pem, "not.pem holds no private key in PEM"),
-        (&*certificate, &*others, "do not go together"),
+        (&*certificate, "none.pem", "`tls.key` names a file that does not exist"),
+        (&*not_pem, &*key, "not.pem has no PEM certificate"),
+        (&*certificate, &*not_pem, "not.pem has no PEM private key"),
+        (&*certificate, &*others, "do not match"),
     ] {
         let upstream = Upstream {
             tls: false,

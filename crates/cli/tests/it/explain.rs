@@ -103,3 +103,19 @@ fn errors_of_usage_are_sentences() {
     check("explain-no-file", &["explain", "none.yaml", "GET /"]);
     check("explain-no-address", &["explain", API, "GET /", "--from", "localhost"]);
 }
+
+/// Two operations may share one limit, by its name or by a `$ref`: it is written at one of them only.
+#[test]
+fn a_limit_by_reference_is_told_with_both_of_its_places() {
+    check("explain-by-reference", &["explain", "tests/documents/shared.yaml", "GET /by-reference"]);
+    check("explain-by-name", &["explain", "tests/documents/shared.yaml", "GET /by-name"]);
+    let own = run(&["explain", "tests/documents/shared.yaml", "GET /written"]).out;
+    assert!(own.contains("nearest    it stands on the operation itself\n") && !own.contains("$ref"), "{own}");
+}
+
+#[test]
+fn a_request_without_a_key_is_told_where_it_was_looked_for() {
+    check("explain-400-no-key", &["explain", "tests/documents/shared.yaml", "GET /strict"]);
+    let twice = ["explain", "tests/documents/shared.yaml", "GET /strict?key=a&key=b"];
+    check("explain-400-twice", &twice);
+}

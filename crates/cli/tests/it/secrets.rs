@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
-use tollgate_policy::serve::{Setting, Value};
+use tollgate_cli::settings::{Setting, Value};
 
 use crate::support::{Folder, Ran, plain, run_with};
 

@@ -1,4 +1,4 @@
-//! How many fields stand at the top of GraphQL operations, aliases too. A request is JSON with a `query`, or a list of such.
+//! Counts top-level fields of GraphQL operations, including aliases. A request is JSON with a `query`, or a list of such objects.
 
 mod document;
 mod tokens;

@@ -1,7 +1,7 @@
-//! GraphQL in a query string: `?query={…}`. Many servers run it although the request has a body, some even in its place.
+//! GraphQL in a query string: `?query={…}`. Many servers execute it even if the request has a body, some instead of the body.
 
 use tollgate_http::found::Found;
-use tollgate_http::query;
+use tollgate_http::query::{self, Semicolons};
 
 use super::graphql;
 
@@ -9,17 +9,18 @@ use super::graphql;
 const STORED: [&str; 3] = ["extensions", "documentId", "queryId"];
 
 /// How many operations a query string carries: 0 if it carries none, and [`u64::MAX`] if that cannot be told.
-pub(crate) fn count_in_query(query: Option<&str>) -> u64 {
+pub(crate) fn count_in_query(query: Option<&str>, semicolons: Semicolons) -> u64 {
     let Some(query) = query else { return 0 };
     let mut room = Vec::new();
-    match query::find(query, "query", &mut room) {
+    match query::find_as(semicolons, query, "query", &mut room) {
         Found::One(text) => {
             let text = std::str::from_utf8(text).ok();
             text.and_then(graphql::count_document).unwrap_or(u64::MAX)
         }
         Found::Missing => {
-            let is_missing =
-                |name: &&str| matches!(query::find(query, name, &mut Vec::new()), Found::Missing);
+            let is_missing = |name: &&str| {
+                matches!(query::find_as(semicolons, query, name, &mut Vec::new()), Found::Missing)
+            };
             if STORED.iter().all(is_missing) { 0 } else { u64::MAX }
         }
         Found::Empty | Found::Repeated | Found::Malformed => u64::MAX,
@@ -45,6 +46,7 @@ fn a_query_string_is_read_as_servers_read_it() {
         (Some("documentId=5"), u64::MAX),
     ];
     for (query, wanted) in table {
-        assert_eq!(count_in_query(query), wanted, "{query:?}");
+        assert_eq!(count_in_query(query, Semicolons::Text), wanted, "{query:?}");
     }
+    assert_eq!(count_in_query(Some("a=1;query={a,b}"), Semicolons::Separator), 2);
 }

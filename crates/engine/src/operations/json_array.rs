@@ -1,4 +1,4 @@
-//! How many items a JSON array has. It reads all of the body, and keeps none of it.
+//! Counts the items of a JSON array, without storing them.
 
 use std::fmt;
 

@@ -233,7 +233,14 @@ impl Acquired {
     ) {
         let id = DescriptorId::new(charge.variant.index());
         let (mode, key_fingerprint) = (charge.mode, enforcer.fingerprint(id, key));
-        self.statuses.push(StoredStatus { id, decision, mode, source: Source::Own, key_fingerprint });
+        self.statuses.push(StoredStatus {
+            id,
+            decision,
+            mode,
+            source: Source::Own,
+            key_fingerprint,
+            computed: None,
+        });
         asked.push((place, decision.granted()));
         self.is_refused = !decision.granted() && mode == Mode::Enforced;
     }
@@ -306,6 +313,6 @@ fn in_vain<T>(
         at: Micros::ZERO,
     };
     let (id, mode) = (DescriptorId::new(charge.variant.index()), charge.mode);
-    let status = StoredStatus { id, decision, mode, source: Source::Own, key_fingerprint: 0 };
+    let status = StoredStatus { id, decision, mode, source: Source::Own, key_fingerprint: 0, computed: None };
     Ok(Err(SmallVec::from_slice(&[status])))
 }

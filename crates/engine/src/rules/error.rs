@@ -33,16 +33,13 @@ impl fmt::Display for RulesError {
         match self {
             Self::Name { name } => write!(
                 f,
-                "`{name}` cannot be the name of a rule: it has to be printable ASCII, from 1 to {NAME_CHARS_MAX} characters"
+                "`{name}` is not a valid name for a rule: use 1 to {NAME_CHARS_MAX} characters of printable ASCII"
             ),
             Self::SameName { name } => {
-                write!(
-                    f,
-                    "two rules are called `{name}`, and would share their budgets: give each its own name"
-                )
+                write!(f, "two rules are named `{name}` and would share their keys: give each its own name")
             }
             Self::TooMany { rules } => {
-                write!(f, "{rules} rules are more than can be charged together: give at most {HITS_MAX}")
+                write!(f, "{rules} rules are too many: at most {HITS_MAX} can be charged together")
             }
         }
     }

@@ -1,17 +1,17 @@
-//! An address as it stands in a forwarding header or as a person writes it. It is read, not yet made canonical.
+//! Parses an address in a forwarding header, or as a person writes it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::found::trimmed;
 
-/// The longest text that is read as an address; what is longer is none. The longest that means something, a quoted
-/// IPv6 address with an interface and a port, has some 75 bytes.
+/// Maximum length of an address. The longest valid one, a quoted
+/// IPv6 address with an interface and a port, has about 75 bytes.
 pub const NODE_MAX: usize = 128;
 
-/// Reads an address with what may stand around it: blanks, quotes, brackets, an interface, a port.
+/// Parses an address with optional blanks, quotes, brackets, interface and port.
 ///
-/// `None` for everything else: names, `unknown`, `_hidden`, nothing, a port above 65535, IPv4 numbers with leading
-/// zeros (octal for some readers and decimal for others), IPv4 in brackets, and whatever is longer than [`NODE_MAX`].
+/// `None` for everything else: names, `unknown`, `_hidden`, empty text, a port above 65535, IPv4 numbers with leading
+/// zeros (octal for some parsers, decimal for others), IPv4 in brackets, and text longer than [`NODE_MAX`].
 ///
 /// ```
 /// use tollgate_policy::address::parse_node;
@@ -31,7 +31,7 @@ pub fn parse_node(text: &[u8]) -> Option<IpAddr> {
     }
 }
 
-/// As [`parse_node`], without blanks and quotes around it.
+/// Like [`parse_node`], without surrounding blanks and quotes.
 pub fn parse_bare(text: &[u8]) -> Option<IpAddr> {
     if text.len() > NODE_MAX {
         return None;

@@ -1,4 +1,4 @@
-//! Tables and properties of addresses: spellings, prefixes, keys. Which address is taken is tested with `trusted`.
+//! Spellings, prefixes and keys of addresses, as tables and properties.
 
 use super::*;
 use tollgate_testing::dice::Dice;

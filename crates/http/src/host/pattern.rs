@@ -1,14 +1,14 @@
-//! The hosts that a policy is for: one, all below a domain, or any. It matches canonical names and makes none.
+//! Patterns of hosts: one host, all below a domain, or any. Matches canonical names.
 
 use std::fmt;
 use std::net::Ipv4Addr;
 
 use super::{Host, HostError, canonical};
 
-/// Which hosts something is for.
+/// A pattern of hosts.
 ///
-/// `api.example.org` is that host. `*.example.org` is every host below it at any depth, and not `example.org` itself.
-/// `*` is every host. Where several match, the most [specific](Self::specificity) counts: an exact name before any
+/// `api.example.org` is that host. `*.example.org` is every host below it, at any depth, but not `example.org` itself.
+/// `*` is every host. If several match, the most [specific](Self::specificity) one counts: an exact name before any
 /// `*.`, and a longer domain before a shorter one.
 ///
 /// ```
@@ -31,7 +31,7 @@ enum Kind {
 }
 
 impl HostPattern {
-    /// Reads a pattern. Letters may be upper case; a port is not part of it.
+    /// Parses a pattern, case-insensitively and without a port.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl HostPattern {
         Ok(Self(Kind::Below(format!(".{name}"))))
     }
 
-    /// Whether it is for this host, given by its [canonical] name.
+    /// Returns true if the pattern matches this [canonical] host name.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         match &self.0 {
@@ -69,7 +69,7 @@ impl HostPattern {
         }
     }
 
-    /// Greater for what matches less. Of two different patterns that match one host, one is always greater.
+    /// Greater for patterns that match fewer hosts. Of two different patterns that match the same host, one is always greater.
     #[must_use]
     pub fn specificity(&self) -> usize {
         match &self.0 {
@@ -90,8 +90,9 @@ impl fmt::Display for HostPattern {
     }
 }
 
-/// Why something is not a pattern of hosts.
+/// Why a host pattern is invalid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum PatternError {
     /// What follows `*.`, or the whole, is not a host.
     Host(HostError),
@@ -108,10 +109,10 @@ impl fmt::Display for PatternError {
         match self {
             Self::Host(error) => error.fmt(f),
             Self::StarElsewhere => f.write_str(
-                "a * stands alone or for the whole first label: write *, *.example.org or api.example.org",
+                "a * must stand alone or be the whole first label: write *, *.example.org or api.example.org",
             ),
-            Self::Port => f.write_str("a host is matched by its name only: leave the port out"),
-            Self::BelowAddress => f.write_str("nothing is below an address: write the address without *."),
+            Self::Port => f.write_str("hosts are matched without ports: remove the port"),
+            Self::BelowAddress => f.write_str("an address has no subdomains: write the address without *."),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Tables of hosts and patterns, and soup. Targets that hold hosts are tested in `target`.
+//! Hosts and patterns as tables, and random input.
 
 use super::*;
 use tollgate_testing::dice::Dice;

@@ -1,23 +1,23 @@
-//! Why a path is refused: what stands where, and what to send instead. Not the rules themselves.
+//! Why a path is rejected: what is wrong at which byte, and what to send instead.
 
 use core::fmt;
 
 use super::{PATH_BYTES_MAX, SEGMENTS_MAX};
 
-/// A path that servers could read in more than one way, or that is none.
+/// Why a path is invalid or ambiguous.
 ///
-/// `at` counts bytes of the path as it came, from 0.
+/// `at` is a byte offset in the path as sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum PathError {
-    /// Longer than [`PATH_BYTES_MAX`].
+    /// It is longer than [`PATH_BYTES_MAX`].
     TooLong {
-        /// How long it is.
+        /// The length.
         bytes: usize,
     },
-    /// More than [`SEGMENTS_MAX`] segments.
+    /// It has more than [`SEGMENTS_MAX`] segments.
     TooManySegments,
-    /// It does not begin with `/`.
+    /// It does not start with `/`.
     NoLeadingSlash,
     /// A `%` without two hex digits.
     BadEscape {
@@ -49,7 +49,7 @@ pub enum PathError {
         /// Where it is.
         at: usize,
     },
-    /// Escapes that are no UTF-8: overlong, cut short, or a surrogate.
+    /// Escapes that are not UTF-8: overlong, truncated, or a surrogate.
     NotUtf8 {
         /// Where they begin.
         at: usize,
@@ -83,7 +83,7 @@ pub enum PathError {
         /// Where the second slash is.
         at: usize,
     },
-    /// `..` where there is nothing left to go up from.
+    /// `..` above the root.
     AboveRoot {
         /// Where it is.
         at: usize,
@@ -96,7 +96,7 @@ pub enum PathError {
 }
 
 impl PathError {
-    /// Why a byte that has no place in a path is refused.
+    /// The error for a byte that is invalid in a path.
     pub(super) fn refused(byte: u8, at: usize) -> Self {
         match byte {
             b'\\' => Self::Backslash { at },
@@ -107,7 +107,7 @@ impl PathError {
         }
     }
 
-    /// The byte of the path that it is about, if it is about one.
+    /// The byte offset of the error, if it has one.
     #[must_use]
     pub const fn at(&self) -> Option<usize> {
         match *self {
@@ -139,7 +139,7 @@ impl fmt::Display for PathError {
             Self::TooManySegments => {
                 write!(f, "the path has too many segments: send at most {SEGMENTS_MAX}")
             }
-            Self::NoLeadingSlash => f.write_str("the path does not begin with a slash: put one before it"),
+            Self::NoLeadingSlash => f.write_str("the path does not start with a slash: add one"),
             Self::BadEscape { at } => {
                 write!(
                     f,
@@ -166,7 +166,7 @@ impl fmt::Display for PathError {
             Self::NotUtf8 { at } => {
                 write!(
                     f,
-                    "the path has escapes that are no UTF-8 at byte {at}: encode the UTF-8 of each character"
+                    "the path has escapes that are not UTF-8 at byte {at}: percent-encode the UTF-8 bytes of each character"
                 )
             }
             Self::DoublyEncoded { at } => write!(

@@ -1,24 +1,24 @@
-//! Percent escapes: what one stands for, and how it is written in normal form. Not where it may stand.
+//! Percent escapes: decoding, and their normal form.
 
 use super::PathError;
 
-/// An escape, or the several that make one character.
+/// An escape, or the sequence of escapes of one character.
 #[derive(Debug)]
 pub struct Escape {
-    /// The character it stands for.
+    /// The decoded character.
     pub value: char,
-    /// How many bytes of the path it takes.
+    /// The length in bytes of the path.
     pub bytes: usize,
-    /// Whether the normal form is another: decoded, or with its hex digits in upper case.
+    /// Whether the normal form differs: decoded, or with upper-case hex digits.
     pub changes: bool,
 }
 
-/// Whether a character means the same escaped or not. The dot does too, yet an escaped dot is refused.
+/// Returns true if a character means the same whether escaped or not. So does the dot, but an escaped dot is rejected.
 const fn unreserved(value: char) -> bool {
     value.is_ascii_alphanumeric() || matches!(value, '-' | '_' | '~')
 }
 
-/// Reads the escape at a percent sign.
+/// Parses the escape at a percent sign.
 pub fn escape(bytes: &[u8], at: usize) -> Result<Escape, PathError> {
     let first = pair(bytes, at).ok_or(PathError::BadEscape { at })?;
     let length = match first {
@@ -63,7 +63,7 @@ pub(super) fn write(text: &str, into: &mut String) {
     }
 }
 
-/// Appends text with every byte that is not ASCII as an escape.
+/// Appends text, escaping every byte that is not ASCII.
 pub fn write_escaped(value: char, into: &mut String) {
     for byte in value.encode_utf8(&mut [0; 4]).bytes() {
         into.push('%');

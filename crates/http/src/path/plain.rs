@@ -1,13 +1,13 @@
-//! Whether a path is normal at first sight, as most are. What is not so is not refused: the normaliser takes a second look.
+//! A fast check for paths that are already normal, as most are.
 
 use super::{PATH_BYTES_MAX, SEGMENTS_MAX};
 
-/// A byte that stands for itself and neither begins nor ends anything: zero, so that the kinds of several bytes can be joined.
+/// A literal byte without structure: zero, so that the kinds of several bytes can be combined.
 const QUIET: u8 = 0;
-/// A dot stands for itself, too, but behind a slash it may be a dot segment.
+/// A dot is literal, too, but after a slash it may start a dot segment.
 const DOT: u8 = 1;
 const SLASH: u8 = 2;
-/// Everything else: the end of the path, an escape, or what has no place in it.
+/// Everything else: the end of the path, an escape, or an invalid byte.
 const OTHER: u8 = 4;
 
 /// The kind of every byte.
@@ -26,11 +26,11 @@ const KINDS: [u8; 256] = {
 /// A one in each of eight bytes.
 const ONES: u64 = 0x0101_0101_0101_0101;
 
-/// Where a normal path ends that the text begins with: at the first byte that has no place in it as it stands, or at the end.
-/// `None` if what is before that is not normal, or may not be.
+/// The end of a normal path at the start of the text: the first byte that is not part of it, or the end of the text.
+/// `None` if the path is not normal, or may not be.
 ///
-/// Every byte is looked at once, and a table says what it is: no escapes, no empty segment, none that begins with a dot, and
-/// neither too many segments nor too many bytes.
+/// One pass with a table: no escapes, no empty segments, no segments that start with a dot, and
+/// not too many segments or bytes.
 #[inline]
 #[must_use]
 pub fn end(text: &[u8]) -> Option<usize> {

@@ -1,4 +1,4 @@
-//! The normaliser against a table of tricks, and against a slow reference that is obviously right.
+//! The normaliser against a table of tricks, and against a slow reference.
 
 use super::{PATH_BYTES_MAX, PathError, SEGMENTS_MAX, normalise};
 use tollgate_testing::dice::Dice;

@@ -1,4 +1,4 @@
-//! Tables of targets, and soup put together again from its parts.
+//! Targets as tables, and random input reassembled from its parts.
 
 use super::*;
 use tollgate_testing::dice::Dice;

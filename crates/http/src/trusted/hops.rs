@@ -1,4 +1,4 @@
-//! The hops of a forwarding header, from right to left. It reads them; whom to believe is decided by its parent.
+//! Parses the hops of a forwarding header, from right to left. Its parent decides whom to trust.
 
 use std::net::IpAddr;
 
@@ -10,18 +10,18 @@ use crate::address::{parse_bare, parse_node};
 use crate::found::trimmed;
 use crate::method::is_token;
 
-/// The longest hop that is read, with the blanks around it. A longer one is a bad hop, and nothing to its left is
-/// looked at. So a header of any length costs at most this much for each hop walked.
+/// Maximum length of a hop, including surrounding blanks. A longer one is malformed, and nothing to its left is
+/// parsed, which bounds the work per hop.
 pub const HOP_BYTES_MAX: usize = 1_024;
 
-/// What each hop names, from right to left, over all lines of that name, the last line first. Empty where it names
-/// nothing; `None` where it cannot be told where a hop begins, and what follows that has no meaning.
+/// The nodes of all hops, from right to left, over all lines of the header, last line first. Empty for a hop without a
+/// node; `None` if the start of a hop is ambiguous, after which nothing is meaningful.
 pub(super) fn from_the_right<'a>(header: &ForwardHeader, headers: &'a HeaderMap) -> FromTheRight<'a> {
     let quotes = matches!(header, ForwardHeader::Forwarded);
     FromTheRight { lines: headers.get_all(header.name()).iter(), line: None, quotes }
 }
 
-/// The address that a hop names. `None` if that is not one.
+/// The address of a hop. `None` if it is not an address.
 pub(super) fn address(header: &ForwardHeader, node: &[u8]) -> Option<IpAddr> {
     match header {
         ForwardHeader::Forwarded => parse_bare(node),
@@ -31,9 +31,9 @@ pub(super) fn address(header: &ForwardHeader, node: &[u8]) -> Option<IpAddr> {
 
 pub(super) struct FromTheRight<'a> {
     lines: ValueIter<'a, HeaderValue>,
-    /// What is left of a line that was begun.
+    /// The rest of the current line.
     line: Option<&'a [u8]>,
-    /// Whether it is `Forwarded`, in which a comma between quotes is not one between hops.
+    /// Whether the header is `Forwarded`, in which quoted commas do not separate hops.
     quotes: bool,
 }
 
@@ -53,11 +53,11 @@ impl<'a> Iterator for FromTheRight<'a> {
     }
 }
 
-/// What stands before the last comma, if there is one, and what after it.
+/// Splits a line at its last comma, if there is one.
 ///
-/// Met from the right, a quote ends a quoted string, and the next one that is not escaped begins it. In a hop that a
-/// proxy wrote properly this finds the very comma before it, whatever stands to the left of that; so a stranger's open
-/// quote cannot swallow it.
+/// From the right, a quote ends a quoted string, and the next unescaped quote starts it. In a hop that a
+/// proxy wrote correctly, this finds the comma before it, whatever is to the left; an untrusted open
+/// quote cannot hide it.
 fn last_hop(line: &[u8], quotes: bool) -> Option<(Option<&[u8]>, &[u8])> {
     let mut within = false;
     for (place, byte) in line.iter().enumerate().rev().take(HOP_BYTES_MAX + 1) {
@@ -71,17 +71,17 @@ fn last_hop(line: &[u8], quotes: bool) -> Option<(Option<&[u8]>, &[u8])> {
     (line.len() <= HOP_BYTES_MAX).then_some((None, line))
 }
 
-/// Whether an odd number of backslashes stands before this place.
+/// Returns true if an odd number of backslashes precedes this position.
 fn is_escaped(line: &[u8], place: usize) -> bool {
     let before = line.get(..place).unwrap_or_default();
     before.iter().rev().take(HOP_BYTES_MAX).take_while(|byte| **byte == b'\\').count() % 2 == 1
 }
 
-/// What `for` is in a hop of `Forwarded`, without its quotes; empty unless it is there once. `None` if the hop is not
-/// well-formed: then its beginning may be elsewhere.
+/// The value of `for` in a hop of `Forwarded`, without quotes; empty unless it occurs exactly once. `None` if the hop is
+/// malformed, in which case its start may be elsewhere.
 ///
-/// RFC 7239 leaves no blanks around `;`, but they are common and taken here. An address with a colon must be quoted,
-/// as it says. An escape is left in, so that no address is read from it: none is ever needed in one.
+/// RFC 7239 allows no blanks around `;`, but they are common and accepted here. An address with a colon must be quoted,
+/// as it requires. Escapes are kept, so that they never parse as an address: no address needs one.
 fn node_of(hop: &[u8]) -> Option<&[u8]> {
     let (mut node, mut times) = (None, 0_u32);
     let mut rest = trimmed(hop);

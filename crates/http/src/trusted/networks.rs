@@ -1,28 +1,28 @@
-//! Networks as people list them, and whether an address is in one, among thousands. It gives no meaning to it.
+//! Lists of networks, and whether an address is in one of thousands.
 
 use std::net::IpAddr;
 
 use ipnet::{IpNet, Ipv4Net};
 
-/// The longest text that is read as a network; a longer one is refused.
+/// Maximum length of a network's text.
 pub const CIDR_MAX: usize = 64;
 
-/// The most networks in one list; a longer list is refused. The largest that clouds publish have some ten thousand.
+/// Maximum number of networks in a list. The largest lists that clouds publish have about ten thousand.
 pub const NETWORKS_MAX: usize = 65_536;
 
-/// A set of networks, to be asked whether an address is in one of them: two binary searches at most.
+/// A set of networks. A lookup takes at most two binary searches.
 ///
-/// An IPv4 address is the same in its IPv4-mapped form. Other IPv6 forms that carry an IPv4 address are not: anybody
-/// may send from them, and trust must not follow from what a stranger carries.
+/// An IPv4 address equals its IPv4-mapped form. Other IPv6 forms with an embedded IPv4 address do not count: anybody
+/// can use them, so they must not be trusted.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Networks {
-    /// First and last addresses, in order, with a gap between any two.
+    /// First and last addresses, sorted and disjoint.
     v4: Vec<(u32, u32)>,
     v6: Vec<(u128, u128)>,
 }
 
 impl Networks {
-    /// Bits beyond the length of a prefix do not matter. Networks may overlap.
+    /// Creates a set. Bits beyond the prefix length are ignored. Networks may overlap.
     ///
     /// # Errors
     ///
@@ -47,7 +47,7 @@ impl Networks {
         Ok(Self { v4: joined(v4), v6: joined(v6) })
     }
 
-    /// Whether the address is in one of the networks.
+    /// Returns true if the address is in one of the networks.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         match address.to_canonical() {
@@ -75,10 +75,10 @@ fn is_within<T: Ord + Copy>(ranges: &[(T, T)], address: T) -> bool {
     begun.checked_sub(1).and_then(|place| ranges.get(place)).is_some_and(|(_, last)| address <= *last)
 }
 
-/// Reads a network: `10.0.0.0/8`, `2001:db8::/32`, or one address.
+/// Parses a network: `10.0.0.0/8`, `2001:db8::/32`, or one address.
 ///
-/// Bits beyond the prefix are an error: `10.1.2.3/8` may be meant as one machine or as sixteen million, and trust is
-/// not to be guessed. The message says what to write for either.
+/// Bits beyond the prefix are an error: `10.1.2.3/8` could mean one machine or sixteen million, and trust must
+/// not be guessed. The message gives the syntax for both.
 ///
 /// ```
 /// use tollgate_policy::trusted::parse_cidr;
@@ -89,7 +89,7 @@ fn is_within<T: Ord + Copy>(ranges: &[(T, T)], address: T) -> bool {
 ///
 /// # Errors
 ///
-/// If it is not a network; the sentence says why and what to write.
+/// If the text is not a network; the message says why and what to write.
 pub fn parse_cidr(text: &str) -> Result<IpNet, String> {
     if text.len() > CIDR_MAX {
         return Err(format!("a network of {} characters is too long: it has at most {CIDR_MAX}", text.len()));

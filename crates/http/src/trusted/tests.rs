@@ -1,4 +1,4 @@
-//! Spoofs as a table, limits, and walkers against a slow reference. Spellings of one address are tested in `address`.
+//! Spoofing attempts as a table, limits, and comparisons with a slow reference.
 
 mod networks;
 mod reference;

@@ -1,4 +1,4 @@
-//! Notices corrections of the wall clock, for windows that the calendar begins. It reads no clock but the one it is given.
+//! Detects corrections of the wall clock, for calendar windows. Reads only the clock it is given.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 

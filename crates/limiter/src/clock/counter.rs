@@ -1,4 +1,4 @@
-//! Turns a processor's tick counter into microseconds, calibrated against the system clock and checked by it. Reads neither.
+//! Converts a processor's tick counter to microseconds, calibrated and checked against the system clock. Reads neither.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 

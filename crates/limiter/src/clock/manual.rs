@@ -9,7 +9,7 @@ use tollgate_algorithms::Micros;
 use super::{Clock, Kind};
 use crate::timers::Shared;
 
-/// The hands of a [manual clock](Clock::manual): move them, and every limiter that was given the clock sees it.
+/// Controls a [manual clock](Clock::manual): every limiter with that clock sees the change.
 #[derive(Clone, Debug)]
 pub struct ManualClock(Arc<Hands>);
 
@@ -36,24 +36,24 @@ impl ManualClock {
         self.0.timers.lock().unwrap_or_else(PoisonError::into_inner).push(timers);
     }
 
-    /// The clock, to be given to a limiter.
+    /// The clock, for [`Builder::clock`](crate::Builder::clock).
     #[must_use]
     pub fn clock(&self) -> Clock {
         Clock(Kind::Manual(self.clone()))
     }
 
-    /// What it shows.
+    /// The current time of the clock.
     #[must_use]
     pub fn now(&self) -> Micros {
         Micros::new(self.0.micros.load(Ordering::Acquire))
     }
 
-    /// Moves it on.
+    /// Advances the clock.
     pub fn advance(&self, by: Duration) {
         self.set(self.now().saturating_add(Micros::from_duration(by)));
     }
 
-    /// Moves it to an instant, unless that has passed: like every clock here, it does not run back.
+    /// Sets the clock to an instant, unless that has passed: it does not run back.
     ///
     /// Whoever waits for that instant, or an earlier one, is woken.
     pub fn set(&self, to: Micros) {
@@ -66,7 +66,7 @@ impl ManualClock {
         timers.iter().for_each(|timers| timers.fire());
     }
 
-    /// Sets the wall clock right by so many microseconds, forwards or back, without any time passing.
+    /// Corrects the wall clock by this many microseconds, forwards or back, without advancing the time.
     pub fn correct_wall_clock(&self, by_micros: i64) {
         self.0.correction.fetch_add(by_micros, Ordering::AcqRel);
     }

@@ -1,4 +1,4 @@
-//! The time stamp counter of the processor, used only where the Linux kernel itself keeps time by it.
+//! The processor's time stamp counter, used only where the Linux kernel itself keeps time with it.
 #![expect(unsafe_code, reason = "one instruction that reads a register")]
 
 use super::Anchor;

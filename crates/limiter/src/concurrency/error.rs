@@ -1,4 +1,4 @@
-//! Why there is no permit: the key has as many as it may have, or the question was wrong.
+//! Why no permit was granted: the maximum is reached, or the call was invalid.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How long permits are held, as a moving average, and how long a refused request may have to wait. Estimates, not promises.
+//! How long permits are held, as a moving average, to estimate the wait of a refused request.
 
 use tollgate_algorithms::Micros;
 

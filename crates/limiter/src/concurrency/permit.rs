@@ -1,4 +1,4 @@
-//! A permit: one request in progress. Dropping it is the only way to release it, and every way out of a function drops it.
+//! A permit for one request in progress, released on drop.
 
 use std::fmt;
 

@@ -1,5 +1,4 @@
-//! AES-CMAC (RFC 4493) by the processor's own instructions: the keyed hash for keys from outside. Which hash is used is
-//! `hash.rs`.
+//! AES-CMAC (RFC 4493) with the processor's instructions: the keyed hash where they exist.
 #![cfg_attr(
     target_arch = "x86_64",
     expect(unsafe_code, reason = "instructions that not every processor has: see the safety argument")

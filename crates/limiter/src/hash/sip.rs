@@ -1,4 +1,4 @@
-//! SipHash-1-3, the keyed hash that needs no special instructions. Which hash is used is `hash.rs`.
+//! SipHash-1-3: the keyed hash where there are no AES instructions.
 
 use super::Secret;
 

@@ -22,7 +22,7 @@ impl Limiter {
     /// The future is ready at once unless a hit is counted in a shared store.
     ///
     /// # Errors
-    /// When a hit is invalid: see [`HitError`]. Then nothing was charged.
+    /// If a hit is invalid: see [`HitError`]. Nothing is charged then.
     pub async fn charge(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
         #[cfg(feature = "redis")]
         if let Some(shared) = self.0.far(hits) {
@@ -31,10 +31,10 @@ impl Limiter {
         self.try_charge(hits)
     }
 
-    /// As [`charge`](Self::charge), for callers without a runtime. It blocks the thread while a shared store is asked.
+    /// Like [`charge`](Self::charge), for callers without a runtime. It blocks the thread while a shared store is asked.
     ///
     /// # Errors
-    /// As [`charge`](Self::charge), and [`HitError::WouldBlock`] if it would block a thread of a runtime.
+    /// Like [`charge`](Self::charge), and [`HitError::WouldBlock`] if it would block a thread of a runtime.
     #[inline(always)]
     pub fn try_charge(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
         #[cfg(feature = "redis")]
@@ -47,11 +47,11 @@ impl Limiter {
         self.0.charge_several(hits)
     }
 
-    /// As [`charge`](Self::charge), with a receipt by which the charge can be [refunded](Self::refund) or
+    /// Like [`charge`](Self::charge), with a receipt by which the charge can be [refunded](Self::refund) or
     /// [settled](Self::settle); `None` if nothing was charged.
     ///
     /// # Errors
-    /// As [`charge`](Self::charge).
+    /// Like [`charge`](Self::charge).
     pub async fn charge_for_receipt(&self, hits: &[Hit<'_>]) -> Result<(Verdict, Option<Receipt>), HitError> {
         #[cfg(feature = "redis")]
         if let Some(shared) = self.0.far(hits) {
@@ -60,10 +60,10 @@ impl Limiter {
         self.try_charge_for_receipt(hits)
     }
 
-    /// As [`charge_for_receipt`](Self::charge_for_receipt), for callers without a runtime.
+    /// Like [`charge_for_receipt`](Self::charge_for_receipt), for callers without a runtime.
     ///
     /// # Errors
-    /// As [`try_charge`](Self::try_charge).
+    /// Like [`try_charge`](Self::try_charge).
     pub fn try_charge_for_receipt(&self, hits: &[Hit<'_>]) -> Result<(Verdict, Option<Receipt>), HitError> {
         #[cfg(feature = "redis")]
         if let Some(shared) = self.0.far(hits) {
@@ -74,11 +74,11 @@ impl Limiter {
         Ok((verdict, receipt))
     }
 
-    /// As [`try_charge_for_receipt`](Self::try_charge_for_receipt), but writes the verdict into `verdict`, so that a caller
+    /// Like [`try_charge_for_receipt`](Self::try_charge_for_receipt), but writes the verdict into `verdict`, so that a caller
     /// can reuse the memory. The previous value is dropped even on error.
     ///
     /// # Errors
-    /// As [`try_charge`](Self::try_charge).
+    /// Like [`try_charge`](Self::try_charge).
     pub fn try_charge_into(
         &self,
         hits: &[Hit<'_>],
@@ -106,7 +106,7 @@ impl Limiter {
     /// if not even a cost of 1 fits.
     ///
     /// # Errors
-    /// As [`charge`](Self::charge).
+    /// Like [`charge`](Self::charge).
     pub async fn charge_up_to(&self, hit: &Hit<'_>) -> Result<Verdict, HitError> {
         #[cfg(feature = "redis")]
         if let Some(shared) = self.0.far(std::slice::from_ref(hit)) {
@@ -115,10 +115,10 @@ impl Limiter {
         self.try_charge_up_to(hit)
     }
 
-    /// As [`charge_up_to`](Self::charge_up_to), for callers without a runtime.
+    /// Like [`charge_up_to`](Self::charge_up_to), for callers without a runtime.
     ///
     /// # Errors
-    /// As [`try_charge`](Self::try_charge).
+    /// Like [`try_charge`](Self::try_charge).
     pub fn try_charge_up_to(&self, hit: &Hit<'_>) -> Result<Verdict, HitError> {
         #[cfg(feature = "redis")]
         if let Some(shared) = self.0.far(std::slice::from_ref(hit)) {
@@ -134,7 +134,7 @@ impl Limiter {
     /// a [`try_charge`](Self::try_charge).
     ///
     /// # Errors
-    /// When a hit is invalid; then none is charged. [`HitError::WouldBlock`] as in [`try_charge`](Self::try_charge).
+    /// If a hit is invalid; then none is charged. [`HitError::WouldBlock`] as in [`try_charge`](Self::try_charge).
     #[inline]
     pub fn try_charge_each(
         &self,

@@ -8,6 +8,7 @@ use tollgate_algorithms::{Decision, Micros};
 
 use crate::error::HitError;
 use crate::event::Verb;
+use crate::key::AsKey;
 use crate::limit::{Hit, NamedLimit};
 use crate::limiter::Limiter;
 use crate::store::memory::{Ask, Given};
@@ -15,6 +16,7 @@ use crate::verdict::Verdict;
 
 /// The status of one key of one limit, for diagnosis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Standing {
     /// Whether the store holds a state for this key. A key that has not been charged for long has none.
     pub known: bool,
@@ -31,7 +33,7 @@ impl Limiter {
     /// for store failures: neither a local share nor "allow" says what is left of the quota.
     ///
     /// # Errors
-    /// As [`charge`](Self::charge).
+    /// Like [`charge`](Self::charge).
     pub async fn peek(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
         #[cfg(feature = "redis")]
         if let Some(shared) = self.0.far(hits) {
@@ -40,10 +42,10 @@ impl Limiter {
         self.try_peek(hits)
     }
 
-    /// As [`peek`](Self::peek), for callers without a runtime.
+    /// Like [`peek`](Self::peek), for callers without a runtime.
     ///
     /// # Errors
-    /// As [`try_charge`](Self::try_charge).
+    /// Like [`try_charge`](Self::try_charge).
     pub fn try_peek(&self, hits: &[Hit<'_>]) -> Result<Verdict, HitError> {
         #[cfg(feature = "redis")]
         if let Some(shared) = self.0.far(hits) {
@@ -58,13 +60,10 @@ impl Limiter {
     /// charges become void.
     ///
     /// # Errors
-    /// When the key is too long, when another limiter made the limit, or when the shared store does not answer.
-    pub async fn reset(
-        &self,
-        limit: &NamedLimit,
-        key: &(impl AsRef<[u8]> + ?Sized),
-    ) -> Result<bool, HitError> {
-        self.reset_hit(&limit.hit(key)).await
+    /// If the key is too long, when another limiter made the limit, or when the shared store does not answer.
+    pub async fn reset(&self, limit: &NamedLimit, key: impl AsKey) -> Result<bool, HitError> {
+        let key = key.key_bytes();
+        self.reset_hit(&limit.hit(&key)).await
     }
 
     async fn reset_hit(&self, hit: &Hit<'_>) -> Result<bool, HitError> {
@@ -76,12 +75,12 @@ impl Limiter {
         self.try_reset_hit(hit)
     }
 
-    /// As [`reset`](Self::reset), for callers without a runtime.
+    /// Like [`reset`](Self::reset), for callers without a runtime.
     ///
     /// # Errors
-    /// As [`reset`](Self::reset), and [`HitError::WouldBlock`] if it would block a thread of a runtime.
-    pub fn try_reset(&self, limit: &NamedLimit, key: &(impl AsRef<[u8]> + ?Sized)) -> Result<bool, HitError> {
-        self.try_reset_hit(&limit.hit(key))
+    /// Like [`reset`](Self::reset), and [`HitError::WouldBlock`] if it would block a thread of a runtime.
+    pub fn try_reset(&self, limit: &NamedLimit, key: impl AsKey) -> Result<bool, HitError> {
+        self.try_reset_hit(&limit.hit(&key.key_bytes()))
     }
 
     fn try_reset_hit(&self, hit: &Hit<'_>) -> Result<bool, HitError> {
@@ -96,13 +95,10 @@ impl Limiter {
     /// Reports the status of a key without charging it.
     ///
     /// # Errors
-    /// When the key is too long, when another limiter made the limit, or when the shared store does not answer.
-    pub async fn inspect(
-        &self,
-        limit: &NamedLimit,
-        key: &(impl AsRef<[u8]> + ?Sized),
-    ) -> Result<Standing, HitError> {
-        self.inspect_hit(&limit.hit(key).cost(0)).await
+    /// If the key is too long, when another limiter made the limit, or when the shared store does not answer.
+    pub async fn inspect(&self, limit: &NamedLimit, key: impl AsKey) -> Result<Standing, HitError> {
+        let key = key.key_bytes();
+        self.inspect_hit(&limit.hit(&key).cost(0)).await
     }
 
     async fn inspect_hit(&self, hit: &Hit<'_>) -> Result<Standing, HitError> {
@@ -114,16 +110,12 @@ impl Limiter {
         self.try_inspect_hit(hit)
     }
 
-    /// As [`inspect`](Self::inspect), for callers without a runtime.
+    /// Like [`inspect`](Self::inspect), for callers without a runtime.
     ///
     /// # Errors
-    /// As [`inspect`](Self::inspect), and [`HitError::WouldBlock`] if it would block a thread of a runtime.
-    pub fn try_inspect(
-        &self,
-        limit: &NamedLimit,
-        key: &(impl AsRef<[u8]> + ?Sized),
-    ) -> Result<Standing, HitError> {
-        self.try_inspect_hit(&limit.hit(key).cost(0))
+    /// Like [`inspect`](Self::inspect), and [`HitError::WouldBlock`] if it would block a thread of a runtime.
+    pub fn try_inspect(&self, limit: &NamedLimit, key: impl AsKey) -> Result<Standing, HitError> {
+        self.try_inspect_hit(&limit.hit(&key.key_bytes()).cost(0))
     }
 
     fn try_inspect_hit(&self, hit: &Hit<'_>) -> Result<Standing, HitError> {
@@ -135,7 +127,7 @@ impl Limiter {
         let now = self.0.clock.now();
         let given = self.0.memory.act(hit.limit, id, Ask::Peek(0), (&self.0.clock, now));
         let unknown = tollgate_algorithms::peek(&hit.limit.limit, None, now, 0);
-        let given = given.unwrap_or(Given { decision: unknown, shared: true, known: false });
+        let given = given.unwrap_or(Given { decision: unknown, refunded: 0, shared: true, known: false });
         let known = given.known && given.decision.reset_after > Micros::ZERO;
         Ok(Standing { known, shared: given.shared, decision: given.decision })
     }

@@ -1,4 +1,4 @@
-//! How one key is written as numbers. The order of the numbers is the layout: to change it is to change the version.
+//! Encodes one key of a snapshot as numbers. Changing their order changes the layout version.
 
 use tollgate_algorithms::algorithm::list::{Entry, List};
 use tollgate_algorithms::{Algorithm, Count, Debt, Micros, State, TwoCounts};

@@ -1,5 +1,4 @@
-//! How what new keys have spent in common is written as numbers, with the limit that it was spent under. Keys by themselves are
-//! `coding.rs`.
+//! Encodes the overflow buckets of a snapshot, with their limits.
 
 use tollgate_algorithms::{Algorithm, Limit, Micros, UtcOffset, Window};
 
@@ -13,6 +12,7 @@ const EVERY: u64 = 0;
 const DAY: u64 = 1;
 const WEEK: u64 = 2;
 const MONTH: u64 = 3;
+const YEAR: u64 = 4;
 
 pub(super) fn write_all(paper: &mut Writer, all: &[SavedCommon]) {
     paper.number(all.len() as u64);
@@ -50,6 +50,7 @@ fn write_limit(paper: &mut Writer, limit: &Limit) {
                 Window::Day(from) => (DAY, offset(from)),
                 Window::Week(from) => (WEEK, offset(from)),
                 Window::Month(from) => (MONTH, offset(from)),
+                Window::Year(from) => (YEAR, offset(from)),
             };
             [rule.limit(), kind, length, 0]
         }
@@ -89,6 +90,7 @@ fn read_window(kind: u64, length: u64) -> Result<Window, Torn> {
         DAY => Window::Day(offset()?),
         WEEK => Window::Week(offset()?),
         MONTH => Window::Month(offset()?),
+        YEAR => Window::Year(offset()?),
         _ => return Err(Torn),
     })
 }

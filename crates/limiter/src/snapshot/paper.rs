@@ -1,4 +1,4 @@
-//! Numbers and bytes, one after the other, with a checksum at the end. Not what they mean.
+//! Reads and writes numbers and bytes with a checksum at the end.
 
 use std::fs::File;
 use std::io::{self, Write as _};

@@ -1,5 +1,5 @@
-//! The memory store: exact under any number of threads, bounded in bytes, without a thread of its own. It decides one hit
-//! here and several in `memory/batch.rs`; names and verdicts are the front door's.
+//! The memory store: exact under any number of threads, bounded in bytes, without a background thread. Decides single hits;
+//! `memory/batch.rs` decides batches.
 
 pub(crate) mod arriving;
 pub(crate) mod asking;
@@ -293,7 +293,7 @@ impl Memory {
     ) -> Result<Given, NoRoom> {
         if limit.limit == Limit::Unlimited {
             let (_, decision) = asked(&limit.limit, None, now, ask);
-            return Ok(Given { decision, shared: false, known: false });
+            return Ok(Given { decision, refunded: 0, shared: false, known: false });
         }
         let dated = self.dated(&limit.limit, clock, now);
         let at = At::new(self, now);
@@ -349,7 +349,7 @@ impl Memory {
                         self.cells.give_back(value);
                     }
                     // Read anew: a charge that came before us may be later than `now`.
-                    limit.void_receipts(clock.now());
+                    limit.void_receipts(id, clock.now());
                     locked.forget();
                     return stood;
                 }

@@ -86,21 +86,21 @@ fn what_is_given_back_among_threads_is_given_back_once() {
             match thread % 4 {
                 0 => {
                     let (_, receipt) = limiter.try_charge_for_receipt(&[hit.cost(3)]).unwrap();
-                    receipt.into_iter().for_each(|receipt| limiter.try_refund(receipt).unwrap());
+                    receipt
+                        .into_iter()
+                        .for_each(|receipt| assert_eq!(limiter.try_refund(receipt).unwrap().refunded, 3));
                     false
                 }
                 1 => {
-                    let (verdict, id) = limiter.try_reserve(&[hit.estimate(2)], minute).unwrap();
-                    if let Some(id) = id {
-                        limiter.try_commit(id, 1).unwrap();
+                    let (verdict, reservation) = limiter.try_reserve(&[hit.estimate(2)], minute).unwrap();
+                    if let Some(reservation) = reservation {
+                        reservation.try_commit(1).unwrap();
                     }
                     verdict.granted()
                 }
                 2 => {
-                    let (_, id) = limiter.try_reserve(&[hit.estimate(2)], minute).unwrap();
-                    if let Some(id) = id {
-                        limiter.try_cancel(id).unwrap();
-                    }
+                    // Dropped, it is cancelled.
+                    let _ = limiter.try_reserve(&[hit.estimate(2)], minute).unwrap();
                     false
                 }
                 _ => limiter.try_charge_up_to(&hit).unwrap().granted(),
@@ -109,8 +109,9 @@ fn what_is_given_back_among_threads_is_given_back_once() {
         let used = || 50 - limiter.try_inspect(&named, "ada").unwrap().decision.remaining;
         assert_eq!(used(), kept as u64, "{limit}");
         // One reservation that all of them end: it is given back once.
-        let id = limiter.try_reserve(&[hit.estimate(10)], minute).unwrap().1.unwrap();
-        let ended = granted(16, |_| limiter.try_commit(id, 4) == Ok(tollgate::Ended::Committed(4)));
+        let reservation = limiter.try_reserve(&[hit.estimate(10)], minute).unwrap().1.unwrap();
+        let is_committed = |_| reservation.try_commit(4).unwrap().ended == tollgate::Ended::Committed(4);
+        let ended = granted(16, is_committed);
         assert_eq!((ended, used()), (64, kept as u64 + 4), "{limit}");
     }
 }

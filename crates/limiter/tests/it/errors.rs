@@ -24,12 +24,12 @@ fn wrong_questions_are_told_so_and_charge_nothing() {
     let foreign = Limiter::new().unwrap().limit("elsewhere", Limit::Unlimited);
     assert_eq!(
         said(&[good, foreign.hit("ada")]),
-        "`elsewhere` was made by another limiter: use one that this limiter made"
+        "`elsewhere` belongs to another limiter: use a limit that this limiter created"
     );
     let other = limiter.limit("logins", Limit::gcra(2, 1, Micros::HOUR).unwrap());
     assert_eq!(
         said(&[good, other.hit("ada")]),
-        "two hits are on the same key of `logins` with different numbers: charge it once, with the numbers that hold"
+        "two hits are on the same key of `logins` with different numbers: charge the key once"
     );
     assert!(
         limiter.try_charge_each(&[good, foreign.hit("ada")], |_, _| panic!("nothing is charged")).is_err()
@@ -87,11 +87,11 @@ fn a_reservation_has_a_name_of_32_digits() {
     for wrong in ["", "0123", "+123456789abcdef0123456789abcdef", "0123456789ABCDEF0123456789abcdef"] {
         assert_eq!(wrong.parse::<ReservationId>(), Err(NotAnId), "{wrong}");
     }
-    assert_eq!(NotAnId.to_string(), "the id of a reservation is 32 hexadecimal digits, in lower case");
+    assert_eq!(NotAnId.to_string(), "a reservation ID has 32 lower-case hexadecimal digits");
     let (limiter, _clock) = with_clock();
     assert_eq!(limiter.try_commit(id, 1), Err(ReservationError::Gone));
     assert_eq!(
         ReservationError::Gone.to_string(),
-        "there is no such reservation, or it has expired: what it had charged stays charged; reserve for longer"
+        "the reservation does not exist or has expired; its charge stays: reserve for longer"
     );
 }

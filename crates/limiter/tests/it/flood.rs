@@ -128,7 +128,7 @@ fn late_costs_of_keys_without_room_are_charged() {
         let (verdict, id) =
             limiter.try_reserve(&[tokens.hit(&key).estimate(1)], Duration::from_secs(60)).unwrap();
         assert!(verdict.granted() && verdict.shared(), "{limit}");
-        limiter.try_commit(id.unwrap(), 60).unwrap();
+        id.unwrap().try_commit(60).unwrap();
         assert_eq!(left(&key), before - 60, "{limit}");
         // By a receipt as well; but what was charged to others too is not given back.
         let (verdict, receipt) = limiter.try_charge_for_receipt(&[tokens.hit(&key)]).unwrap();

@@ -90,7 +90,7 @@ fn a_receipt_of_another_limiter_is_not_taken() {
     let (_, receipt) = elsewhere.try_charge_for_receipt(&[limit.hit("ada")]).unwrap();
     assert_eq!(
         limiter.try_refund(receipt.unwrap()).unwrap_err().to_string(),
-        "`there` was made by another limiter: use one that this limiter made"
+        "`there` belongs to another limiter: use a limit that this limiter created"
     );
 }
 
@@ -103,4 +103,55 @@ fn a_window_that_the_calendar_has_moved_gives_nothing_back() {
     clock.advance(Duration::from_secs(2));
     limiter.try_refund(receipt.unwrap()).unwrap();
     assert_eq!(left(&limiter, &limit), 5);
+}
+
+#[test]
+fn the_reset_of_one_key_leaves_the_receipts_of_others_good() {
+    let (limiter, clock) = with_clock();
+    for limit in [
+        Limit::token_bucket(10, 1, Micros::HOUR).unwrap(),
+        Limit::fixed_window(10, Window::Every(Micros::HOUR)).unwrap(),
+    ] {
+        let named = limiter.limit(&format!("one of two {limit}"), limit);
+        let take = |key: &str| {
+            let hits = [named.hit(key).estimate(5)];
+            limiter.try_reserve(&hits, Duration::from_secs(60)).unwrap().1.unwrap()
+        };
+        let (ada, grace) = (take("ada"), take("grace"));
+        limiter.try_reset(&named, "ada").unwrap();
+        clock.advance(Duration::from_micros(1));
+        assert_eq!(grace.try_commit(2).unwrap().adjustment.refunded, 3, "{limit}");
+        assert_eq!(ada.try_commit(2).unwrap().adjustment.refunded, 0, "{limit}: it was forgotten");
+
+        // The same for a key that is met under other numbers.
+        let (ada, grace) = (take("ada"), take("grace"));
+        let other = limiter.limit(named.name(), Limit::token_bucket(10, 1_000, Micros::SECOND).unwrap());
+        assert!(limiter.try_charge(&[other.hit("ada").cost(0)]).unwrap().granted());
+        assert!(limiter.try_charge(&[named.hit("ada").cost(0)]).unwrap().granted());
+        assert_eq!(grace.try_commit(1).unwrap().adjustment.refunded, 4, "{limit}");
+        assert_eq!(ada.try_commit(1).unwrap().adjustment.refunded, 0, "{limit}: other numbers");
+    }
+}
+
+#[test]
+fn a_refund_and_a_settlement_say_what_they_came_to() {
+    let (limiter, clock) = with_clock();
+    let bucket = limiter.limit("bucket", Limit::token_bucket(10, 1, Micros::SECOND).unwrap());
+    let log = limiter.limit("log", Limit::sliding_window_log(10, Micros::MINUTE).unwrap());
+    let take = |cost| {
+        let hits = [bucket.hit("ada").cost(cost), log.hit("ada").cost(cost)];
+        limiter.try_charge_for_receipt(&hits).unwrap().1.unwrap()
+    };
+    let receipt = take(6);
+    clock.advance(Duration::from_secs(2));
+    let adjusted = limiter.try_refund(receipt).unwrap();
+    assert_eq!((adjusted.refunded, adjusted.charged), (4 + 6, 0), "two have drained from the bucket");
+    let adjusted = limiter.try_settle(take(6), 1).unwrap();
+    assert_eq!((adjusted.refunded, adjusted.charged), (5 + 5, 0));
+    let adjusted = limiter.try_settle(take(1), 3).unwrap();
+    assert_eq!((adjusted.refunded, adjusted.charged, adjusted.unsettled), (0, 2 + 2, 0));
+    let settled = limiter.try_settle(take(1), 12).unwrap();
+    assert_eq!(settled.charged, 11 + 11);
+    let (_, none) = limiter.try_charge_for_receipt(&[bucket.hit("ada")]).unwrap();
+    assert!(none.is_none());
 }

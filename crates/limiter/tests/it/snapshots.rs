@@ -48,7 +48,7 @@ fn used(vouched: bool) -> (Limiter, tollgate::ManualClock) {
 fn left(limiter: &Limiter) -> Vec<u64> {
     let keys = (0..310_u64).map(u64::to_le_bytes);
     let of = |limit: &NamedLimit| -> Vec<u64> {
-        keys.clone().map(|key| limiter.try_inspect(limit, &key).unwrap().decision.remaining).collect()
+        keys.clone().map(|key| limiter.try_inspect(limit, key).unwrap().decision.remaining).collect()
     };
     limits(limiter).iter().flat_map(of).collect()
 }
@@ -101,7 +101,7 @@ fn a_file_that_is_not_whole_is_refused_and_the_store_starts_empty() {
         let said = result.expect_err("it is not whole").to_string();
         said.split_once("/store: ").unwrap().1.to_string()
     };
-    let torn = "is torn or cut off, its checksum does not fit: the store starts empty";
+    let torn = "is damaged (checksum mismatch): the store starts empty";
     for cut in (8..whole.len()).step_by(997) {
         assert_eq!(said(&whole[..cut]), torn, "cut off at {cut}");
     }
@@ -132,7 +132,10 @@ fn keys_for_which_there_is_no_room_are_counted() {
     assert_eq!(limiter.save(&file).unwrap(), 300_000);
     let (_, result) = Limiter::builder().clock(clock.clock()).budget(4 << 20).restore(&file).unwrap();
     let said = result.unwrap_err().to_string();
-    assert!(said.ends_with("keys found no room in the budget, and start afresh: raise the budget"), "{said}");
+    assert!(
+        said.ends_with("keys did not fit in the memory budget and start afresh: raise the budget"),
+        "{said}"
+    );
     let (restored, result) = Limiter::builder().clock(clock.clock()).restore(&file).unwrap();
     result.unwrap();
     assert_eq!(restored.stats().slots_used, 300_000);
@@ -151,7 +154,8 @@ fn what_new_keys_have_spent_in_common_is_read_back() {
     }
     let india = UtcOffset::from_minutes(330).unwrap();
     let west = UtcOffset::from_minutes(-210).unwrap();
-    let windows = [Window::Day(india), Window::Week(west), Window::Month(UtcOffset::default())];
+    let utc = UtcOffset::default();
+    let windows = [Window::Day(india), Window::Week(west), Window::Month(utc), Window::Year(utc)];
     let windows = windows.map(|window| Limit::fixed_window(9, window).unwrap());
     // Keys that nobody has seen, two of each limit.
     let limits = |limiter: &Limiter| {

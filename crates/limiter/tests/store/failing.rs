@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::runtime::Builder;
 use tokio::time::{Instant, timeout};
-use tollgate::{Ended, HitError, Kind, Limiter, ReservationError, Source, StoreFails, Unavailable};
+use tollgate::{Ended, HitError, Kind, Limiter, ReservationError, Retry, Source, StoreFails, Unavailable};
 use tollgate_redis::{Naming, Settings, Store};
 
 use crate::support::{World, many};
@@ -81,10 +81,10 @@ fn a_blocking_verb_in_a_runtime_is_an_error_that_names_the_other_form() {
         assert_eq!(limiter.try_reserve(&hits, within).map(|_| ()), Err(error.clone()));
         // A reservation is still open after such an error, and a receipt's charge stays charged.
         let (_, id) = limiter.reserve(&hits, within).await.unwrap();
-        let id = id.expect("the store grants it");
+        let id = id.expect("the store grants it").into_id();
         assert_eq!(limiter.try_commit(id, 0), Err(ReservationError::WouldBlock));
         assert_eq!(limiter.try_cancel(id), Err(ReservationError::WouldBlock));
-        assert_eq!(limiter.cancel(id).await, Ok(Ended::Cancelled));
+        assert_eq!(limiter.cancel(id).await.map(|closed| closed.ended), Ok(Ended::Cancelled));
         let (_, receipt) = limiter.charge_for_receipt(&hits).await.unwrap();
         assert_eq!(limiter.try_refund(receipt.expect("a charge")), Err(error));
         assert_eq!(limiter.inspect(&limit, "k").await.unwrap().decision.remaining, 1);
@@ -106,6 +106,37 @@ fn a_receipt_names_the_hits_that_were_charged_also_without_the_store() {
     limiter.try_refund(second).unwrap();
     let granted = limiter.try_charge(&[shared.hit("k").cost(3)]).unwrap().granted();
     assert!(granted, "it was given back to the share");
+    world.server.signal("CONT").unwrap();
+}
+
+/// Waiting does not make a share larger, but the store may come back.
+#[test]
+fn a_share_that_is_smaller_than_the_cost_says_nothing() {
+    let world = World::new();
+    let limiter = world.limiter_within(Duration::from_millis(50));
+    let shared = limiter.shared_limit("shared", many(6), HALF);
+    let tiny = limiter.shared_limit("tiny", many(1), HALF);
+    let near = limiter.local_limit("near", many(1));
+    world.server.signal("STOP").unwrap();
+    let charge = |hits: &[tollgate::Hit<'_>]| limiter.try_charge(hits).unwrap();
+    let unknown = |kind| matches!(kind, Kind::Unavailable(Unavailable::Store(_)));
+    assert!(charge(&[shared.hit("k").cost(3)]).granted(), "half of six");
+    for cost in [4, 6] {
+        let verdict = charge(&[shared.hit("other").cost(cost)]);
+        assert!(unknown(verdict.kind()) && verdict.degraded(), "{cost}: {verdict:?}");
+    }
+    // Not even the whole limit could grant it.
+    let verdict = charge(&[shared.hit("other").cost(7)]);
+    assert_eq!((verdict.kind(), verdict.retry()), (Kind::Refused, Some(Retry::Never)));
+    assert!(unknown(charge(&[tiny.hit("k")]).kind()), "half of one is nothing");
+    assert!(unknown(limiter.try_charge_up_to(&tiny.hit("k")).unwrap().kind()));
+    let verdict = charge(&[near.hit("k"), tiny.hit("k")]);
+    assert!(unknown(verdict.kind()), "{verdict:?}");
+    assert!(charge(&[near.hit("k"), tiny.hit("k").shadow()]).granted(), "nothing was charged before");
+    // A share that is used up refuses, and says for how long.
+    let verdict = charge(&[shared.hit("k").cost(2), tiny.hit("k")]);
+    assert_eq!((verdict.kind(), verdict.refused_by()), (Kind::Refused, Some(0)), "{verdict:?}");
+    assert!(matches!(verdict.retry(), Some(Retry::After(_))), "{verdict:?}");
     world.server.signal("CONT").unwrap();
 }
 
@@ -143,4 +174,25 @@ fn until_own(limiter: &Limiter, limit: &tollgate::NamedLimit) -> tollgate::Verdi
         assert!(Instant::now() < deadline, "the store has not come back: {verdict:?}");
         std::thread::yield_now();
     }
+}
+
+/// However many requests meet it.
+#[cfg(feature = "tracing")]
+#[test]
+fn each_outage_of_the_store_is_one_event_and_its_end_another() {
+    let world = World::new();
+    let limiter = world.limiter_within(Duration::from_millis(50));
+    let far = limiter.limit("far", many(1_000_000));
+    assert!(!until_own(&limiter, &far).degraded());
+    world.server.signal("STOP").unwrap();
+    let told = crate::lines::events(|| {
+        for _ in 0..5 {
+            assert!(limiter.try_charge(&[far.hit("k")]).unwrap().degraded());
+        }
+    });
+    world.server.signal("CONT").unwrap();
+    let [told] = told.as_slice() else { panic!("one event: {told:?}") };
+    assert!(told.starts_with("WARN tollgate message=the shared store gives no decisions why="), "{told}");
+    let told = crate::lines::events(|| drop(until_own(&limiter, &far)));
+    assert_eq!(told, ["INFO tollgate message=the shared store gives decisions again"]);
 }

@@ -5,6 +5,8 @@
 
 mod changed;
 mod failing;
+#[path = "../it/lines.rs"]
+mod lines;
 mod mixed;
 mod remembered;
 mod rights;

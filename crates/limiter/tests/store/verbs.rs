@@ -5,7 +5,9 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tollgate::{Ended, Limit, Micros, ReservationError, Retry, Source, Window};
+use tollgate::{
+    Adjustment, Closed, Ended, HitError, Limit, Micros, Reservation, ReservationError, Retry, Source, Window,
+};
 use tollgate_testing::patience::until;
 
 use crate::support::{World, many};
@@ -71,14 +73,14 @@ fn what_was_charged_can_be_given_back_or_settled_from_the_receipt() {
     let left = || other.try_inspect(&other.limit("tokens", many(100)), "k").unwrap().decision.remaining;
     let charge =
         |cost| limiter.try_charge_for_receipt(&[limit.hit("k").cost(cost)]).unwrap().1.expect("a receipt");
-    limiter.try_refund(charge(30)).unwrap();
-    assert_eq!(left(), 100);
-    limiter.try_settle(charge(30), 10).unwrap();
-    assert_eq!(left(), 90);
-    world.runtime.block_on(limiter.settle(charge(10), 25)).unwrap();
-    assert_eq!(left(), 65);
-    world.runtime.block_on(limiter.refund(charge(5))).unwrap();
-    assert_eq!(left(), 65);
+    let came_to = |adjusted: Result<Adjustment, HitError>| {
+        let Adjustment { refunded, charged, unsettled, .. } = adjusted.unwrap();
+        (refunded, charged, unsettled)
+    };
+    assert_eq!((came_to(limiter.try_refund(charge(30))), left()), ((30, 0, 0), 100));
+    assert_eq!((came_to(limiter.try_settle(charge(30), 10)), left()), ((20, 0, 0), 90));
+    assert_eq!((came_to(world.runtime.block_on(limiter.settle(charge(10), 25))), left()), ((0, 15, 0), 65));
+    assert_eq!((came_to(world.runtime.block_on(limiter.refund(charge(5)))), left()), ((5, 0, 0), 65));
 }
 
 /// As while processes are reloaded one after the other: one refills a bucket that the other sees as spent.
@@ -103,16 +105,23 @@ fn a_reservation_is_committed_once_or_cancelled() {
     let limit = limiter.limit("tokens", many(100));
     let left = || limiter.try_inspect(&limit, "k").unwrap().decision.remaining;
     let reserve = || limiter.try_reserve(&[limit.hit("k").estimate(40)], Duration::from_secs(600)).unwrap();
-    let (verdict, id) = reserve();
+    let (verdict, reservation) = reserve();
+    let id = reservation.map(Reservation::into_id);
+    let ended = |closed: Result<Closed, ReservationError>| closed.map(|closed| closed.ended);
     assert!(verdict.granted() && left() == 60);
-    assert_eq!(limiter.try_commit(id.unwrap(), 15), Ok(Ended::Committed(15)));
-    assert_eq!(limiter.try_commit(id.unwrap(), 99), Ok(Ended::Committed(15)), "once more changes nothing");
+    assert_eq!(ended(limiter.try_commit(id.unwrap(), 15)), Ok(Ended::Committed(15)));
+    assert_eq!(
+        ended(limiter.try_commit(id.unwrap(), 99)),
+        Ok(Ended::Committed(15)),
+        "once more changes nothing"
+    );
     assert_eq!(left(), 85);
-    let (_, id) = world
+    let (_, reservation) = world
         .runtime
         .block_on(limiter.reserve(&[limit.hit("k").estimate(40)], Duration::from_secs(600)))
         .unwrap();
-    assert_eq!(world.runtime.block_on(limiter.cancel(id.unwrap())), Ok(Ended::Cancelled));
+    let id = reservation.map(Reservation::into_id);
+    assert_eq!(ended(world.runtime.block_on(limiter.cancel(id.unwrap()))), Ok(Ended::Cancelled));
     assert_eq!(limiter.try_commit(id.unwrap(), 1), Err(ReservationError::Ended(Ended::Cancelled)));
     assert_eq!(left(), 85);
     let (verdict, id) =
@@ -227,7 +236,7 @@ fn a_receipt_is_void_after_a_reset_and_under_other_numbers() {
     let left = || limiter.try_inspect(&limit, "k").unwrap().decision.remaining;
     let (old, reset) = (charge(), limiter.try_reset(&limit, "k").unwrap());
     let new = charge();
-    limiter.try_refund(old).unwrap();
+    assert_eq!(limiter.try_refund(old), Ok(Adjustment::default()));
     assert!(reset && left() == 5, "what was charged since is not given back for what was forgotten");
     limiter.try_refund(new).unwrap();
     assert_eq!(left(), 10);
@@ -236,4 +245,81 @@ fn a_receipt_is_void_after_a_reset_and_under_other_numbers() {
     assert!(limiter.try_charge(&[other.hit("k")]).unwrap().granted());
     limiter.try_refund(old).unwrap();
     assert_eq!(left(), 4);
+}
+
+#[test]
+fn the_reset_of_one_key_leaves_the_receipts_of_others_good() {
+    let world = World::new();
+    let limiter = world.limiter();
+    let limit = limiter.limit("tokens", many(10));
+    let charge = |key: &str| limiter.try_charge_for_receipt(&[limit.hit(key).cost(5)]).unwrap().1.unwrap();
+    let (ada, grace) = (charge("ada"), charge("grace"));
+    assert!(limiter.try_reset(&limit, "ada").unwrap());
+    assert_eq!(limiter.try_refund(grace).unwrap().refunded, 5);
+    assert_eq!(limiter.try_refund(ada).unwrap().refunded, 0);
+}
+
+/// The amounts are worked out from what the server tells, which is not everything about a list.
+#[test]
+fn what_comes_back_is_told_for_every_algorithm() {
+    let world = World::new();
+    let limiter = world.limiter();
+    let limits = [
+        many(10),
+        Limit::leaky_bucket(10, 1, Micros::DAY).unwrap(),
+        Limit::gcra(10, 1, Micros::DAY).unwrap(),
+        Limit::fixed_window(10, Window::Every(Limit::WINDOW_MAX)).unwrap(),
+        Limit::sliding_window(10, Limit::WINDOW_MAX).unwrap(),
+        Limit::sliding_window_buckets(10, Limit::WINDOW_MAX, 8).unwrap(),
+        Limit::sliding_window_log(10, Limit::WINDOW_MAX).unwrap(),
+    ];
+    for (number, limit) in limits.into_iter().enumerate() {
+        let named = limiter.limit(&format!("limit {number}"), limit);
+        let charge = |cost| {
+            let (_, receipt) = limiter.try_charge_for_receipt(&[named.hit("k").cost(cost)]).unwrap();
+            receipt.unwrap()
+        };
+        let (first, second) = (charge(6), charge(3));
+        assert_eq!(limiter.try_settle(first, 2).unwrap().refunded, 4, "{limit}");
+        assert_eq!(limiter.try_refund(second).unwrap().refunded, 3, "{limit}");
+        assert_eq!(limiter.try_inspect(&named, "k").unwrap().decision.remaining, 8, "{limit}");
+        assert_eq!(limiter.try_settle(charge(1), 100).unwrap().charged, 17, "{limit}: up to one overdraft");
+    }
+}
+
+#[test]
+fn a_reservation_that_is_dropped_is_cancelled_in_the_background() {
+    let world = World::new();
+    let limiter = world.limiter();
+    let limit = limiter.limit("tokens", many(100));
+    let left = || limiter.try_inspect(&limit, "k").unwrap().decision.remaining;
+    let within = Duration::from_secs(600);
+    // On a thread without a runtime, and on one of a runtime.
+    let (_, reservation) = limiter.try_reserve(&[limit.hit("k").estimate(40)], within).unwrap();
+    assert_eq!(left(), 60);
+    drop(reservation);
+    until("forty come back", || left() == 100);
+    world.runtime.block_on(async {
+        let (_, reservation) = limiter.reserve(&[limit.hit("k").estimate(40)], within).await.unwrap();
+        assert_eq!(limiter.inspect(&limit, "k").await.unwrap().decision.remaining, 60);
+        drop(reservation);
+    });
+    until("forty come back", || left() == 100);
+}
+
+#[test]
+fn what_the_store_does_not_answer_is_told_as_unsettled() {
+    let world = World::new();
+    let limiter = world.limiter_within(Duration::from_millis(50));
+    let limit = limiter.limit("tokens", many(10));
+    let mut receipt = None;
+    until("the store grants", || {
+        let (verdict, charged) = limiter.try_charge_for_receipt(&[limit.hit("k")]).unwrap();
+        receipt = charged;
+        !verdict.degraded()
+    });
+    world.server.signal("STOP").unwrap();
+    let adjusted = limiter.try_refund(receipt.unwrap()).unwrap();
+    assert_eq!((adjusted.refunded, adjusted.unsettled), (0, 1));
+    world.server.signal("CONT").unwrap();
 }

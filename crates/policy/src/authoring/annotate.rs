@@ -1,4 +1,4 @@
-//! Writes the 429 response into an OpenAPI document, by insertions only. It decides no limit, and reformats nothing.
+//! Adds the 429 response to an OpenAPI document. It only inserts text and reformats nothing.
 
 mod check;
 mod contents;
@@ -18,47 +18,47 @@ use crate::parse::openapi;
 use crate::policy::Policy;
 pub use contents::{PROBLEM, RESPONSE};
 
-/// A text that was put into a document.
+/// Text inserted into a document.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Inserted {
-    /// Before this byte of the original it stands.
+    /// The byte offset in the original before which the text was inserted.
     pub at: u32,
-    /// What was put there.
+    /// The inserted text.
     pub text: String,
 }
 
-/// An operation that answers 429 and could not be given the response.
+/// An operation that can return 429 but could not be annotated.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Skipped {
-    /// Which one: `POST /reports/generate`.
+    /// The operation, such as `POST /reports/generate`.
     pub operation: String,
-    /// Where it is written, in the original.
+    /// Its place in the original.
     pub place: Place,
-    /// Why, and what to do, in a sentence without a full stop.
+    /// The reason and the remedy, in a sentence without a full stop.
     pub why: String,
 }
 
-/// A document in which operations that answer 429 say so.
+/// A document annotated with 429 responses.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Annotated {
     /// The document.
     pub text: String,
-    /// What was inserted, by place; of two at one place the first stands first. Without them the text is the original.
+    /// The insertions, sorted by offset; those at the same offset are in document order. Without them, the text is the original.
     pub inserted: Vec<Inserted>,
-    /// The operations that got the response, in the order of the document.
+    /// The annotated operations, in document order.
     pub operations: Vec<String>,
-    /// The operations that should have it and could not get it here.
+    /// The operations that could not be annotated here.
     pub skipped: Vec<Skipped>,
 }
 
-/// Writes the 429 response, its headers and its problem schema into an OpenAPI document that leads to no other.
+/// Adds the 429 response, its headers and its problem schema to an OpenAPI document that references no other document.
 ///
-/// - Every operation that meets an enforced limit and has no `429` of its own under `responses` gets a `$ref` to
-///   `#/components/responses/TollgateRateLimited`. `default` and `4XX` do not count: they say nothing of the headers.
-/// - The response and its schema, `#/components/schemas/TollgateProblem`, are added under `components`. What stands
-///   there under these names is left alone.
-/// - Nothing else changes: the text is the original with insertions, in the style of what surrounds them.
-/// - A document that says it all already is not changed: annotating twice is annotating once.
+/// - Every operation with an enforced limit and no `429` under `responses` gets a `$ref` to
+///   `#/components/responses/TollgateRateLimited`. `default` and `4XX` do not count, because they do not describe the headers.
+/// - The response and its schema, `#/components/schemas/TollgateProblem`, are added under `components`. Existing entries
+///   with these names are kept.
+/// - Nothing else changes. Insertions follow the style of the surrounding text.
+/// - The function is idempotent: annotating twice gives the same text as annotating once.
 ///
 /// ```
 /// use tollgate_policy::annotate;
@@ -86,49 +86,48 @@ pub struct Annotated {
 /// ```
 ///
 /// # Errors
-/// When [`Policy::parse`] refuses the document, when it is not an OpenAPI document, and when `components` is written in
-/// a way that cannot be added to.
+/// If [`Policy::parse`] rejects the document, if it is not an OpenAPI document, or if its `components` cannot be
+/// extended by insertions.
 pub fn annotate(name: &str, text: &str) -> Result<Annotated, Refused> {
     let policy = Policy::parse(name, text)?;
-    // The document that a policy begins with is its first file.
+    // The root document of a policy is its first file.
     annotate_file(&policy, FileId(0))
 }
 
-/// Does the same as [`annotate`] to one file of a policy that was read from several, whose limits may need them all.
+/// Annotates one file of a policy that was loaded from several files.
 ///
-/// Operations that the file only leads to, by a `$ref` to another file, are [skipped](Annotated::skipped).
+/// Operations defined in another file, to which this one has a `$ref`, are [skipped](Annotated::skipped).
 ///
 /// # Errors
-/// When the file is not an OpenAPI document of the policy, or its `components` cannot be added to.
+/// If the file is not an OpenAPI document of the policy, or its `components` cannot be extended by insertions.
 pub fn annotate_file(policy: &Policy, file: FileId) -> Result<Annotated, Refused> {
     let refuse = |code, place: Place, message: String, help: &str| {
         let mut findings = Findings::default();
         findings.push(Diagnostic::error(code, place, message).help(help));
-        Refused { sources: policy.sources().clone(), findings }
+        Refused { sources: policy.sources().clone(), findings, consumers: None }
     };
     let start = Place { file, start: 0, end: 0 };
     let nothing = || {
-        refuse("no-file", start, "this file does not belong to the policy".into(), "take one of its sources")
+        refuse(
+            "no-file",
+            start,
+            "this file is not part of the policy".into(),
+            "pass one of the policy's files",
+        )
     };
     let source = policy.sources().shared(file).ok_or_else(nothing)?;
     let tree = read::read(file, source, &mut Findings::default()).ok_or_else(nothing)?;
     let root = tree.value();
     if root.get("tollgate").is_some() || !openapi::is_openapi(root) {
-        let message = "this is not an OpenAPI document, and has no responses".to_owned();
-        return Err(refuse(
-            "not-openapi",
-            start,
-            message,
-            "annotate the OpenAPI documents that belong to it",
-        ));
+        let message = "this is not an OpenAPI document, so it has no responses".to_owned();
+        return Err(refuse("not-openapi", start, message, "annotate the OpenAPI documents instead"));
     }
     let planned = plan::plan(policy, &tree).map_err(|stop| {
-        refuse("components", stop.place, stop.why, "write it as a map of its own, in this document")
+        refuse("components", stop.place, stop.why, "write it out as a map in this document")
     })?;
     let text = applied(source.text(), &planned.inserted);
     if !planned.inserted.is_empty() && !is_right(&tree, source.name(), &text) {
-        let message =
-            "this document is written in a way that cannot be added to without changing it".to_owned();
+        let message = "the response cannot be added without reformatting this document".to_owned();
         return Err(refuse("annotate", start, message, "add the 429 responses by hand"));
     }
     Ok(Annotated {
@@ -139,7 +138,7 @@ pub fn annotate_file(policy: &Policy, file: FileId) -> Result<Annotated, Refused
     })
 }
 
-/// The text with the insertions.
+/// Applies the insertions.
 fn applied(original: &str, inserted: &[Inserted]) -> String {
     let mut text = String::with_capacity(original.len());
     let mut from = 0_usize;
@@ -153,7 +152,7 @@ fn applied(original: &str, inserted: &[Inserted]) -> String {
     text
 }
 
-/// Whether the new text says all that the old one said, and nothing more than was to be added.
+/// Returns true if the new text has everything that the old text had, and only the intended additions.
 fn is_right(old: &Tree, name: &str, text: &str) -> bool {
     let mut sources = Sources::default();
     let id = sources.add(Source::new(name, text));

@@ -12,9 +12,11 @@ mod markdown;
 mod operations;
 mod rows;
 mod settings;
+pub(crate) mod strictness;
 #[cfg(test)]
 mod tests;
 mod tier;
+mod uses;
 mod verdict;
 mod words;
 
@@ -26,6 +28,7 @@ pub use markdown::MARKDOWN_CHARS_MAX;
 pub use rows::ROWS_MAX;
 use rows::Rows;
 pub use tier::ANY_OTHER_TIER;
+use uses::Uses;
 pub use verdict::{Change, Verdict};
 
 /// Numbers, and what they mean for one key. They are counted in cost, as the limit counts.
@@ -92,6 +95,8 @@ pub struct OperationDiff {
     pub tier: Option<String>,
     /// `Looser`, `Tighter`, `Mixed` or `Same`, seen over all its enforced limits; or `Added` or `Removed`.
     pub verdict: Change,
+    /// What that means for clients, also where the operation was added or removed.
+    pub effect: Verdict,
     /// In each respect the least of its enforced limits, in requests where a request has a fixed cost. `None` if there
     /// was no such operation.
     pub before: Option<Impact>,
@@ -217,7 +222,8 @@ pub fn diff(old: &Policy, new: &Policy) -> Diff {
             diff.limits.push(limit);
         }
     }
-    let mut rows = Rows::new(old, new, &pairs, &mut diff, &mut reviews);
+    let uses = (&Uses::of(old), &Uses::of(new));
+    let mut rows = Rows::new((old, new), uses, &pairs, &mut diff, &mut reviews);
     operations::compare(&matched, &mut rows);
     diff.approvals = reviews.by_person();
     diff.reviews = reviews.list;

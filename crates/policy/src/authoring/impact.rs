@@ -114,6 +114,7 @@ fn length(window: Window) -> u64 {
         Window::Day(_) => 1,
         Window::Week(_) => 7,
         Window::Month(_) => 28,
+        Window::Year(_) => 365,
     };
     Micros::DAY.get().saturating_mul(days)
 }

@@ -2,12 +2,11 @@
 //! pass.
 
 mod limit;
-mod patterns;
+pub mod patterns;
 mod print;
-mod serve;
 #[cfg(test)]
 mod tests;
-mod types;
+pub mod types;
 
 use serde_json::{Map, Value, json};
 
@@ -41,11 +40,14 @@ pub fn limit_schema() -> String {
 /// What it refuses, [`Policy::load`](crate::Policy::load) refuses too, as with [`limit_schema`].
 ///
 /// ```
-/// let schema = tollgate_policy::native_schema();
+/// The schema of the section `serve` comes from the command that reads it.
+///
+/// ```
+/// let schema = tollgate_policy::native_schema(&serde_json::json!({ "type": "object" }));
 /// assert!(schema.contains(r#""title": "tollgate.yaml""#));
 /// ```
 #[must_use]
-pub fn native_schema() -> String {
+pub fn native_schema(serve: &Value) -> String {
     let about = [
         ("$schema", json!(DIALECT)),
         ("title", json!("tollgate.yaml")),
@@ -54,5 +56,9 @@ pub fn native_schema() -> String {
     ];
     let mut whole: Map<String, Value> = about.into_iter().map(|(key, value)| (key.into(), value)).collect();
     whole.extend(types::object(&[NATIVE, SETTINGS]));
+    let section = whole.get_mut("properties").and_then(|fields| fields.get_mut("serve"));
+    if let (Some(Value::Object(section)), Some(serve)) = (section, serve.as_object()) {
+        section.extend(serve.clone());
+    }
     print::pretty(&Value::Object(whole))
 }

@@ -2,13 +2,16 @@
 
 use http::HeaderName;
 
+use crate::compile::base_path;
 use crate::compile::merge::Merged;
+use crate::compile::required::Requirements;
+use crate::compile::uses::Resolver;
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::sources::Place;
 use crate::ids::LimitId;
-use crate::model::{KeyPlace, Unmatched, Where};
+use crate::model::{KeyPlace, LimitUse, Unmatched, Where};
 use crate::parse::limit::LIMITS_MAX;
-use crate::parse::parsed_document::{LimitsAt, ParsedDocument, Tag};
+use crate::parse::parsed_document::{ParsedDocument, Tag};
 use crate::parse::settings::Settings;
 use tollgate_http::host::HostPattern;
 
@@ -54,6 +57,9 @@ pub struct Operation {
     pub template_at: Place,
     /// Its limits.
     pub limits: Vec<LimitId>,
+    /// How each of them applies: under which condition, at what cost, and because of which place. A limit may apply in several
+    /// ways under different conditions.
+    pub uses: Vec<LimitUse>,
     /// Where they come from.
     pub nearest: Nearest,
     /// Where an API key stands: in one of these places.
@@ -63,6 +69,8 @@ pub struct Operation {
     /// What tells its budgets from those of other operations: never the base path, which may change.
     pub(crate) identity: String,
     pub(crate) native: bool,
+    /// The parameters that take several segments, if the document says so of them.
+    pub(crate) multi: Vec<String>,
 }
 
 impl Operation {
@@ -85,22 +93,20 @@ pub(crate) fn root(
     merged: &Merged,
     settings: &Settings,
     findings: &mut Findings,
-) -> (Vec<LimitId>, Vec<KeyPlace>) {
+) -> (Vec<LimitUse>, Vec<KeyPlace>) {
     let own = drafts.first().and_then(|draft| draft.root.as_ref());
     let said: Vec<_> = drafts.iter().enumerate().filter(|(_, draft)| draft.root.is_some()).collect();
     if let (None, [_, (second, _), ..], Unmatched::Forward) = (own, said.as_slice(), settings.unmatched) {
-        let limits = drafts.get(*second).and_then(|draft| merged.at(*second, draft.root.as_ref()));
-        let place =
-            limits.and_then(|limits| merged.limits.get(limits.first()?.index())).map(|limit| limit.place);
-        if let Some(place) = place {
+        let (limits, _) = Resolver::new(drafts, merged, findings).root(*second);
+        if let Some(place) = limits.first().map(|limit| limit.place) {
             let message = "several documents have a default: which of them limits what no operation names?";
             let finding = Diagnostic::error("several-defaults", place, message);
             findings.push(finding.help("write `rate_limit` in the file that names the documents"));
         }
     }
     let first = said.first().map_or(0, |(draft, _)| *draft);
-    let limits =
-        drafts.get(first).and_then(|draft| merged.at(first, draft.root.as_ref())).unwrap_or_default();
+    // What is wrong with it has been said, if an operation has it.
+    let (limits, _) = Resolver::new(drafts, merged, findings).root(first);
     let keys = drafts.iter().find(|draft| !draft.api_key.is_empty()).map(|draft| draft.api_key.clone());
     (limits, keys.unwrap_or_default())
 }
@@ -112,15 +118,23 @@ pub(crate) fn operations(
     settings: &Settings,
     findings: &mut Findings,
 ) -> Vec<Operation> {
+    base_path::check(drafts, settings, findings);
     let mut all = Vec::new();
     let mut owned: Vec<(LimitId, &Tag)> = Vec::new();
+    let mut requirements = Requirements::find(drafts, merged, findings);
+    let mut resolver = Resolver::new(drafts, merged, findings);
     for (index, draft) in drafts.iter().enumerate() {
         for operation in &draft.operations {
-            let (limits, nearest) = nearest(operation, drafts, (index, merged), findings);
-            if limits.len() > LIMITS_MAX {
+            let (uses, nearest) = resolver.operation(index, operation);
+            if index > 0 {
+                let loosened = requirements.check(operation, (&uses, nearest), merged);
+                loosened.into_iter().for_each(|finding| resolver.report(finding));
+            }
+            let limits = ids(&uses);
+            if uses.len() > LIMITS_MAX {
                 let message =
-                    format!("{} limits meet this operation, and at most {LIMITS_MAX} can", limits.len());
-                findings.push(Diagnostic::error("too-many", operation.place, message));
+                    format!("{} limits meet this operation, and at most {LIMITS_MAX} can", uses.len());
+                resolver.report(Diagnostic::error("too-many", operation.place, message));
             }
             let mut tags = operation.tags.iter().filter_map(|(tag, _)| draft.tag(tag));
             if let Some(tag) = tags.find(|tag| tag.owner.is_some() || !tag.reviewers.is_empty()) {
@@ -128,15 +142,16 @@ pub(crate) fn operations(
             }
             let host = operation.host.as_ref().and_then(|(text, place)| {
                 HostPattern::parse(text)
-                    .map_err(|why| findings.push(Diagnostic::error("host", *place, why.to_string())))
+                    .map_err(|why| resolver.report(Diagnostic::error("host", *place, why.to_string())))
                     .ok()
             });
             let said = if settings.api_key.is_empty() { &operation.api_key } else { &settings.api_key };
-            let base = operation.bases.first().map_or("", String::as_str);
+            let bases = base_path::behind_the_proxy(&operation.bases, settings);
+            let base = bases.first().map_or("", String::as_str);
             all.push(Operation {
                 method: operation.method.clone(),
                 template: format!("{base}{}", operation.template),
-                bases: operation.bases.clone(),
+                bases,
                 written: operation.template.clone(),
                 host,
                 headers: operation.headers.clone(),
@@ -145,11 +160,13 @@ pub(crate) fn operations(
                 place: operation.place,
                 template_at: operation.template_at,
                 limits,
+                uses,
                 nearest,
                 api_key: key_places(said.clone()),
                 keyless: operation.keyless && settings.api_key.is_empty(),
                 identity: identity(operation),
                 native: operation.native,
+                multi: operation.multi.clone(),
             });
         }
     }
@@ -157,6 +174,17 @@ pub(crate) fn operations(
         inherit(limit, tag, merged);
     }
     all
+}
+
+/// The limits of several uses, each once.
+pub(crate) fn ids(uses: &[LimitUse]) -> Vec<LimitId> {
+    let mut ids: Vec<LimitId> = Vec::with_capacity(uses.len());
+    for one in uses {
+        if !ids.contains(&one.limit) {
+            ids.push(one.limit);
+        }
+    }
+    ids
 }
 
 /// The method and template as they are written, and what else a route asks for.
@@ -179,56 +207,4 @@ fn inherit(limit: LimitId, tag: &Tag, merged: &mut Merged) {
         limit.owner.clone_from(&tag.owner);
         limit.reviewers.clone_from(&tag.reviewers);
     }
-}
-
-fn nearest(
-    operation: &crate::parse::parsed_document::Operation,
-    drafts: &[ParsedDocument],
-    (index, merged): (usize, &Merged),
-    findings: &mut Findings,
-) -> (Vec<LimitId>, Nearest) {
-    let at = |draft, place: &LimitsAt, nearest| match place {
-        LimitsAt::Off(place) => (Vec::new(), Nearest::Off(*place)),
-        LimitsAt::These(_) => (merged.at(draft, Some(place)).unwrap_or_default(), nearest),
-    };
-    if let Some(own) = &operation.own {
-        return at(index, own, Nearest::Operation);
-    }
-    if let Some(path) = &operation.path {
-        return at(index, path, Nearest::Path);
-    }
-    // What a native file says of tags and at its root holds for the documents that it names, unless they say otherwise.
-    let nearer = [index, 0].into_iter().take(if index == 0 { 1 } else { 2 });
-    let mut limits: Vec<LimitId> = Vec::new();
-    let (mut off, mut on): (Option<Place>, Option<Place>) = (None, None);
-    for (tag, place) in &operation.tags {
-        let known =
-            nearer.clone().find_map(|draft| Some((draft, drafts.get(draft)?.tag(tag)?.limits.as_ref()?)));
-        match known {
-            Some((_, LimitsAt::Off(_))) => off = Some(*place),
-            Some((draft, these)) => {
-                on = Some(*place);
-                let more = merged.at(draft, Some(these)).unwrap_or_default();
-                limits.extend(more.into_iter().filter(|id| !limits.contains(id)).collect::<Vec<_>>());
-            }
-            None => {}
-        }
-    }
-    match (off, on) {
-        (Some(off), Some(on)) => {
-            let finding = Diagnostic::error(
-                "tags-disagree",
-                off,
-                "this tag switches limits off, and another sets them",
-            );
-            let finding = finding.also(on, "this one sets them");
-            findings.push(finding.help("write `x-rate-limit` on the operation itself to say which is meant"));
-            return (limits, Nearest::Tag);
-        }
-        (Some(off), None) => return (Vec::new(), Nearest::Off(off)),
-        (None, Some(_)) => return (limits, Nearest::Tag),
-        (None, None) => {}
-    }
-    let root = nearer.clone().find_map(|draft| Some((draft, drafts.get(draft)?.root.as_ref()?)));
-    root.map_or((Vec::new(), Nearest::Nothing), |(draft, root)| at(draft, root, Nearest::Root))
 }

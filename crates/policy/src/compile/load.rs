@@ -1,6 +1,6 @@
 //! Reads a document and every file that it leads to, and makes a policy of them. The files' bytes come from the caller.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::compile::{header_names, inherit, merge, routes, variants};
 use crate::document::diagnostic::{Diagnostic, Findings};
@@ -9,12 +9,15 @@ use crate::document::sources::{FileId, Place, Source, Sources};
 use crate::document::tree::Value;
 use crate::ids::LimitId;
 use crate::jwt::{JwtKeys, JwtRules};
+use crate::namespace;
+use crate::overlay;
 use crate::parse::context::{Context, Trees};
 use crate::parse::parsed_document::ParsedDocument;
 use crate::parse::schema_fields::SETTINGS;
 use crate::parse::settings::Settings;
-use crate::parse::{native, openapi, serve, settings};
+use crate::parse::{native, openapi, settings};
 use crate::policy::Policy;
+use crate::section::{self, ReadSection, SectionReader};
 
 /// So many files may belong to one policy. More are refused.
 pub const FILES_MAX: usize = 1_000;
@@ -29,6 +32,8 @@ pub struct Refused {
     pub sources: Sources,
     /// Everything that was found, sorted by place.
     pub findings: Findings,
+    /// The consumers file that the settings name, and where: it can be checked all the same.
+    pub consumers: Option<(String, Place)>,
 }
 
 impl std::fmt::Display for Refused {
@@ -82,25 +87,32 @@ pub(crate) struct Read {
 ///
 /// # Errors
 /// When something is wrong with them: all of it at once.
-pub(crate) fn load(name: &str, read_file: ReadFile<'_>) -> Result<Policy, Refused> {
+pub(crate) fn load(
+    name: &str,
+    read_file: ReadFile<'_>,
+    read_section: ReadSection<'_>,
+) -> Result<Policy, Refused> {
     let mut trees = Trees::default();
     let mut grammar = Findings::default();
-    let text = read_file(name);
-    let start = add(&mut trees, name, text.clone().unwrap_or_default(), &mut grammar);
-    if let Err(why) = text {
-        grammar = Findings::default();
-        let place = Place { file: start, start: 0, end: 0 };
-        grammar.push(Diagnostic::error(
-            "unreadable",
-            place,
-            format!("{} cannot be read: {why}", tollgate_http::text::shown(name)),
-        ));
-        return Err(Refused { sources: trees.sources, findings: grammar });
-    }
+    let start = match read_file(name) {
+        Ok(text) => add(&mut trees, name, text, &mut grammar),
+        Err(why) => {
+            let place = Place { file: trees.sources.add(Source::new(name, "")), start: 0, end: 0 };
+            grammar.push(Diagnostic::error(
+                "unreadable",
+                place,
+                format!("{} cannot be read: {why}", tollgate_http::text::shown(name)),
+            ));
+            return Err(Refused { sources: trees.sources, findings: grammar, consumers: None });
+        }
+    };
+    let start = extended(start, &mut trees, read_file, &mut grammar);
+    let mut overlaid = HashSet::new();
     // Every round reads everything again, with the files that the round before has found to be missing.
     let (read, mut findings) = loop {
+        overlay_documents(start, &mut trees, &mut overlaid, &mut grammar);
         let mut context = Context::new(&trees);
-        let read = read_all(start, &mut context);
+        let read = read_all(start, &mut context, read_section);
         let (findings, wanted) = (context.findings, context.wanted);
         if wanted.is_empty() {
             break (read, findings);
@@ -133,9 +145,10 @@ pub(crate) fn load(name: &str, read_file: ReadFile<'_>) -> Result<Policy, Refuse
 /// # Errors
 /// As [`load`].
 pub(crate) fn parse(name: &str, text: &str) -> Result<Policy, Refused> {
-    load(name, &mut |asked| {
+    let mut read_file = |asked: &str| {
         if asked == name { Ok(text.to_owned()) } else { Err("no other file was given".into()) }
-    })
+    };
+    load(name, &mut read_file, &mut section::check_namespace)
 }
 
 fn add(trees: &mut Trees, name: &str, text: String, findings: &mut Findings) -> FileId {
@@ -145,9 +158,82 @@ fn add(trees: &mut Trees, name: &str, text: String, findings: &mut Findings) -> 
     id
 }
 
-fn read_all<'t>(start: FileId, context: &mut Context<'t>) -> Read {
+/// The document that an overlay extends, with the overlay applied; any other document as it is.
+fn extended(start: FileId, trees: &mut Trees, read_file: ReadFile<'_>, findings: &mut Findings) -> FileId {
+    let Some(tree) = trees.trees.get(&start).filter(|tree| overlay::is_overlay(tree.value())) else {
+        return start;
+    };
+    let place = tree.value().get("extends").map_or(tree.value().place(), Value::place);
+    let Some(name) = overlay::extended(tree, trees) else {
+        let finding =
+            Diagnostic::error("overlay-alone", place, "this overlay does not say which document it changes");
+        findings.push(finding.help(
+            "name the document, as in `extends: openapi.yaml`; or name both under `openapi` in a Tollgate file, the overlay last",
+        ));
+        return start;
+    };
+    match read_file(&name) {
+        Ok(text) => {
+            let document = add(trees, &name, text, findings);
+            overlay::apply(start, &[document], trees, findings);
+            document
+        }
+        Err(why) => {
+            let message = format!("{} cannot be read: {why}", tollgate_http::text::shown(&name));
+            findings.push(Diagnostic::error("unreadable", place, message));
+            start
+        }
+    }
+}
+
+/// Applies each overlay that a native file names to the documents that it names before it, or to the one that the overlay
+/// extends, once all of them have been read.
+fn overlay_documents(start: FileId, trees: &mut Trees, done: &mut HashSet<FileId>, findings: &mut Findings) {
+    let named = {
+        let mut context = Context::new(trees);
+        let Some(root) = context.trees.trees.get(&start).map(|tree| tree.value()) else { return };
+        if root.get("tollgate").is_none() {
+            return;
+        }
+        native::documents(root, &mut context)
+    };
+    let known = |trees: &Trees, name: &str| trees.sources.by_name(name);
+    if named.iter().any(|(name, _)| known(trees, name).is_none() && !trees.failed.contains_key(name)) {
+        return;
+    }
+    let mut before: Vec<FileId> = Vec::new();
+    for (name, place) in &named {
+        let Some(id) = known(trees, name) else { continue };
+        let Some(tree) = trees.trees.get(&id) else { continue };
+        if !overlay::is_overlay(tree.value()) {
+            before.push(id);
+            continue;
+        }
+        if !done.insert(id) {
+            continue;
+        }
+        let documents = match overlay::extended(tree, trees) {
+            None => before.clone(),
+            Some(name) => known(trees, &name).into_iter().filter(|id| before.contains(id)).collect(),
+        };
+        if documents.is_empty() {
+            let finding = Diagnostic::error(
+                "overlay-alone",
+                *place,
+                "no document that this overlay could change is named before it",
+            );
+            findings.push(finding.help("name the document first, and its overlays after it"));
+            continue;
+        }
+        overlay::apply(id, &documents, trees, findings);
+    }
+}
+
+fn read_all<'t>(start: FileId, context: &mut Context<'t>, read_section: ReadSection<'_>) -> Read {
     let mut all = Read::default();
-    let Some(root) = context.trees.trees.get(&start).map(|tree| tree.value()) else { return all };
+    let root = context.trees.trees.get(&start).map(|tree| tree.value());
+    // An overlay that could not be applied has its own findings.
+    let Some(root) = root.filter(|root| !overlay::is_overlay(*root)) else { return all };
     // A native file has `openapi` too: the names of documents.
     if root.get("tollgate").is_none() && openapi::is_openapi(root) {
         if let Some(map) = root.get("x-tollgate") {
@@ -158,7 +244,10 @@ fn read_all<'t>(start: FileId, context: &mut Context<'t>) -> Read {
     }
     all.drafts.extend(native::read(root, context));
     all.settings = settings::read(root, context);
-    all.settings.serve = serve::read(root, context);
+    if let Some(section) = root.get("serve") {
+        read_section(section, &mut SectionReader::new(context));
+        all.settings.namespace = namespace::written(section);
+    }
     all.settings_at = Some(root.place());
     for (name, place) in native::documents(root, context) {
         if let Some(why) = context.trees.failed.get(&name) {
@@ -174,16 +263,30 @@ fn read_all<'t>(start: FileId, context: &mut Context<'t>) -> Read {
             }
             continue;
         };
-        let Some(document) = context.trees.trees.get(&id).map(|tree| tree.value()) else { continue };
-        if let Some(map) = document.get("x-tollgate") {
-            let finding = Diagnostic::error("two-settings", map.place(), "`x-tollgate` has no effect here");
-            context
-                .findings
-                .push(finding.also(place, "the settings stand in the file that names this document"));
-        }
+        let document = context.trees.trees.get(&id).map(|tree| tree.value());
+        // An overlay has changed the documents before it.
+        let Some(document) = document.filter(|root| !overlay::is_overlay(*root)) else { continue };
+        foreign_settings(document, place, context);
         all.drafts.extend(openapi::read(document, context));
     }
     all
+}
+
+/// Points at settings in a document that another file names. Named limits are the document's own.
+fn foreign_settings<'t>(document: Value<'t>, named_at: Place, context: &mut Context<'t>) {
+    let Some(map) = document.get("x-tollgate") else { return };
+    let label = "the settings stand in the file that names this document";
+    if !map.is_map() {
+        let finding = Diagnostic::error("two-settings", map.place(), "`x-tollgate` has no effect here");
+        context.findings.push(finding.also(named_at, label));
+        return;
+    }
+    for entry in map.entries().filter(|entry| entry.key != "limits") {
+        let message =
+            format!("`{}` of `x-tollgate` has no effect here", tollgate_http::text::shown(entry.key));
+        let finding = Diagnostic::error("two-settings", entry.key_at, message);
+        context.findings.push(finding.also(named_at, label));
+    }
 }
 
 fn own_settings<'t>(map: Value<'t>, all: &mut Read, context: &mut Context<'t>) {
@@ -204,20 +307,18 @@ fn finish(
     let Read { drafts, settings, .. } = &read;
     let mut merged = merge::merge(drafts, settings, &mut findings);
     let operations = inherit::operations(drafts, &mut merged, settings, &mut findings);
-    let routes = routes::build(operations, settings, &mut findings);
+    let routes = routes::build(operations, &merged.limits, settings, &mut findings);
     let variants = variants::build(&merged.limits, settings, &mut findings);
-    merge::check_tiers(settings, &mut findings);
+    merge::check_sources(settings, &mut findings);
     let jwt = jwt_rules(&read, read_file, &mut findings);
     let (root, documents) = inherit::root(drafts, &merged, settings, &mut findings);
     let operations = routes.as_ref().map_or(&[][..], |routes| &routes.operations);
-    header_names::check(
-        (&read, &documents),
-        header_names::Readers { limits: &merged.limits, operations },
-        &mut findings,
-    );
+    let readers = header_names::Readers { limits: &merged.limits, operations, root: &root };
+    let header_filter = header_names::check((&read, &documents), &readers, &mut findings);
     findings.sort();
     let (Some(routes), Some(variants), false) = (routes, variants, findings.has_errors()) else {
-        return Err(Refused { sources: trees.sources, findings });
+        let consumers = settings.consumers.clone();
+        return Err(Refused { sources: trees.sources, findings, consumers });
     };
     let titled = drafts.iter().map(|draft| &draft.title).find(|title| !title.trim().is_empty());
     let title = titled.cloned().unwrap_or_default();
@@ -236,9 +337,12 @@ fn finish(
         operations: routes.operations,
         router: routes.router,
         picks: routes.picks,
-        root,
+        suffixes: routes.suffixes,
+        root: inherit::ids(&root),
+        root_uses: root,
         root_api_key: inherit::key_places(api_key),
         condition_headers,
+        header_filter,
         variants,
         tag_limits,
         jwt,
@@ -248,7 +352,7 @@ fn finish(
 
 fn jwt_rules(read: &Read, read_file: ReadFile<'_>, findings: &mut Findings) -> Option<JwtRules> {
     let jwt = read.settings.jwt.as_ref()?;
-    let place = read.settings_at?;
+    let place = jwt.jwks_at;
     let keys = read_file(&jwt.jwks).and_then(|text| JwtKeys::from_jwks(&text));
     match keys {
         Err(why) => {

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
+use crate::compile::named;
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::suggest;
-use crate::ids::LimitId;
-use crate::model::{Identity, PolicyLimit, TierFrom};
-use crate::parse::parsed_document::{LimitsAt, ParsedDocument, Tag};
+use crate::ids::{DraftLimitId, LimitId};
+use crate::model::{Identity, OrganisationFrom, PolicyLimit, TierFrom, Where};
+use crate::parse::parsed_document::{ParsedDocument, Tag};
 use crate::parse::settings::Settings;
 use tollgate_http::trusted::TrustedProxies;
 
@@ -17,22 +18,14 @@ pub const POLICY_LIMITS_MAX: usize = 200_000;
 #[derive(Debug, Default)]
 pub(crate) struct Merged {
     pub(crate) limits: Vec<PolicyLimit>,
-    /// For each draft, the new number of each of its limits.
-    moved: Vec<Vec<LimitId>>,
+    /// For each draft, the new number of each of its limits; `None` for a named limit that nothing uses.
+    moved: Vec<Vec<Option<LimitId>>>,
 }
 
 impl Merged {
-    /// The limits of a place of a draft; `None` if nothing is written there or it is switched off.
-    pub(crate) fn at(&self, draft: usize, place: Option<&LimitsAt>) -> Option<Vec<LimitId>> {
-        let LimitsAt::These(list) = place? else { return None };
-        let moved = self.moved.get(draft)?;
-        let mut limits: Vec<LimitId> = Vec::new();
-        for id in list.iter().filter_map(|id| moved.get(id.index()).copied()) {
-            if !limits.contains(&id) {
-                limits.push(id);
-            }
-        }
-        Some(limits)
+    /// The new number of a draft's limit.
+    pub(crate) fn id(&self, draft: usize, limit: DraftLimitId) -> Option<LimitId> {
+        self.moved.get(draft)?.get(limit.index()).copied().flatten()
     }
 }
 
@@ -40,9 +33,14 @@ impl Merged {
 pub(crate) fn merge(drafts: &[ParsedDocument], settings: &Settings, findings: &mut Findings) -> Merged {
     let mut merged = Merged::default();
     let mut names: HashMap<String, LimitId> = HashMap::new();
+    let used = named::used(drafts, findings);
     for (index, draft) in drafts.iter().enumerate() {
         let mut moved = Vec::with_capacity(draft.limits.len());
-        for limit in &draft.limits {
+        for (draft_id, limit) in DraftLimitId::number(&draft.limits) {
+            if matches!(limit.at, Where::Named(_)) && !used.contains(&(index, draft_id)) {
+                moved.push(None);
+                continue;
+            }
             let mut limit = limit.clone();
             // Limits of documents that a native file names are told apart by the document's title, whatever else there is.
             if !limit.named && index > 0 {
@@ -52,11 +50,14 @@ pub(crate) fn merge(drafts: &[ParsedDocument], settings: &Settings, findings: &m
             check(&limit, settings, findings);
             let next = LimitId::from_index(merged.limits.len());
             let id = *names.entry(limit.name.clone()).or_insert(next);
-            match merged.limits.get(id.index()) {
+            match merged.limits.get_mut(id.index()) {
                 None => merged.limits.push(limit),
-                Some(first) => same(first, &limit, findings),
+                Some(first) => {
+                    same(first, &limit, findings);
+                    first.references.append(&mut limit.references);
+                }
             }
-            moved.push(id);
+            moved.push(Some(id));
         }
         merged.moved.push(moved);
     }
@@ -69,7 +70,7 @@ pub(crate) fn merge(drafts: &[ParsedDocument], settings: &Settings, findings: &m
 
 /// A limit on a tag that has no owner belongs to the tag's.
 fn inherit(limit: &mut PolicyLimit, draft: &ParsedDocument) {
-    let crate::model::Where::Tag(name) = &limit.at else { return };
+    let Where::Tag(name) = &limit.at else { return };
     let Some(Tag { owner, reviewers, .. }) = draft.tag(name) else { return };
     if limit.owner.is_none() {
         limit.owner.clone_from(owner);
@@ -84,10 +85,18 @@ fn same(first: &PolicyLimit, second: &PolicyLimit, findings: &mut Findings) {
     let mut second = second.clone();
     for (mine, first) in second.tiers.iter_mut().zip(&first.tiers) {
         mine.place = first.place;
+        mine.name_at = first.name_at;
     }
     let second = &second;
-    let alike =
-        PolicyLimit { place: first.place, at: first.at.clone(), named: first.named, ..second.clone() };
+    let required = if second.required.is_some() { first.required.or(second.required) } else { None };
+    let alike = PolicyLimit {
+        place: first.place,
+        references: first.references.clone(),
+        at: first.at.clone(),
+        named: first.named,
+        required,
+        ..second.clone()
+    };
     if alike == *first && first.named && second.named {
         return;
     }
@@ -97,10 +106,26 @@ fn same(first: &PolicyLimit, second: &PolicyLimit, findings: &mut Findings) {
     } else {
         format!("two limits are called `{name}`")
     };
+    if first.required.is_some() {
+        let message =
+            format!("the limit `{name}` is required, and this one of the same name is not the same");
+        let finding = Diagnostic::error("required", second.place, message);
+        let finding = finding.also(first.place, "the limit is required here");
+        findings.push(
+            finding.help("give this limit another name, or apply the required one by `use` and its name"),
+        );
+        return;
+    }
+    let cost = PolicyLimit { cost: first.cost.clone(), ..alike } == *first && first.named && second.named;
     findings.push(
-        Diagnostic::error("same-name", second.place, message)
-            .also(first.place, "the other stands here")
-            .help("limits of one name share their budget: give one of them another `name`"),
+        Diagnostic::error("same-name", second.place, message).also(first.place, "the other stands here").help(
+            if cost {
+                "to charge one budget at two costs, define the limit under `limits` (in an OpenAPI document, of \
+                 `x-tollgate`), and write `use` and `cost` in both places"
+            } else {
+                "limits of one name share their budget: give one of them another `name`"
+            },
+        ),
     );
 }
 
@@ -120,6 +145,8 @@ fn check(limit: &PolicyLimit, settings: &Settings, findings: &mut Findings) {
                 ),
                 "use another key, or enable the feature `jwt` of `tollgate-policy`",
             ),
+            // Where organisations are known from is checked for itself.
+            Identity::Organisation if !settings.organisation_from.is_empty() => continue,
             Identity::Consumer | Identity::Organisation if settings.consumers.is_none() => (
                 "nobody knows a consumer: there is no consumers file".to_owned(),
                 "add `consumers` to the settings, or take `api_key`",
@@ -143,24 +170,45 @@ fn check(limit: &PolicyLimit, settings: &Settings, findings: &mut Findings) {
     for tier in limit.tiers.iter().filter(|tier| !settings.tier_names.contains(&tier.tier)) {
         let message = format!("there is no tier `{}`", tollgate_http::text::shown(&tier.tier));
         let names = settings.tier_names.iter().map(String::as_str);
-        let mut finding = Diagnostic::error("unknown-tier", tier.place, message);
+        let mut finding = Diagnostic::error("unknown-tier", tier.name_at, message);
         finding.help = suggest::did_you_mean(&tier.tier, names);
         findings.push(finding);
     }
 }
 
-/// What the settings say of tiers and cannot be done.
-pub(crate) fn check_tiers(settings: &Settings, findings: &mut Findings) {
-    let missing = match &settings.tier_from {
-        Some(TierFrom::Consumers) if settings.consumers.is_none() => "a consumers file: add `consumers`",
-        Some(TierFrom::Jwt(_)) if settings.jwt.is_none() => "keys: add `jwt` with `jwks`",
-        Some(TierFrom::Header(_)) if settings.trusted_proxies == TrustedProxies::None => {
-            "a trusted hop, or any client could set it: add `trusted_proxies`"
-        }
-        _ => return,
-    };
+/// What the settings say of tiers and organisations and cannot be done.
+pub(crate) fn check_sources(settings: &Settings, findings: &mut Findings) {
     // Proxies or keys that are wrong have been pointed at already.
-    if let Some(place) = settings.tier_from_at.filter(|_| !findings.has_errors()) {
-        findings.push(Diagnostic::error("tiers", place, format!("this source of tiers needs {missing}")));
+    if findings.has_errors() {
+        return;
     }
+    let consumers = settings.consumers.is_none().then_some("a consumers file: add `consumers`");
+    let keys = settings.jwt.is_none().then_some("keys: add `jwt` with `jwks`");
+    let untrusted = settings.trusted_proxies == TrustedProxies::None;
+    let hop = untrusted.then_some("a trusted hop, or any client could set it: add `trusted_proxies`");
+    for source in &settings.tier_from {
+        let missing = match source {
+            TierFrom::Consumers => consumers,
+            TierFrom::Jwt(_) => keys,
+            TierFrom::Header(_) => hop,
+        };
+        if let Some((missing, place)) = missing.zip(settings.tier_from_at) {
+            let message = format!("the source of tiers `{}` needs {missing}", shown(source));
+            findings.push(Diagnostic::error("tiers", place, message));
+        }
+    }
+    for (source, place) in &settings.organisation_from {
+        let missing = match source {
+            OrganisationFrom::Consumers => consumers,
+            OrganisationFrom::Jwt(_) => keys,
+        };
+        if let Some(missing) = missing {
+            let message = format!("the source of organisations `{}` needs {missing}", shown(source));
+            findings.push(Diagnostic::error("organisations", *place, message));
+        }
+    }
+}
+
+fn shown(source: &impl ToString) -> String {
+    tollgate_http::text::shown(&source.to_string())
 }

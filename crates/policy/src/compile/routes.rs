@@ -1,15 +1,18 @@
 //! Which operation a request can mean: templates in a router, and no two operations that would mean the same request.
 
-use http::HeaderName;
+use std::collections::HashMap;
 
 use crate::compile::inherit::Operation;
+use crate::compile::route_group::{Group, Member};
+use crate::compile::suffix::Suffix;
+use crate::compile::{openapi_path, overlap};
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::sources::Place;
 use crate::ids::OperationId;
-use crate::model::Unmatched;
+use crate::model::{PolicyLimit, Unmatched};
 use crate::parse::settings::Settings;
-use crate::router::{Added, Loose, Router, RouterBuilder, RouterError};
-use crate::template::{Tail, Template};
+use crate::router::{Loose, Router, RouterBuilder, RouterError};
+use crate::template::{Tail, Template, TemplateError};
 
 /// Everything that matching needs.
 #[derive(Debug)]
@@ -18,6 +21,8 @@ pub(crate) struct Routes {
     pub(crate) router: Router,
     /// The operations of each template.
     pub(crate) picks: Vec<Picks>,
+    /// What paths must end with behind a tail.
+    pub(crate) suffixes: Vec<Suffix>,
 }
 
 /// An operation as a request looks for it: what most requests need to know, close together.
@@ -25,10 +30,12 @@ pub(crate) struct Routes {
 pub(crate) struct Pick {
     pub(crate) operation: OperationId,
     pub(crate) method: MethodCode,
-    /// Whether it asks for a host or for headers.
+    /// Whether it asks for a host or for headers, or for an end of the path.
     pub(crate) asks: bool,
     /// Whether its template ends in `{rest*}`.
     pub(crate) tail: bool,
+    /// Which of the suffixes the path must have, from 1; 0 if it may end in any way.
+    pub(crate) suffix: u16,
 }
 
 /// The operations of one template. Most have one.
@@ -82,50 +89,52 @@ impl MethodCode {
 
 /// Builds the router.
 pub(crate) fn build(
-    operations: Vec<Operation>,
+    mut operations: Vec<Operation>,
+    limits: &[PolicyLimit],
     settings: &Settings,
     findings: &mut Findings,
 ) -> Option<Routes> {
+    let mut suffixes = Vec::new();
+    let mut groups = grouped(&operations, &mut suffixes, findings);
+    for group in &mut groups {
+        group.unite(&mut operations, limits, findings);
+        group.sort(&operations, &suffixes, findings);
+    }
     let mut builder = RouterBuilder::new();
-    let mut by_template: Vec<Vec<OperationId>> = Vec::new();
-    for (id, operation) in OperationId::number(&operations) {
-        let tail = if operation.native { Tail::Allowed } else { Tail::Refused };
-        for base in &operation.bases {
-            let text = format!("{base}{}", operation.written);
-            let template = match Template::parse(&text, tail) {
-                Ok(template) => template,
-                Err(error) => {
-                    let place = part_of(operation, &error.range, base.len());
-                    findings.push(Diagnostic::error("template", place, error.to_string()));
-                    continue;
+    // Templates in the order of their ids.
+    let mut added: Vec<&Group> = Vec::with_capacity(groups.len());
+    for group in &groups {
+        let mut shared = Vec::new();
+        let result = builder.add_beside(&group.template, &mut |with| {
+            let Some(other) = added.get(with as usize) else { return false };
+            match overlap::between(group, other, (&operations, limits)) {
+                overlap::Between::Nothing => true,
+                overlap::Between::Same(one, other) => {
+                    shared.push((one, other));
+                    true
                 }
-            };
-            let template = match builder.add(&template) {
-                Ok(Added::New(template) | Added::Same(template)) => template as usize,
-                Err(RouterError::Ambiguous { with }) => {
-                    let other =
-                        by_template.get(with as usize).and_then(|list: &Vec<OperationId>| list.first());
-                    let other = other.and_then(|id| operations.get(id.index()));
-                    findings.push(overlap(operation, other));
-                    continue;
-                }
-                Err(error) => {
-                    findings.push(Diagnostic::error("template", operation.template_at, error.to_string()));
-                    return None;
-                }
-            };
-            if by_template.len() <= template {
-                by_template.resize(template.saturating_add(1), Vec::new());
+                overlap::Between::Differs => false,
             }
-            if let Some(list) = by_template.get_mut(template) {
-                list.push(id);
+        });
+        shared.sort_unstable();
+        shared.dedup();
+        shared.into_iter().for_each(|pair| overlap::warn(pair, &operations, findings));
+        match result {
+            Ok(_) => added.push(group),
+            Err(RouterError::Ambiguous { with }) => {
+                let other = added.get(with as usize).and_then(|other| other.operation(&operations));
+                if let Some(one) = group.operation(&operations) {
+                    findings.push(overlap::error(one, other));
+                }
+            }
+            Err(error) => {
+                let place = group.operation(&operations)?.template_at;
+                findings.push(Diagnostic::error("template", place, error.to_string()));
+                return None;
             }
         }
     }
-    for list in &mut by_template {
-        sort(list, &operations, findings);
-    }
-    let tails = operations.iter().any(|operation| operation.written.ends_with("*}"));
+    let tails = groups.iter().any(Group::is_tail);
     let loose = if tails || settings.unmatched == Unmatched::Forward { Loose::Yes } else { Loose::No };
     let router = match builder.build(loose) {
         Ok(router) => router,
@@ -135,19 +144,104 @@ pub(crate) fn build(
             return None;
         }
     };
-    let pick = |id: &OperationId| {
-        let operation = operations.get(id.index())?;
-        let method = operation.method.as_deref().map_or(MethodCode::ANY, MethodCode::of);
-        let asks = operation.host.is_some() || !operation.headers.is_empty();
-        Some(Pick { operation: *id, method, asks, tail: operation.written.ends_with("*}") })
-    };
-    let picks = by_template.iter().map(|list| {
-        let mut list = list.iter().filter_map(pick);
-        Some(Picks { first: list.next()?, more: list.collect() })
-    });
     // A template without an operation has an error, and no policy comes of it.
-    let picks = picks.collect::<Option<Vec<_>>>()?;
-    Some(Routes { operations, router, picks })
+    let picks = added.iter().map(|group| picks(group, &operations)).collect::<Option<Vec<_>>>()?;
+    Some(Routes { operations, router, picks, suffixes })
+}
+
+fn picks(group: &Group, operations: &[Operation]) -> Option<Picks> {
+    let mut list = group.members.iter().filter_map(|member| {
+        let operation = operations.get(member.operation.index())?;
+        let method = operation.method.as_deref().map_or(MethodCode::ANY, MethodCode::of);
+        let asks = operation.host.is_some() || !operation.headers.is_empty() || member.suffix > 0;
+        let (operation, suffix) = (member.operation, member.suffix);
+        Some(Pick { operation, method, asks, tail: group.is_tail(), suffix })
+    });
+    Some(Picks { first: list.next()?, more: list.collect() })
+}
+
+/// The templates of all operations, each with those that have it, in the order in which they are written.
+fn grouped(operations: &[Operation], suffixes: &mut Vec<Suffix>, findings: &mut Findings) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut by_shape: HashMap<String, usize> = HashMap::new();
+    let mut numbers: HashMap<(usize, String), u16> = HashMap::new();
+    let mut tails = Vec::new();
+    for (id, operation) in OperationId::number(operations) {
+        for base in &operation.bases {
+            let forms = match forms(operation, base) {
+                Ok(forms) => forms,
+                Err((error, is_verbatim)) => {
+                    let place = if is_verbatim {
+                        part_of(operation, &error.range, base.len())
+                    } else {
+                        operation.template_at
+                    };
+                    findings.push(Diagnostic::error("template", place, error.to_string()));
+                    continue;
+                }
+            };
+            tails.extend(forms.long.map(|(head, suffix)| (id, head, suffix)));
+            add(&mut groups, &mut by_shape, forms.ordinary, Member { operation: id, suffix: 0 });
+        }
+    }
+    // After all others, so that ids are the same whether or not a parameter may take several segments.
+    for (id, head, suffix) in tails {
+        let number = suffix.map(|suffix| {
+            *numbers.entry(suffix.identity()).or_insert_with(|| {
+                suffixes.push(suffix);
+                u16::try_from(suffixes.len()).unwrap_or(u16::MAX)
+            })
+        });
+        if suffixes.len() > SUFFIXES_MAX {
+            let place = operations.get(id.index()).map(|operation| operation.template_at);
+            let message = format!(
+                "more than {SUFFIXES_MAX} different ends of paths follow parameters of several segments"
+            );
+            place
+                .into_iter()
+                .for_each(|place| findings.push(Diagnostic::error("too-many", place, message.clone())));
+            break;
+        }
+        add(&mut groups, &mut by_shape, head, Member { operation: id, suffix: number.unwrap_or(0) });
+    }
+    groups
+}
+
+/// So many different ends of paths may follow parameters of several segments. A policy with more is refused.
+const SUFFIXES_MAX: usize = 10_000;
+
+fn add(groups: &mut Vec<Group>, by_shape: &mut HashMap<String, usize>, template: Template, member: Member) {
+    let at = *by_shape.entry(template.shape().to_owned()).or_insert(groups.len());
+    match groups.get_mut(at) {
+        Some(group) => group.add(member),
+        None => groups.push(Group::new(template, member)),
+    }
+}
+
+/// The templates of an operation under one base path.
+struct Forms {
+    ordinary: Template,
+    /// Where a parameter takes several segments: the template up to it, and what must follow.
+    long: Option<(Template, Option<Suffix>)>,
+}
+
+/// Reads a path. Of an error it is told whether its range is one of the path as it is written.
+fn forms(operation: &Operation, base: &str) -> Result<Forms, (TemplateError, bool)> {
+    if operation.native {
+        let text = format!("{base}{}", operation.written);
+        let ordinary = Template::parse(&text, Tail::Allowed).map_err(|error| (error, true))?;
+        return Ok(Forms { ordinary, long: None });
+    }
+    let path = openapi_path::read(&operation.written, &operation.multi);
+    let parse = |base: &str, text: &str| Template::parse(&format!("{base}{text}"), Tail::Allowed);
+    let ordinary = parse(base, &path.ordinary).map_err(|error| (error, path.is_verbatim))?;
+    let long = path.long.map(|long| {
+        let head = parse(base, &long.head)?;
+        let rest = if long.rest.is_empty() { None } else { Some(parse("", &long.rest)?) };
+        let suffix = rest.map(|rest| Suffix::new(&head, &rest));
+        Ok((head, suffix))
+    });
+    Ok(Forms { ordinary, long: long.transpose().map_err(|error| (error, false))? })
 }
 
 /// The part of a template's text that an error is about, if the text stands in the document as it is.
@@ -159,104 +253,4 @@ fn part_of(operation: &Operation, range: &std::ops::Range<usize>, base: usize) -
     let start = place.start.saturating_add(shift(range.start));
     let end = place.start.saturating_add(shift(range.end));
     if range.start >= base && end <= place.end && start < end { Place { start, end, ..place } } else { place }
-}
-
-fn overlap(operation: &Operation, other: Option<&Operation>) -> Diagnostic {
-    let message = format!(
-        "{} would meet requests that another operation meets too",
-        tollgate_http::text::shown(&operation.name())
-    );
-    let mut finding = Diagnostic::error("ambiguous", operation.template_at, message);
-    if let Some(other) = other {
-        finding = finding.also(
-            other.template_at,
-            format!("{} is written here", tollgate_http::text::shown(&other.name())),
-        );
-    }
-    finding.help(match other {
-        Some(other) if other.template == operation.template && operation.native => {
-            "the route with more headers goes first, if it asks for all that the other asks for: make one of them ask for more"
-        }
-        Some(other) if same_text(other, operation) => {
-            "names of parameters tell no paths apart: keep one of the two"
-        }
-        _ => "a literal segment goes before a parameter, and more text before less: make one of them differ in that",
-    })
-}
-
-/// Puts those that ask for more first, and points at those that nothing tells apart.
-fn sort(list: &mut Vec<OperationId>, operations: &[Operation], findings: &mut Findings) {
-    list.dedup();
-    let of = |id: &OperationId| operations.get(id.index());
-    list.sort_by_key(|id| {
-        of(id).map(|operation| {
-            let host = operation.host.as_ref().map(|host| host.specificity());
-            std::cmp::Reverse((host, operation.headers.len(), operation.method.is_some()))
-        })
-    });
-    if let Some(beyond) = list.get(COMPARED_MAX).and_then(of) {
-        let message = format!(
-            "more than {COMPARED_MAX} routes have this path, and could not be told apart fast enough"
-        );
-        findings.push(Diagnostic::error("too-many", beyond.template_at, message));
-        return;
-    }
-    for (index, id) in list.iter().enumerate() {
-        let Some(one) = of(id) else { continue };
-        for other in list.iter().skip(index.saturating_add(1)).filter_map(of) {
-            if confused(one, other) {
-                let (first, second) = if one.place < other.place { (one, other) } else { (other, one) };
-                findings.push(overlap(second, Some(first)));
-            }
-        }
-    }
-}
-
-/// So many operations may one template have: each is compared with each. A file with more is refused.
-const COMPARED_MAX: usize = 1_000;
-
-/// Whether one request can meet both, and nothing says which of them it means.
-fn confused(one: &Operation, other: &Operation) -> bool {
-    if let (Some(method), Some(other)) = (&one.method, &other.method)
-        && method != other
-    {
-        return false;
-    }
-    if one.host != other.host {
-        // The more exact host goes first; two different ones of equal rank share no request.
-        return false;
-    }
-    let contradict = one.headers.iter().any(|(name, mine)| match asked(other, name) {
-        Some(Some(theirs)) => mine.as_ref().is_some_and(|mine| mine != theirs),
-        _ => false,
-    });
-    if contradict {
-        return false;
-    }
-    match (within(one, other), within(other, one)) {
-        (true, true) => one.method.is_some() == other.method.is_some(),
-        (false, false) => true,
-        _ => false,
-    }
-}
-
-/// What an operation asks of a header, if it asks for it at all.
-fn asked<'a>(operation: &'a Operation, name: &HeaderName) -> Option<Option<&'a String>> {
-    operation.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_ref())
-}
-
-/// Whether everything that one asks for is asked for by the other.
-fn within(one: &Operation, other: &Operation) -> bool {
-    one.headers.iter().all(|(name, mine)| {
-        asked(other, name).is_some_and(|theirs| mine.is_none() || mine.as_ref() == theirs)
-    })
-}
-
-/// Whether two templates differ in nothing but the names of their parameters.
-fn same_text(one: &Operation, other: &Operation) -> bool {
-    let plain = |operation: &Operation| {
-        let parts = operation.template.split('{');
-        parts.map(|part| part.split_once('}').map_or(part, |(_, after)| after).to_owned()).collect::<Vec<_>>()
-    };
-    plain(one) == plain(other)
 }

@@ -5,7 +5,7 @@ use tollgate_algorithms::{Limit, LimitError, Quota};
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::ids::{LimitId, VariantId};
 use crate::model::{Identity, PolicyLimit};
-use crate::numbers::Numbers;
+use crate::numbers::{Numbers, NumbersError};
 use crate::parse::settings::Settings;
 
 /// What a set of numbers is for.
@@ -115,7 +115,7 @@ pub(crate) fn build(
                 match for_budget(numbers, (budget, multiple), settings) {
                     Ok(numbers) => variants.all.push(Variant { limit, tier: tier.clone(), budget, numbers }),
                     Err(error) => {
-                        let message = format!("{multiple} times this limit cannot be kept: {error}");
+                        let message = too_many_times(multiple, error);
                         findings.push(Diagnostic::error("numbers", place, message).help(match budget {
                             Budget::Own | Budget::AddressCeiling => "take a smaller multiple",
                             Budget::WideAddress | Budget::WideCeiling => {
@@ -128,6 +128,16 @@ pub(crate) fn build(
         }
     }
     Some(variants)
+}
+
+/// What is said of a limit of which so many times cannot be counted.
+fn too_many_times(multiple: u64, error: LimitError) -> String {
+    if let LimitError::LimitTooLarge { algorithm, asked, nearest } = error {
+        let name = algorithm.name();
+        return format!("{multiple} times this limit is {asked}, and {name} counts up to {nearest}");
+    }
+    let error = NumbersError::OutOfRange { field: "limit", error };
+    format!("{multiple} times this limit cannot be kept: {error}")
 }
 
 /// The numbers of a budget that is so many times a limit.

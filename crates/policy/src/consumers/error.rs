@@ -7,6 +7,7 @@ pub const ERRORS_MAX: usize = 50;
 
 /// One problem, as a sentence, with its place. Shown as `line 3, column 7: …`.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct ConsumerError {
     /// The line, from 1.
     pub line: u32,

@@ -4,7 +4,8 @@
 const WORD_CHARS_MAX: usize = 40;
 
 /// The nearest known word, if it is near enough to have been meant.
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |text: &str| text.to_ascii_lowercase().replace(['-', '_', ' '], "");
     let given = plain(word);
     let distances = known.into_iter().map(|known| (distance(&given, &plain(known)), known));

@@ -10,8 +10,12 @@ use tollgate_http::found::Found;
 use tollgate_http::{header, query};
 
 /// What the request costs under a limit.
-pub(crate) fn of(limit: &PolicyLimit, asking: &mut RequestIdentity<'_>) -> Result<u64, BadRequest> {
-    let (from, default, max) = match &limit.cost {
+pub(crate) fn of(
+    limit: &PolicyLimit,
+    cost: &Cost,
+    asking: &mut RequestIdentity<'_>,
+) -> Result<u64, BadRequest> {
+    let (from, default, max) = match cost {
         Cost::Fixed(cost) => return Ok(*cost),
         Cost::Reported { estimate, .. } => return Ok(*estimate),
         // A body that was not counted costs the most. Of a query in the target and one in the body, the upstream may run either.
@@ -27,7 +31,9 @@ pub(crate) fn of(limit: &PolicyLimit, asking: &mut RequestIdentity<'_>) -> Resul
     };
     let found = match from {
         CostFrom::Header(name) => header::find(asking.facts.headers, name),
-        CostFrom::Query(name) => query::find(asking.facts.query.unwrap_or(""), name, asking.room),
+        CostFrom::Query(name) => {
+            query::find_as(asking.semicolons(), asking.facts.query.unwrap_or(""), name, asking.room)
+        }
     };
     let said = match found {
         Found::Missing => return Ok(default),
@@ -39,14 +45,13 @@ pub(crate) fn of(limit: &PolicyLimit, asking: &mut RequestIdentity<'_>) -> Resul
     said.filter(|cost| (1..=max).contains(cost)).ok_or_else(wrong)
 }
 
-/// The header in which the upstream says afterwards what a request cost, and the most that is charged for it.
-impl PolicyLimit {
-    /// Where the true cost is said afterwards.
+impl Cost {
+    /// The header in which the upstream reports the actual cost afterwards, and the most that is charged for it.
     #[must_use]
     pub const fn reported_in(&self) -> Option<(&HeaderName, u64)> {
-        match &self.cost {
-            Cost::Reported { header, max, .. } => Some((header, *max)),
-            Cost::Fixed(_) | Cost::Asked { .. } | Cost::Operations { .. } => None,
+        match self {
+            Self::Reported { header, max, .. } => Some((header, *max)),
+            Self::Fixed(_) | Self::Asked { .. } | Self::Operations { .. } => None,
         }
     }
 }

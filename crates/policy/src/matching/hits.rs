@@ -2,6 +2,7 @@
 
 use tollgate_algorithms::Mode;
 
+use crate::compile::uses;
 use crate::compile::variants::{Budget, VariantsOf};
 use crate::consumer_index::Directory;
 use crate::ids::{LimitId, VariantId};
@@ -11,7 +12,7 @@ use crate::matching::key_builder::{Whose, Written};
 use crate::matching::operation::Matched;
 use crate::matching::request::{BadRequest, Facts};
 use crate::matching::{cost as costing, key_builder as whose};
-use crate::model::{Counted, PolicyLimit};
+use crate::model::{Cost, Counted, LimitUse, PolicyLimit};
 use crate::numbers::Numbers;
 use crate::policy::Policy;
 use tollgate_http::address::Client;
@@ -21,6 +22,8 @@ use tollgate_http::address::Client;
 pub struct Charge {
     /// The limit.
     pub limit: LimitId,
+    /// The position among [`Policy::uses_of`] of how the limit applies.
+    pub used: usize,
     /// Its numbers: of the policy's variants, or, after them, of the directory's.
     pub variant: VariantId,
     /// What for.
@@ -52,6 +55,8 @@ pub struct Hits {
     api_key: Vec<u8>,
     room: Vec<u8>,
     tier: String,
+    /// What the request matched.
+    matched: Option<Matched>,
 }
 
 /// What is charged.
@@ -99,6 +104,12 @@ impl Hits {
         Some((charge.wide_variant, key)).filter(|_| !key.is_empty())
     }
 
+    /// What the request matched; `None` before the first request.
+    #[must_use]
+    pub const fn matched(&self) -> Option<Matched> {
+        self.matched
+    }
+
     /// The tier that was found; `None` if there is none.
     #[must_use]
     pub fn tier(&self) -> Option<&str> {
@@ -127,6 +138,31 @@ impl Policy {
         }
     }
 
+    /// How the limits of [`limits_of`](Self::limits_of) apply: under which condition, at what cost, because of which place.
+    #[must_use]
+    pub fn uses_of(&self, matched: Matched) -> &[LimitUse] {
+        match matched {
+            Matched::Operation(id) | Matched::Loosely(id) => {
+                self.operations.get(id.index()).map_or(&[], |operation| &operation.uses)
+            }
+            Matched::Preflight | Matched::Forwarded => &self.root_uses,
+            Matched::Unmatched { .. } => &[],
+        }
+    }
+
+    /// What a charge costs, as the policy says it.
+    #[must_use]
+    pub fn cost_of(&self, hits: &Hits, charge: &Charge) -> Option<&Cost> {
+        let at = self.uses_of(hits.matched()?).get(charge.used)?;
+        Some(uses::cost_of(self.limits.get(charge.limit.index())?, Some(at)))
+    }
+
+    /// What a request costs under each limit that applies to it, as the policy says it.
+    pub fn costs_of<'a>(&'a self, facts: &'a Facts<'_>, matched: Matched) -> impl Iterator<Item = &'a Cost> {
+        let applied = self.applied(facts, matched);
+        applied.filter_map(|(_, at)| Some(uses::cost_of(self.limits.get(at.limit.index())?, Some(at))))
+    }
+
     /// What a request is charged: its hits replace those of the request before.
     ///
     /// # Errors
@@ -138,8 +174,9 @@ impl Policy {
         directory: Option<&Directory>,
         hits: &mut Hits,
     ) -> Result<(), BadRequest> {
-        let Hits { list, api_key, room, tier } = hits;
+        let Hits { list, api_key, room, tier, matched: of_hits } = hits;
         list.clear();
+        *of_hits = Some(matched);
         let operation = match matched {
             Matched::Operation(id) | Matched::Loosely(id) => self.operations.get(id.index()),
             Matched::Preflight | Matched::Forwarded | Matched::Unmatched { .. } => None,
@@ -147,12 +184,14 @@ impl Policy {
         let places = operation.map_or(self.root_api_key.as_slice(), |operation| &operation.api_key);
         let mut asking = RequestIdentity::new(facts, self, directory, places, (api_key, room));
         asking.tier(tier);
-        for id in self.limits_of(matched) {
+        for (used, at) in self.applied(facts, matched) {
+            let id = &at.limit;
             let Some(limit) = self.limits.get(id.index()) else { continue };
+            let cost = uses::cost_of(limit, Some(at));
             let name = operation.filter(|_| limit.counted == Counted::PerOperation);
             let name = name.map(|of| of.identity.as_str());
             let variants = self.variants.of(*id);
-            let one = One { id: *id, limit, variants, operation: name, tier, directory };
+            let one = One { id: *id, used, limit, cost, variants, operation: name, tier, directory };
             if let Err(bad) = self.one(&one, &mut asking, list) {
                 list.clear();
                 tier.clear();
@@ -171,8 +210,8 @@ impl Policy {
         let start = list.keys.len();
         one.operation(&mut list.keys);
         // What is not enforced refuses nothing: it takes the most, and the address, where it would have.
-        let cost = match costing::of(one.limit, asking) {
-            Err(_) if one.is_lenient() => one.limit.cost.range().1,
+        let cost = match costing::of(one.limit, one.cost, asking) {
+            Err(_) if one.is_lenient() => one.cost.range().1,
             other => other?,
         };
         let Written { whose, by_address } = match whose::write(one.limit, asking, &mut list.keys) {
@@ -191,6 +230,7 @@ impl Policy {
         let wide_variant = if whose == Whose::Claimed { self.push_wide(one, asking, list) } else { None };
         let own = Charge {
             limit: one.id,
+            used: one.used,
             variant: NO_VARIANT,
             budget: Budget::Own,
             cost,
@@ -288,7 +328,11 @@ impl Policy {
 /// A limit that is being charged.
 struct One<'a> {
     id: LimitId,
+    /// The position of its use.
+    used: usize,
     limit: &'a PolicyLimit,
+    /// What a request costs where the limit is used.
+    cost: &'a Cost,
     variants: VariantsOf<'a>,
     /// The operation's name, if each has a budget of its own.
     operation: Option<&'a str>,

@@ -7,13 +7,15 @@ use smallvec::SmallVec;
 
 use crate::consumer_index::Directory;
 use crate::consumers::Consumer;
+use crate::document::sources::Place;
 use crate::jwt::{Claims, read_unverified};
 use crate::matching::request::Facts;
-use crate::model::{Identity, KeyPlace, TierFrom};
+use crate::model::{Identity, KeyPlace, OrganisationFrom, TierFrom};
 use crate::policy::Policy;
 use tollgate_http::address::Client;
 use tollgate_http::authorization::{self, Credentials, Scheme, Text};
 use tollgate_http::found::Found;
+use tollgate_http::query::Semicolons;
 use tollgate_http::{cookie, header, query};
 
 /// An API key, looked for wherever it may stand.
@@ -104,7 +106,13 @@ impl<'a> RequestIdentity<'a> {
         Client::of(self.facts.origin.address, &self.policy.settings.prefixes)
     }
 
-    /// The API key: in one of its places, and in no other.
+    /// What a `;` in the query means.
+    pub(crate) const fn semicolons(&self) -> Semicolons {
+        self.policy.settings.query_semicolons
+    }
+
+    /// The API key: of those that are sent, the one in the first of its places; but one that can be verified goes before one that
+    /// anybody may have made up.
     pub(crate) fn api_key(&mut self) -> Sent {
         match self.key {
             Some(sent) => sent,
@@ -117,8 +125,10 @@ impl<'a> RequestIdentity<'a> {
     }
 
     fn look_for_key(&mut self) -> Sent {
-        let mut sent = Sent::Nothing;
         self.key_bytes.clear();
+        let mut first = Sent::Nothing;
+        // Where the parts of the first key end.
+        let mut end = 0;
         for place in self.places {
             let together = match place {
                 KeyPlace::Together(places) => places.as_slice(),
@@ -129,14 +139,33 @@ impl<'a> RequestIdentity<'a> {
                 | KeyPlace::Basic => std::slice::from_ref(place),
             };
             let start = self.parts.len();
-            match (self.look_in(together), sent) {
+            match (self.look_in(together), first) {
                 (Sent::Nothing, _) => self.parts.truncate(start),
-                (Sent::One, Sent::Nothing) => sent = Sent::One,
-                // Two keys where one is asked for: the upstream may read the other.
-                (Sent::One | Sent::Unclear, _) => return Sent::Unclear,
+                // The same place twice, and before any other: the upstream may read either.
+                (Sent::Unclear, Sent::Nothing) => return Sent::Unclear,
+                (Sent::One, Sent::Nothing) => {
+                    (first, end) = (Sent::One, self.parts.len());
+                    if !self.can_verify() || self.is_known(start) {
+                        return Sent::One;
+                    }
+                }
+                (Sent::One, _) if self.is_known(start) => {
+                    self.parts.drain(..start);
+                    return Sent::One;
+                }
+                (Sent::One | Sent::Unclear, _) => self.parts.truncate(start),
             }
         }
-        sent
+        self.parts.truncate(end);
+        first
+    }
+
+    /// Whether the parts of the key from one on are a consumer's.
+    fn is_known(&self, from: usize) -> bool {
+        let known = |directory: &Directory| {
+            self.secrets_from(from).any(|key| directory.consumers().find(key).is_some())
+        };
+        self.directory.is_some_and(known)
     }
 
     /// Whether there is a value in every one of these places; they become the key's last parts.
@@ -197,7 +226,12 @@ impl<'a> RequestIdentity<'a> {
 
     /// Keeps a value of the query, which may have to be decoded.
     fn decoded(&mut self, name: &str) -> Sent {
-        let found = query::find(self.facts.query.unwrap_or(""), name, self.room);
+        let found = query::find_as(
+            self.policy.settings.query_semicolons,
+            self.facts.query.unwrap_or(""),
+            name,
+            self.room,
+        );
         if let Found::One(value) = found {
             let start = self.key_bytes.len();
             self.key_bytes.extend_from_slice(value);
@@ -217,7 +251,11 @@ impl<'a> RequestIdentity<'a> {
 
     /// What only the owner of a key knows: a user name is not enough.
     fn secrets(&self) -> impl Iterator<Item = &[u8]> {
-        self.parts.iter().filter_map(|part| match part {
+        self.secrets_from(0)
+    }
+
+    fn secrets_from(&self, from: usize) -> impl Iterator<Item = &[u8]> {
+        self.parts.iter().skip(from).filter_map(|part| match part {
             Part::Plain(text) | Part::Token(text) => Some(text.bytes(self.key_bytes)),
             Part::User(_, all) => self.key_bytes.get(all.clone()),
         })
@@ -238,6 +276,9 @@ impl<'a> RequestIdentity<'a> {
         let in_key = self.parts.iter().any(|part| matches!(part, Part::Token(_)));
         let by_token = |part: &Identity| match part {
             Identity::Jwt(_) => true,
+            Identity::Organisation => {
+                self.organisation_sources().iter().any(|(from, _)| matches!(from, OrganisationFrom::Jwt(_)))
+            }
             Identity::ApiKey => in_key,
             Identity::Address
             | Identity::Header(_)
@@ -245,7 +286,6 @@ impl<'a> RequestIdentity<'a> {
             | Identity::Query(_)
             | Identity::JwtUnverified(_)
             | Identity::Consumer
-            | Identity::Organisation
             | Identity::Everyone => false,
         };
         matches!(self.claims, Some(Token::Invalid)) && chain.iter().flatten().any(by_token)
@@ -312,31 +352,48 @@ impl<'a> RequestIdentity<'a> {
             tier.push_str(given);
             return;
         }
-        match &settings.tier_from {
-            None | Some(TierFrom::Consumers) => {
-                if let Some(known) = self.consumer().and_then(|consumer| consumer.tier) {
-                    tier.push_str(known);
-                }
+        if settings.tier_from.is_empty() {
+            self.tier_of(&TierFrom::Consumers, tier);
+        }
+        for source in &settings.tier_from {
+            self.tier_of(source, tier);
+            if !tier.is_empty() {
+                return;
             }
-            Some(TierFrom::Jwt(claim)) => {
-                let claim = claim.clone();
-                if let Token::Claims(claims) = self.claims()
-                    && let Some(value) = claims.get(&claim)
-                {
-                    tier.push_str(&value.text());
-                }
-            }
-            Some(TierFrom::Header(name)) if self.facts.peer_trusted => {
-                if let Found::One(value) = header::find(self.facts.headers, name) {
-                    tier.push_str(&String::from_utf8_lossy(value));
-                }
-            }
-            Some(TierFrom::Header(_)) => {}
         }
         if tier.is_empty()
             && let Some(default) = &settings.tier_default
         {
             tier.push_str(default);
         }
+    }
+
+    /// The tier that one source knows, written into `tier`.
+    fn tier_of(&mut self, source: &TierFrom, tier: &mut String) {
+        match source {
+            TierFrom::Consumers => {
+                if let Some(known) = self.consumer().and_then(|consumer| consumer.tier) {
+                    tier.push_str(known);
+                }
+            }
+            TierFrom::Jwt(claim) => {
+                if let Token::Claims(claims) = self.claims()
+                    && let Some(value) = claims.get(claim)
+                {
+                    tier.push_str(&value.text());
+                }
+            }
+            TierFrom::Header(name) if self.facts.peer_trusted => {
+                if let Found::One(value) = header::find(self.facts.headers, name) {
+                    tier.push_str(&String::from_utf8_lossy(value));
+                }
+            }
+            TierFrom::Header(_) => {}
+        }
+    }
+
+    /// From where an organisation is known.
+    pub(crate) fn organisation_sources(&self) -> &'a [(OrganisationFrom, Place)] {
+        &self.policy.settings.organisation_from
     }
 }

@@ -3,7 +3,7 @@
 use crate::key::{Kind, push};
 use crate::matching::identity::{KeyPart, RequestIdentity, Sent, Token};
 use crate::matching::request::BadRequest;
-use crate::model::{Identity, Missing, PolicyLimit, Repeated};
+use crate::model::{Identity, Missing, OrganisationFrom, PolicyLimit, Repeated};
 use tollgate_http::found::Found;
 use tollgate_http::{cookie, header, query};
 
@@ -110,18 +110,47 @@ fn part(identity: &Identity, asking: &mut RequestIdentity<'_>, keys: &mut Vec<u8
             Some(consumer) => verified(keys, Kind::Consumer, consumer.name.as_bytes()),
             None => missing_or_unclear(asking),
         },
-        Identity::Organisation => match asking.consumer().and_then(|consumer| consumer.organisation) {
-            Some(organisation) => verified(keys, Kind::Organisation, organisation.as_bytes()),
-            None => missing_or_unclear(asking),
-        },
+        Identity::Organisation => organisation(asking, keys),
         Identity::Header(name) => claimed(header::find(headers, name), keys, Kind::Header(name.as_str())),
         Identity::Cookie(name) => claimed(cookie::find(headers, name), keys, Kind::Cookie(name)),
-        Identity::Query(name) => claimed(query::find(query, name, asking.room), keys, Kind::Query(name)),
+        Identity::Query(name) => {
+            let found = query::find_as(asking.semicolons(), query, name, asking.room);
+            claimed(found, keys, Kind::Query(name))
+        }
         Identity::Jwt(claim) => token(asking.claims(), Kind::JwtClaim(claim), Whose::Verified, keys),
         Identity::JwtUnverified(claim) => {
             token(asking.unverified(), Kind::JwtClaimUnverified(claim), Whose::Claimed, keys)
         }
     }
+}
+
+/// The organisation, by the first source that knows one. Whichever source that is, the key is the same.
+fn organisation(asking: &mut RequestIdentity<'_>, keys: &mut Vec<u8>) -> Link {
+    let by_consumer = |asking: &mut RequestIdentity<'_>, keys: &mut Vec<u8>| match asking
+        .consumer()
+        .and_then(|consumer| consumer.organisation)
+    {
+        Some(organisation) => verified(keys, Kind::Organisation, organisation.as_bytes()),
+        None => missing_or_unclear(asking),
+    };
+    let sources = asking.organisation_sources();
+    if sources.is_empty() {
+        return by_consumer(asking, keys);
+    }
+    for (source, _) in sources {
+        let link = match source {
+            OrganisationFrom::Consumers => by_consumer(asking, keys),
+            OrganisationFrom::Jwt(claim) => match claim_of(asking.claims(), claim) {
+                Ok(organisation) => verified(keys, Kind::Organisation, organisation.as_bytes()),
+                Err(link) => link,
+            },
+        };
+        match link {
+            Link::Missing => {}
+            Link::Key(_) | Link::Unclear => return link,
+        }
+    }
+    Link::Missing
 }
 
 /// Where consumers are known, an unknown key is no key, and all keys of a consumer are one. A token is its subject where tokens
@@ -180,16 +209,22 @@ fn claimed(found: Found<'_>, keys: &mut Vec<u8>, kind: Kind<'_>) -> Link {
 
 fn token(token: &Token, kind: Kind<'_>, whose: Whose, keys: &mut Vec<u8>) -> Link {
     let (Kind::JwtClaim(claim) | Kind::JwtClaimUnverified(claim)) = kind else { return Link::Missing };
-    let claims = match token {
-        Token::Nothing | Token::Invalid => return Link::Missing,
-        Token::Unclear => return Link::Unclear,
-        Token::Claims(claims) => claims,
-    };
-    match claims.get(claim).map(|value| value.text()).filter(|text| !text.is_empty()) {
-        None => Link::Missing,
-        Some(text) => {
+    match claim_of(token, claim) {
+        Err(link) => link,
+        Ok(text) => {
             push(keys, kind, text.as_bytes());
             Link::Key(whose)
         }
     }
+}
+
+/// What a token says in a claim.
+fn claim_of(token: &Token, claim: &str) -> Result<String, Link> {
+    let claims = match token {
+        Token::Nothing | Token::Invalid => return Err(Link::Missing),
+        Token::Unclear => return Err(Link::Unclear),
+        Token::Claims(claims) => claims,
+    };
+    let text = claims.get(claim).map(|value| value.text().into_owned());
+    text.filter(|text| !text.is_empty()).ok_or(Link::Missing)
 }

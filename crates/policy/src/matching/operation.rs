@@ -6,6 +6,7 @@ use crate::ids::OperationId;
 use crate::matching::request::Facts;
 use crate::model::Unmatched;
 use crate::policy::Policy;
+use crate::template::Case;
 use http::header::{ACCESS_CONTROL_REQUEST_METHOD, ORIGIN};
 use tollgate_http::found::Found;
 use tollgate_http::header;
@@ -53,8 +54,9 @@ impl Policy {
         }
         let forward = self.settings.unmatched == Unmatched::Forward;
         if forward || exact.is_some() {
+            let lenient = wanted.leniently();
             let loosely =
-                self.router.find_loosely(facts.path, |template| self.pick(template, facts, &wanted));
+                self.router.find_loosely(facts.path, |template| self.pick(template, facts, &lenient));
             return match (exact, loosely) {
                 (Some(exact), Some(loosely)) if loosely.operation != exact.operation && !loosely.tail => {
                     Matched::Loosely(loosely.operation)
@@ -80,17 +82,18 @@ impl Policy {
     }
 
     fn best(&self, picks: &Picks, facts: &Facts<'_>, wanted: &Wanted<'_>) -> Option<Pick> {
-        let mut best: Option<(Pick, (usize, usize, u8))> = None;
+        let mut best: Option<(Pick, Rank)> = None;
         for pick in picks.iter() {
             let operation = || self.operations.get(pick.operation.index());
             let Some(method) = wanted.rank(pick.method, || operation()?.method.as_deref()) else { continue };
-            let mut rank = (0, 0, method);
+            let mut rank = ((0, 0), 0, 0, method);
             if pick.asks {
                 let Some(operation) = operation().filter(|operation| conditions(operation, facts)) else {
                     continue;
                 };
+                let Some(end) = self.end(pick, facts, wanted) else { continue };
                 let host = operation.host.as_ref().map_or(0, |host| host.specificity().saturating_add(1));
-                rank = (host, operation.headers.len(), method);
+                rank = (end, host, operation.headers.len(), method);
             }
             if best.is_none_or(|(_, other)| rank > other) {
                 best = Some((*pick, rank));
@@ -98,27 +101,44 @@ impl Policy {
         }
         best.map(|(pick, _)| pick)
     }
+
+    /// How near the end of the path is that an operation asks for; `None` if the path ends otherwise.
+    fn end(&self, pick: &Pick, facts: &Facts<'_>, wanted: &Wanted<'_>) -> Option<(usize, usize)> {
+        let Some(at) = usize::from(pick.suffix).checked_sub(1) else { return Some((0, 0)) };
+        let suffix = self.suffixes.get(at)?;
+        suffix.matches(facts.path, wanted.case).then(|| suffix.rank())
+    }
 }
+
+/// Of the operations of one template, the one that ranks highest goes first: by the end of the path, host, headers, method.
+type Rank = ((usize, usize), usize, usize, u8);
 
 /// Which methods an operation may have.
 struct Wanted<'a> {
     method: Option<(&'a str, MethodCode)>,
     /// Whether an operation may also take every method.
     or_all: bool,
+    /// How the end of a path is compared.
+    case: Case,
 }
 
 impl<'a> Wanted<'a> {
     /// Any.
-    const ANY: Self = Self { method: None, or_all: true };
+    const ANY: Self = Self { method: None, or_all: true, case: Case::Kept };
 
     /// This one, by name or among all. `HEAD` counts as `GET`, unless an operation names it.
     fn new(method: &'a str) -> Self {
-        Self { method: Some((method, MethodCode::of(method))), or_all: true }
+        Self { method: Some((method, MethodCode::of(method))), or_all: true, case: Case::Kept }
     }
 
     /// This one, by name.
     fn only(method: &'a str) -> Self {
         Self { or_all: false, ..Self::new(method) }
+    }
+
+    /// The same, as a lenient server looks for it.
+    const fn leniently(&self) -> Self {
+        Self { case: Case::Ignored, ..*self }
     }
 
     /// How well an operation's method fits; `None` if it does not.

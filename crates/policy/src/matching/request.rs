@@ -89,6 +89,7 @@ pub struct Facts<'a> {
 
 /// Why a request is refused before any limit is looked at: it is wrong, or could mean two things. Nothing is charged.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum BadRequest {
     /// The method.
     Method(MethodError),
@@ -98,33 +99,33 @@ pub enum BadRequest {
     Path(PathError),
     /// The host.
     Host(HostError),
-    /// The host is there twice.
+    /// The request names two hosts.
     TwoHosts,
-    /// A header that says which route is meant is there twice, or cannot be read.
+    /// A header that selects the route was sent twice or is malformed.
     TwoHeaders {
         /// The header's name.
         name: String,
     },
-    /// A limit has to know who is asking, and it cannot be told.
+    /// A limit needs to identify the client, and the request has no credential.
     NoIdentity {
         /// The limit's name.
         limit: String,
     },
-    /// A limit has to know who is asking, and the token that says so is not valid.
+    /// A limit needs to identify the client, and the token is not valid.
     InvalidToken {
         /// The limit's name.
         limit: String,
     },
-    /// What says who is asking is there twice, or cannot be read.
+    /// The credential was sent more than once or is malformed.
     TwoIdentities {
         /// The limit's name.
         limit: String,
     },
-    /// What the request says it costs is not a number, or more than may be said.
+    /// The cost in the request is not a number, or exceeds the maximum.
     Cost {
         /// The limit's name.
         limit: String,
-        /// The most that may be said.
+        /// The maximum cost a client may request.
         max: u64,
     },
 }
@@ -137,22 +138,21 @@ impl fmt::Display for BadRequest {
             Self::Path(error) => write!(f, "{error}"),
             Self::Host(error) => write!(f, "{error}"),
             Self::TwoHosts => f.write_str("the request names two hosts: send one"),
-            Self::TwoHeaders { name } => write!(f, "the header {name} is there twice: send it once"),
+            Self::TwoHeaders { name } => write!(f, "the header {name} was sent more than once: send it once"),
             Self::NoIdentity { limit } => {
-                write!(f, "the limit `{limit}` has to know who is asking: send the key that the API asks for")
+                write!(f, "the limit `{limit}` requires a credential: send the one that the API documents")
             }
-            Self::InvalidToken { limit } => write!(
-                f,
-                "the token that says who is asking is not valid, and the limit `{limit}` needs one: send a new token"
-            ),
+            Self::InvalidToken { limit } => {
+                write!(f, "the token is not valid, and the limit `{limit}` requires one: send a valid token")
+            }
             Self::TwoIdentities { limit } => {
                 write!(
                     f,
-                    "what says who is asking is there twice, or cannot be read, for the limit `{limit}`: send it once"
+                    "the credential for the limit `{limit}` was sent more than once or is malformed: send one"
                 )
             }
             Self::Cost { limit, max } => {
-                write!(f, "the cost for the limit `{limit}` has to be a whole number from 1 to {max}")
+                write!(f, "the cost for the limit `{limit}` must be a whole number from 1 to {max}")
             }
         }
     }

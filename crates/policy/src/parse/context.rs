@@ -33,6 +33,8 @@ pub(crate) struct Context<'t> {
     pub(crate) reached: Vec<Place>,
     /// Every `x-rate-limit` that has been read, so that the others can be pointed at.
     pub(crate) used: HashSet<(FileId, NodeId)>,
+    /// The limits under `limits`, by where they stand.
+    pub(crate) named: HashMap<(FileId, NodeId), String>,
 }
 
 impl<'t> Context<'t> {
@@ -44,6 +46,7 @@ impl<'t> Context<'t> {
             keys: HashMap::new(),
             reached: Vec::new(),
             used: HashSet::new(),
+            named: HashMap::new(),
         }
     }
 
@@ -53,13 +56,19 @@ impl<'t> Context<'t> {
 
     /// Points at every key that is not among the fields.
     pub(crate) fn unknown_fields(&mut self, map: Value<'t>, known: &[&[Field]], what: &str) {
-        let names = || known.iter().flat_map(|fields| fields.iter().map(|field| field.name));
-        for entry in map.entries().filter(|entry| !names().any(|name| name == entry.key)) {
-            if self.findings.is_full() {
-                // Looking for words that nobody will read takes time.
-                self.findings.count_more();
-                continue;
-            }
+        self.unknown_keys(map, known.iter().flat_map(|fields| fields.iter().map(|field| field.name)), what);
+    }
+
+    /// Points at every key that is not among these.
+    pub(crate) fn unknown_keys<'k>(
+        &mut self,
+        map: Value<'t>,
+        known: impl Iterator<Item = &'k str> + Clone,
+        what: &str,
+    ) {
+        let written = map.entries().map(|entry| entry.key);
+        let written: HashSet<_> = written.filter(|key| known.clone().any(|name| name == *key)).collect();
+        for entry in map.entries().filter(|entry| !known.clone().any(|name| name == entry.key)) {
             if entry.key.is_empty() && entry.key_at.range().len() > 2 {
                 // A list or a map as a key has been pointed at.
                 continue;
@@ -73,14 +82,41 @@ impl<'t> Context<'t> {
                     entry.key_at,
                     "merge keys are not part of YAML 1.2, and are not followed",
                 )
-                .help("write the fields themselves, or use $ref")
+                .help(self.written_out(map, entry.value))
             } else {
                 let message = format!("{what} has no field `{shown}`");
-                let help = suggest::did_you_mean(name, names())
-                    .unwrap_or_else(|| format!("its fields are {}", names().collect::<Vec<_>>().join(", ")));
-                Diagnostic::error("unknown-field", entry.key_at, message).help(help)
+                let finding = Diagnostic::error("unknown-field", entry.key_at, message);
+                if self.findings.are_many() {
+                    finding
+                } else {
+                    let fields =
+                        || format!("its fields are {}", known.clone().collect::<Vec<_>>().join(", "));
+                    // What is there already was not meant.
+                    let free = known.clone().filter(|name| !written.contains(name));
+                    finding.help(suggest::did_you_mean(name, free).unwrap_or_else(fields))
+                }
             };
             self.findings.push(finding);
+        }
+    }
+
+    /// What to write in place of a merge key: the fields that it would have added.
+    fn written_out(&self, map: Value<'t>, merged: Value<'t>) -> String {
+        let added = merged.entries().filter(|entry| map.get(entry.key).is_none() && entry.key != "<<");
+        let added: Option<Vec<_>> = added
+            .take(MERGED_FIELDS_MAX)
+            .map(|entry| {
+                let source = self.trees.sources.get(entry.value.tree.file)?;
+                // As it is written, unless it is a secret.
+                let text = source.repeatable().get(entry.value.defined().range())?;
+                let plain = text == self.trees.sources.slice(entry.value.defined());
+                let text = Some(text).filter(|text| plain && !text.contains(['\n', '`']))?;
+                Some(format!("`{}: {text}`", tollgate_http::text::shown(entry.key)))
+            })
+            .collect();
+        match added.filter(|added| !added.is_empty()) {
+            Some(added) => format!("write out what it would add: {}", added.join(", ")),
+            None => "write out what it would add".into(),
         }
     }
 
@@ -180,6 +216,17 @@ impl<'t> Context<'t> {
         self.trail(value)?.pop()
     }
 
+    /// What a value's `$ref` into its own file leads to, or the value itself; nothing, without a word, if that cannot be told.
+    pub(crate) fn look_up(&mut self, value: Value<'t>) -> Option<Value<'t>> {
+        let mut at = value;
+        for _ in 0..REFERENCES_MAX {
+            let Some(reference) = at.get("$ref") else { return Some(at) };
+            let pointer = reference.text()?.strip_prefix('#')?;
+            at = self.pointed(at.tree.value(), pointer)?;
+        }
+        None
+    }
+
     /// The value and everything that its `$ref` leads to, one after another; nothing if that cannot be told.
     pub(crate) fn trail(&mut self, value: Value<'t>) -> Option<Vec<Value<'t>>> {
         let mut trail = vec![value];
@@ -199,7 +246,8 @@ impl<'t> Context<'t> {
         Some(trail)
     }
 
-    fn follow(&mut self, from: Value<'t>, text: &str, place: Place) -> Option<Value<'t>> {
+    /// What a reference leads to, by itself.
+    pub(crate) fn follow(&mut self, from: Value<'t>, text: &str, place: Place) -> Option<Value<'t>> {
         let (file, pointer) = text.split_once('#').unwrap_or((text, ""));
         let tree = if file.is_empty() { from.tree } else { self.other_file(from, file, place)? };
         let found = self.pointed(tree.value(), pointer);
@@ -257,6 +305,9 @@ impl<'t> Context<'t> {
         }
     }
 }
+
+/// Maximum fields of a merge key that are spelled out.
+const MERGED_FIELDS_MAX: usize = 10;
 
 /// A part of a `$ref` without its percent escapes.
 pub(crate) fn unescaped(text: &str) -> String {

@@ -4,17 +4,19 @@ use tollgate_algorithms::Mode;
 
 use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::Place;
+use crate::document::suggest;
 use crate::document::tree::Value;
 use crate::model::{
-    BusyStatus, Cost, Counted, PolicyLimit, Scope, StoreFails, TierNumbers, Where, ZeroStatus,
+    BusyStatus, Condition, Cost, Counted, PolicyLimit, Scope, StoreFails, TierNumbers, Where, ZeroStatus,
 };
 use crate::numbers::{Algorithm, Numbers};
 use crate::parse::context::Context;
+use crate::parse::limit_use::{self, Use};
 use crate::parse::schema_fields::{
-    ALGORITHMS, BUSY_STATUSES, COUNTED, DESCRIPTION_CHARS_MAX, LIMIT, MODES, NAME_CHARS_MAX, NUMBERS, SCOPES,
-    VISIBILITY, ZERO_STATUSES,
+    ALGORITHMS, BUSY_STATUSES, COUNTED, DESCRIPTION_CHARS_MAX, FLAG, LIMIT, MODES, NAME_CHARS_MAX, NUMBERS,
+    SCOPES, VISIBILITY, ZERO_STATUSES,
 };
-use crate::parse::{cost, identity, numbers};
+use crate::parse::{condition, cost, identity, numbers};
 use crate::quantity::{duration, whole};
 
 /// So many limits may meet one operation. A longer list is refused: each is a decision on every request, and with its wider
@@ -29,7 +31,16 @@ pub(crate) enum Limits {
     /// `none`: switched off, on purpose.
     Off(Place),
     /// These, all or none. Possibly fewer than are written, if some are wrong, which has been said.
-    List(Vec<PolicyLimit>),
+    List(Vec<Item>),
+}
+
+/// One item of a list of limits.
+#[derive(Clone, Debug)]
+pub(crate) enum Item {
+    /// A limit that is written here.
+    Limit(Box<PolicyLimit>, Option<Condition>),
+    /// One that is written elsewhere.
+    Use(Use),
 }
 
 /// Reads the limits that stand here.
@@ -50,19 +61,64 @@ pub(crate) fn read<'t>(value: Value<'t>, at: &Where, context: &mut Context<'t>) 
         context.error("too-many", value.place(), message);
         return Limits::List(Vec::new());
     }
-    let several = list.len() > 1;
-    let mut limits: Vec<PolicyLimit> = Vec::new();
+    // Named limits need no name of their own, and adding one changes the names of no others.
+    let several = list.iter().filter(|item| item.get("use").is_none()).count() > 1;
+    let (mut items, mut limits): (Vec<Item>, Vec<PolicyLimit>) = (Vec::new(), Vec::new());
     for item in list {
-        beside_reference(item, context);
-        let Some(resolved) = context.resolve(item) else { continue };
-        context.used.insert((resolved.tree.file, resolved.id));
-        let Some(mut limit) = one(resolved, at, context) else { continue };
-        if !limit.named {
-            limit.name = made_name(&limit, &limits, several);
+        match self::item(item, (at, value.is_list()), context) {
+            None => {}
+            Some(Item::Use(named)) => items.push(Item::Use(named)),
+            Some(Item::Limit(mut limit, when)) => {
+                if !limit.named {
+                    limit.name = made_name(&limit, &limits, several);
+                }
+                limits.push((*limit).clone());
+                items.push(Item::Limit(limit, when));
+            }
         }
-        limits.push(limit);
     }
-    Limits::List(limits)
+    Limits::List(items)
+}
+
+fn item<'t>(item: Value<'t>, (at, in_list): (&Where, bool), context: &mut Context<'t>) -> Option<Item> {
+    beside_reference(item, context);
+    let trail = context.trail(item)?;
+    let resolved = *trail.last()?;
+    context.used.insert((resolved.tree.file, resolved.id));
+    if let Some(name) = trail.iter().find_map(|value| context.named.get(&(value.tree.file, value.id))) {
+        let place = item.place();
+        return Some(Item::Use(Use::Named { name: name.clone(), cost: None, when: None, place }));
+    }
+    by_position(item, resolved, context);
+    if let Some(text) = resolved.text().filter(|_| !resolved.is_null()) {
+        context.findings.push(no_limit(text, item.place(), in_list));
+        return None;
+    }
+    if resolved.get("use").is_some() {
+        return limit_use::read(resolved, context).map(Item::Use);
+    }
+    let when = match resolved.get("when") {
+        None => None,
+        Some(when) => Some(condition::read(when, context)?),
+    };
+    let mut limit = one(resolved, at, context)?;
+    limit.references = item.get("$ref").map(Value::place).into_iter().collect();
+    Some(Item::Limit(Box::new(limit), when))
+}
+
+/// Advises against a `$ref` to a limit by its position: it means another limit as soon as the list changes.
+fn by_position<'t>(item: Value<'t>, resolved: Value<'t>, context: &mut Context<'t>) {
+    let Some(reference) = item.get("$ref") else { return };
+    let last = reference.text().and_then(|text| text.rsplit_once('/')).map_or("", |(_, last)| last);
+    let is_index = !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_index || !resolved.is_map() {
+        return;
+    }
+    let message = "this `$ref` finds a limit by its position, and finds another when the list changes";
+    let help =
+        "define the limit under `limits` (in an OpenAPI document, of `x-tollgate`), and write `use: NAME`";
+    let finding = Diagnostic::warning("ref-by-position", reference.place(), message).help(help);
+    context.findings.push(finding.also(resolved.place(), "it finds this limit"));
 }
 
 /// A name made of the place; in a list of several, of the algorithm too, so that taking one out does not give its keys to
@@ -88,25 +144,33 @@ fn beside_reference<'t>(item: Value<'t>, context: &mut Context<'t>) {
     }
 }
 
-/// One limit.
-fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> Option<PolicyLimit> {
-    if let Some(text) = map.text().filter(|_| !map.is_null()) {
-        let message = format!("`{}` is not a limit", tollgate_http::text::shown(text));
-        let finding = Diagnostic::error("type", map.place(), message);
-        context
-            .findings
-            .push(finding.help("write `none` alone to switch limits off, or a map with `algorithm`"));
-        return None;
+/// What is said of a word that stands where a limit should.
+fn no_limit(text: &str, place: Place, in_list: bool) -> Diagnostic {
+    if in_list && text == "none" {
+        let finding = Diagnostic::error("type", place, "`none` stands alone, and not in a list");
+        return finding.help("take the other limits out, or `none`");
     }
+    let message = format!("`{}` is not a limit", tollgate_http::text::shown(text));
+    let map = "a limit such as `{ algorithm: gcra, capacity: 5, refill_rate: 1 }`";
+    Diagnostic::error("type", place, message).help(if in_list {
+        format!("write {map}")
+    } else {
+        format!("write `none` to switch limits off, or {map}")
+    })
+}
+
+/// One limit.
+pub(crate) fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> Option<PolicyLimit> {
     let map = context.map(map, "a limit")?;
     context.unknown_fields(map, &[LIMIT, NUMBERS], "a limit");
     let algorithm = algorithm(map, context);
-    let written = numbers::read(map, context);
+    let written = numbers::read(map, algorithm, context);
     let key = identity::read(map, context);
     let mut limit = PolicyLimit {
         name: String::new(),
         named: false,
         place: map.place(),
+        references: Vec::new(),
         at: at.clone(),
         algorithm: algorithm.unwrap_or(Algorithm::TokenBucket),
         written: written.unwrap_or_default(),
@@ -126,14 +190,13 @@ fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> Option<Poli
         visible: true,
         owner: None,
         reviewers: Vec::new(),
+        required: None,
     };
     words(map, &mut limit, context);
     busy_status(map, algorithm, &mut limit, context);
     wait(map, algorithm, &mut limit, context);
     texts(map, &mut limit, context);
-    if let Some(value) = map.get("cost") {
-        limit.cost = cost::read(value, context)?;
-    }
+    let cost = map.get("cost").map_or(Some(Cost::Fixed(1)), |value| cost::read(value, context));
     if let Some(value) = map.get("address_ceiling") {
         limit.address_ceiling = context.parsed(value, "address_ceiling", |text| match whole(text) {
             Ok(0) => Err("would refuse everything: it is how many times the limit one address gets".into()),
@@ -143,17 +206,42 @@ fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> Option<Poli
     let written = written?;
     limit.numbers = numbers::build(&written, algorithm?, map, context)?;
     tiers(map, &mut limit, context);
+    // A wrong cost hides no other mistake.
+    limit.cost = cost?;
     Some(limit)
 }
 
 fn algorithm<'t>(map: Value<'t>, context: &mut Context<'t>) -> Option<Algorithm> {
     let Some(value) = map.get("algorithm") else {
-        let finding = Diagnostic::error("missing-field", map.place(), "this limit has no `algorithm`");
-        context.findings.push(finding.help(format!("add one of {}", ALGORITHMS.join(", "))));
+        // What a merge key would add has been asked for already.
+        if map.get("<<").is_none() {
+            let finding = Diagnostic::error("missing-field", map.place(), "this limit has no `algorithm`");
+            context.findings.push(finding.help(format!("add one of {}", fitting(map).join(", "))));
+        }
         return None;
     };
-    let word = context.word(value, "algorithm", ALGORITHMS)?;
+    let is_unlike_any = |text| suggest::did_you_mean(text, ALGORITHMS.iter().copied()).is_none();
+    let word = if value.text().is_some_and(is_unlike_any) {
+        context.word(value, "algorithm", &fitting(map))?
+    } else {
+        context.word(value, "algorithm", ALGORITHMS)?
+    };
     Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == word)
+}
+
+/// The algorithms that have all the numbers of a map; every one if none has.
+fn fitting(map: Value<'_>) -> Vec<&'static str> {
+    let written: Vec<_> = map.entries().map(|entry| entry.key).collect();
+    let is_number = |field: &&str| NUMBERS.iter().any(|number| number.name == *field);
+    let has = |algorithm: &Algorithm| {
+        let mut fields = written.iter().filter(|field| is_number(field));
+        let all_known =
+            fields.all(|field| algorithm.needs().contains(field) || algorithm.may_have().contains(field));
+        all_known && algorithm.needs().iter().all(|field| written.contains(field))
+    };
+    let fitting: Vec<_> =
+        Algorithm::ALL.iter().filter(|algorithm| has(algorithm)).map(|it| it.name()).collect();
+    if fitting.is_empty() { ALGORITHMS.to_vec() } else { fitting }
 }
 
 fn words<'t>(map: Value<'t>, limit: &mut PolicyLimit, context: &mut Context<'t>) {
@@ -169,6 +257,9 @@ fn words<'t>(map: Value<'t>, limit: &mut PolicyLimit, context: &mut Context<'t>)
     }
     if word("visibility", VISIBILITY) == Some("hidden") {
         limit.visible = false;
+    }
+    if word("required", FLAG) == Some("true") {
+        limit.required = map.get("required").map(Value::place);
     }
     match word("scope", SCOPES) {
         Some("local") => limit.scope = Scope::Local,
@@ -285,19 +376,20 @@ fn tiers<'t>(map: Value<'t>, limit: &mut PolicyLimit, context: &mut Context<'t>)
         return;
     }
     for entry in tiers.entries() {
-        let place = entry.value.place();
+        let (place, name_at) = (entry.value.place(), entry.key_at);
         if entry.value.text() == Some("none") {
             let tier = entry.key.to_owned();
-            limit.tiers.push(TierNumbers { tier, written: None, numbers: Numbers::Unlimited, place });
+            let (written, numbers) = (None, Numbers::Unlimited);
+            limit.tiers.push(TierNumbers { tier, written, numbers, place, name_at });
             continue;
         }
         let what = format!("the tier `{}`", tollgate_http::text::shown(entry.key));
         let Some(own) = context.map(entry.value, &what) else { continue };
         context.unknown_fields(own, &[NUMBERS], &what);
-        let Some(written) = numbers::read(own, context) else { continue };
+        let Some(written) = numbers::read(own, Some(limit.algorithm), context) else { continue };
         let written = written.over(&limit.written);
         let Some(numbers) = numbers::build(&written, limit.algorithm, own, context) else { continue };
         let tier = entry.key.to_owned();
-        limit.tiers.push(TierNumbers { tier, written: Some(written), numbers, place });
+        limit.tiers.push(TierNumbers { tier, written: Some(written), numbers, place, name_at });
     }
 }

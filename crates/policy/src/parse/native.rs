@@ -9,10 +9,10 @@ use crate::document::tree::Value;
 use crate::model::Where;
 use crate::parse::context::{Context, beside};
 use crate::parse::identity::header;
-use crate::parse::limit;
 use crate::parse::openapi::OPERATIONS_MAX;
 use crate::parse::parsed_document::{LimitsAt, Operation, ParsedDocument, Tag, asked_for};
 use crate::parse::schema_fields::{NAME_CHARS_MAX, NATIVE, PATH_CHARS_MAX, ROUTE, SETTINGS, TAG};
+use crate::parse::{limit, limit_use};
 
 /// The root of a native file: of a version that is known, and its unknown fields pointed at.
 pub(crate) fn root<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Value<'t>> {
@@ -39,6 +39,7 @@ pub(crate) fn root<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Val
 pub(crate) fn read<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<ParsedDocument> {
     let root = self::root(root, context)?;
     let mut draft = ParsedDocument::new(String::new());
+    limit_use::define(root, &mut draft, context);
     draft.root = limits(root, &Where::Root, &mut draft, context);
     tags(root, &mut draft, context);
     if let Some(routes) = root.get("routes") {
@@ -104,9 +105,9 @@ fn route<'t>(value: Value<'t>, draft: &mut ParsedDocument, context: &mut Context
     context.unknown_fields(map, &[ROUTE], "a route");
     let Some(path) = map.get("path") else {
         let finding = Diagnostic::error("missing-field", map.place(), "this route has no `path`");
-        context
-            .findings
-            .push(finding.help("add one, such as `path: /reports/{id}`, or `/{rest*}` for every path"));
+        context.findings.push(
+            finding.help("add one, such as `path: '/reports/{id}'`, or `path: '/{rest*}'` for every path"),
+        );
         return;
     };
     let Some(template) = context.text(path, "path", PATH_CHARS_MAX) else { return };
@@ -116,7 +117,7 @@ fn route<'t>(value: Value<'t>, draft: &mut ParsedDocument, context: &mut Context
         Some((context.text(value, field, NAME_CHARS_MAX)?.to_owned(), value.place()))
     };
     let (name, host) = (text("name"), text("host"));
-    let headers = map.get("headers").map(|value| headers(value, context)).unwrap_or_default();
+    let headers = map.get("headers").map(|value| headers((value, "headers"), context)).unwrap_or_default();
     let tags = map.get("tags").map(|value| context.texts(value, "tags", NAME_CHARS_MAX)).unwrap_or_default();
     for (tag, place) in tags.iter().filter(|(tag, _)| draft.tag(tag).is_none()) {
         // Tags may group without saying anything; one that is nearly a declared one is a slip that would cost its limits.
@@ -146,6 +147,7 @@ fn route<'t>(value: Value<'t>, draft: &mut ParsedDocument, context: &mut Context
             template_at: path.place(),
             bases: vec![String::new()],
             native: true,
+            multi: Vec::new(),
             host: host.clone(),
             headers: headers.clone(),
             id: name.as_ref().map(|(name, _)| name.clone()),
@@ -183,8 +185,12 @@ fn methods<'t>(value: Value<'t>, context: &mut Context<'t>) -> Vec<String> {
     methods
 }
 
-fn headers<'t>(value: Value<'t>, context: &mut Context<'t>) -> Vec<(HeaderName, Option<String>)> {
-    let Some(map) = context.map(value, "`headers`") else { return Vec::new() };
+/// Headers and their values; nothing as a value is any value.
+pub(crate) fn headers<'t>(
+    (value, field): (Value<'t>, &str),
+    context: &mut Context<'t>,
+) -> Vec<(HeaderName, Option<String>)> {
+    let Some(map) = context.map(value, &format!("`{field}`")) else { return Vec::new() };
     let mut found = Vec::new();
     for entry in map.entries() {
         match header(entry.key) {

@@ -1,26 +1,26 @@
-//! OpenAPI 3.0 and 3.1: where limits stand in a document, and which operations there are. The rest of it is not judged.
-
-use std::collections::HashMap;
-
-use http::header::AUTHORIZATION;
+//! OpenAPI 3.0, 3.1 and 3.2: where limits stand in a document, and which operations there are. The rest of it is not judged.
 
 use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::Place;
 use crate::document::suggest;
 use crate::document::tree::{Entry, Value};
-use crate::model::{KeyPlace, Where};
+use crate::model::Where;
 use crate::parse::context::Context;
-use crate::parse::identity::key_place;
 use crate::parse::parsed_document::{LimitsAt, Operation, ParsedDocument, Tag};
 use crate::parse::schema_fields::NAME_CHARS_MAX;
-use crate::parse::{limit, servers};
+use crate::parse::security::Security;
+use crate::parse::{limit, limit_use, parameters, servers, stray_limits};
 
 /// So many operations may a policy have. A document with more is refused.
 pub const OPERATIONS_MAX: usize = 100_000;
 /// The methods that a path item can have.
 pub(crate) const METHODS: &[&str] = &["get", "put", "post", "delete", "options", "head", "patch", "trace"];
+/// The method that OpenAPI 3.2 added.
+const QUERY: &str = "query";
+/// Where OpenAPI 3.2 has the operations of all other methods.
+const ADDITIONAL: &str = "additionalOperations";
 /// The extension.
-const EXTENSION: &str = "x-rate-limit";
+pub(crate) const EXTENSION: &str = "x-rate-limit";
 
 /// Whether a tree is an OpenAPI document.
 pub(crate) fn is_openapi(root: Value<'_>) -> bool {
@@ -30,17 +30,25 @@ pub(crate) fn is_openapi(root: Value<'_>) -> bool {
 /// What is the same for all operations of a document.
 struct Whole {
     bases: Vec<String>,
-    /// The document's API keys, by the name of their scheme.
-    schemes: HashMap<String, KeyPlace>,
-    names: Vec<String>,
-    /// The schemes that the document asks for unless an operation says otherwise.
-    security: Vec<Vec<String>>,
+    security: Security,
+    /// Whether it is of OpenAPI 3.2, which has more kinds of operations.
+    has_more_methods: bool,
+}
+
+/// What is the same for all operations of a path.
+struct PathItem<'a> {
+    template: &'a str,
+    template_at: Place,
+    limits: Option<LimitsAt>,
+    bases: Vec<String>,
+    /// Its parameters that take several segments.
+    multi: Vec<String>,
 }
 
 /// Reads a document.
 pub(crate) fn read<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<ParsedDocument> {
     let root = context.map(root, "an OpenAPI document")?;
-    version(root, context)?;
+    let has_more_methods = version(root, context)?;
     let title = root.get("info").and_then(|info| info.get("title")).and_then(Value::text).unwrap_or("");
     let mut draft = ParsedDocument::new(title.chars().take(NAME_CHARS_MAX).collect());
     for entry in root.entries().filter(|entry| entry.key != "x-tollgate") {
@@ -50,13 +58,15 @@ pub(crate) fn read<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Par
             context.findings.push(finding.help("did you mean `x-tollgate`?"));
         }
     }
+    if let Some(settings) = root.get("x-tollgate").filter(|settings| settings.is_map()) {
+        limit_use::define(settings, &mut draft, context);
+    }
     draft.root = extension(root, &Where::Root, &mut draft, context);
     tags(root, &mut draft, context);
-    let (schemes, names) = schemes(root, context);
+    let security = Security::read(root, context);
     let bases = servers::base_paths(root, context).unwrap_or_else(|| vec![String::new()]);
-    let security = required(root).unwrap_or_default();
-    let whole = Whole { bases, schemes, names, security };
-    draft.api_key = whole.places(None);
+    draft.api_key = security.places(None);
+    let mut whole = Whole { bases, security, has_more_methods };
     let Some(paths) = root.get("paths") else {
         let finding = Diagnostic::warning(
             "no-paths",
@@ -64,7 +74,7 @@ pub(crate) fn read<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Par
             "this document has no `paths`: it names no operation",
         );
         context.findings.push(finding);
-        stray_limits(root, context);
+        stray_limits::find(root, context);
         return Some(draft);
     };
     let paths = context.map(paths, "`paths`")?;
@@ -75,7 +85,7 @@ pub(crate) fn read<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Par
         return None;
     }
     for path in paths.entries().filter(|path| !path.key.starts_with("x-")) {
-        path_item(path, &whole, &mut draft, context);
+        path_item(path, &mut whole, &mut draft, context);
     }
     if draft.operations.len() > OPERATIONS_MAX {
         let count = draft.operations.len();
@@ -86,25 +96,28 @@ pub(crate) fn read<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Par
         );
         return None;
     }
-    stray_limits(root, context);
+    stray_limits::find(root, context);
     Some(draft)
 }
 
-fn version<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<()> {
+/// Whether the document is of OpenAPI 3.2; nothing if it is of a version that is not read.
+fn version<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<bool> {
     if let Some(swagger) = root.get("swagger") {
         let finding = Diagnostic::error("version", swagger.place(), "this is Swagger 2.0, which is not read");
-        context.findings.push(finding.help("convert it to OpenAPI 3.0 or 3.1"));
+        let help = "convert it to OpenAPI 3, such as with `npx swagger2openapi --outfile openapi.yaml FILE`";
+        context.findings.push(finding.help(help));
         return None;
     }
     let value = root.get("openapi")?;
     let text = context.text(value, "openapi", 100)?;
-    if text.starts_with("3.0.") || text.starts_with("3.1.") {
-        return Some(());
+    let is = |version: &str| text.starts_with(version);
+    if is("3.0.") || is("3.1.") || is("3.2.") {
+        return Some(is("3.2."));
     }
     let message = format!("OpenAPI `{}` is not a version that is read", tollgate_http::text::shown(text));
     context.findings.push(
         Diagnostic::error("version", value.place(), message)
-            .help("write 3.0.x or 3.1.x, with all three numbers"),
+            .help("write 3.0.x, 3.1.x or 3.2.x, with all three numbers"),
     );
     None
 }
@@ -120,7 +133,7 @@ fn extension<'t>(
         if entry.key == "<<" {
             let message = "merge keys are not part of YAML 1.2, and are not followed";
             context.findings.push(
-                Diagnostic::error("merge-key", entry.key_at, message).help("write it out, or use $ref"),
+                Diagnostic::error("merge-key", entry.key_at, message).help("write out what it would add"),
             );
         } else if looks_like_extension(entry.key) {
             let message = format!("`{}` is not read as a limit", tollgate_http::text::shown(entry.key));
@@ -165,119 +178,12 @@ fn tags<'t>(root: Value<'t>, draft: &mut ParsedDocument, context: &mut Context<'
     }
 }
 
-/// The place of a key that is in the `Authorization` header, by a security scheme's type and its HTTP scheme.
-fn credentials(kind: Option<&str>, scheme: Option<&str>) -> Option<KeyPlace> {
-    let is = |known: &str| scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case(known));
-    match kind {
-        Some("http") if is("bearer") => Some(KeyPlace::Bearer),
-        Some("http") if is("basic") => Some(KeyPlace::Basic),
-        // Their access tokens are bearer tokens (RFC 6750).
-        Some("oauth2" | "openIdConnect") => Some(KeyPlace::Bearer),
-        _ => None,
-    }
-}
-
-/// The keys among the security schemes, in the order of the document.
-fn schemes<'t>(root: Value<'t>, context: &mut Context<'t>) -> (HashMap<String, KeyPlace>, Vec<String>) {
-    let (mut places, mut names) = (HashMap::new(), Vec::new());
-    let schemes = root.get("components").and_then(|components| components.get("securitySchemes"));
-    for entry in schemes.into_iter().flat_map(Value::entries) {
-        let Some(scheme) = context.resolve(entry.value) else { continue };
-        let text = |field: &str| scheme.get(field).and_then(Value::text);
-        if let Some(found) = credentials(text("type"), text("scheme")) {
-            places.insert(entry.key.to_owned(), found);
-            names.push(entry.key.to_owned());
-            continue;
-        }
-        let (Some("apiKey"), Some(place), Some(name)) = (text("type"), text("in"), text("name")) else {
-            continue;
-        };
-        let Ok(found) = key_place(&format!("{place}:{name}")) else {
-            let message = format!(
-                "an API key cannot stand in `{}: {}`",
-                tollgate_http::text::shown(place),
-                tollgate_http::text::shown(name)
-            );
-            let finding = Diagnostic::error("security-scheme", scheme.place(), message);
-            context
-                .findings
-                .push(finding.help("`in` is one of header, query and cookie, and `name` is its name"));
-            continue;
-        };
-        places.insert(entry.key.to_owned(), found);
-        names.push(entry.key.to_owned());
-    }
-    (places, names)
-}
-
-/// The schemes that a map's `security` asks for: one of these alternatives, all schemes of it.
-fn required(map: Value<'_>) -> Option<Vec<Vec<String>>> {
-    let alternatives = map.get("security")?.items();
-    let schemes = |one: Value<'_>| one.entries().map(|entry| entry.key.to_owned()).collect();
-    Some(alternatives.map(schemes).collect())
-}
-
-impl Whole {
-    /// Where the API key of an operation stands: where its own schemes say, else where any scheme of the document says.
-    fn places(&self, own: Option<&[Vec<String>]>) -> Vec<KeyPlace> {
-        without_doubles(self.all_places(own))
-    }
-
-    /// Whether credentials are asked for, and none of them yields a key.
-    fn is_keyless(&self, own: Option<&[Vec<String>]>) -> bool {
-        let asked = own.unwrap_or(&self.security);
-        let mut schemes = asked.iter().flatten().peekable();
-        schemes.peek().is_some() && !schemes.any(|name| self.schemes.contains_key(name))
-    }
-
-    fn all_places(&self, own: Option<&[Vec<String>]>) -> Vec<KeyPlace> {
-        let asked = own.unwrap_or(&self.security);
-        let mut places: Vec<KeyPlace> = Vec::new();
-        let mut add = |place: KeyPlace| {
-            if !places.contains(&place) {
-                places.push(place);
-            }
-        };
-        for alternative in asked {
-            let known: Vec<_> =
-                alternative.iter().filter_map(|name| self.schemes.get(name)).cloned().collect();
-            match known.len() {
-                0 => {}
-                1 => known.into_iter().for_each(&mut add),
-                _ => {
-                    let mut known = without_doubles(known);
-                    known.dedup();
-                    add(if known.len() == 1 { known.remove(0) } else { KeyPlace::Together(known) });
-                }
-            }
-        }
-        if places.is_empty() {
-            let all = self.names.iter().filter_map(|name| self.schemes.get(name));
-            for place in all.cloned() {
-                if !places.contains(&place) {
-                    places.push(place);
-                }
-            }
-        }
-        places
-    }
-}
-
-/// A place that reads the whole `Authorization` header reads its bearer token and its user name, too: the same key would be
-/// found twice.
-pub(crate) fn without_doubles(mut places: Vec<KeyPlace>) -> Vec<KeyPlace> {
-    if places.contains(&KeyPlace::Header(AUTHORIZATION)) {
-        places.retain(|place| !matches!(place, KeyPlace::Bearer | KeyPlace::Basic));
-    }
-    places
-}
-
-fn path_item<'t>(path: Entry<'t>, whole: &Whole, draft: &mut ParsedDocument, context: &mut Context<'t>) {
+fn path_item<'t>(path: Entry<'t>, whole: &mut Whole, draft: &mut ParsedDocument, context: &mut Context<'t>) {
     let Some(trail) = context.trail(path.value) else { return };
     let what = format!("the path `{}`", tollgate_http::text::shown(path.key));
     let at = Where::Path(path.key.to_owned());
     // What stands beside a $ref is nearer than what it leads to.
-    let (mut limits, mut bases) = (None, None);
+    let (mut limits, mut bases, mut multi) = (None, None, Vec::new());
     for (step, item) in trail.iter().enumerate() {
         let Some(item) = context.map(*item, &what) else { return };
         if step > 0 {
@@ -293,29 +199,66 @@ fn path_item<'t>(path: Entry<'t>, whole: &Whole, draft: &mut ParsedDocument, con
         }
         let here = servers::base_paths(item, context);
         bases = bases.or(here);
+        multi.extend(parameters::multi_segment(item, context));
     }
     let bases = bases.unwrap_or_else(|| whole.bases.clone());
+    let item = PathItem { template: path.key, template_at: path.key_at, limits, bases, multi };
     for entry in trail.iter().flat_map(|item| item.entries()) {
-        if METHODS.contains(&entry.key) {
-            operation(entry, (path.key, path.key_at), &limits, (whole, &bases), draft, context);
-        } else if METHODS.contains(&entry.key.to_ascii_lowercase().as_str()) {
+        let lower = entry.key.to_ascii_lowercase();
+        if METHODS.contains(&entry.key) || (entry.key == QUERY && whole.has_more_methods) {
+            operation(entry, lower.to_ascii_uppercase(), &item, whole, draft, context);
+        } else if entry.key == ADDITIONAL && whole.has_more_methods {
+            additional(entry, &item, whole, draft, context);
+        } else if entry.key == QUERY || entry.key == ADDITIONAL {
+            let message = format!("`{}` is not read in this version of OpenAPI", entry.key);
+            let finding = Diagnostic::error("unknown-field", entry.key_at, message);
+            context.findings.push(finding.help("it is of OpenAPI 3.2: write `openapi: 3.2.0`"));
+        } else if METHODS.contains(&lower.as_str()) || lower == QUERY {
             let message = format!("`{}` is not read as an operation", tollgate_http::text::shown(entry.key));
-            let help = format!("did you mean `{}`?", entry.key.to_ascii_lowercase());
+            let help = format!("did you mean `{lower}`?");
             context.findings.push(Diagnostic::error("unknown-field", entry.key_at, message).help(help));
         }
+    }
+}
+
+/// The operations of other methods, which are written as they are sent.
+fn additional<'t>(
+    entry: Entry<'t>,
+    item: &PathItem<'_>,
+    whole: &mut Whole,
+    draft: &mut ParsedDocument,
+    context: &mut Context<'t>,
+) {
+    let Some(map) = context.map(entry.value, "`additionalOperations`") else { return };
+    for entry in map.entries() {
+        let lower = entry.key.to_ascii_lowercase();
+        let is_token =
+            !entry.key.is_empty() && entry.key.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-');
+        let fixed = METHODS.contains(&lower.as_str()) || lower == QUERY;
+        if !is_token || fixed {
+            let message = format!("`{}` is no additional method", tollgate_http::text::shown(entry.key));
+            let help = if fixed {
+                format!("write `{lower}` on the path itself")
+            } else {
+                "methods are upper case, as they are sent: `COPY`".to_owned()
+            };
+            context.findings.push(Diagnostic::error("method", entry.key_at, message).help(help));
+            continue;
+        }
+        operation(entry, entry.key.to_owned(), item, whole, draft, context);
     }
 }
 
 #[expect(clippy::too_many_arguments, reason = "what is the same for all operations of a path comes along")]
 fn operation<'t>(
     entry: Entry<'t>,
-    (template, template_at): (&str, Place),
-    path: &Option<LimitsAt>,
-    (whole, bases): (&Whole, &[String]),
+    method: String,
+    item: &PathItem<'_>,
+    whole: &mut Whole,
     draft: &mut ParsedDocument,
     context: &mut Context<'t>,
 ) {
-    let method = entry.key.to_ascii_uppercase();
+    let template = item.template;
     let place = Place { end: entry.key_at.end, ..entry.key_at };
     let what = format!("the operation {method} {}", tollgate_http::text::shown(template));
     let Some(map) = context.map(entry.value, &what) else { return };
@@ -330,49 +273,25 @@ fn operation<'t>(
     }
     let tags = tags.into_iter().flat_map(Value::items);
     let tags = tags.filter_map(|tag| Some((tag.text()?.to_owned(), tag.place()))).collect();
-    let bases = servers::base_paths(map, context).unwrap_or_else(|| bases.to_vec());
+    let bases = servers::base_paths(map, context).unwrap_or_else(|| item.bases.clone());
+    let mut multi = item.multi.clone();
+    multi.extend(parameters::multi_segment(map, context));
+    let asked = whole.security.required(map, context);
     draft.operations.push(Operation {
         method: Some(method),
         template: template.to_owned(),
-        template_at,
+        template_at: item.template_at,
         bases,
         native: false,
+        multi,
         host: None,
         headers: Vec::new(),
         id: map.get("operationId").and_then(Value::text).map(Into::into),
         tags,
         place,
         own,
-        path: path.clone(),
-        api_key: whole.places(required(map).as_deref()),
-        keyless: whole.is_keyless(required(map).as_deref()),
+        path: item.limits.clone(),
+        api_key: whole.security.places(asked.as_ref()),
+        keyless: whole.security.is_keyless(asked.as_ref()),
     });
-}
-
-/// Points at every `x-rate-limit` that stands where nobody reads it: silence would be "not limited". In other files, only
-/// what was referred to is looked through.
-fn stray_limits<'t>(root: Value<'t>, context: &mut Context<'t>) {
-    let mut stray: Vec<Place> = Vec::new();
-    let mut files: Vec<_> = context.reached.iter().map(|place| place.file).chain([root.tree.file]).collect();
-    files.sort_unstable();
-    files.dedup();
-    for tree in files.iter().filter_map(|file| context.trees.trees.get(file)) {
-        for (key, value) in &tree.entries {
-            let key = Value { tree, id: *key };
-            if key.text() != Some(EXTENSION) || context.used.contains(&(tree.file, *value)) {
-                continue;
-            }
-            let at = key.place();
-            let within =
-                |place: &Place| place.file == at.file && place.start <= at.start && at.end <= place.end;
-            if tree.file == root.tree.file || context.reached.iter().any(within) {
-                stray.push(at);
-            }
-        }
-    }
-    for place in stray {
-        let finding = Diagnostic::error("no-effect", place, "`x-rate-limit` has no effect here");
-        let help = "it is read at the root, on a tag, on a path and on an operation";
-        context.findings.push(finding.help(help));
-    }
 }

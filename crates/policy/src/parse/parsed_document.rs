@@ -1,21 +1,31 @@
 //! One document after parsing and before compilation: limits by place, tags, operations.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use http::HeaderName;
 
 use crate::document::sources::Place;
 use crate::ids::DraftLimitId;
-use crate::model::{KeyPlace, PolicyLimit};
-use crate::parse::limit::Limits;
+use crate::model::{Condition, KeyPlace, PolicyLimit};
+use crate::parse::limit::{Item, Limits};
+use crate::parse::limit_use::Use;
 
 /// What stands at one place where limits may stand.
 #[derive(Clone, Debug)]
 pub(crate) enum LimitsAt {
     /// `none`.
     Off(Place),
-    /// These of the draft's limits.
-    These(Vec<DraftLimitId>),
+    /// These of the draft's limits, and limits that are written elsewhere.
+    These(Vec<Entry>),
+}
+
+/// One of the limits of a place.
+#[derive(Clone, Debug)]
+pub(crate) enum Entry {
+    /// It is written there.
+    Own(DraftLimitId, Option<Condition>),
+    /// It is written elsewhere.
+    Use(Use),
 }
 
 /// A tag and what it says.
@@ -37,8 +47,10 @@ pub(crate) struct Operation {
     pub(crate) template: String,
     pub(crate) template_at: Place,
     pub(crate) bases: Vec<String>,
-    /// Whether a tail such as `{rest*}` may stand in it.
+    /// Whether it is a route of a native file.
     pub(crate) native: bool,
+    /// The parameters that take several segments, if the document says so of them.
+    pub(crate) multi: Vec<String>,
     pub(crate) host: Option<(String, Place)>,
     /// Headers that must be there, with their value if one is asked for.
     pub(crate) headers: Vec<(HeaderName, Option<String>)>,
@@ -60,6 +72,10 @@ pub(crate) struct ParsedDocument {
     /// Its title, which tells its limits from those of other documents.
     pub(crate) title: String,
     pub(crate) limits: Vec<PolicyLimit>,
+    /// Those of them that `limits` defines, by name.
+    defined: HashMap<String, DraftLimitId>,
+    /// Names under `limits` whose limits are wrong, which has been said.
+    pub(crate) misread: HashSet<String>,
     pub(crate) root: Option<LimitsAt>,
     tags: Vec<Tag>,
     /// Where each tag stands in the list: documents may have many.
@@ -72,7 +88,8 @@ pub(crate) struct ParsedDocument {
 impl ParsedDocument {
     pub(crate) fn new(title: String) -> Self {
         let (limits, tags, by_name, operations, api_key) = Default::default();
-        Self { title, limits, root: None, tags, by_name, operations, api_key }
+        let (defined, misread) = Default::default();
+        Self { title, limits, defined, misread, root: None, tags, by_name, operations, api_key }
     }
 
     /// Every tag.
@@ -93,14 +110,42 @@ impl ParsedDocument {
 
     /// Keeps limits, and says which they are.
     pub(crate) fn keep(&mut self, limits: Limits) -> LimitsAt {
-        match limits {
-            Limits::Off(place) => LimitsAt::Off(place),
-            Limits::List(list) => {
-                let first = self.limits.len();
-                self.limits.extend(list);
-                LimitsAt::These((first..self.limits.len()).map(DraftLimitId::from_index).collect())
+        let list = match limits {
+            Limits::Off(place) => return LimitsAt::Off(place),
+            Limits::List(list) => list,
+        };
+        let entries = list.into_iter().map(|item| match item {
+            Item::Use(named) => Entry::Use(named),
+            Item::Limit(limit, when) => {
+                let id = DraftLimitId::from_index(self.limits.len());
+                self.limits.push(*limit);
+                Entry::Own(id, when)
             }
-        }
+        });
+        LimitsAt::These(entries.collect())
+    }
+
+    /// Keeps a limit that `limits` defines.
+    pub(crate) fn define(&mut self, limit: PolicyLimit) {
+        self.defined.insert(limit.name.clone(), DraftLimitId::from_index(self.limits.len()));
+        self.limits.push(limit);
+    }
+
+    /// The limit that `limits` defines by this name.
+    pub(crate) fn defined(&self, name: &str) -> Option<DraftLimitId> {
+        self.defined.get(name).copied()
+    }
+
+    /// Every name that `limits` defines.
+    pub(crate) fn defined_names(&self) -> impl Iterator<Item = &str> {
+        self.defined.keys().map(String::as_str)
+    }
+
+    /// Every place of the document where limits are written.
+    pub(crate) fn places(&self) -> impl Iterator<Item = &LimitsAt> {
+        let tags = self.tags.iter().filter_map(|tag| tag.limits.as_ref());
+        let operations = self.operations.iter().flat_map(|operation| [&operation.path, &operation.own]);
+        self.root.iter().chain(tags).chain(operations.flatten())
     }
 }
 

@@ -1,10 +1,6 @@
 //! Every field that a document may contain: its name, type and description. Parser, messages and JSON Schema all use this table.
 
-pub(crate) mod serve;
-
 use tollgate_algorithms::Limit;
-
-use crate::serve::Kind;
 
 /// What may stand in a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,6 +41,8 @@ pub(crate) enum FieldType {
     Network,
     /// `consumers`, `jwt:CLAIM` or `header:NAME`.
     TierSource,
+    /// `consumers` or `jwt:CLAIM`.
+    OrganisationSource,
     /// Bytes, or `64 KiB`.
     Size,
     /// Headers and their values; nothing as a value is any value.
@@ -63,8 +61,18 @@ pub(crate) enum FieldType {
     ListOf(&'static [Field]),
     /// Limits: one, a list, or `none`.
     Limits,
-    /// A setting of `tollgate serve`.
-    Setting(Kind),
+    /// A condition of a limit.
+    When,
+    /// Query parameters and their values; nothing as a value is any value.
+    Parameters,
+    /// Names, and under each a limit.
+    NamedLimits,
+    /// `true` or `false`.
+    Flag,
+    /// This word, or what follows.
+    Or(&'static str, &'static Self),
+    /// The section `serve`, which the command reads.
+    Section,
     /// Something that only the reader of the document knows.
     Other(&'static str),
 }
@@ -187,6 +195,33 @@ pub(crate) const LIMIT: &[Field] = &[
     field("visibility", FieldType::Word(VISIBILITY), "Whether clients are shown its numbers."),
     field("owner", FieldType::Text(NAME_CHARS_MAX), "Whose it is."),
     field("reviewers", FieldType::Texts(&NAME), "Who has to approve a change, besides the owner."),
+    field(
+        "required",
+        FieldType::Word(FLAG),
+        "In a file that names OpenAPI documents: whether the documents must not loosen this limit.",
+    ),
+    field("when", FieldType::When, "What a request must have so that the limit applies."),
+];
+
+/// What a request must have so that a limit applies.
+pub(crate) const WHEN: &[Field] = &[
+    field("header", FieldType::Headers, "Headers, with their values; nothing as a value is any value."),
+    field(
+        "query",
+        FieldType::Parameters,
+        "Query parameters, with their values; nothing as a value is any value.",
+    ),
+];
+
+/// A limit that is written under `limits`, where it applies.
+pub(crate) const USE: &[Field] = &[
+    needed(
+        "use",
+        FieldType::Ascii(NAME_CHARS_MAX),
+        "The name of a limit under `limits`, or `inherited`: the limits that would apply without this list.",
+    ),
+    field("cost", FieldType::Cost, "What a request costs here; what the limit says, if nothing is said."),
+    field("when", FieldType::When, "What a request must have so that the limit applies here."),
 ];
 
 /// The longest name. A longer one is refused.
@@ -199,6 +234,7 @@ pub(crate) const MODES: &[&str] = &["enforced", "shadow"];
 pub(crate) const SCOPES: &[&str] = &["local", "exact", "leased", "synced"];
 pub(crate) const COUNTED: &[&str] = &["together", "per_operation"];
 pub(crate) const ZERO_STATUSES: &[&str] = &["403", "429"];
+pub(crate) const FLAG: &[&str] = &["true", "false"];
 pub(crate) const BUSY_STATUSES: &[&str] = &["429", "503"];
 pub(crate) const VISIBILITY: &[&str] = &["shown", "hidden"];
 pub(crate) const BODY_KINDS: &[&str] = &["json_array", "graphql"];
@@ -217,6 +253,7 @@ pub(crate) const COST: &[Field] = &[
 
 /// What a gateway needs besides limits; in the native file, or under `x-tollgate` in an OpenAPI document.
 pub(crate) const SETTINGS: &[Field] = &[
+    field("limits", FieldType::NamedLimits, "Limits by name, which `use: NAME` applies to operations."),
     field("consumers", FieldType::Text(PATH_CHARS_MAX), "The file that says whose the API keys are."),
     field(
         "api_key",
@@ -224,6 +261,7 @@ pub(crate) const SETTINGS: &[Field] = &[
         "Where an API key stands: `header:NAME`, `query:NAME` or `cookie:NAME`.",
     ),
     field("tiers", FieldType::Map(TIERS), "From where a consumer's tier is known."),
+    field("organisations", FieldType::Map(ORGANISATIONS), "From where a client's organisation is known."),
     field("jwt", FieldType::Map(JWT), "How tokens are verified."),
     field("trusted_proxies", FieldType::Map(PROXIES), "Whose word is taken for a client's address."),
     field("addresses", FieldType::Map(ADDRESSES), "Which addresses are one client."),
@@ -234,18 +272,39 @@ pub(crate) const SETTINGS: &[Field] = &[
         FieldType::Word(HEADER_NAMES),
         "Which headers a gateway passes on: `plain` names of letters, digits and hyphens, or `any`.",
     ),
+    field(
+        "base_path",
+        FieldType::Template,
+        "The base path of the servers that a proxy in front takes away, such as `/v1`.",
+    ),
+    field(
+        "query_semicolons",
+        FieldType::Word(SEMICOLONS),
+        "What the upstream takes a `;` in a query string for: `text`, a `separator`, or it is `dropped`.",
+    ),
 ];
 
 /// The longest path or address of a file.
-pub(crate) const PATH_CHARS_MAX: usize = 1_000;
+pub const PATH_CHARS_MAX: usize = 1_000;
 pub(crate) const UNMATCHED: &[&str] = &["reject", "forward"];
+pub(crate) const SEMICOLONS: &[&str] = &["text", "separator", "dropped"];
 pub(crate) const HEADER_NAMES: &[&str] = &["plain", "any"];
 
 pub(crate) const TIERS: &[Field] = &[
-    field("from", FieldType::TierSource, "`consumers`, `jwt:CLAIM`, or `header:NAME` set by a trusted hop."),
+    field(
+        "from",
+        FieldType::Texts(&FieldType::TierSource),
+        "`consumers`, `jwt:CLAIM`, or `header:NAME` set by a trusted hop; of a list, the first that knows a tier counts.",
+    ),
     field("names", FieldType::Texts(&NAME), "Every tier there is, so that a mistyped one is noticed."),
     field("default", FieldType::Text(NAME_CHARS_MAX), "The tier of those of whom nothing else is known."),
 ];
+
+pub(crate) const ORGANISATIONS: &[Field] = &[needed(
+    "from",
+    FieldType::Texts(&FieldType::OrganisationSource),
+    "`consumers` or `jwt:CLAIM`; of a list, the first that knows an organisation counts.",
+)];
 
 pub(crate) const CORS: &[Field] = &[
     needed(
@@ -253,7 +312,7 @@ pub(crate) const CORS: &[Field] = &[
         FieldType::Texts(&FieldType::BrowserOrigin),
         "Of which origins: `https://app.example.org`, or `*` for every one.",
     ),
-    field("credentials", FieldType::Setting(Kind::Flag), "Whether requests may carry cookies: `false`."),
+    field("credentials", FieldType::Flag, "Whether requests may carry cookies: `false`."),
 ];
 
 pub(crate) const JWT: &[Field] = &[
@@ -279,7 +338,7 @@ pub(crate) const ADDRESSES: &[Field] = &[
     field("ipv6_prefix", FieldType::Between(1, 128), "How many bits of an IPv6 address are one client: 64."),
     field(
         "ipv6_wide_prefix",
-        FieldType::Setting(Kind::Or("none", &Kind::Whole(1, 127))),
+        FieldType::Or("none", &FieldType::Between(1, 127)),
         "A second, wider budget for so many bits of an IPv6 address: 48; `none` for no such budget.",
     ),
     field(
@@ -300,7 +359,7 @@ pub(crate) const NATIVE: &[Field] = &[
     field("rate_limit", FieldType::Limits, "The default."),
     field("tags", FieldType::MapOf(TAG), "Limits, owners and reviewers by tag."),
     field("routes", FieldType::ListOf(ROUTE), "Which requests meet which limits."),
-    field("serve", FieldType::Map(serve::SERVE), "The settings of `tollgate serve`."),
+    field("serve", FieldType::Section, "The settings of `tollgate serve`."),
 ];
 
 /// A tag of the native file.

@@ -7,17 +7,19 @@ use tollgate_algorithms::Micros;
 use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::Place;
 use crate::document::tree::Value;
-use crate::model::{Cors, HeaderNames, JwtSettings, KeyPlace, TierFrom, Unmatched};
+use crate::model::{Cors, HeaderNames, JwtSettings, KeyPlace, OrganisationFrom, TierFrom, Unmatched};
 use crate::parse::context::{Context, beside};
 use crate::parse::cors;
 use crate::parse::identity::{header, key_place};
-use crate::parse::openapi::without_doubles;
 use crate::parse::schema_fields::{
-    ADDRESSES, HEADER_NAMES, JWT, NAME_CHARS_MAX, PATH_CHARS_MAX, PROXIES, TIERS, UNMATCHED,
+    ADDRESSES, HEADER_NAMES, JWT, NAME_CHARS_MAX, ORGANISATIONS, PATH_CHARS_MAX, PROXIES, SEMICOLONS, TIERS,
+    UNMATCHED,
 };
+use crate::parse::security::without_doubles;
 use crate::quantity::{duration, whole};
-use crate::serve::Written;
+use crate::template::{Tail, Template};
 use tollgate_http::address::Prefixes;
+use tollgate_http::query::Semicolons;
 use tollgate_http::trusted::{ForwardHeader, HOPS_MAX, TrustedProxies, parse_cidr};
 
 /// How far clocks may be apart, when nothing is said.
@@ -30,14 +32,16 @@ pub struct Settings {
     pub consumers: Option<(String, Place)>,
     /// Where an API key stands, in place of what security schemes say.
     pub api_key: Vec<KeyPlace>,
-    /// From where a tier is known.
-    pub tier_from: Option<TierFrom>,
+    /// From where a tier is known: the first source that knows one counts.
+    pub tier_from: Vec<TierFrom>,
     /// Where that is written.
     pub tier_from_at: Option<Place>,
     /// Every tier there is, if they are listed.
     pub tier_names: Vec<String>,
     /// The tier of those of whom nothing else is known.
     pub tier_default: Option<String>,
+    /// From where an organisation is known, and where that is written: the first source that knows one counts.
+    pub organisation_from: Vec<(OrganisationFrom, Place)>,
     /// How tokens are verified.
     pub jwt: Option<JwtSettings>,
     /// Whose word is taken for a client's address.
@@ -52,10 +56,14 @@ pub struct Settings {
     pub unmatched: Unmatched,
     /// Which headers a gateway passes on, by the characters in their names.
     pub header_names: HeaderNames,
+    /// What a `;` in a query string means to the upstream.
+    pub query_semicolons: Semicolons,
+    /// The base path of the servers that a proxy in front takes away, and where it is written.
+    pub base_path: Option<(String, Place)>,
     /// Which scripts in browsers may read a refusal.
     pub cors: Option<Cors>,
-    /// The settings of `tollgate serve` that stand in the same file.
-    pub serve: Vec<Written>,
+    /// The namespace of the limits in a shared store, if the file sets one: `serve.store.namespace`.
+    pub namespace: Option<String>,
 }
 
 impl Default for Settings {
@@ -63,7 +71,8 @@ impl Default for Settings {
         Self {
             consumers: None,
             api_key: Vec::new(),
-            tier_from: None,
+            tier_from: Vec::new(),
+            organisation_from: Vec::new(),
             tier_from_at: None,
             tier_names: Vec::new(),
             tier_default: None,
@@ -74,8 +83,10 @@ impl Default for Settings {
             wide_implied: true,
             unmatched: Unmatched::Reject,
             header_names: HeaderNames::Plain,
+            query_semicolons: Semicolons::Text,
+            base_path: None,
             cors: None,
-            serve: Vec::new(),
+            namespace: None,
         }
     }
 }
@@ -103,7 +114,19 @@ pub(crate) fn read<'t>(map: Value<'t>, context: &mut Context<'t>) -> Settings {
     {
         settings.header_names = HeaderNames::Any;
     }
+    if let Some(value) = map.get("query_semicolons") {
+        settings.query_semicolons = match context.word(value, "query_semicolons", SEMICOLONS) {
+            Some("separator") => Semicolons::Separator,
+            Some("dropped") => Semicolons::Dropped,
+            _ => Semicolons::Text,
+        };
+    }
+    if let Some(value) = map.get("base_path") {
+        let path = context.parsed(value, "base_path", base_path);
+        settings.base_path = path.map(|path| (path, value.place()));
+    }
     tiers(map, &mut settings, context);
+    organisations(map, &mut settings, context);
     settings.jwt = map.get("jwt").and_then(|value| jwt(value, &here, context));
     if let Some(value) = map.get("trusted_proxies") {
         settings.trusted_proxies = proxies(value, context).unwrap_or(TrustedProxies::None);
@@ -115,18 +138,76 @@ pub(crate) fn read<'t>(map: Value<'t>, context: &mut Context<'t>) -> Settings {
     settings
 }
 
+/// One source or a list of them, in their order.
+fn sources<'t, T: PartialEq>(
+    from: Value<'t>,
+    context: &mut Context<'t>,
+    parse: impl Fn(&str) -> Result<T, String>,
+) -> Vec<(T, Place)> {
+    let items: Vec<_> = if from.is_list() { from.items().collect() } else { vec![from] };
+    if items.is_empty() {
+        context.error("empty", from.place(), "there is no source in this list");
+    }
+    let mut found: Vec<(T, Place)> = Vec::new();
+    for item in items {
+        let Some(source) = context.parsed(item, "from", &parse) else { continue };
+        if let Some((_, first)) = found.iter().find(|(known, _)| *known == source) {
+            let finding = Diagnostic::error("unreachable-key", item.place(), "this source is there twice");
+            context.findings.push(finding.also(*first, "it stands here").help("remove one of the two"));
+        } else {
+            found.push((source, item.place()));
+        }
+    }
+    found
+}
+
+fn organisations<'t>(map: Value<'t>, settings: &mut Settings, context: &mut Context<'t>) {
+    let Some(value) = map.get("organisations") else { return };
+    let Some(organisations) = context.map(value, "`organisations`") else { return };
+    context.unknown_fields(organisations, &[ORGANISATIONS], "`organisations`");
+    let Some(from) = organisations.get("from") else {
+        let finding = Diagnostic::error("missing-field", value.place(), "`organisations` has no `from`");
+        context.findings.push(finding.help("add it, such as `from: [consumers, 'jwt:org']`"));
+        return;
+    };
+    settings.organisation_from = sources(from, context, |text| match text.split_once(':') {
+        None if text == "consumers" => Ok(OrganisationFrom::Consumers),
+        Some(("jwt", claim)) if !claim.is_empty() => Ok(OrganisationFrom::Jwt(claim.into())),
+        _ => Err("is no source of organisations: write `consumers` or `jwt:CLAIM`".into()),
+    });
+}
+
+/// A base path, without a slash at its end.
+fn base_path(text: &str) -> Result<String, String> {
+    let path = text.trim_end_matches('/');
+    match Template::parse(path, Tail::Refused) {
+        Ok(template) if template.parameters() == 0 => Ok(path.to_owned()),
+        Ok(_) => Err("has a parameter in it: write the path that the proxy takes away".to_owned()),
+        Err(error) => Err(format!("is no base path: {error}")),
+    }
+}
+
 fn tiers<'t>(map: Value<'t>, settings: &mut Settings, context: &mut Context<'t>) {
     let Some(value) = map.get("tiers") else { return };
     let Some(tiers) = context.map(value, "`tiers`") else { return };
     context.unknown_fields(tiers, &[TIERS], "`tiers`");
     if let Some(from) = tiers.get("from") {
         settings.tier_from_at = Some(from.place());
-        settings.tier_from = context.parsed(from, "from", |text| match text.split_once(':') {
+        let sources = sources(from, context, |text| match text.split_once(':') {
             None if text == "consumers" => Ok(TierFrom::Consumers),
             Some(("jwt", claim)) if !claim.is_empty() => Ok(TierFrom::Jwt(claim.into())),
             Some(("header", name)) => Ok(TierFrom::Header(header(name)?)),
             _ => Err("is no source of tiers: write `consumers`, `jwt:CLAIM` or `header:NAME`".into()),
         });
+        let mut headers = sources.iter().filter(|(source, _)| matches!(source, TierFrom::Header(_)));
+        if let (Some((_, first)), Some((_, second))) = (headers.next(), headers.next()) {
+            let message = "tiers are read from one header at most";
+            let finding = Diagnostic::error("tiers", *second, message).also(*first, "this is one already");
+            context
+                .findings
+                .push(finding.help("keep the header that your proxies set, and remove the other"));
+        }
+        settings.tier_from = sources.into_iter().map(|(source, _)| source).collect();
     }
     if let Some(names) = tiers.get("names") {
         let names = context.texts(names, "names", NAME_CHARS_MAX);
@@ -153,6 +234,7 @@ fn jwt<'t>(value: Value<'t>, here: &str, context: &mut Context<'t>) -> Option<Jw
         context.findings.push(finding.help("name the file with the keys, such as `jwks: jwks.json`"));
         return None;
     };
+    let jwks_at = jwks.place();
     let jwks = beside(here, context.text(jwks, "jwks", PATH_CHARS_MAX)?);
     let mut text = |field: &str| map.get(field).and_then(|value| context.text(value, field, PATH_CHARS_MAX));
     let (issuer, audience) = (text("issuer").map(Into::into), text("audience").map(Into::into));
@@ -161,7 +243,7 @@ fn jwt<'t>(value: Value<'t>, here: &str, context: &mut Context<'t>) -> Option<Jw
         None => AUTHORIZATION,
         Some(value) => context.parsed(value, "header", header)?,
     };
-    Some(JwtSettings { jwks, issuer, audience, leeway, header })
+    Some(JwtSettings { jwks, jwks_at, issuer, audience, leeway, header })
 }
 
 fn proxies<'t>(value: Value<'t>, context: &mut Context<'t>) -> Option<TrustedProxies> {

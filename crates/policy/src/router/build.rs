@@ -19,12 +19,26 @@ impl RouterBuilder {
     /// # Errors
     /// If it cannot be told apart from one that was added before, or a limit is reached.
     pub fn add(&mut self, template: &Template) -> Result<Added, RouterError> {
+        self.add_beside(template, &mut |_| false)
+    }
+
+    /// As [`add`](Self::add), but a template that was added before and may not be told apart from this one is asked about by its
+    /// id: if it may stand beside this one, it does, and a path that matches both has both, in any order.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn add_beside(
+        &mut self,
+        template: &Template,
+        may_stand: &mut dyn FnMut(u32) -> bool,
+    ) -> Result<Added, RouterError> {
         let segments = template.segments();
         let there = self.trie.get(segments);
         if there != NONE {
             return Ok(Added::Same(there));
         }
-        Meeting { trie: &self.trie, comparisons: &mut self.comparisons }.check(segments)?;
+        let comparisons = &mut self.comparisons;
+        Meeting { trie: &self.trie, comparisons, may_stand }.check(segments)?;
         let id = self.trie.insert(segments)?;
         self.segments.push(segments.clone());
         Ok(Added::New(id))

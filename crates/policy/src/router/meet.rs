@@ -9,6 +9,8 @@ pub(super) struct Meeting<'a> {
     pub(super) trie: &'a Trie,
     /// Comparisons so far; the caller keeps the count.
     pub(super) comparisons: &'a mut u64,
+    /// Whether a template of the trie may stand beside the new one, though nothing tells them apart.
+    pub(super) may_stand: &'a mut dyn FnMut(u32) -> bool,
 }
 
 impl Meeting<'_> {
@@ -51,9 +53,9 @@ impl Meeting<'_> {
         self.count()?;
         let trie = self.trie;
         let branch = trie.node(node);
-        let Some((segment, after)) = segments.split_first() else { return Ok(branch.here) };
+        let Some((segment, after)) = segments.split_first() else { return Ok(self.refused(branch.here)) };
         let is_empty = matches!(segment, Segment::Literal(text) if text.is_empty());
-        if branch.tail != NONE && !is_empty {
+        if !is_empty && self.refused(branch.tail) != NONE {
             return Ok(branch.tail);
         }
         if let Segment::Literal(_) = segment {
@@ -99,22 +101,28 @@ impl Meeting<'_> {
         if *segment == Segment::Tail { self.any(child) } else { self.meets(child, after) }
     }
 
-    /// Some template below a node: there is one below every node.
-    fn any(&mut self, mut node: u32) -> Result<u32, RouterError> {
-        loop {
+    /// Some template below a node that may not stand beside the new one, or `NONE`.
+    fn any(&mut self, node: u32) -> Result<u32, RouterError> {
+        let trie = self.trie;
+        let mut left = vec![node];
+        while let Some(node) = left.pop() {
             self.count()?;
-            let branch = self.trie.node(node);
-            if let Some(id) = [branch.here, branch.tail].into_iter().find(|id| *id != NONE) {
-                return Ok(id);
+            let branch = trie.node(node);
+            for id in [branch.here, branch.tail] {
+                if self.refused(id) != NONE {
+                    return Ok(id);
+                }
             }
-            let literal = self.trie.literals(node).map(|(_, child)| child);
-            let pattern = branch.patterns.iter().map(|follower| follower.child);
-            let Some(child) = literal.chain(pattern).chain([branch.parameter]).find(|child| *child != NONE)
-            else {
-                return Ok(NONE);
-            };
-            node = child;
+            left.extend(trie.literals(node).map(|(_, child)| child));
+            left.extend(branch.patterns.iter().map(|follower| follower.child));
+            left.extend(Some(branch.parameter).filter(|child| *child != NONE));
         }
+        Ok(NONE)
+    }
+
+    /// The template, unless it may stand beside the new one.
+    fn refused(&mut self, id: u32) -> u32 {
+        if id == NONE || (self.may_stand)(id) { NONE } else { id }
     }
 
     fn count(&mut self) -> Result<(), RouterError> {

@@ -60,7 +60,7 @@ fn every_scheme_of_bearer_tokens_yields_the_token_as_a_key() {
         assert_eq!(keys(&policy, "GET /a Authorization: Bearer"), ADDRESS);
         assert_eq!(keys(&policy, "GET /a X-API-Key: x"), ADDRESS);
         let twice = keys(&policy, "GET /a Authorization: Bearer x | Authorization: Bearer y");
-        assert!(twice.contains("there twice"), "{twice}");
+        assert!(twice.contains("more than once"), "{twice}");
     }
 }
 
@@ -80,7 +80,7 @@ fn a_user_is_the_same_one_with_any_password() {
         assert_eq!(keys(&policy, "GET /a Authorization: Basic Ym9iOg=="), key("bob"));
         // Nobody is not a user, and what cannot be read may be read by the upstream.
         assert_eq!(keys(&policy, "GET /a Authorization: Basic OnNlY3JldA=="), ADDRESS);
-        assert!(keys(&policy, "GET /a Authorization: Basic !").contains("cannot be read"));
+        assert!(keys(&policy, "GET /a Authorization: Basic !").contains("is malformed"));
     }
     let policy = policy(&api(BASIC, "[{ p: [] }]", ""));
     assert_eq!(keys(&policy, "GET /a Authorization: Bearer x"), ADDRESS);
@@ -229,9 +229,7 @@ fn lint_says_where_a_client_can_renew_or_choose_its_key() {
 fn lint_says_where_no_scheme_yields_a_key() {
     let digest = "d: { type: http, scheme: digest }, m: { type: mutualTLS }";
     let told = |security: &str| advice(&policy(&api(&format!("{digest}, {BEARER}"), security, "")));
-    for security in
-        ["[{ d: [] }]", "[{ m: [] }]", "[{ d: [], m: [] }]", "[{ d: [] }, { m: [] }]", "[{ x: [] }]"]
-    {
+    for security in ["[{ d: [] }]", "[{ m: [] }]", "[{ d: [], m: [] }]", "[{ d: [] }, { m: [] }]"] {
         let told = told(security);
         let keyless: Vec<_> = told.iter().filter(|(code, _)| *code == "keyless-scheme").collect();
         let wanted = "`l` is counted by `api_key`, but no security scheme of `GET /a` yields a key";

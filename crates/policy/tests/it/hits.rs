@@ -23,14 +23,14 @@ fn who_is_asking_is_told_or_declared() {
     assert_eq!(keys(&default, "GET /a"), "l: address 203.0.113.9");
     // Empty is missing; twice could be read in two ways.
     assert_eq!(keys(&default, "GET /a X-API-Key: "), "l: address 203.0.113.9");
-    let twice = "what says who is asking is there twice, or cannot be read, for the limit `l`: send it once";
+    let twice = "the credential for the limit `l` was sent more than once or is malformed: send one";
     assert_eq!(keys(&default, "GET /a X-API-Key: k | X-API-Key: l"), twice);
     assert_eq!(
         keys(&with("repeated_key: address"), "GET /a X-API-Key: k | X-API-Key: l"),
         "l: address 203.0.113.9"
     );
     assert_eq!(keys(&with("missing_key: anonymous, consumer_key: api_key"), "GET /a"), "l: anonymous");
-    let nobody = "the limit `l` has to know who is asking: send the key that the API asks for";
+    let nobody = "the limit `l` requires a credential: send the one that the API documents";
     assert_eq!(keys(&with("missing_key: reject, consumer_key: api_key"), "GET /a"), nobody);
     assert_eq!(keys(&with("consumer_key: everyone"), "GET /a X-API-Key: k"), "l: everyone");
     assert_eq!(keys(&with("consumer_key: ip"), "GET /a X-API-Key: k"), "l: address 203.0.113.9");
@@ -90,7 +90,7 @@ paths:
     for (request, wanted) in table {
         assert_eq!(keys(&policy, request), wanted, "{request}");
     }
-    assert!(keys(&policy, "PUT /a?key=k Cookie: sid=k").contains("there twice"));
+    assert_eq!(keys(&policy, "PUT /a?key=k Cookie: sid=k"), k);
 }
 
 /// Schemes that a document asks for at once are one key together; alternatives are not.
@@ -191,7 +191,7 @@ fn costs_are_checked_before_anything_is_charged() {
     let cost = |value: &str| asked(&format!("GET /a{value}")).lines(&policy).join("; ");
     assert!(cost("").contains(" x2 "));
     assert!(cost(" X-Cost: 4").contains(" x4 "));
-    let wrong = "the cost for the limit `l` has to be a whole number from 1 to 4";
+    let wrong = "the cost for the limit `l` must be a whole number from 1 to 4";
     for value in
         ["5", "0", "-1", "nan", "1e3", "0x1", "1.5", "+1", "", "18446744073709551616", "1 | X-Cost: 1"]
     {

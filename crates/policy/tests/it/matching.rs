@@ -26,7 +26,7 @@ fn every_trick_with_a_path_meets_the_same_limit_or_is_refused() {
             "OPTIONS /login Origin: https://x | Access-Control-Request-Method: PUT",
             "Unmatched { other_methods: true }",
         ),
-        ("OPTIONS *", "400 the path does not begin with a slash: put one before it"),
+        ("OPTIONS *", "400 the path does not start with a slash: add one"),
     ];
     for (request, operation) in table {
         assert_eq!(asked(request).operation(&strict), operation, "{request}");
@@ -83,7 +83,7 @@ routes:
     assert!(numbers("GET /mode").contains("(2000 at once"));
     assert_eq!(
         numbers("GET /mode X-Mode: full | X-Mode: full"),
-        "the header x-mode is there twice: send it once"
+        "the header x-mode was sent more than once: send it once"
     );
     let hosts = "the request names two hosts: send one";
     assert_eq!(numbers("GET http://a.example.org/mode Host: b.example.org"), hosts);

@@ -1,4 +1,4 @@
-//! The parts of an address and what they mean. It follows RFC 3986, with the user and the password percent-encoded.
+//! Parses the parts of an address according to RFC 3986, with percent-encoded user and password.
 
 use std::ffi::OsString;
 use std::net::Ipv6Addr;

@@ -1,4 +1,4 @@
-//! Addresses: what is read, what is refused, and that no password is ever shown. No connection is opened.
+//! Addresses: which are accepted and rejected, and that no password is ever shown.
 
 use super::*;
 

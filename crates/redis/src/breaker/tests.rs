@@ -1,4 +1,4 @@
-//! The breaker, step by step and over seeds: never two probes, never open for ever. No clock and no server.
+//! The circuit breaker, step by step and over seeds: never two probes, never open forever.
 
 use super::*;
 

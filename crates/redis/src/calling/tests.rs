@@ -1,4 +1,4 @@
-//! What is sent: each name once, numbers as they are read, and costs that cannot change the answer.
+//! Encoded commands: each key once, numbers in the expected form, and costs clamped without changing the result.
 
 use tollgate_algorithms::{Limit, Micros, Mode, Receipt, Window};
 

@@ -1,4 +1,5 @@
-//! New connections: which address is taken, and what hangs does not pile up. TLS and passwords are tried on real servers.
+//! New connections: which address is used, and that hanging lookups do not pile up. Other tests use real servers for TLS and
+//! passwords.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -150,13 +151,13 @@ async fn told(line: &'static [u8]) -> (Cause, String) {
 #[test]
 fn another_protocol_on_the_port_is_named() {
     run(async {
-        let http = (Cause::Garbled, "an HTTP server answers there".to_owned());
+        let http = (Cause::Garbled, "the server speaks HTTP".to_owned());
         assert_eq!(told(b"HTTP/1.1 400 Bad Request\r\n\r\n").await, http);
         assert_eq!(told(b"<!DOCTYPE HTML>").await, http, "without the end of a line");
         assert_eq!(told(b"<html>\n").await, http);
-        let tls = (Cause::Garbled, "a server answers there that speaks TLS".to_owned());
+        let tls = (Cause::Garbled, "the server speaks TLS".to_owned());
         assert_eq!(told(&[0x15, 3, 3, 0, 2, 2, 40]).await, tls);
-        assert_eq!(told(b"SSH-2.0-x\r\n").await, (Cause::Garbled, "an unknown sign".to_owned()));
+        assert_eq!(told(b"SSH-2.0-x\r\n").await, (Cause::Garbled, "an unknown type byte".to_owned()));
     });
 }
 

@@ -1,4 +1,4 @@
-//! One connection without a server: what was sent when it breaks, answers in order, silence, and leaving. Bytes by hand.
+//! One connection without a server: partial writes, ordered replies, silence, and shutdown, byte by byte.
 
 mod groups;
 

@@ -1,4 +1,4 @@
-//! The queue of one connection: what a caller that gives up knows, and that nothing grows. No bytes are moved.
+//! The queue of one connection: what a cancelled caller knows, and that nothing grows.
 
 use std::sync::{Arc, LazyLock};
 use std::task::Waker;

@@ -1,4 +1,4 @@
-//! What one answer told of a key, and whom that refuses. Which answers are kept is `key.rs`.
+//! One cached reply about a key, and which hits it refuses. `key.rs` decides which replies are kept.
 
 use std::mem::discriminant;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What is known of one key: what it told to whom, and what was charged to it last. Many keys are `remembered.rs`.
+//! Everything cached about one key: replies by limit, and the last charge.
 
 use smallvec::SmallVec;
 use tollgate_algorithms::Limit;

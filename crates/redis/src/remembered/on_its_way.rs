@@ -1,4 +1,4 @@
-//! A call that may charge, until it is known what came of it; and what is remembered of its answer then. It sends nothing.
+//! A charge in flight, until its result is known and cached.
 
 use tokio::time::Instant;
 use tollgate_algorithms::{Decision, Limit};

@@ -1,4 +1,4 @@
-//! What is remembered against a server that is played by the core: never a refusal that it would not have said too.
+//! The refusal cache against a simulated server: it never refuses what the server would grant.
 
 mod played;
 mod several;

@@ -1,4 +1,4 @@
-//! One asks about a key, and the others wait for how that ends. Who does which, is not said here.
+//! Single-flight: one caller queries the server about a key, and the others wait for its result.
 
 use std::sync::{Arc, OnceLock};
 

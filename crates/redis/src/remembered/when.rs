@@ -1,4 +1,4 @@
-//! When an answer was asked for, decided and read, and which of two was decided later. What they say is not known here.
+//! Bounds of the server's clock from the times of request and reply, and the order of two replies.
 
 use std::cmp::Ordering;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The answer to several hits: each key's state, and the core's decisions on them. Single keys are read in `reply.rs`.
+//! Decodes the reply to several hits: each key's state, and the decisions on them.
 
 use smallvec::SmallVec;
 use tollgate_algorithms::{Batch, Decision, Hit as CoreHit, Limit, State, Target, decide, decide_batch};

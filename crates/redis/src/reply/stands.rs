@@ -1,4 +1,4 @@
-//! How keys stand after a charge, as far as its answer tells: what can be remembered of it. Whether it is, is not said here.
+//! The state of keys after a charge, as far as the reply tells it, for the refusal cache.
 
 use smallvec::SmallVec;
 use tollgate_algorithms::{Change, Hit as CoreHit, Micros, State, Target, decide, decide_batch};

@@ -1,4 +1,4 @@
-//! Answers that no script gives: each is an error with a name, and none is a grant.
+//! Invalid replies: each is a named error, and none is a grant.
 
 use tollgate_algorithms::{Limit, Micros, Mode};
 

@@ -1,4 +1,4 @@
-//! Frames: cut at every byte, compared with the client library's parser, and beyond every bound. No server.
+//! Frames: split at every byte, compared with the client library's parser, and beyond every bound.
 
 use redis::parse_redis_value;
 use smallvec::SmallVec;

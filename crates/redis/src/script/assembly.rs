@@ -1,4 +1,4 @@
-//! The text of a script: the sections of the algorithms in the places that its driver names. Which scripts there are is `script.rs`.
+//! Assembles the text of a script: puts the sections of the algorithms where the driver names them.
 
 use super::{Clock, Driver, Kind, Kinds};
 

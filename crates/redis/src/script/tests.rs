@@ -1,4 +1,4 @@
-//! Every script that there can be: how many they are, where their time comes from, and that no place is left empty.
+//! Every possible script: their number, the source of their time, and that no section is left empty.
 
 use super::assembly::{repeated, section};
 use super::{Clock, Driver, FEW_MAX, Kinds, script};

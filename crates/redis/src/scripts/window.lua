@@ -10,7 +10,7 @@ else
 end
 
 ---- calendar
--- A day, a week or a month; the span is how far its midnight lies before that of UTC: in minutes, from 18 hours after it.
+-- A day, a week, a month or a year; the span is how far its midnight lies before that of UTC: in minutes, from 18 hours after it.
 local MINUTE, DAY = 60000000, 86400000000
 local offset = (span - 1080) * MINUTE
 -- Rounded down, whatever the sign, and what is left.
@@ -33,7 +33,7 @@ if calendar == 2 then
   local _, since_monday = divided(day + 3, 7)
   day = day - since_monday
   next_day = day + 7
-elseif calendar == 3 then
+elseif calendar >= 3 then
   -- A month has 30.436875 days on average, so this is off by one at the most.
   local month = divided((day + 719468) * 4800, 146097) + 2
   if first_day_of_month(month) > day then
@@ -41,7 +41,12 @@ elseif calendar == 3 then
   elseif first_day_of_month(month + 1) <= day then
     month = month + 1
   end
-  day, next_day = first_day_of_month(month), first_day_of_month(month + 1)
+  local months = 1
+  if calendar == 4 then
+    local _, since_january = divided(month, 12)
+    month, months = month - since_january, 12
+  end
+  day, next_day = first_day_of_month(month), first_day_of_month(month + months)
 end
 -- What began before the epoch is said to begin at it.
 first, next = day * DAY - offset, next_day * DAY - offset

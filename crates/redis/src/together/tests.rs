@@ -1,4 +1,4 @@
-//! Which calls go together, and what is sent for them. How a server answers is tried elsewhere.
+//! Which calls can be coalesced, and what is sent for them.
 
 use tollgate_algorithms::{Limit, Micros, Mode, Window};
 

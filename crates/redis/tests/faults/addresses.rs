@@ -179,8 +179,7 @@ fn a_setting_out_of_range_is_named() {
     run(async {
         let settings = Settings { connections: 0, ..Settings::default() };
         let error = Link::open("redis://localhost".parse().unwrap(), settings).map(drop).unwrap_err();
-        let sentence =
-            "a setting of the link to the store is out of range: `connections` is 0: it can be from 1 to 16";
+        let sentence = "a store setting is out of range: `connections` is 0: it must be from 1 to 16";
         assert_eq!(error.to_string(), sentence);
     });
 }

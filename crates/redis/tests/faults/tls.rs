@@ -117,7 +117,7 @@ fn an_authority_that_changes_while_a_link_serves_is_read_from_its_file() {
         fs::write(&trusted, b"").unwrap();
         until("that nobody is trusted is named", || trouble(Cause::File)).await;
         let error = link.call(&count("a")).await.unwrap_err().to_string();
-        assert!(error.contains("no certificate to trust the store by in /"), "{error}");
+        assert!(error.contains("no CA certificate for the store in /"), "{error}");
         fs::write(&trusted, new.pem()).unwrap();
         until("the new authority is believed", || link.health().up).await;
         link.call(&count("a")).await.unwrap();
@@ -161,8 +161,8 @@ fn a_server_that_wants_a_certificate_gets_one_and_says_so_if_there_is_none() {
         }
         let unknown = Settings { identity: Some(stranger.identify(&server, "stranger")), ..settings.clone() };
         let rows = [
-            (settings, "the server wants a certificate of ours and was given none: name the files"),
-            (unknown, "the server does not accept our certificate: "),
+            (settings, "the server requires a client certificate: name the files"),
+            (unknown, "the server rejected the client certificate: "),
         ];
         for (settings, words) in rows {
             let link = open(&address, settings).await;
@@ -207,9 +207,9 @@ fn a_certificate_of_ours_that_cannot_be_used_is_refused_when_the_link_is_opened(
         fs::write(&nothing, "").unwrap();
         let (certificate, key) = (good.certificate, good.key);
         let rows = [
-            (certificate.clone(), other.key, "do not go together"),
-            (certificate.clone(), nothing.clone(), "there is no key of our certificate for the store in /"),
-            (nothing, key.clone(), "there is no certificate of ours for the store in /"),
+            (certificate.clone(), other.key, "does not match the key in"),
+            (certificate.clone(), nothing.clone(), "there is no client key in /"),
+            (nothing, key.clone(), "there is no client certificate in /"),
             (certificate, "/no/key".into(), "cannot be read: /no/key: "),
             ("/no/certificate".into(), key, "cannot be read: /no/certificate: "),
         ];

@@ -1,5 +1,4 @@
-//! Fields by which a browser lets a script of another origin read an answer (the CORS protocol of the Fetch standard). Preflights
-//! are answered by the upstream.
+//! CORS headers for the gateway's own responses, so that scripts of other origins can read them. The upstream answers preflights.
 
 use http::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS,
@@ -10,12 +9,12 @@ use tollgate_http::found::Found;
 use tollgate_http::header;
 use tollgate_policy::model::{Cors, Origins};
 
-/// Lets scripts of the origins that the policy names read an answer and all of its fields.
+/// Allows scripts from the policy's origins to read a response and all of its headers.
 pub(crate) fn write(cors: &Cors, request: &HeaderMap, response: &mut HeaderMap) {
     let allowed = match &cors.origins {
         Origins::Any => HeaderValue::from_static("*"),
         Origins::These(origins) => {
-            // The same request from elsewhere gets another response.
+            // The response depends on the origin.
             response.append(VARY, HeaderValue::from_static("origin"));
             let Found::One(origin) = header::find(request, &ORIGIN) else { return };
             let Some(allowed) = origins.iter().find(|allowed| allowed.as_bytes() == origin) else { return };
@@ -23,7 +22,7 @@ pub(crate) fn write(cors: &Cors, request: &HeaderMap, response: &mut HeaderMap) 
             allowed
         }
     };
-    // A browser shows a script few fields by itself, and none of those about limits.
+    // By default, scripts see only a few headers, none of them about limits.
     let mut names = String::new();
     for name in
         response.keys().filter(|name| **name != VARY && **name != CACHE_CONTROL && **name != CONTENT_TYPE)

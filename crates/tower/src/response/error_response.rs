@@ -1,32 +1,44 @@
-//! A complete response to a request that may not proceed. How it is written is the business of `refusal` and `problem`.
+//! A complete response to a rejected request. `refusal` and `problem` write it.
 
 use bytes::Bytes;
 use http::{HeaderMap, Response, StatusCode};
 use tollgate_algorithms::Retry;
+use tollgate_engine::Refusal;
 
-/// A complete response to a request that may not proceed. Its body is a problem (RFC 9457), unless a hook replaced it.
+use super::config::ResponseConfig;
+use super::writer::ResponseWriter;
+
+/// A complete response to a rejected request. Its body is a problem (RFC 9457), unless a hook replaced it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ErrorResponse {
-    /// Its status.
+    /// The HTTP status.
     pub status: StatusCode,
-    /// Its fields, but for `Content-Length`.
+    /// The headers, without `Content-Length`.
     pub headers: HeaderMap,
-    /// Its body.
+    /// The body.
     pub body: Bytes,
     /// Why the request was rejected.
     pub kind: ErrorKind,
-    /// The exact wait, if a limit refused the request. `Retry-After` is this in whole seconds, with the jitter.
+    /// The exact wait, if a limit refused the request. `Retry-After` is this wait in whole seconds, plus jitter.
     pub retry: Option<Retry>,
 }
 
 impl ErrorResponse {
-    /// Converts it into a response, with a body made from its bytes.
+    /// Converts this into a [`Response`], with a body made from the bytes.
     pub fn into_response_with<B>(self, body: impl FnOnce(Bytes) -> B) -> Response<B> {
         let mut response = Response::new(body(self.body));
         *response.status_mut() = self.status;
         *response.headers_mut() = self.headers;
         response
+    }
+}
+
+/// The response that the layer would send, for services that check requests with an [`Enforcer`](crate::Enforcer) themselves.
+impl From<&Refusal> for ErrorResponse {
+    fn from(refusal: &Refusal) -> Self {
+        let descriptors = refusal.enforcer().descriptors();
+        ResponseWriter::for_descriptors(descriptors, ResponseConfig::default()).refusal(refusal)
     }
 }
 
@@ -36,11 +48,11 @@ impl ErrorResponse {
 pub enum ErrorKind {
     /// A limit is exhausted: 429.
     Refused,
-    /// The request costs more than a limit's capacity, so that waiting does not help: 422.
+    /// The request costs more than a limit's capacity, so retrying will never succeed: 422.
     Never,
-    /// A limit is 0 and grants no request: 403 or 429, as the policy says.
+    /// A limit is 0 and admits no request: 403 or 429, as the policy chooses.
     Zero,
-    /// The limits could not be decided: 503.
+    /// The store failed and no decision was possible: 503.
     Unavailable,
     /// The request is malformed: 400.
     BadRequest,
@@ -53,7 +65,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// The kind of a problem that no limit is the reason for.
+    /// The kind of a problem that no limit caused.
     pub(crate) fn of(status: StatusCode) -> Self {
         match status {
             StatusCode::BAD_REQUEST => Self::BadRequest,

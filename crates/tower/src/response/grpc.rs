@@ -1,5 +1,4 @@
-//! ResponseConfig to calls of gRPC: such a client reads a status of gRPC's, and takes the body of a problem for a broken message. What is
-//! answered stands in the answer already.
+//! Converts error responses for gRPC: such clients read a gRPC status and would take a problem body for a broken message.
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
@@ -10,18 +9,18 @@ use tollgate_http::header::whole_number;
 use crate::response::error_response::{ErrorKind, ErrorResponse};
 use crate::response::json;
 
-/// What a call is sent as, and an answer to it; a `+` and how messages are coded may follow.
+/// The content type of gRPC calls and responses; `+` and a message encoding may follow.
 const TYPE: &[u8] = b"application/grpc";
 
 const STATUS: HeaderName = HeaderName::from_static("grpc-status");
 const MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
-/// In how many milliseconds a client that tries again by itself is to do so.
+/// Milliseconds after which a client that retries automatically should do so.
 const PUSHBACK: HeaderName = HeaderName::from_static("grpc-retry-pushback-ms");
-/// It is read as a number of 32 bits.
+/// Clients parse the value as an `i32`.
 const PUSHBACK_MAX: u64 = i32::MAX.unsigned_abs() as u64;
 
-/// Whether a request is a call of gRPC: by its content type, with a coding of messages or parameters behind it. gRPC-Web is another
-/// protocol, made for browsers and HTTP/1.1.
+/// Returns true if a request is a gRPC call, which its content type shows. A message encoding or parameters may follow the type.
+/// gRPC-Web is a different protocol, for browsers and HTTP/1.1.
 #[must_use]
 pub fn is_call(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.as_bytes().split_at_checked(TYPE.len()));
@@ -30,12 +29,12 @@ pub fn is_call(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Makes an answer one to a call of gRPC, without messages ("Trailers-Only"): the status of HTTP is 200, that of gRPC is in a
-/// field, and the problem's sentence is its message. All fields about limits stay, `Retry-After` too; and a client that tries again
-/// by itself learns when, to the millisecond.
+/// Converts a response to a gRPC "Trailers-Only" response: HTTP status 200, the gRPC status in a header, and the problem's detail
+/// as its message. All rate-limit headers stay, including `Retry-After`. `grpc-retry-pushback-ms` tells clients that retry
+/// automatically how long to wait, to the millisecond.
 pub fn answer_call(answer: &mut ErrorResponse) {
     if let Some(Retry::After(wait)) = answer.retry {
-        // As many whole seconds later as `Retry-After` is by its jitter: else all would come at once after all.
+        // Add the same whole seconds of jitter as in `Retry-After`; otherwise all clients would retry at once.
         let told =
             answer.headers.get(RETRY_AFTER).and_then(|told| whole_number(told.as_bytes())).unwrap_or(0);
         let later = told.saturating_sub(wait.secs_rounded_up().max(1)).saturating_mul(1_000);
@@ -49,7 +48,7 @@ pub fn answer_call(answer: &mut ErrorResponse) {
     (answer.status, answer.body) = (StatusCode::OK, Bytes::new());
 }
 
-/// The status of gRPC for an answer, as the numbers on the wire are.
+/// The gRPC status of a response, as the number sent on the wire.
 fn status_of(answer: &ErrorResponse) -> &'static str {
     const INVALID_ARGUMENT: &str = "3";
     const DEADLINE_EXCEEDED: &str = "4";
@@ -61,10 +60,10 @@ fn status_of(answer: &ErrorResponse) -> &'static str {
     const UNAUTHENTICATED: &str = "16";
     match answer.kind {
         ErrorKind::Refused => RESOURCE_EXHAUSTED,
-        // A call that RESOURCE_EXHAUSTED config may be tried again, which the policy may want after all.
+        // Clients may retry after RESOURCE_EXHAUSTED, and a policy that chooses 429 may want that.
         ErrorKind::Zero if answer.status == StatusCode::TOO_MANY_REQUESTS => RESOURCE_EXHAUSTED,
         ErrorKind::Zero => PERMISSION_DENIED,
-        // To call again is of no use, and of RESOURCE_EXHAUSTED a client may think that it is.
+        // Retrying will not succeed, but clients may retry after RESOURCE_EXHAUSTED.
         ErrorKind::Never | ErrorKind::BadRequest => INVALID_ARGUMENT,
         ErrorKind::Unavailable => UNAVAILABLE,
         ErrorKind::NotFound | ErrorKind::MethodNotAllowed => UNIMPLEMENTED,
@@ -79,7 +78,7 @@ fn status_of(answer: &ErrorResponse) -> &'static str {
     }
 }
 
-/// What a problem says, as a field can carry it: all but printable ASCII, and `%`, as percent and two digits.
+/// The detail of a problem as a header value: everything but printable ASCII, and `%`, is percent-encoded.
 fn message_of(body: &[u8]) -> Option<HeaderValue> {
     let mut message = Vec::new();
     for byte in json::find_text(body, "detail")?.bytes() {
@@ -101,7 +100,7 @@ mod tests {
     use tollgate::{Micros, Retry};
 
     #[test]
-    fn what_is_added_to_retry_after_is_added_to_the_pushback() {
+    fn jitter_of_retry_after_is_also_added_to_the_pushback() {
         for (wait, told, pushback) in [
             (300, "1", "300"),
             (1_000, "1", "1000"),
@@ -118,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_told_by_its_content_type() {
+    fn a_call_is_recognised_by_its_content_type() {
         for (kind, is) in [
             ("application/grpc", true),
             ("application/grpc+proto", true),

@@ -1,4 +1,4 @@
-//! The headers of a response that show limits, next to what the upstream sent. Each generation of headers has its file.
+//! Writes the rate-limit headers of a response, merged with those of the upstream. One file per generation of headers.
 
 mod degraded;
 mod draft;
@@ -29,21 +29,20 @@ pub(crate) struct RenderedStatus<'a> {
     pub(crate) partition: u64,
 }
 
-/// The fields that a response has to carry.
+/// The rate-limit headers of one response.
 ///
-/// They are written once, when the response is there: [`write`](Self::write) puts them beside what the upstream sent, and
-/// never makes that look more permissive.
+/// [`write`](Self::write) merges them with the upstream's own and never makes those look more permissive.
 #[derive(Clone, Debug, Default)]
-#[must_use = "a response without them does not tell its client how it stands"]
+#[must_use = "without these headers, clients cannot see their remaining quota"]
 pub(crate) struct LimitHeaders {
     /// `RateLimit-Policy` and `RateLimit`.
     draft: Option<(HeaderValue, HeaderValue)>,
-    /// For fields that have room for one limit.
+    /// For headers that show a single limit.
     binding: Option<Binding>,
     degraded: Degraded,
 }
 
-/// What is told of the limit that binds: how much there is, how much is left, and until when in each generation that is sent.
+/// The numbers of the most restrictive limit, with the reset in the form of each enabled generation.
 #[derive(Clone, Debug)]
 struct Binding {
     limit: HeaderValue,
@@ -52,7 +51,7 @@ struct Binding {
     triple: Option<u64>,
 }
 
-/// What the lists of the draft are made of while lines come in: of several limits, or with partition keys.
+/// The lists of the draft headers under construction, for several limits or with partition keys.
 #[derive(Default)]
 struct Lists {
     policy: Vec<u8>,
@@ -60,7 +59,7 @@ struct Lists {
 }
 
 impl LimitHeaders {
-    /// The headers for these limits at an instant of the calendar. All of them must be shown.
+    /// The headers for these limits, all visible, at a wall-clock time.
     #[inline]
     pub(crate) fn of<'a>(
         mut lines: impl Iterator<Item = RenderedStatus<'a>>,
@@ -70,7 +69,7 @@ impl LimitHeaders {
         let Some(first) = lines.next() else { return Self::default() };
         let (mut binding, mut draft) = ((first.rendered, first.decision), None);
         match lines.next() {
-            // As most requests have it: there is nothing to be put together.
+            // The common case: one limit.
             None if !config.partition_key => {
                 if config.generations.draft {
                     let state = Self::state(first.rendered, first.decision.remaining, first.until());
@@ -106,24 +105,24 @@ impl LimitHeaders {
         Self { draft, binding, degraded: Degraded::Untold }
     }
 
-    /// What `RateLimit` says of one limit.
+    /// The member of `RateLimit` for one limit.
     pub(crate) fn state(rendered: &RenderedLimit, remaining: u64, until: Micros) -> HeaderValue {
         draft::only_state(rendered, remaining, until)
     }
 
-    /// Adds whether the answer is degraded.
+    /// Sets the value of `Tollgate-Degraded`.
     pub(crate) const fn tell(&mut self, degraded: Degraded) {
         self.degraded = degraded;
     }
 
-    /// Writes them beside what the upstream sent. Its members of lists are kept, after ours; of two sets of three the one
-    /// with less remaining stands, whole, and the upstream's if that cannot be told.
+    /// Merges the headers with the upstream's. List members of the upstream follow ours. Of two sets of three headers, the one
+    /// with less remaining wins as a whole; if the upstream's cannot be parsed, it stays.
     pub(crate) fn write(self, headers: &mut HeaderMap) {
         let Self { draft, binding, degraded } = self;
         let threes = binding.as_ref().map_or(0, |three| {
             usize::from(three.x_ratelimit.is_some()).saturating_add(three.triple.is_some().into())
         });
-        // At once and not in steps, but not for more than there are: most responses have room for a few.
+        // Reserve once, but no more than needed: most responses have spare capacity for a few headers.
         headers.reserve(threes.saturating_mul(3).saturating_add(if draft.is_some() { 2 } else { 0 }));
         if let Some((policy, state)) = draft {
             draft::write(headers, policy, state);
@@ -142,12 +141,12 @@ impl LimitHeaders {
 }
 
 impl RenderedStatus<'_> {
-    /// Whether clients see its numbers.
+    /// Returns true if clients see the limit's numbers.
     pub(crate) fn is_shown(&self) -> bool {
         self.rendered.is_shown(self.mode)
     }
 
-    /// When more is granted: enough, if it was refused, or else everything.
+    /// Time until more quota is available: enough for this request if it was refused, otherwise the full quota.
     fn until(&self) -> Micros {
         match self.decision.retry() {
             Some(Retry::After(wait)) => wait,
@@ -182,23 +181,22 @@ impl Lists {
     }
 }
 
-/// The limit that binds comes first: refused for the longest, or with the least remaining, or the longest until it is reset.
+/// Sort key of the binding limit: the longest wait if refused, then the least remaining, then the longest reset.
 pub(crate) const fn binds(decision: &Decision) -> (Reverse<Option<Retry>>, u64, Reverse<Micros>) {
     (Reverse(decision.retry()), decision.remaining, Reverse(decision.reset_after))
 }
 
-/// Writes three fields for one limit, unless the upstream's own may say that no more remains: of several lines of it, the least. If as
-/// much remains, its own may hold for longer; and what is no whole number, such as one below zero, may be less than ours. So may what is not
-/// said at all, beside a limit or a reset.
+/// Writes three headers for one limit, unless the upstream's own may be at least as restrictive. Of several values, the least counts;
+/// an equal value may apply for longer. A value that is not a whole number, or is missing next to a limit or reset, may be less than ours.
 fn three(headers: &mut HeaderMap, names: [HeaderName; 3], told: (HeaderValue, u64, u64)) {
     let values = [told.0.clone(), numbers::value(told.1), numbers::value(told.2)];
     for (written, (name, value)) in names.iter().zip(values).enumerate() {
-        // As most upstreams have it: they say nothing.
+        // The common case: the upstream sends no such header.
         if let Entry::Vacant(place) = headers.entry(name) {
             place.insert(value);
             continue;
         }
-        // What was written is taken back, and theirs and ours are compared.
+        // Undo, then compare the upstream's values with ours.
         for name in names.iter().take(written) {
             headers.remove(name);
         }
@@ -206,13 +204,13 @@ fn three(headers: &mut HeaderMap, names: [HeaderName; 3], told: (HeaderValue, u6
     }
 }
 
-/// The same beside an upstream's own.
+/// Does the same if the upstream sent its own.
 fn three_beside(
     headers: &mut HeaderMap,
     [limit, remaining, reset]: [HeaderName; 3],
     (there_is, left, until): (HeaderValue, u64, u64),
 ) {
-    // A line without a value says nothing.
+    // Empty values do not count.
     let said =
         |headers: &HeaderMap, name: &HeaderName| headers.get_all(name).iter().any(|value| !value.is_empty());
     let is_more = |value: &HeaderValue| whole_number(value.as_bytes()).is_some_and(|theirs| theirs > left);

@@ -11,7 +11,7 @@ fn hasher() -> &'static RandomState {
     HASHER.get_or_init(RandomState::new)
 }
 
-/// A wait that is longer by up to `jitter`, never shorter.
+/// Lengthens a wait by up to `jitter`; never shortens it.
 pub(crate) fn lengthen(wait: Micros, jitter: Micros) -> Micros {
     static THROWS: AtomicU64 = AtomicU64::new(0);
     if jitter == Micros::ZERO {

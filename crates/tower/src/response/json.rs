@@ -1,8 +1,8 @@
-//! JSON as far as problem bodies need it: writes texts and numbers, and reads back a text that was written here.
+//! A minimal JSON writer for problem bodies. It can read back a string that it wrote.
 
 use crate::response::sf::digits;
 
-/// Writes a text without its quotes. Everything that could end a text, a line or a script is escaped.
+/// Writes a string without quotes. Escapes everything that could end a string, a line or a script.
 pub(crate) fn escaped(out: &mut Vec<u8>, text: &str) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let mut rest = text;
@@ -21,12 +21,12 @@ pub(crate) fn escaped(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(rest.as_bytes());
 }
 
-/// Controls, what ends a text in JSON or begins something in HTML, and the line ends of Unicode.
+/// Control characters, JSON and HTML delimiters, and Unicode line breaks.
 const fn is_escaped(char: char) -> bool {
     matches!(char, '\0'..='\u{1f}' | '\u{7f}' | '"' | '\\' | '<' | '>' | '&' | '\u{2028}' | '\u{2029}')
 }
 
-/// Writes `"name":` with what separates it from the member before.
+/// Writes `"name":`, after a comma if a member precedes it.
 #[inline(always)]
 pub(crate) fn member(out: &mut Vec<u8>, name: &str) {
     if !matches!(out.last(), None | Some(b'{' | b'[')) {
@@ -37,7 +37,7 @@ pub(crate) fn member(out: &mut Vec<u8>, name: &str) {
     out.extend_from_slice(b"\":");
 }
 
-/// Writes a member that is a text.
+/// Writes a string member.
 pub(crate) fn text(out: &mut Vec<u8>, name: &str, value: &str) {
     member(out, name);
     out.push(b'"');
@@ -45,7 +45,7 @@ pub(crate) fn text(out: &mut Vec<u8>, name: &str, value: &str) {
     out.push(b'"');
 }
 
-/// Writes a member that is a text which needs no escapes, or has them.
+/// Writes a string member whose value needs no escaping or is escaped already.
 #[inline]
 pub(crate) fn plain(out: &mut Vec<u8>, name: &str, value: &str) {
     member(out, name);
@@ -54,18 +54,18 @@ pub(crate) fn plain(out: &mut Vec<u8>, name: &str, value: &str) {
     out.push(b'"');
 }
 
-/// Writes a member that is a number.
+/// Writes a number member.
 #[inline]
 pub(crate) fn number(out: &mut Vec<u8>, name: &str, value: u64) {
     member(out, name);
     digits(out, value);
 }
 
-/// The text of a member that [`text`] or [`plain`] wrote. `None` if there is none, or something else wrote the body.
+/// The value of a member that [`text`] or [`plain`] wrote. `None` if it is absent or other code wrote the body.
 pub(crate) fn find_text(body: &[u8], name: &str) -> Option<String> {
     let body = std::str::from_utf8(body).ok()?;
     let (_, value) = body.split_once(&format!("\"{name}\":\""))?;
-    // A quote in the text is escaped by its number.
+    // Quotes inside the value are escaped as \u0022.
     let (value, _) = value.split_once('"')?;
     let mut pieces = value.split("\\u");
     let mut text = pieces.next()?.to_owned();

@@ -1,34 +1,34 @@
-//! Numbers in digits, and as fields' values. What they are numbers of is not known here.
+//! Formats numbers as decimal digits and as header values.
 
 use http::HeaderValue;
 
 use crate::response::remembered::Remembered;
 
-/// Every number of two digits.
+/// All two-digit numbers.
 const PAIRS: [[u8; 2]; 100] = pairs();
 
 thread_local! {
-    /// What remains, and when more comes, are few numbers again and again.
+    /// Recently used values: the same small numbers recur.
     static VALUES: Remembered<u64> = const { Remembered::new() };
 }
 
-/// A number as a field's value.
+/// A number as a header value.
 pub(crate) fn value(number: u64) -> HeaderValue {
     let remembered = VALUES.try_with(|values| values.value(number, number, || written(number)));
-    // A thread that is ending remembers nothing any more.
+    // The thread-local is gone while a thread ends.
     remembered.unwrap_or_else(|_| written(number))
 }
 
-/// Digits can stand in every field.
+/// Formats a header value. Digits are valid in every header.
 fn written(number: u64) -> HeaderValue {
     HeaderValue::from_bytes(in_digits(number, &mut [b'0'; 20])).unwrap_or(HeaderValue::from_static("0"))
 }
 
-/// A number in digits. The longest has 20 of them.
+/// A number as decimal digits, at most 20.
 #[inline]
 pub(crate) fn in_digits(mut number: u64, text: &mut [u8; 20]) -> &[u8] {
     let mut start = text.len();
-    // Two at a time: half of the divisions.
+    // Two digits at a time, to halve the divisions.
     for (place, two) in text.as_chunks_mut::<2>().0.iter_mut().enumerate().rev() {
         let pair = usize::try_from(number % 100).unwrap_or(0);
         *two = PAIRS.get(pair).copied().unwrap_or(*b"00");

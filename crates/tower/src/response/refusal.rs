@@ -17,32 +17,31 @@ use crate::response::{jitter, json, numbers, problem, sf};
 
 pub(crate) use ready::Ready;
 
-/// How the body of a refusal begins: with the type that is registered for it, and its words.
+/// Start of the body of a 429: the problem type and title that IANA registers for an exceeded quota.
 const REFUSED: &str = concat!(
     r#"{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","#,
     r#""title":"Request cannot be satisfied as assigned quota has been exceeded","status":429"#,
 );
-/// How it begins when waiting does not help.
+/// Start of the body if retrying will never succeed.
 const NEVER: &str = r#"{"type":"about:blank","title":"Unprocessable Content","status":422"#;
-/// How it begins where the limit is 0, and the policy says 403.
+/// Start of the body if the limit is 0 and the policy chooses 403.
 const FORBIDDEN: &str = r#"{"type":"about:blank","title":"Forbidden","status":403"#;
-/// How it begins where as many requests as a limit allows are in progress, and the policy says 503.
+/// Start of the body if as many requests as a limit allows are in progress and the policy chooses 503.
 const BUSY: &str = concat!(
     r#"{"type":"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity","#,
     r#""title":"Request cannot be satisfied due to temporary server capacity constraints","status":503"#,
 );
-/// When the store cannot tell.
+/// Problem type if the store fails; registered with IANA.
 const REDUCED_CAPACITY: &str = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity";
-/// The words that are registered for it.
+/// The title registered for this type.
 const REDUCED_CAPACITY_TITLE: &str =
     "Request cannot be satisfied due to temporary server capacity constraints";
 
-/// What is answered when a limit does not let a request go on. `None` if no enforced limit refuses it.
+/// The response if an enforced limit refuses the request; `None` if none does.
 ///
-/// It is 429, with the wait in whole seconds, rounded up, so that whoever obeys is granted. A cost that is larger than a limit
-/// ever allows is 422: a client that meets 429 waits and comes again, for ever, and a request that has to be changed is what
-/// 422 is for. It is not 413, because what is too large need not be the body. A limit of 0 is 403 or 429, as the policy says:
-/// there is no request that it would grant.
+/// The status is 429, with the wait in whole seconds, rounded up, so that a client that waits as told is admitted. A cost
+/// above the limit's capacity gets 422: after a 429, clients would retry forever, and 422 tells them to change the request. It
+/// is not 413, because the body need not be what is too large. A limit of 0 gets 403 or 429, as the policy chooses.
 pub(crate) fn refused(
     lines: &[RenderedStatus<'_>],
     config: &ResponseConfig,
@@ -52,7 +51,7 @@ pub(crate) fn refused(
     let refusing = enforced.filter_map(|line| Some((line.rendered, line.decision.retry()?)));
     let (mut longest, mut violated) = (None, SmallVec::<[_; 4]>::new());
     for (rendered, retry) in refusing {
-        // Of two that never grant it, the one that grants no request at all.
+        // Of two limits that will never admit the request, prefer one that admits no request at all.
         let rank = |rendered: &RenderedLimit, retry: Retry| (retry, rendered.capacity == 0);
         if longest.is_none_or(|(other, longest)| rank(rendered, retry) > rank(other, longest)) {
             longest = Some((rendered, retry));
@@ -91,28 +90,34 @@ pub(crate) fn refused(
     Some(ErrorResponse { status, headers, body, kind, retry: Some(retry) })
 }
 
-/// How long they take is known afterwards only.
-const BUSY_DETAIL: &str = " allows are in progress; one of them may have ended in ";
+/// The time until a permit is free is an estimate: nobody knows how long the requests in progress take.
+const BUSY_DETAIL: &str = " allows are in progress. One of them may finish in ";
+/// The same after the limit's name.
+const BUSY_DETAIL_NAMED: &str = "' allows are in progress. One of them may finish in ";
 
-/// What `Retry-After` says.
+/// The value of `Retry-After`.
 fn seconds_to_wait(wait: Micros, config: &ResponseConfig) -> u64 {
     jitter::lengthen(wait, config.retry_jitter).secs_rounded_up().max(1)
 }
 
-/// The sentence: which limit, how long, and what its author has to say.
+/// Writes the `detail` member: the limit, the wait, and the limit's description.
 fn detail(body: &mut Vec<u8>, rendered: &RenderedLimit, seconds: Option<u64>) {
     json::member(body, "detail");
     let hidden = rendered.visibility == Visibility::Hidden;
     let is_busy = rendered.busy_status.is_some();
     let (start, end) = match (seconds, hidden) {
-        (Some(_), false) if is_busy => ("\"As many requests as the limit ", BUSY_DETAIL),
+        (Some(_), false) if is_busy => ("\"As many requests as limit '", BUSY_DETAIL_NAMED),
         (Some(_), true) if is_busy => ("\"As many requests as a limit", BUSY_DETAIL),
-        (Some(_), false) => ("\"The limit ", " is used up; the same request can be granted in "),
-        (Some(_), true) => ("\"A limit", " is used up; the same request can be granted in "),
-        (None, false) if rendered.capacity == 0 => ("\"The limit ", " is 0: it grants no request."),
-        (None, true) if rendered.capacity == 0 => ("\"A limit", " is 0: it grants no request."),
-        (None, false) => ("\"One such request costs more than the limit ", " ever allows."),
-        (None, true) => ("\"One such request costs more than a limit", " ever allows."),
+        (Some(_), false) => ("\"Rate limit '", "' exceeded. Retry in "),
+        (Some(_), true) => ("\"Rate limit", " exceeded. Retry in "),
+        (None, false) if rendered.capacity == 0 => ("\"Rate limit '", "' is 0: it allows no requests."),
+        (None, true) if rendered.capacity == 0 => ("\"The rate limit", " is 0: it allows no requests."),
+        (None, false) => {
+            ("\"The request costs more than rate limit '", "' can ever allow. Retrying will not succeed.")
+        }
+        (None, true) => {
+            ("\"The request costs more than a rate limit", " can ever allow. Retrying will not succeed.")
+        }
     };
     let name = if hidden { "" } else { &rendered.name_json };
     for part in [start, name, end] {
@@ -129,7 +134,7 @@ fn detail(body: &mut Vec<u8>, rendered: &RenderedLimit, seconds: Option<u64>) {
     body.push(b'"');
 }
 
-/// The members of our own: which limits, how long, and the numbers of those that are shown.
+/// Writes the extension members: the violated limits, the wait, and the numbers of the visible limits.
 fn rest<'a>(
     body: &mut Vec<u8>,
     violated: &[&RenderedLimit],
@@ -164,7 +169,7 @@ fn rest<'a>(
     body.push(b']');
 }
 
-/// What is answered when it cannot be told whether a limit is used up, and a limit says that this is no grant.
+/// The response if the store fails and a limit's failure rule denies the request.
 pub(crate) fn unavailable() -> ErrorResponse {
     let mut headers = HeaderMap::with_capacity(4);
     headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
@@ -172,12 +177,8 @@ pub(crate) fn unavailable() -> ErrorResponse {
     let (status, kind) = (StatusCode::SERVICE_UNAVAILABLE, ErrorKind::Unavailable);
     let mut body = b"{".to_vec();
     problem::head(&mut body, REDUCED_CAPACITY, REDUCED_CAPACITY_TITLE, status);
-    json::plain(
-        &mut body,
-        "detail",
-        "It cannot be told at the moment whether a limit is used up: try again soon.",
-    );
-    // Which limits they are says nothing to the client, and may be hidden.
+    json::plain(&mut body, "detail", "Rate limiting is temporarily unavailable. Retry in 1 s.");
+    // The names of the limits would not help the client, and some may be hidden.
     json::member(&mut body, "violated-policies");
     body.extend_from_slice(b"[]");
     json::number(&mut body, "retry_after", 1);

@@ -1,16 +1,17 @@
-//! Values of fields that a thread wrote not long ago, and shares instead of writing them again. What they say is not known here.
+//! A small per-thread cache of header values.
 
 use std::cell::RefCell;
 
 use http::HeaderValue;
 
-/// So many values are remembered, some ten kilobytes. Of two that fall into one place, the last one is kept.
+/// Number of cached values, about ten kilobytes. On a collision, the newer value replaces the older.
 const PLACES: usize = 128;
 
-/// Values by what they say, for one thread. To share one takes a third of the time of writing it, which needs memory of its own.
+/// Header values by their content, for one thread. Cloning a cached value takes a third of the time of formatting a new one,
+/// which allocates.
 #[derive(Debug)]
 pub(crate) struct Remembered<K> {
-    /// Empty until it is first used.
+    /// Empty until first use.
     places: RefCell<Vec<Option<(K, HeaderValue)>>>,
 }
 
@@ -19,8 +20,8 @@ impl<K: Copy + PartialEq> Remembered<K> {
         Self { places: RefCell::new(Vec::new()) }
     }
 
-    /// The value that says this: remembered, or written. `mixed` is a number in whose last bits such that are often asked for in turns
-    /// differ.
+    /// The cached value for this content, or a new one from `write`. `mixed` is a hash whose low bits differ for contents that are
+    /// often used in turns.
     #[inline]
     pub(crate) fn value(&self, says: K, mixed: u64, write: impl FnOnce() -> HeaderValue) -> HeaderValue {
         let Ok(mut places) = self.places.try_borrow_mut() else { return write() };

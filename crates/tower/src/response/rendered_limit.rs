@@ -1,4 +1,4 @@
-//! What clients may know of one limit, written down once so that config copy it. How a key stands is not on it.
+//! The parts of responses that depend only on the limit, rendered once.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,7 +11,7 @@ use crate::response::{json, numbers, sf};
 /// The header values and JSON strings of one limit that do not depend on a request.
 #[derive(Clone, Debug)]
 pub(crate) struct RenderedLimit {
-    /// Tells it from all others of this process; a clone renders the same.
+    /// Unique in this process, except for clones, which render the same.
     pub(crate) number: u64,
     pub(crate) name: Box<str>,
     pub(crate) visibility: Visibility,
@@ -21,7 +21,7 @@ pub(crate) struct RenderedLimit {
     pub(crate) state: Box<[u8]>,
     /// For `X-RateLimit-Limit`.
     pub(crate) limit: HeaderValue,
-    /// The same, as a number.
+    /// `limit` as a number.
     pub(crate) capacity: u64,
     /// The status of a refusal if that is 0.
     pub(crate) zero_status: ZeroStatus,
@@ -82,7 +82,7 @@ impl RenderedLimit {
     }
 }
 
-/// How long it takes until all of it is available again. `None` if that varies: no header is better than a wrong one.
+/// Time until an exhausted limit is fully restored. `None` if that varies: no parameter is better than a wrong one.
 fn window(limit: &Limit) -> Option<Micros> {
     match limit {
         Limit::Unlimited => None,
@@ -91,7 +91,7 @@ fn window(limit: &Limit) -> Option<Micros> {
             Window::Every(length) => Some(length),
             Window::Day(_) => Some(Micros::DAY),
             Window::Week(_) => Some(Micros::new(Micros::DAY.get().saturating_mul(7))),
-            Window::Month(_) => None,
+            Window::Month(_) | Window::Year(_) => None,
         },
         Limit::SlidingWindow(rule) => Some(rule.window()),
         Limit::SlidingWindowBuckets(rule) => Some(rule.window()),

@@ -1,12 +1,12 @@
-//! Structured fields (RFC 9651), as far as they are written and checked here. Which fields there are is `fields`'.
+//! Writes and checks the subset of structured fields (RFC 9651) that rate-limit headers use.
 
 use crate::response::numbers::in_digits;
 
-/// An Integer has at most so many digits; a larger number is written as this one.
+/// The largest Integer of RFC 9651; larger numbers are clamped to it.
 pub(crate) const INTEGER_MAX: u64 = 999_999_999_999_999;
 
-/// Writes a String. What is not printable ASCII cannot stand in one, and is written as `?`: names are checked where they come
-/// in, so that this is a net and not a rule.
+/// Writes a String. Characters that are not printable ASCII become `?`; this is only a safety net, because names are validated on
+/// input.
 pub(crate) fn string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     for byte in text.bytes() {
@@ -24,7 +24,7 @@ pub(crate) fn integer(out: &mut Vec<u8>, number: u64) {
     digits(out, number.min(INTEGER_MAX));
 }
 
-/// Writes a number in digits.
+/// Writes a number as decimal digits.
 pub(crate) fn digits(out: &mut Vec<u8>, number: u64) {
     out.extend_from_slice(in_digits(number, &mut [b'0'; 20]));
 }
@@ -33,7 +33,7 @@ pub(crate) fn digits(out: &mut Vec<u8>, number: u64) {
 pub(crate) fn bytes(out: &mut Vec<u8>, number: u64) {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     out.push(b':');
-    // Ten digits of six bits, the four bits that remain, and a filler: 8 bytes are 12 characters of base64.
+    // Ten digits of six bits, one of the remaining four bits, and padding: 8 bytes are 12 base64 characters.
     for place in 0..11_u32 {
         let bits = if place < 10 { number >> (58 - 6 * place) } else { number << 2 };
         let digit = usize::try_from(bits & 0x3f).unwrap_or(0);
@@ -42,8 +42,8 @@ pub(crate) fn bytes(out: &mut Vec<u8>, number: u64) {
     out.extend_from_slice(b"=:");
 }
 
-/// Whether a line is a List whose members are all Strings with parameters: what the draft's fields are made of. One that is
-/// not would make a reader ignore all lines of the field, ours too.
+/// Returns true if a header line is a List of Strings with parameters, the format of the draft headers. Any other line would make
+/// parsers ignore the whole header, including our lines.
 pub(crate) fn is_list_of_strings(line: &[u8]) -> bool {
     let mut rest = trimmed_start(line);
     loop {
@@ -64,7 +64,7 @@ fn trimmed_start(mut text: &[u8]) -> &[u8] {
     text
 }
 
-/// What follows a String.
+/// Skips a String.
 fn after_string(text: &[u8]) -> Option<&[u8]> {
     let mut rest = text.strip_prefix(b"\"")?;
     loop {
@@ -82,7 +82,7 @@ fn after_string(text: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// What follows any number of parameters.
+/// Skips any number of parameters.
 fn after_parameters(text: &[u8]) -> Option<&[u8]> {
     let mut rest = text;
     while let [b';', after @ ..] = rest {
@@ -99,7 +99,7 @@ fn after_parameters(text: &[u8]) -> Option<&[u8]> {
     Some(rest)
 }
 
-/// What follows a value of a parameter. Its digits are not counted: a reader that is stricter ignores the field.
+/// Skips a parameter's value, without counting digits: a stricter parser ignores the header.
 fn after_bare_item(text: &[u8]) -> Option<&[u8]> {
     match text {
         [b'"', ..] => after_string(text),

@@ -9,12 +9,14 @@ use tollgate_engine::{
     Admission, CheckError, Enforcer, LimitDescriptor, LimitStatus, Outcome, Refusal, Undetermined,
 };
 
+use super::computed_limits::{ComputedLimits, Rendered};
 use super::config::ResponseConfig;
 use super::error_response::ErrorResponse;
 use super::headers::{Degraded, LimitHeaders, RenderedStatus};
 use super::problem;
 use super::refusal::{self, Ready};
 use super::rendered_limit::RenderedLimit;
+use crate::admitted::Inside;
 
 /// Writes the responses of one enforcer.
 ///
@@ -27,11 +29,13 @@ pub struct ResponseWriter {
     /// The refusals of limits, except for the numbers, since a limit first refused. Consumers' own numbers have none: there may
     /// be as many as consumers.
     ready: Vec<OnceLock<Option<Box<Ready>>>>,
+    /// Limits with the numbers that rules computed for requests.
+    computed: ComputedLimits,
     #[cfg(feature = "policy")]
     cors: Option<tollgate_policy::model::Cors>,
 }
 
-/// What becomes of a request that was checked.
+/// What to do with a checked request.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -39,9 +43,9 @@ pub struct ResponseWriter {
 )]
 #[must_use = "only an admitted request may proceed"]
 pub enum Reply {
-    /// It proceeds.
+    /// Forward the request.
     Admitted(Admission),
-    /// It is answered with this response.
+    /// Send this response.
     Rejected(ErrorResponse),
 }
 
@@ -72,6 +76,7 @@ impl ResponseWriter {
                 .map(|descriptor| descriptor.as_ref().map(RenderedLimit::new))
                 .collect(),
             ready: descriptors.iter().map(|_| OnceLock::new()).collect(),
+            computed: ComputedLimits::default(),
             #[cfg(feature = "policy")]
             cors: None,
         }
@@ -83,19 +88,31 @@ impl ResponseWriter {
         &self.config
     }
 
-    /// What becomes of a request that was checked. `request` are its headers.
+    /// Decides what to do with a checked request. `request` are its headers.
     pub fn reply(&self, checked: Result<Outcome, CheckError>, request: &HeaderMap) -> Reply {
+        match checked {
+            Ok(Outcome::Admitted(admission)) => Reply::Admitted(admission),
+            rejected => Reply::Rejected(self.rejection(&rejected, request)),
+        }
+    }
+
+    /// The response to a request that was not admitted.
+    pub(crate) fn rejection(
+        &self,
+        checked: &Result<Outcome, CheckError>,
+        request: &HeaderMap,
+    ) -> ErrorResponse {
         let mut response = match checked {
-            Ok(Outcome::Admitted(admission)) => return Reply::Admitted(admission),
-            Ok(Outcome::Refused(refusal)) => self.refusal(&refusal),
-            Ok(Outcome::Undetermined(undetermined)) => self.undetermined(&undetermined),
+            Ok(Outcome::Refused(refusal)) => self.refusal(refusal),
+            Ok(Outcome::Undetermined(undetermined)) => self.undetermined(undetermined),
+            Err(error) => problem::of_error(error),
+            Ok(Outcome::Admitted(_)) => problem::internal("the request was admitted"),
             // Only for those who can read bodies; they read it and check again.
             #[cfg(feature = "policy")]
             Ok(Outcome::NeedsBody { .. }) => problem::internal("the body of the request was not read"),
-            Err(error) => problem::of_error(&error),
         };
         self.allow_origins(request, &mut response.headers);
-        Reply::Rejected(response)
+        response
     }
 
     /// Lets scripts in browsers read a response, as far as the policy allows it.
@@ -107,7 +124,7 @@ impl ResponseWriter {
     }
 
     /// The response to a refused request.
-    fn refusal(&self, refusal: &Refusal) -> ErrorResponse {
+    pub(crate) fn refusal(&self, refusal: &Refusal) -> ErrorResponse {
         let now = refusal.decided_at();
         let statuses: SmallVec<[LimitStatus<'_>; 2]> = refusal.limits().collect();
         let mut response = self
@@ -132,15 +149,18 @@ impl ResponseWriter {
         statuses: impl Iterator<Item = LimitStatus<'a>>,
         now: Micros,
     ) -> Option<ErrorResponse> {
-        let rendered = statuses.filter_map(|status| self.rendered(&status));
+        let statuses: SmallVec<[LimitStatus<'_>; 2]> = statuses.collect();
+        let computed = self.computed.rendered(statuses.iter());
+        let rendered = statuses.iter().filter_map(|status| self.rendered(status, &computed));
         let rendered: SmallVec<[RenderedStatus<'_>; 2]> = rendered.collect();
         refusal::refused(&rendered, &self.config, now)
     }
 
     /// The response to a request with one hit, from the one that was rendered before.
     fn ready_refusal(&self, statuses: &[LimitStatus<'_>], hits: usize, now: Micros) -> Option<ErrorResponse> {
-        let ([status], 1) = (statuses, hits) else { return None };
-        let rendered = self.rendered(status)?;
+        let ([status @ LimitStatus { computed: None, .. }], 1) = (statuses, hits) else { return None };
+        let nothing = Rendered::default();
+        let rendered = self.rendered(status, &nothing)?;
         let ready = self.ready.get(status.id.index())?;
         let ready = ready.get_or_init(|| Ready::new(rendered.rendered, &self.config));
         ready.as_ref()?.response(&rendered, &self.config, now)
@@ -155,14 +175,29 @@ impl ResponseWriter {
 
     /// Writes the headers that show limits after a response with this status.
     pub fn write(&self, admission: &Admission, status: StatusCode, headers: &mut HeaderMap) {
-        let mut fields = match admission.decided_at() {
+        self.write_around(admission, Inside::default(), status, headers);
+    }
+
+    /// As [`write`](Self::write), around the headers of layers inside. If one of them refused the request, nothing is charged
+    /// here, and its headers stand alone.
+    pub(crate) fn write_around(
+        &self,
+        admission: &Admission,
+        inside: Inside,
+        status: StatusCode,
+        headers: &mut HeaderMap,
+    ) {
+        let computed = self.computed.rendered_for(admission, status);
+        let mut fields = match admission.decided_at().filter(|_| !inside.is_refused) {
             Some(now) => {
-                let shown = admission.shown_limits(status).filter_map(|status| self.rendered(&status));
+                let shown = admission.shown_limits(status);
+                let shown = shown.filter_map(|status| self.rendered(&status, &computed));
                 LimitHeaders::of(shown, &self.config, now)
             }
             None => LimitHeaders::default(),
         };
-        fields.tell(Degraded::of(admission.degradation(), &self.config));
+        let degradation = admission.degradation().max(inside.degradation);
+        fields.tell(Degraded::of(degradation, &self.config));
         fields.write(headers);
     }
 
@@ -173,12 +208,22 @@ impl ResponseWriter {
         now: Micros,
         headers: &mut HeaderMap,
     ) {
-        let shown = statuses.filter(LimitStatus::is_shown).filter_map(|status| self.rendered(&status));
+        let statuses: SmallVec<[LimitStatus<'_>; 2]> = statuses.filter(LimitStatus::is_shown).collect();
+        let computed = self.computed.rendered(statuses.iter());
+        let shown = statuses.iter().filter_map(|status| self.rendered(status, &computed));
         LimitHeaders::of(shown, &self.config, now).write(headers);
     }
 
-    fn rendered(&self, status: &LimitStatus<'_>) -> Option<RenderedStatus<'_>> {
-        let rendered = self.rendered.get(status.id.index())?.as_ref()?;
+    /// A limit's status with the limit as responses show it: rendered once, or for the numbers of this request.
+    fn rendered<'a>(
+        &'a self,
+        status: &LimitStatus<'_>,
+        computed: &'a Rendered,
+    ) -> Option<RenderedStatus<'a>> {
+        let rendered = match status.computed {
+            None => self.rendered.get(status.id.index())?.as_ref()?,
+            Some(numbers) => computed.get(status.id, numbers)?,
+        };
         let partition = if self.config.partition_key { status.key_fingerprint } else { 0 };
         Some(RenderedStatus { rendered, decision: status.decision, mode: status.mode, partition })
     }

@@ -9,6 +9,14 @@ fn bucket(capacity: u64) -> Limit {
     Limit::token_bucket(capacity, 1, Micros::DAY).expect("it fits")
 }
 
+/// Leaves no room in the smallest limiter.
+pub(crate) fn fill(limiter: &Limiter) {
+    let flood = limiter.limit("flood", bucket(1));
+    for key in 0..400_000_u32 {
+        let _ = limiter.try_charge(&[flood.hit(&key.to_be_bytes())]).expect("a good hit");
+    }
+}
+
 /// Whoever was there before the flood has a count of their own.
 #[test]
 fn who_is_counted_together_with_others_is_told_so() {
@@ -22,10 +30,7 @@ fn who_is_counted_together_with_others_is_told_so() {
     let telling = ResponseConfig { degraded: true, ..ResponseConfig::default() };
     let known = layer("known", telling);
     assert_eq!(seen(&get(&known, "/")), (200, ""));
-    let flood = limiter.limit("flood", bucket(1));
-    for key in 0..400_000_u32 {
-        let _ = limiter.try_charge(&[flood.hit(&key.to_be_bytes())]).expect("a good hit");
-    }
+    fill(&limiter);
     assert_eq!(seen(&get(&known, "/")), (200, ""), "it has its own count");
     assert_eq!(seen(&get(&layer("new", telling), "/")), (200, "full"));
     assert_eq!(seen(&get(&layer("new", ResponseConfig::default()), "/")), (200, ""), "not unless set");

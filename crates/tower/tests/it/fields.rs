@@ -37,6 +37,7 @@ fn what_is_written_is_read_back_by_another_parser() {
         (Limit::fixed_window(3, Window::Day(UtcOffset::default())), Some(86_400)),
         (Limit::fixed_window(3, Window::Week(UtcOffset::default())), Some(604_800)),
         (Limit::fixed_window(3, Window::Month(UtcOffset::default())), None),
+        (Limit::fixed_window(3, Window::Year(UtcOffset::default())), None),
         (Limit::fixed_window(Limit::COUNT_MAX, Window::Every(Micros::SECOND)), Some(1)),
         (Limit::sliding_window(9, Micros::MINUTE), Some(60)),
         (Limit::sliding_window_buckets(9, Micros::MINUTE, 6), Some(60)),

@@ -29,7 +29,7 @@ fn a_refusal_says_which_limit_and_how_long_in_fields_and_body_alike() {
         "type": "https://iana.org/assignments/http-problem-types#quota-exceeded",
         "title": "Request cannot be satisfied as assigned quota has been exceeded",
         "status": 429,
-        "detail": "The limit a \"b\" is used up; the same request can be granted in 8 s. Ask <us>\nfor more.",
+        "detail": "Rate limit 'a \"b\"' exceeded. Retry in 8 s. Ask <us>\nfor more.",
         "violated-policies": ["a \"b\""],
         "retry_after": 8,
         "policies": [{ "name": "a \"b\"", "limit": 2, "remaining": 0, "reset": 18 }],
@@ -134,7 +134,7 @@ fn a_hidden_limit_refuses_without_being_named() {
     assert_eq!((told.status, told.field("retry-after")), (429, "10"));
     let problem = told.problem();
     assert_eq!(problem["violated-policies"], serde_json::json!([]));
-    assert_eq!(problem["detail"], "A limit is used up; the same request can be granted in 10 s.");
+    assert_eq!(problem["detail"], "Rate limit exceeded. Retry in 10 s.");
     assert_eq!(told.field("ratelimit"), r#""seen";r=9;t=1"#);
     let all = format!("{told:?}");
     assert!(!all.contains("secret-one") && !all.contains("Hush"), "{all}");
@@ -150,7 +150,10 @@ fn what_never_fits_is_an_error_of_its_own_without_a_wait() {
     let told = send(&layer, request("GET", "/a", &[("x-cost", "6")]));
     assert_eq!((told.status, told.field("retry-after")), (422, ""));
     let problem = told.problem();
-    assert_eq!(problem["detail"], "One such request costs more than the limit a ever allows.");
+    assert_eq!(
+        problem["detail"],
+        "The request costs more than rate limit 'a' can ever allow. Retrying will not succeed."
+    );
     assert_eq!(
         (problem.get("retry_after"), &problem["violated-policies"]),
         (None, &serde_json::json!(["a"]))
@@ -173,7 +176,7 @@ routes:
         (request("GET", "/a%2fb", &[]), "slash"),
         (request("GET", "/a", &[("x-cost", "-1")]), "whole number from 1 to 9"),
         (request("GET", "/a", &[("x-cost", "0")]), "whole number from 1 to 9"),
-        (request("GET", "/a", &[("x-key", "one"), ("x-key", "two")]), "there twice"),
+        (request("GET", "/a", &[("x-key", "one"), ("x-key", "two")]), "more than once"),
         (request("GET", "/a", &[("host", "a"), ("host", "b")]), "two hosts"),
         (request("GET", "http://a/a", &[("host", "b")]), "two hosts"),
     ];
@@ -294,7 +297,7 @@ fn a_limit_of_0_is_403_or_429_as_the_policy_says_and_has_no_wait() {
         assert_eq!((told.status, told.field("retry-after")), (status, ""), "{limit}{field}");
         let problem = told.problem();
         assert_eq!(problem["status"], status);
-        assert_eq!(problem["detail"], "The limit a is 0: it grants no request.");
+        assert_eq!(problem["detail"], "Rate limit 'a' is 0: it allows no requests.");
         assert!(title.is_empty() || problem["title"] == title, "{problem}");
         assert_eq!(problem.get("retry_after"), None);
     }
@@ -314,7 +317,7 @@ routes:
 ";
     let told = get(&policy(&limiter, text), "/a");
     assert_eq!(told.status, 403);
-    assert_eq!(told.problem()["detail"], "The limit paid is 0: it grants no request.");
+    assert_eq!(told.problem()["detail"], "Rate limit 'paid' is 0: it allows no requests.");
 }
 
 /// A browser keeps an answer from scripts of other origins unless the answer allows it.

@@ -6,16 +6,16 @@ use http_body_util::Full;
 use tollgate_engine::Scratch;
 use tollgate_tower::{Admitted, Reply, RequestHead, TollgateLayer};
 
-use crate::support::{Gateway, PEER, limiter, policy, request, send, send_to};
+use crate::support::{Gateway, PEER, Told, limiter, policy, request, send, send_to};
 
-fn respond(layer: &TollgateLayer, headers: &[(&str, &str)], status: u16, reported: &[&str]) {
-    let _ = send_to(layer, request("GET", "/a", headers), |_| {
+fn respond(layer: &TollgateLayer, headers: &[(&str, &str)], status: u16, reported: &[&str]) -> Told {
+    send_to(layer, request("GET", "/a", headers), |_| {
         let mut response = Response::builder().status(status);
         for value in reported {
             response = response.header("x-spent", *value);
         }
         response.body(Full::<Bytes>::default()).expect("it is a response")
-    });
+    })
 }
 
 /// What each limit has left, as a request that costs nothing more would see it: one is asked for, and added again.
@@ -126,10 +126,13 @@ fn a_reported_cost_settles_the_estimate_of_its_limit_alone() {
     ] {
         let (limiter, _) = limiter();
         let layer = policy(&limiter, REPORTED);
-        respond(&layer, &[], 200, reported);
+        let left = |told: Told| -> Vec<_> {
+            told.list("ratelimit").into_iter().map(|(_, numbers)| numbers[0].1).collect()
+        };
+        let told = respond(&layer, &[], 200, reported);
+        assert_eq!(left(told), [wanted, 99], "{reported:?}: the response shows what it settles");
         let told = send(&layer, request("GET", "/a", &[]));
-        let left: Vec<_> = told.list("ratelimit").into_iter().map(|(_, numbers)| numbers[0].1).collect();
-        assert_eq!(left, [wanted - 10, 98], "{reported:?}");
+        assert_eq!(left(told), [wanted - 10, 98], "{reported:?}");
     }
 }
 

@@ -103,9 +103,7 @@ fn what_is_wrong_with_rules_is_said_in_a_sentence() {
         |rules: Vec<Rule>| Rules::new(limiter.clone(), rules).map(|_| ()).map_err(|error| error.to_string());
     let named = |name: &str| vec![Rule::new(name, bucket(1))];
     let sentence = |name: &str| {
-        Err(format!(
-            "`{name}` cannot be the name of a rule: it has to be printable ASCII, from 1 to 200 characters"
-        ))
+        Err(format!("`{name}` is not a valid name for a rule: use 1 to 200 characters of printable ASCII"))
     };
     assert_eq!(why(named("")), sentence(""));
     assert_eq!(why(named("a\r\nx: y")), sentence("a\\u{d}\\u{a}x: y"));
@@ -115,7 +113,7 @@ fn what_is_wrong_with_rules_is_said_in_a_sentence() {
     let twice = vec![Rule::new("a", bucket(1)), Rule::new("a", bucket(2))];
     assert_eq!(
         why(twice),
-        Err("two rules are called `a`, and would share their budgets: give each its own name".into())
+        Err("two rules are named `a` and would share their keys: give each its own name".into())
     );
     let many =
         |count: usize| (0..count).map(|number| Rule::new(number.to_string(), bucket(1))).collect::<Vec<_>>();

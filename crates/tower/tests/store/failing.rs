@@ -75,6 +75,34 @@ fn each_limit_does_what_it_says_and_the_answer_tells_if_it_may() {
     });
 }
 
+/// No wait makes the share larger: it is no 422, and no 429 either.
+#[test]
+fn a_share_that_is_smaller_than_the_cost_is_a_503_with_retry_after() {
+    let policy = "
+tollgate: 1
+rate_limit: { name: l, algorithm: token_bucket, capacity: 3, refill_rate: 1 per day, consumer_key: ip, when_store_fails: local 1/4 }
+routes: [{ path: / }]
+";
+    let server = server();
+    run(async {
+        server.signal("STOP").expect("it is frozen");
+        let quarter = StoreFails::Local { share: 1, of: 4 };
+        let rules = |cost| {
+            let rule = Rule::new("l", many(3)).cost(cost).when_store_fails(quarter);
+            app_with(Rules::new(limiter(&server, SHORT), [rule]).expect("rules"), TELLING)
+        };
+        for app in [app_with(limits(&limiter(&server, SHORT), policy), TELLING), rules(1)] {
+            let told = ask(app, "/").await;
+            assert_eq!(seen(&told), (503, Some("unknown"), None, ""), "{told:?}");
+            assert_eq!(told.field("retry-after"), Some("1"));
+            assert!(told.body.contains(r#""violated-policies":[],"retry_after":1"#), "{told:?}");
+        }
+        let told = ask(rules(4), "/").await;
+        assert_eq!((told.status, told.field("retry-after")), (422, None), "more than the whole limit");
+        server.signal("CONT").expect("it goes on");
+    });
+}
+
 #[test]
 fn rules_written_in_rust_have_the_same_three_answers() {
     let server = server();

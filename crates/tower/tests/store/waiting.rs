@@ -98,8 +98,9 @@ fn a_handlers_word_on_the_cost_gets_to_the_store() {
     let server = server();
     run(async {
         let limiter = limiter(&server, LONG);
-        let far = Rule::new("far", many(100)).keyed_by(KeyExtractor::everyone()).cost(10);
-        let near = Rule::new("near", many(100)).keyed_by(KeyExtractor::everyone()).cost(10).local();
+        let far = Rule::new("far", many(100)).keyed_by(KeyExtractor::everyone()).cost(10).estimated();
+        let near =
+            Rule::new("near", many(100)).keyed_by(KeyExtractor::everyone()).cost(10).estimated().local();
         let app = app(Rules::new(limiter.clone(), [far, near]).expect("rules"));
         let (far, near) = (limiter.limit("far", many(100)), limiter.local_limit("near", many(100)));
         let table = [("/settle", 97, 97), ("/only", 92, 87), ("/refund", 92, 87), ("/", 82, 77)];

@@ -1,4 +1,4 @@
-//! A real Prometheus scrapes the page and is asked what it read. It is started here, on a free port and in a folder of its own.
+//! A real Prometheus scrapes the metrics, and is queried for what it read.
 
 use std::process::{Child, Command, Stdio};
 

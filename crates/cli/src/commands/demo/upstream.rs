@@ -1,4 +1,4 @@
-//! The small API behind the demonstration's gateway: a real server that says hello. It knows nothing of limits.
+//! The small API behind the demo's gateway: an HTTP server that says hello.
 
 use std::convert::Infallible;
 use std::io;
@@ -11,7 +11,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 
-/// Starts it on a free port of this machine, on a thread of its own that ends with the process.
+/// Starts the server on a free local port, on its own thread, which ends with the process.
 pub(super) fn start() -> io::Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     listener.set_nonblocking(true)?;
@@ -26,7 +26,7 @@ async fn serve(listener: TcpListener) {
     while let Ok((stream, _)) = listener.accept().await {
         tokio::spawn(async move {
             let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(answer));
-            // A connection that fails is the gateway's to tell.
+            // The gateway reports failed connections.
             drop(connection.await);
         });
     }

@@ -1,4 +1,4 @@
-//! Colours for the words of a comparison that say in which direction it goes. The words themselves are made elsewhere.
+//! Colours for the words of a comparison that show its direction.
 
 use annotate_snippets::renderer::{AnsiColor, Style};
 

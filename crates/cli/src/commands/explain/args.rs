@@ -1,4 +1,4 @@
-//! A request as it is written on a command line, read into parts. Whether it is a good request the policy says.
+//! Parses a request from command-line arguments.
 
 use std::net::IpAddr;
 

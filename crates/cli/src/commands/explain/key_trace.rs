@@ -1,4 +1,4 @@
-//! Where a limit looked for who is asking, and what it found: in words. What the key is was decided by the policy.
+//! Describes where a limit looked for the client's identity, and what it found.
 
 use http::HeaderName;
 use http::header::AUTHORIZATION;
@@ -54,6 +54,49 @@ pub(super) fn looked(limit: &PolicyLimit, key: &[Part<'_>], case: &Case<'_>) -> 
         Missing::Reject => return None,
     };
     Some(format!("{}, so {so}", missing.join(", and ")))
+}
+
+/// Every place where a limit looks for who is asking, and what is there.
+pub(super) fn places_of(limit: &PolicyLimit, case: &Case<'_>) -> Vec<String> {
+    let mut told: Vec<String> = Vec::new();
+    let mut tell = |text: String| {
+        if !told.contains(&text) {
+            told.push(text);
+        }
+    };
+    for identity in limit.key.chain.iter().flatten() {
+        match identity {
+            Identity::ApiKey | Identity::Consumer | Identity::Organisation => {
+                let places = places(case);
+                if places.is_empty() {
+                    tell("there is no API key that is known".into());
+                }
+                places.iter().for_each(|place| tell(there(place, case)));
+            }
+            Identity::Header(name) => tell(there(&KeyPlace::Header(name.clone()), case)),
+            Identity::Cookie(name) => tell(there(&KeyPlace::Cookie(name.clone()), case)),
+            Identity::Query(name) => tell(there(&KeyPlace::Query(name.clone()), case)),
+            Identity::Jwt(claim) | Identity::JwtUnverified(claim) => {
+                if let Look::Not(why) = token(claim, false, case) {
+                    tell(why);
+                }
+            }
+            Identity::Address | Identity::Everyone => {}
+        }
+    }
+    told
+}
+
+/// What is in a place, and for a key that is there and did not count, why.
+fn there(place: &KeyPlace, case: &Case<'_>) -> String {
+    match found(place, case) {
+        State::Missing => format!("{}: it is not there", name(place)),
+        State::Unclear => format!("{}: it is there twice, or cannot be read", name(place)),
+        State::One if case.directory.is_some() => {
+            format!("{}: it is there; only a key of the consumers file counts", name(place))
+        }
+        State::One => format!("{}: it is there", name(place)),
+    }
 }
 
 fn word(identity: &Identity) -> &'static str {
@@ -147,7 +190,10 @@ fn found(place: &KeyPlace, case: &Case<'_>) -> State {
         KeyPlace::Basic => return credentials(Scheme::Basic, case),
         KeyPlace::Header(name) => header::find(case.facts.headers, name),
         KeyPlace::Cookie(name) => cookie::find(case.facts.headers, name),
-        KeyPlace::Query(name) => query::find(case.facts.query.unwrap_or(""), name, &mut room),
+        KeyPlace::Query(name) => {
+            let semicolons = case.policy.settings().query_semicolons;
+            query::find_as(semicolons, case.facts.query.unwrap_or(""), name, &mut room)
+        }
         KeyPlace::Together(places) => {
             // The first that is not there once decides, as it does for the policy.
             let mut states = places.iter().map(|place| found(place, case));

@@ -1,11 +1,14 @@
-//! Every limit that a request meets, with the numbers in force for it, and why it is this one. Nothing is decided here.
+//! Every limit that applies to a request, with the numbers in force and the reason.
 
 use tollgate_algorithms::Mode;
-use tollgate_policy::model::{Cost, PolicyLimit, Where, ZeroStatus};
+use tollgate_policy::model::{Cost, Level, LimitUse, PolicyLimit, Where, ZeroStatus};
 use tollgate_policy::numbers::Numbers;
-use tollgate_policy::{Budget, Charge, Directory, Facts, Hits, Matched, Operation, Policy, key};
+use tollgate_policy::{
+    Budget, Charge, Directory, Facts, FileId, Hits, Matched, Nearest, Operation, Place, Policy, key,
+};
 
 use super::key_trace::looked;
+use super::reference;
 
 /// A limit that a request meets.
 #[derive(Debug)]
@@ -13,6 +16,8 @@ pub(super) struct Met {
     pub(super) name: String,
     /// Where it is written: file, line and column.
     pub(super) at: String,
+    /// Where the `$ref` stands that leads to it, if one does.
+    pub(super) reference: Option<String>,
     /// In one word, for programs: `operation`, `path`, `tag` or `root`.
     pub(super) level: &'static str,
     /// Why it is this one and no other.
@@ -71,14 +76,14 @@ pub(super) struct Farther {
 pub(super) fn farther(policy: &Policy, operation: &Operation) -> Vec<Farther> {
     let limits = policy.limits().iter().enumerate();
     let others = limits.filter(|(at, limit)| {
-        !operation.limits.iter().any(|id| id.index() == *at) && limit.place.file == operation.place.file
+        !operation.limits.iter().any(|id| id.index() == *at) && is_in(limit, operation.place.file)
     });
     let found = others.filter_map(|(_, limit)| {
         let level = match &limit.at {
             Where::Path(path) if *path == operation.written => "path",
             Where::Tag(tag) if operation.tags.contains(tag) => "tag",
             Where::Root => "root",
-            Where::Path(_) | Where::Tag(_) | Where::Operation(_) => return None,
+            Where::Path(_) | Where::Tag(_) | Where::Operation(_) | Where::Named(_) => return None,
         };
         let at = policy.sources().locate(limit.place);
         Some(Farther { name: limit.name.clone(), level, at })
@@ -92,16 +97,23 @@ pub(super) fn farther(policy: &Policy, operation: &Operation) -> Vec<Farther> {
 /// The limits of a request, in the policy's order.
 pub(super) fn met(case: &Case<'_>) -> Vec<Met> {
     let Case { policy, matched, hits, .. } = *case;
-    let limits = policy.limits_of(matched).iter();
-    let limits = limits.filter_map(|id| Some((*id, policy.limits().get(id.index())?)));
-    let with_charges = limits.map(|(id, limit)| {
+    let operation = match matched {
+        Matched::Operation(id) | Matched::Loosely(id) => policy.operation(id),
+        Matched::Preflight | Matched::Forwarded | Matched::Unmatched { .. } => None,
+    };
+    let limits = policy.applied(case.facts, matched);
+    let limits = limits.filter_map(|(_, at)| Some((at, policy.limits().get(at.limit.index())?)));
+    let with_charges = limits.map(|(used, limit)| {
+        let id = used.limit;
         let charges = hits.charges().iter().chain(hits.held()).filter(|charge| charge.limit == id);
         let charges = charges.filter_map(|charge| charged(charge, limit, case));
         let charges: Vec<_> = charges.collect();
-        let (level, nearest) = why(&limit.at, matched);
+        let reference = operation.and_then(|operation| reference::of(limit, operation, policy));
+        let (level, nearest) = why(used, limit, (reference, operation), policy);
         Met {
             name: limit.name.clone(),
             at: policy.sources().locate(limit.place),
+            reference: reference.map(|place| policy.sources().locate(place)),
             level,
             nearest,
             algorithm: limit.algorithm.name(),
@@ -129,7 +141,7 @@ fn charged(charge: &Charge, limit: &PolicyLimit, case: &Case<'_>) -> Option<Char
     let key = parts.iter().map(ToString::to_string).collect();
     // Budgets besides are the address's, whoever is asking.
     let key_from = (charge.budget == Budget::Own).then(|| looked(limit, &parts, case)).flatten();
-    let cost_from = match &limit.cost {
+    let cost_from = match policy.cost_of(hits, charge)? {
         Cost::Fixed(_) => None,
         Cost::Asked { max, .. } => Some(format!("what the request says, at most {max}")),
         Cost::Reported { header, max, .. } => {
@@ -160,21 +172,53 @@ impl Met {
     }
 }
 
-/// Why a limit at this place is the nearest.
-fn why(at: &Where, matched: Matched) -> (&'static str, String) {
-    match at {
-        Where::Operation(_) => ("operation", "it stands on the operation itself".into()),
-        Where::Path(path) => ("path", format!("it stands on the path {path}, and none on the operation")),
-        Where::Tag(tag) => {
-            ("tag", format!("it stands on the tag {tag}, and none on the operation or its path"))
+/// Whether a limit, or a `$ref` to it, stands in a file.
+fn is_in(limit: &PolicyLimit, file: FileId) -> bool {
+    limit.place.file == file || limit.references.iter().any(|reference| reference.file == file)
+}
+
+/// Why a limit applies: the level in one word, and a sentence. Several operations may share a limit by its name or by a
+/// `$ref`, so that it may be written elsewhere.
+fn why(
+    used: &LimitUse,
+    limit: &PolicyLimit,
+    (reference, operation): (Option<Place>, Option<&Operation>),
+    policy: &Policy,
+) -> (&'static str, String) {
+    let nearest = operation.map(|operation| operation.nearest);
+    let path = operation.map_or("", |operation| operation.written.as_str());
+    let (word, place, plain, here) = match used.level {
+        Level::Operation => {
+            let here = matches!(&limit.at, Where::Operation(name) if name.ends_with(path));
+            ("operation", "on the operation itself".to_owned(), Nearest::Operation, here)
         }
-        Where::Root => match matched {
-            Matched::Operation(_) | Matched::Loosely(_) => {
-                ("root", "it stands at the root, and none on the operation, its path or its tags".into())
-            }
-            Matched::Preflight | Matched::Forwarded | Matched::Unmatched { .. } => {
-                ("root", "it stands at the root, and no operation is met".into())
-            }
+        Level::Path => {
+            let here = matches!(&limit.at, Where::Path(at) if at == path);
+            ("path", format!("on the path {path}"), Nearest::Path, here)
+        }
+        Level::Tag(at) => {
+            let tag = operation.and_then(|operation| operation.tags.get(at)).map_or("", String::as_str);
+            let here = matches!(&limit.at, Where::Tag(at) if at == tag);
+            ("tag", format!("on the tag {tag}"), Nearest::Tag, here)
+        }
+        Level::Root => ("root", "at the root".into(), Nearest::Root, limit.at == Where::Root),
+    };
+    let stands = match (&limit.at, reference) {
+        (Where::Named(_), _) => format!("it is named at {}, {place}", policy.sources().locate(used.place)),
+        (_, Some(_)) => format!("a `$ref` to it stands {place}"),
+        (_, None) if here => format!("it stands {place}"),
+        // The first limit of a name is the one that is kept.
+        (_, None) => format!("it is shared, and stands here too: {place}"),
+    };
+    let why = match (operation, nearest == Some(plain)) {
+        (None, _) => ", and no operation is met",
+        (Some(_), false) => ", and a nearer list inherits it",
+        (Some(_), true) => match used.level {
+            Level::Operation => "",
+            Level::Path => ", and none on the operation",
+            Level::Tag(_) => ", and none on the operation or its path",
+            Level::Root => ", and none on the operation, its path or its tags",
         },
-    }
+    };
+    (word, format!("{stands}{why}"))
 }

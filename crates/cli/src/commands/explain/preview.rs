@@ -1,4 +1,4 @@
-//! What a client would be told when it is granted. Decided by the core, on keys never seen; nobody is charged.
+//! The response to an admitted request with unused limits. Nobody is charged.
 
 use http::HeaderMap;
 use tollgate_algorithms::{Decision, Limit, Micros, Mode, decide};

@@ -1,4 +1,4 @@
-//! The first refusal after a burst, and all that the client is told with it: the status, the fields and the body.
+//! The first refusal after a burst, with the client's response: status, headers and body.
 
 use serde_json::{Map, Value};
 use tollgate_algorithms::{Decision, Micros, Retry, decide};

@@ -1,4 +1,4 @@
-//! Operations that a request which met none may have been meant for, and what kept it from each. A guess, for people.
+//! Operations that an unmatched request may have been meant for, and why each does not match.
 
 use tollgate_policy::{Facts, Operation, Policy};
 

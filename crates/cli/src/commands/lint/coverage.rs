@@ -1,4 +1,4 @@
-//! How many operations have a limit: of all documents together, by method and by tag. It is counted elsewhere.
+//! How many operations have a limit, by method and by tag.
 
 use std::collections::BTreeMap;
 use std::fmt;

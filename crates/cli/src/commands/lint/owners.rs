@@ -1,4 +1,4 @@
-//! Whose the limits are: who is asked when one changes. Which change needs whom is told by `diff`.
+//! The owners of limits, who approve their changes.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

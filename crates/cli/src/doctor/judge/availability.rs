@@ -1,4 +1,4 @@
-//! Whether the server takes writes and keeps connections: replicas, clients, idle connections, endless scripts. Not how fast it is.
+//! Checks of availability: replicas required for writes, client connections, idle timeouts, stuck scripts.
 
 use super::super::finding::Finding;
 use super::super::observations::Found;
@@ -9,7 +9,7 @@ const CLIENTS: &str = "clients";
 const IDLE: &str = "idle";
 const ENDLESS: &str = "scripts";
 
-/// From so many hundredths of `maxclients` on there is little room.
+/// Percentage of `maxclients` from which the check warns.
 const FULL_PERCENT: u64 = 80;
 
 pub(super) fn replicas(found: &Found) -> Finding {
@@ -18,28 +18,28 @@ pub(super) fn replicas(found: &Found) -> Finding {
         let Some(wanted) = wanted else {
             return Finding::unknown(
                 REPLICAS,
-                "`CONFIG GET min-replicas-to-write` says nothing",
-                "ask the server's operator for it",
+                "`CONFIG GET min-replicas-to-write` returns nothing",
+                "ask the server's operator",
             );
         };
         if wanted == 0 {
-            return Finding::good(REPLICAS, "it takes writes whether or not there are replicas");
+            return Finding::good(REPLICAS, "writes do not require replicas");
         }
         match info.number("min_slaves_good_slaves") {
             Some(good) if good >= wanted => {
-                Finding::good(REPLICAS, format!("{good} of the {wanted} that it needs to take writes"))
+                Finding::good(REPLICAS, format!("{good} connected, and writes require {wanted}"))
             }
             Some(good) => {
                 let found = format!(
-                    "`min-replicas-to-write` is {wanted}, and there are {good}: every decision fails (NOREPLICAS)"
+                    "`min-replicas-to-write` is {wanted}, but {good} are connected: every decision fails (NOREPLICAS)"
                 );
                 Finding::fault(REPLICAS, found, "start the replicas, or `CONFIG SET min-replicas-to-write 0`")
             }
             None => {
                 let found = format!(
-                    "`min-replicas-to-write` is {wanted}, and `INFO` does not say how many there are"
+                    "`min-replicas-to-write` is {wanted}, and `INFO` does not say how many are connected"
                 );
-                Finding::unknown(REPLICAS, found, "`redis-cli INFO replication` on the server says it")
+                Finding::unknown(REPLICAS, found, "run `redis-cli INFO replication` on the server")
             }
         }
     })
@@ -52,22 +52,25 @@ pub(super) fn clients(found: &Found) -> Finding {
         let (Some(now), Some(max @ 1..)) = (info.number("connected_clients"), max) else {
             return Finding::unknown(
                 CLIENTS,
-                "the server does not say how many clients it may have",
-                "`redis-cli INFO clients` on the server says it",
+                "the server does not report its maximum number of clients",
+                "run `redis-cli INFO clients` on the server",
             );
         };
         let sentence = format!("{now} of {max} connections are in use");
         if now.saturating_mul(100) / max >= FULL_PERCENT {
-            let cure =
-                "`CONFIG SET maxclients …` to more, or find out who keeps them open: `redis-cli CLIENT LIST`";
-            return Finding::warning(CLIENTS, format!("{sentence}: soon new ones are refused"), cure);
+            let cure = "raise the maximum with `CONFIG SET maxclients …`, or find out who holds connections with `redis-cli CLIENT LIST`";
+            return Finding::warning(CLIENTS, format!("{sentence}: new ones will soon be refused"), cure);
         }
         match info.number("rejected_connections") {
             Some(rejected @ 1..) => {
                 let found = format!(
-                    "{sentence}; {rejected} were refused since it started, because there were too many"
+                    "{sentence}; the server has refused {rejected} since it started, because there were too many"
                 );
-                Finding::note(CLIENTS, found, "`CONFIG SET maxclients …` to more, if that may happen again")
+                Finding::note(
+                    CLIENTS,
+                    found,
+                    "raise the maximum with `CONFIG SET maxclients …` if that may happen again",
+                )
             }
             Some(0) => Finding::good(CLIENTS, sentence),
             None => info_lacks(CLIENTS, ("stats", "rejected_connections")),
@@ -77,26 +80,24 @@ pub(super) fn clients(found: &Found) -> Finding {
 
 pub(super) fn idle(found: &Found) -> Finding {
     by_config(found, IDLE, |_, config| match config.number("timeout") {
-        Some(0) => Finding::good(IDLE, "idle connections are kept"),
+        Some(0) => Finding::good(IDLE, "idle connections stay open"),
         Some(seconds) => {
             let found = format!(
-                "a connection that is idle for {seconds} s is closed; it is made anew by itself, and decisions in that moment go by `when_store_fails`"
+                "the server closes connections that are idle for {seconds} s; Tollgate reconnects, and `when_store_fails` applies meanwhile"
             );
             Finding::note(IDLE, found, "`CONFIG SET timeout 0`, and the same in redis.conf")
         }
-        None => {
-            Finding::unknown(IDLE, "`CONFIG GET timeout` says nothing", "ask the server's operator for it")
-        }
+        None => Finding::unknown(IDLE, "`CONFIG GET timeout` returns nothing", "ask the server's operator"),
     })
 }
 
-/// A script of somebody else that does not end: after a while the server says so, and until then it says nothing.
+/// Another client's script that does not end: the server reports it only after this limit.
 pub(super) fn endless(found: &Found) -> Finding {
     by_config(found, ENDLESS, |_, config| {
         let limit = config.number("lua-time-limit").or_else(|| config.number("busy-reply-threshold"));
         match limit {
             Some(0) => {
-                let found = "`busy-reply-threshold` is 0: while somebody's script runs, nobody is told and nobody can stop it";
+                let found = "`busy-reply-threshold` is 0: a script that does not end blocks the server and cannot be killed";
                 Finding::warning(
                     ENDLESS,
                     found,
@@ -104,12 +105,12 @@ pub(super) fn endless(found: &Found) -> Finding {
                 )
             }
             Some(limit) => {
-                Finding::good(ENDLESS, format!("somebody's endless script can be stopped after {limit} ms"))
+                Finding::good(ENDLESS, format!("a script that does not end can be killed after {limit} ms"))
             }
             None => Finding::unknown(
                 ENDLESS,
-                "`CONFIG GET lua-time-limit` says nothing",
-                "ask the server's operator for it",
+                "`CONFIG GET lua-time-limit` returns nothing",
+                "ask the server's operator",
             ),
         }
     })

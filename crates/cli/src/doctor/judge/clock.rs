@@ -1,4 +1,4 @@
-//! The server's clock against ours. Decisions go by the server's alone; this is about everything that is told or compared.
+//! Checks the server's clock against the local one. Decisions use the server's clock only; times shown to clients use both.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::shown;
 
 const CLOCK: &str = "clock";
 
-/// Clocks that are kept by NTP differ by less. They are good or apart only where that holds for all that the reading allows.
+/// Clocks synchronised by NTP differ by less. The check is certain only if the whole error range is on one side.
 const APART_MAX: Duration = Duration::from_millis(500);
 
 pub(super) fn clock(found: &Found) -> Finding {
@@ -16,7 +16,7 @@ pub(super) fn clock(found: &Found) -> Finding {
         Ok(clock) => clock,
         Err(why) => {
             let user = found.user.as_deref().unwrap_or("default");
-            let why = format!("it cannot be told without `TIME`: {why}");
+            let why = format!("needs `TIME`: {why}");
             return Finding::unknown(CLOCK, why, format!("`ACL SETUSER {user} +time`"));
         }
     };
@@ -24,15 +24,15 @@ pub(super) fn clock(found: &Found) -> Finding {
     let (apart, error) = (time(clock.ahead.unsigned_abs()), time(clock.error.unsigned_abs()));
     if apart.saturating_add(error) <= APART_MAX {
         let sentence = if apart <= error {
-            format!("as ours, as far as can be told ({} either way)", shown(error))
+            format!("equal to the local clock (± {})", shown(error))
         } else {
-            format!("{} from ours (give or take {})", shown(apart), shown(error))
+            format!("{} from the local clock (± {})", shown(apart), shown(error))
         };
         return Finding::good(CLOCK, sentence);
     }
     if apart.saturating_sub(error) <= APART_MAX {
         let found = format!(
-            "it cannot be told whether it is within {} of ours: it reads {} from it, give or take {}, because answers take so long",
+            "the round trip is too long to tell whether it is within {} of the local clock: it is {} away, ± {}",
             shown(APART_MAX),
             shown(apart),
             shown(error)
@@ -40,19 +40,19 @@ pub(super) fn clock(found: &Found) -> Finding {
         return Finding::unknown(
             CLOCK,
             found,
-            "ask again from a machine that is nearer, or when the server is less busy",
+            "run doctor from a machine nearer to the server, or when the server is less busy",
         );
     }
     let way = if clock.ahead > 0 { "ahead of" } else { "behind" };
     let found = format!(
-        "the server's clock is {} {way} ours (give or take {}): limits are counted by the server's, so that windows of the \
-         calendar turn early or late, and the instants that clients are told are off by so much",
+        "the server's clock is {} {way} the local clock (± {}): calendar windows follow the server's clock and change too early or \
+         too late, and reset times shown to clients are off",
         shown(apart),
         shown(error)
     );
     Finding::warning(
         CLOCK,
         found,
-        "let NTP set the clocks of both machines: `timedatectl set-ntp true`, or chrony",
+        "synchronise both machines with NTP: `timedatectl set-ntp true`, or chrony",
     )
 }

@@ -1,4 +1,4 @@
-//! Whether decisions are made there, how long they take, and what held them up. Not why the server is set up as it is.
+//! Checks that decisions work, how long they take, and what blocked the server recently.
 
 use std::time::Duration;
 
@@ -13,33 +13,33 @@ const DECISIONS: &str = "decisions";
 const LATENCY: &str = "latency";
 const SLOW: &str = "slow";
 
-/// From so many microseconds on the server remembers what held it, and so many of them.
+/// The server's settings for its slow log: minimum duration in microseconds, and number of entries.
 const SLOW_FROM: &str = "slowlog-log-slower-than";
 const SLOW_LENGTH: &str = "slowlog-max-len";
 
-/// No more entries of that list are looked at.
+/// Maximum number of slow-log entries read.
 const SLOW_SEEN: u64 = 1_024;
 
-/// What was slow longer ago is not told any more.
+/// Maximum age of a reported slow command.
 const LATELY: Duration = Duration::from_secs(3600);
 
 pub(super) fn decisions(found: &Found) -> Finding {
     match &found.decided {
         Ok(()) => Finding::good(
             DECISIONS,
-            "each kind of limit was charged, asked and reset on a key of its own, and decided as it should be",
+            "every kind of limit was charged, peeked and reset on a key of its own, with correct results",
         ),
         Err(error) => {
             let what = match error {
                 StoreError::Link(link) => cure(link.cause()),
                 StoreError::Foreign(_) | StoreError::ForeignKind(_) => {
-                    "somebody else writes keys that begin with `tg3:`: give Tollgate a server or a database of its own"
+                    "another program writes keys that begin with `tg3:`: give Tollgate its own server or database"
                 }
                 StoreError::Disagrees(_) | _ => {
-                    "a proxy or another server in between changes scripts or answers: connect to Redis or Valkey itself"
+                    "a proxy or an incompatible server changes scripts or replies: connect to Redis or Valkey directly"
                 }
             };
-            Finding::fault(DECISIONS, format!("there is no decision: {error}"), what)
+            Finding::fault(DECISIONS, format!("no decision: {error}"), what)
         }
     }
 }
@@ -50,30 +50,30 @@ pub(super) fn latency(found: &Found) -> Finding {
         Err(why) => {
             return Finding::unknown(
                 LATENCY,
-                format!("it could not be timed: {why}"),
-                "mend that first, and ask again",
+                format!("could not be measured: {why}"),
+                "fix that first, then run doctor again",
             );
         }
     };
     let budget = shown(found.budget);
     let sentence = format!(
-        "{} decisions, one after the other: half within {}, 99 % within {}, all within {}; the budget is {budget}",
+        "{} decisions in sequence: p50 {}, p99 {}, maximum {}; the time budget is {budget}",
         latency.count,
         shown(latency.p50),
         shown(latency.p99),
         shown(latency.worst)
     );
-    let cure = "bring the server nearer, give it a core of its own, see what is `slow` there, or raise `store.budget` (TOLLGATE_STORE_BUDGET)";
+    let cure = "move the server nearer, give it a core of its own, look at the check `slow`, or raise `store.budget` (TOLLGATE_STORE_BUDGET)";
     if latency.p99 > found.budget {
         Finding::fault(
             LATENCY,
-            format!("{sentence}: so many decisions are late that `when_store_fails` is the rule"),
+            format!("{sentence}: more than 1 % of decisions time out, and `when_store_fails` applies"),
             cure,
         )
     } else if latency.p99 > found.budget / 2 {
         Finding::warning(
             LATENCY,
-            format!("{sentence}: more than half of it is used up without any load"),
+            format!("{sentence}: p99 takes more than half of it without any load"),
             cure,
         )
     } else {
@@ -86,7 +86,7 @@ pub(super) fn slow(found: &Found) -> Finding {
     let lately = || found.slow.iter().flatten().chain(found.events.iter().flatten()).filter(held);
     if let Some(worst) = lately().max_by_key(|slow| slow.took) {
         let sentence = format!(
-            "`{}` held the server for {}, {} s ago, and {} others did in the last hour: meanwhile nobody gets a decision",
+            "`{}` blocked the server for {}, {} s ago, and {} others did in the last hour: decisions wait meanwhile",
             worst.what,
             shown(worst.took),
             worst.ago.as_secs(),
@@ -95,10 +95,10 @@ pub(super) fn slow(found: &Found) -> Finding {
         return Finding::warning(
             SLOW,
             sentence,
-            "see `redis-cli SLOWLOG GET` and `redis-cli LATENCY DOCTOR`, and do such work on a replica or another server",
+            "see `redis-cli SLOWLOG GET` and `redis-cli LATENCY DOCTOR`, and move such work to a replica or another server",
         );
     }
-    // Nothing is known to be wrong. Of what could not be asked, nothing is known to be right either.
+    // Nothing slow was found. What could not be queried remains unknown.
     match (&found.slow, &found.events) {
         (Err(why), _) => not_asked(found, SLOW, ("SLOWLOG GET", "+slowlog|get +latency|latest"), why),
         (_, Err(why)) => not_asked(found, SLOW, ("LATENCY LATEST", "+latency|latest"), why),
@@ -106,7 +106,7 @@ pub(super) fn slow(found: &Found) -> Finding {
     }
 }
 
-/// Nothing is in the list of what was slow. That is good only if the server would have put it there.
+/// The slow log is empty. That is good only if the server would have recorded slow commands.
 fn remembers(found: &Found) -> Finding {
     let config = match &found.config {
         Ok(config) => config,
@@ -120,35 +120,34 @@ fn remembers(found: &Found) -> Finding {
         return config_lacks(SLOW, SLOW_LENGTH);
     };
     let cure = format!("`CONFIG SET {SLOW_FROM} {}`, and the same in redis.conf", half.as_micros());
-    // A negative number turns the list off.
+    // A negative number disables the slow log.
     let Ok(from) = u64::try_from(from).map(Duration::from_micros) else {
-        let found = format!("`{SLOW_FROM} {from}`: the server does not remember what held it");
+        let found = format!("`{SLOW_FROM} {from}`: the slow log is disabled");
         return Finding::unknown(SLOW, found, cure);
     };
     if from > half {
         let found = format!(
-            "the server remembers only what held it for {} and longer (`{SLOW_FROM}`), and half of the budget is {}",
+            "the slow log starts at {} (`{SLOW_FROM}`), which is more than half of the time budget, {}",
             shown(from),
             shown(half)
         );
         return Finding::unknown(SLOW, found, cure);
     }
     if length == 0 {
-        let found = format!("`{SLOW_LENGTH} 0`: the server does not remember what held it");
+        let found = format!("`{SLOW_LENGTH} 0`: the slow log is disabled");
         let cure = format!("`CONFIG SET {SLOW_LENGTH} 128`, and the same in redis.conf");
         return Finding::unknown(SLOW, found, cure);
     }
-    // A full list has forgotten what came before its oldest entry.
+    // A full slow log has dropped everything before its oldest entry.
     let commands = found.slow.iter().flatten();
     let oldest = commands.clone().map(|slow| slow.ago).max().unwrap_or_default();
     if u64::try_from(commands.count()).unwrap_or(u64::MAX) >= length.min(SLOW_SEEN) && oldest < LATELY {
-        let found =
-            format!("the list of what held the server is full, and goes back {} s only", oldest.as_secs());
+        let found = format!("the slow log is full and goes back only {} s", oldest.as_secs());
         let cure = format!(
             "`CONFIG SET {SLOW_FROM} {}` and a longer `{SLOW_LENGTH}`, and the same in redis.conf",
             half.as_micros()
         );
         return Finding::unknown(SLOW, found, cure);
     }
-    Finding::good(SLOW, "nothing held the server for long in the last hour, as far as it remembers")
+    Finding::good(SLOW, "the slow log shows nothing that blocked the server in the last hour")
 }

@@ -1,4 +1,4 @@
-//! Whether the server forgets budgets, how much room there is, and who else lives there. Not what is lost by a restart.
+//! Checks eviction, free memory, and whether other programs use the server.
 
 use super::super::finding::Finding;
 use super::super::observations::Found;
@@ -8,53 +8,52 @@ const EVICTION: &str = "eviction";
 const ROOM: &str = "memory";
 const COMPANY: &str = "database";
 
-/// The line that begins the section of the databases.
+/// The heading of the `INFO` section about databases.
 const KEYSPACE: &str = "# Keyspace";
 
-/// From so many hundredths of `maxmemory` on there is little room.
+/// Percentage of `maxmemory` from which the check warns.
 const FULL_PERCENT: u64 = 90;
 
-const NO_EVICTION: &str = "`CONFIG SET maxmemory-policy noeviction`, and the same in redis.conf: a full server then answers OOM, and \
-                           each limit does what its `when_store_fails` says";
+const NO_EVICTION: &str = "`CONFIG SET maxmemory-policy noeviction`, and the same in redis.conf: a full server then replies OOM, and \
+                           `when_store_fails` of each limit applies";
 
 pub(super) fn eviction(found: &Found) -> Finding {
     by_info(found, EVICTION, |info| {
         let (Some(policy), Some(max)) = (info.get("maxmemory_policy"), info.number("maxmemory")) else {
-            return Finding::unknown(EVICTION, "`INFO` does not say what the server evicts", NO_EVICTION);
+            return Finding::unknown(EVICTION, "`INFO` does not show the eviction policy", NO_EVICTION);
         };
         let evicted = info.number("evicted_keys");
         let so_far = match evicted {
-            Some(evicted @ 1..) => format!("; {evicted} keys were evicted since it started"),
+            Some(evicted @ 1..) => format!("; the server has evicted {evicted} keys since it started"),
             Some(0) | None => String::new(),
         };
         match (policy, max) {
             ("noeviction", _) if evicted.is_none() => info_lacks(EVICTION, ("stats", "evicted_keys")),
             ("noeviction", _) if evicted == Some(0) => {
-                Finding::good(EVICTION, "`noeviction`: no budget is forgotten before its time")
+                Finding::good(EVICTION, "`noeviction`: no state is evicted")
             }
             ("noeviction", _) => {
                 let found = format!("`noeviction` now, but{}", so_far.trim_start_matches(';'));
                 Finding::note(
                     EVICTION,
                     found,
-                    "see that redis.conf has `maxmemory-policy noeviction`, too; `CONFIG RESETSTAT` begins the count anew",
+                    "check that redis.conf has `maxmemory-policy noeviction`, too; `CONFIG RESETSTAT` resets the count",
                 )
             }
             (_, 0) => {
-                let found =
-                    format!("`{policy}`, which evicts nothing as long as there is no `maxmemory`{so_far}");
+                let found = format!("`{policy}`, which evicts nothing while `maxmemory` is 0{so_far}");
                 Finding::note(EVICTION, found, NO_EVICTION)
             }
             ("volatile-ttl", _) => {
                 let found = format!(
-                    "`volatile-ttl`: when memory is full, the budgets that are nearest to their reset are forgotten{so_far}"
+                    "`volatile-ttl`: when memory is full, the server evicts the states that are nearest to their reset{so_far}"
                 );
                 Finding::warning(EVICTION, found, NO_EVICTION)
             }
-            // All our keys have a time to live, so that `volatile-…` means them as well.
+            // All Tollgate keys have a TTL, so `volatile-…` applies to them, too.
             (_, _) => {
                 let found = format!(
-                    "`{policy}`: when memory is full, budgets are forgotten, and clients that had spent theirs begin anew{so_far}"
+                    "`{policy}`: when memory is full, the server evicts states, and clients over their limit start afresh{so_far}"
                 );
                 Finding::fault(EVICTION, found, NO_EVICTION)
             }
@@ -67,31 +66,28 @@ pub(super) fn room(found: &Found) -> Finding {
         let (Some(used), Some(max)) = (info.number("used_memory"), info.number("maxmemory")) else {
             return Finding::unknown(
                 ROOM,
-                "`INFO` does not say how much memory is used",
-                "`redis-cli INFO memory` on the server says it",
+                "`INFO` does not show how much memory is used",
+                "run `redis-cli INFO memory` on the server",
             );
         };
         if max == 0 {
-            return Finding::good(
-                ROOM,
-                format!("{} used, with no `maxmemory`: what the machine has", bytes(used)),
-            );
+            return Finding::good(ROOM, format!("{} used; `maxmemory` is not set", bytes(used)));
         }
         let percent = used.saturating_mul(100) / max;
         let sentence = format!("{} of {} used ({percent} %)", bytes(used), bytes(max));
-        let cure = "raise `maxmemory` (`CONFIG SET maxmemory 1gb`), or take away what else is in there; a budget takes about 160 bytes";
+        let cure = "raise `maxmemory` (`CONFIG SET maxmemory 1gb`), or remove other data; a state takes about 160 bytes";
         if used >= max {
-            let sentence = format!("{sentence}: there is no room for a new budget");
+            let sentence = format!("{sentence}: there is no room for a new state");
             Finding::fault(ROOM, sentence, cure)
         } else if percent >= FULL_PERCENT {
-            Finding::warning(ROOM, format!("{sentence}: there is little room left"), cure)
+            Finding::warning(ROOM, format!("{sentence}: nearly full"), cure)
         } else {
             Finding::good(ROOM, sentence)
         }
     })
 }
 
-/// Keys without a time to live are not ours. The field reads `keys=3,expires=2,avg_ttl=0`; a database without keys has none.
+/// Keys without a TTL belong to other programs. The field reads `keys=3,expires=2,avg_ttl=0`; an empty database has none.
 pub(super) fn company(found: &Found) -> Finding {
     by_info(found, COMPANY, |info| {
         let (mut foreign, mut keys) = (0_u64, 0_u64);
@@ -108,7 +104,7 @@ pub(super) fn company(found: &Found) -> Finding {
             keys = keys.saturating_add(here);
             foreign = foreign.saturating_add(here.saturating_sub(expire));
         }
-        // Without keys the section is empty. Without the section it is not known whether there are keys.
+        // The section is empty if there are no keys. If it is missing, the number of keys is unknown.
         if keys == 0 && info.get(KEYSPACE).is_none() {
             return info_lacks(COMPANY, ("keyspace", KEYSPACE));
         }
@@ -119,12 +115,12 @@ pub(super) fn company(found: &Found) -> Finding {
             return Finding::good(COMPANY, format!("{keys} keys, all of which expire"));
         }
         let found = format!(
-            "{foreign} of {keys} keys never expire, and so are not Tollgate's: somebody else uses this server"
+            "{foreign} of {keys} keys never expire, so they are not Tollgate's: another program uses this server"
         );
         Finding::note(
             COMPANY,
             found,
-            "give Tollgate a server of its own: what others run or store there, decisions wait for",
+            "give Tollgate its own server: decisions wait for whatever other programs run there",
         )
     })
 }

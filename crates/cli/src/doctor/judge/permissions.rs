@@ -1,4 +1,4 @@
-//! What we may do on the server: too little, or more than is needed. How it was tried is not known here.
+//! Checks permissions: too few, or more than needed; and the secret for key names.
 
 use super::super::finding::Finding;
 use super::super::observations::Found;
@@ -7,19 +7,19 @@ const RIGHTS: &str = "rights";
 const PASSWORD: &str = "password";
 const SECRET: &str = "secret";
 
-/// Whether the names of keys tell who uses the API.
+/// Checks whether key names reveal who uses the API.
 pub(super) fn secret(found: &Found) -> Finding {
     if found.has_secret {
         return Finding::good(
             SECRET,
-            "keys' names are made with a secret; all that share the store need the same",
+            "key names are hashed with a secret; all processes that share the store need the same one",
         );
     }
     Finding::warning(
         SECRET,
-        "keys' names are made without a secret: whoever can read the store can tell whether a client that they guess has used the API",
-        "write a random text into a file, and name that in `store.secret` (TOLLGATE_STORE_SECRET) of every process that shares the store; \
-         all keys begin afresh then",
+        "key names are hashed without a secret: anybody who can read the store can check whether a given client has used the API",
+        "write a random text to a file, and set `store.secret` (TOLLGATE_STORE_SECRET) to that file for every process that shares the store; \
+         all states start afresh",
     )
 }
 
@@ -30,71 +30,70 @@ pub(super) fn rights(found: &Found) -> Finding {
         Err(why) => {
             return Finding::unknown(
                 RIGHTS,
-                format!("it could not be tried: {why}"),
-                "mend that first, and ask again",
+                format!("could not be tested: {why}"),
+                "fix that first, then run doctor again",
             );
         }
     };
     if !rights.missing.is_empty() {
         let rules = rights.missing.join(" ");
-        let found = format!("the user `{user}` lacks rights that decisions need: {rules}");
+        let found = format!("the user `{user}` lacks permissions that decisions need: {rules}");
         return Finding::fault(
             RIGHTS,
             found,
-            format!("`ACL SETUSER {user} {rules}`, and then `ACL SAVE` or the same in redis.conf"),
+            format!("`ACL SETUSER {user} {rules}`, then `ACL SAVE`, or the same in redis.conf"),
         );
     }
     if !rights.gone.is_empty() {
-        let found = format!("the server does not know {}: renamed, or taken away", rights.gone.join(", "));
+        let found = format!("the server does not know {}: renamed or disabled", rights.gone.join(", "));
         return Finding::fault(
             RIGHTS,
             found,
-            "take `rename-command` out of redis.conf, and use ACLs in its place",
+            "remove `rename-command` from redis.conf, and use ACLs instead",
         );
     }
     if !rights.untold.is_empty() {
-        let found =
-            format!("whether the user `{user}` may use {} could not be tried", rights.untold.join(", "));
+        let found = format!("could not test whether the user `{user}` may use {}", rights.untold.join(", "));
         return Finding::unknown(
             RIGHTS,
             found,
-            "the server refuses them to everybody: see `decisions` below",
+            "the server rejects these commands from everybody: see the check `decisions`",
         );
     }
-    Finding::good(RIGHTS, format!("the user `{user}` may do all that is needed"))
+    Finding::good(RIGHTS, format!("the user `{user}` has all permissions that it needs"))
 }
 
-/// Rights beyond what is needed: advice, nothing is wrong.
+/// Checks for permissions beyond what is needed, which is advice only.
 ///
-/// Whether a wrong password would be taken is not tried: the server would log it (`ACL LOG`), and somebody might take it for an attack.
+/// It does not test whether a wrong password is accepted: the server would log that (`ACL LOG`), and it could look like an attack.
 pub(super) fn password(found: &Found) -> Finding {
     let user = "`ACL SETUSER tollgate on >… ~tg3:* +eval +evalsha +get +set +del +getrange +setrange +strlen +pttl +pexpire +time +select +client|setname +ping`";
     let Some(name) = &found.user else {
         let sentence =
-            "the server asks for no password: whoever reaches it can read, change and forget budgets";
+            "the server requires no password: anybody who can reach it can read, change and delete states";
         return Finding::note(
             PASSWORD,
             sentence,
-            format!("{user}, then `ACL SETUSER default off`, and that user in the address"),
+            format!("{user}, then `ACL SETUSER default off`, and put that user in the address"),
         );
     };
     match &found.may_flush {
         Ok(true) => {
-            let sentence = format!("the user `{name}` may do more than is needed, `FLUSHALL` for one");
-            Finding::note(PASSWORD, sentence, format!("give the gateway a user of its own: {user}"))
+            let sentence = format!("the user `{name}` has more permissions than needed, such as `FLUSHALL`");
+            Finding::note(PASSWORD, sentence, format!("give the gateway its own user: {user}"))
         }
         Ok(false) => {
             let sentence = format!(
-                "one was sent for the user `{name}`, who may not `FLUSHALL`; whether any other would do is not tried"
+                "sent for the user `{name}`, who may not run `FLUSHALL`; whether the server rejects a wrong password is not tested"
             );
             Finding::good(PASSWORD, sentence)
         }
         Err(why) => {
             let sentence = format!(
-                "one was sent for the user `{name}`; whether that user may do more than is needed cannot be told without `ACL DRYRUN`: {why}"
+                "sent for the user `{name}`; testing for excess permissions needs `ACL DRYRUN`: {why}"
             );
             let cure = format!(
-                "`ACL SETUSER {name} +acl|dryrun` (Redis 7 and later), or see as an operator that `ACL GETUSER {name}` has no more than {user}"
+                "`ACL SETUSER {name} +acl|dryrun` (Redis 7 and later), or check as an operator that `ACL GETUSER {name}` shows no more than {user}"
             );
             Finding::unknown(PASSWORD, sentence, cure)
         }

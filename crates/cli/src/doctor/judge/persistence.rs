@@ -1,4 +1,4 @@
-//! Saving: whether it fails, whether decisions wait for it, and what a restart forgets. Not what the server evicts.
+//! Checks persistence: failed saves, stalls caused by saving, and what a restart loses.
 
 use std::time::Duration;
 
@@ -12,28 +12,32 @@ const SAVING: &str = "saving";
 const STALLS: &str = "stalls";
 const RESTART: &str = "restart";
 
-/// The field of `INFO` that says whether there is an append-only file.
+/// The field of `INFO` that shows whether the append-only file is enabled.
 const APPENDS: &str = "aof_enabled";
 
-/// Whether the last save went well, and what follows if not.
+/// Checks whether the last save succeeded.
 pub(super) fn saving(found: &Found) -> Finding {
     by_info(found, SAVING, |info| {
         let failed = |name: &str| info.get(name).is_some_and(|status| status != "ok");
         let appends = appends(info);
         if appends == Some(true) && failed("aof_last_write_status") {
-            let found = "the append-only file could not be written, and the server takes no writes";
+            let found = "writing the append-only file failed, so the server rejects writes";
             return Finding::fault(
                 SAVING,
                 found,
-                "see in the server's log why (mostly: the disk is full), and mend that",
+                "find the reason in the server's log (usually a full disk), and fix it",
             );
         }
         if failed("rdb_last_bgsave_status") {
             return snapshot_failed(found);
         }
         if appends == Some(true) && failed("aof_last_bgrewrite_status") {
-            let found = "the append-only file could not be rewritten, and grows until it can";
-            return Finding::warning(SAVING, found, "see in the server's log why, and then `BGREWRITEAOF`");
+            let found = "rewriting the append-only file failed, so it keeps growing";
+            return Finding::warning(
+                SAVING,
+                found,
+                "find the reason in the server's log, then run `BGREWRITEAOF`",
+            );
         }
         if appends.is_none() {
             return info_lacks(SAVING, ("persistence", APPENDS));
@@ -42,13 +46,13 @@ pub(super) fn saving(found: &Found) -> Finding {
         let needed = of_appending.into_iter().filter(|_| appends == Some(true));
         let missing = needed.chain(["rdb_last_bgsave_status"]).find(|name| info.get(name).is_none());
         missing.map_or_else(
-            || Finding::good(SAVING, "nothing failed when it was saved last"),
+            || Finding::good(SAVING, "the last save succeeded"),
             |name| info_lacks(SAVING, ("persistence", name)),
         )
     })
 }
 
-/// Whether there is an append-only file; nothing if the server does not say.
+/// Whether the append-only file is enabled; `None` if the server does not say.
 fn appends(info: &Fields) -> Option<bool> {
     match info.get(APPENDS)? {
         "1" => Some(true),
@@ -62,17 +66,17 @@ fn snapshot_failed(found: &Found) -> Finding {
     match (config("stop-writes-on-bgsave-error"), config("save")) {
         (Some("no"), _) => Finding::warning(
             SAVING,
-            "the last snapshot failed; the server goes on taking writes",
-            "see in the server's log why (mostly: the disk is full), and mend that",
+            "the last snapshot failed; the server still accepts writes",
+            "find the reason in the server's log (usually a full disk), and fix it",
         ),
         (_, Some("")) => Finding::note(
             SAVING,
-            "the last snapshot failed; none are made by themselves",
-            "see in the server's log why, or leave it",
+            "the last snapshot failed; automatic snapshots are disabled",
+            "find the reason in the server's log, or ignore it",
         ),
         (Some(_), Some(_)) => Finding::fault(
             SAVING,
-            "the last snapshot failed, and so the server takes no writes: every decision fails (MISCONF)",
+            "the last snapshot failed, so the server rejects writes: every decision fails (MISCONF)",
             cure(Cause::Misconf),
         ),
         (None, _) | (_, None) => Finding::warning(
@@ -83,7 +87,7 @@ fn snapshot_failed(found: &Found) -> Finding {
     }
 }
 
-/// What decisions wait for while the server saves.
+/// Checks how long decisions wait while the server saves.
 pub(super) fn stalls(found: &Found) -> Finding {
     by_info(found, STALLS, |info| worse(fork(found, info), fsync(found, info)))
 }
@@ -94,15 +98,16 @@ fn fork(found: &Found, info: &Fields) -> Finding {
     };
     if fork > found.budget {
         let sentence = format!(
-            "the last fork, for a snapshot or a rewrite, held the server for {}, longer than the budget of {}",
+            "the last fork, for a snapshot or a rewrite, blocked the server for {}, longer than the time budget of {}",
             shown(fork),
             shown(found.budget)
         );
-        let cure = "save on a replica and not here (`CONFIG SET save \"\"`), or give Tollgate a small server of its own";
+        let cure =
+            "save on a replica instead (`CONFIG SET save \"\"` here), or give Tollgate its own small server";
         return Finding::warning(STALLS, sentence, cure);
     }
     let last = match fork {
-        Duration::ZERO => "it has not forked yet".into(),
+        Duration::ZERO => "no fork yet".into(),
         fork => format!("the last fork took {}", shown(fork)),
     };
     Finding::good(STALLS, format!("decisions do not wait for the disk; {last}"))
@@ -130,10 +135,8 @@ fn fsync(found: &Found, info: &Fields) -> Finding {
         match info.number("aof_delayed_fsync") {
             Some(1..) => {
                 let late = info.get("aof_delayed_fsync").unwrap_or_default();
-                let found = format!(
-                    "the disk was late {late} times since the server started, and decisions waited for it"
-                );
-                let cure = "give it a quicker disk, `CONFIG SET no-appendfsync-on-rewrite yes`, or `CONFIG SET appendonly no`";
+                let found = format!("the disk delayed decisions {late} times since the server started");
+                let cure = "use a faster disk, `CONFIG SET no-appendfsync-on-rewrite yes`, or `CONFIG SET appendonly no`";
                 Finding::warning(STALLS, found, cure)
             }
             Some(0) => Finding::good(STALLS, String::new()),
@@ -142,7 +145,7 @@ fn fsync(found: &Found, info: &Fields) -> Finding {
     })
 }
 
-/// What a restart forgets. That is nobody's fault.
+/// Reports what a restart loses.
 pub(super) fn restart(found: &Found) -> Finding {
     by_config(found, RESTART, |info, config| {
         let Some(appends) = appends(info) else {
@@ -150,32 +153,29 @@ pub(super) fn restart(found: &Found) -> Finding {
         };
         if appends {
             return match config.get("appendfsync") {
-                Some("always") => Finding::good(RESTART, "nothing is forgotten by a restart"),
-                Some("no") => Finding::good(
-                    RESTART,
-                    "what was charged in the last half a minute or so may be forgotten by a crash",
-                ),
-                Some("everysec") => Finding::good(
-                    RESTART,
-                    "what was charged in the last second or two may be forgotten by a crash",
-                ),
+                Some("always") => Finding::good(RESTART, "a restart loses nothing"),
+                Some("no") => {
+                    Finding::good(RESTART, "a crash may lose the charges of the last half minute or so")
+                }
+                Some("everysec") => {
+                    Finding::good(RESTART, "a crash may lose the charges of the last second or two")
+                }
                 Some(_) | None => config_lacks(RESTART, "appendfsync"),
             };
         }
-        let cure = "nothing has to be done if that is all right; else `CONFIG SET appendonly yes`, with `appendfsync everysec`";
+        let cure = "do nothing if that is acceptable; otherwise `CONFIG SET appendonly yes`, with `appendfsync everysec`";
         match config.get("save") {
             Some("") => {
-                let found = "nothing is saved: after a restart all budgets begin anew";
+                let found = "nothing is saved: after a restart, all states start afresh";
                 Finding::note(RESTART, found, cure)
             }
             Some(_) => {
-                let found =
-                    "only snapshots are saved: after a crash budgets stand as they did at the last one";
+                let found = "only snapshots are saved: a crash loses the charges since the last one";
                 Finding::note(RESTART, found, cure)
             }
             None => Finding::unknown(
                 RESTART,
-                "`CONFIG GET save` says nothing",
+                "`CONFIG GET save` returns nothing",
                 "ask the server's operator what is saved",
             ),
         }

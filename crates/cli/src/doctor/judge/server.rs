@@ -1,10 +1,10 @@
-//! Which server it is, and whether it is one that limits can be counted on. Not how it is set up.
+//! Checks the server's version and role.
 
 use super::super::finding::Finding;
 use super::super::observations::{Fields, Found};
 use super::{by_info, info_lacks};
 
-/// The oldest Redis that the scripts are proved on.
+/// The oldest Redis that the scripts are tested on.
 const OLDEST: (u64, u64) = (6, 2);
 
 const VERSION: &str = "version";
@@ -20,19 +20,19 @@ pub(super) fn version(found: &Found) -> Finding {
             return Finding::good(VERSION, format!("Valkey {version}"));
         }
         let Some(version) = info.get("redis_version") else {
-            let found = "`INFO` names no version: it may be another server that speaks the protocol";
+            let found = "`INFO` shows no version: it may be a compatible server";
             return Finding::unknown(
                 VERSION,
                 found,
-                "use Redis 6.2 or later, or Valkey: the scripts are proved on them",
+                "use Redis 6.2 or later, or Valkey: the scripts are tested on them",
             );
         };
         if let Some((name, other)) = another(info) {
-            let found = format!("{name} {other}, which speaks as Redis {version} does");
+            let found = format!("{name} {other}, which is compatible with Redis {version}");
             return Finding::warning(
                 VERSION,
                 found,
-                "use Redis 6.2 or later, or Valkey: the scripts are proved on them",
+                "use Redis 6.2 or later, or Valkey: the scripts are tested on them",
             );
         }
         let mut parts = version.split('.').map(|part| part.parse::<u64>().ok());
@@ -41,19 +41,19 @@ pub(super) fn version(found: &Found) -> Finding {
                 Finding::good(VERSION, format!("Redis {version}"))
             }
             (Some(_), Some(_)) => {
-                let found = format!("Redis {version} is older than 6.2, and the scripts are not tried on it");
+                let found = format!("Redis {version} is older than 6.2, on which the scripts are not tested");
                 Finding::fault(VERSION, found, "use Redis 6.2 or later, or Valkey")
             }
             _ => Finding::unknown(
                 VERSION,
-                format!("the version `{version}` does not read as one"),
+                format!("cannot parse the version `{version}`"),
                 "use Redis 6.2 or later, or Valkey",
             ),
         }
     })
 }
 
-/// A server that is neither, by its own field.
+/// A compatible server, identified by its own field.
 fn another(info: &Fields) -> Option<(&'static str, &str)> {
     let others =
         [("Dragonfly", "dragonfly_version"), ("Garnet", "garnet_version"), ("KeyDB", "keydb_version")];
@@ -63,7 +63,7 @@ fn another(info: &Fields) -> Option<(&'static str, &str)> {
 pub(super) fn role(found: &Found) -> Finding {
     by_info(found, ROLE, |info| {
         if info.get("redis_mode") == Some("sentinel") {
-            let cure = "name the primary in the address; `redis-cli -p 26379 SENTINEL GET-MASTER-ADDR-BY-NAME …` says which it is";
+            let cure = "name the primary in the address; `redis-cli -p 26379 SENTINEL GET-MASTER-ADDR-BY-NAME …` shows it";
             return Finding::fault(
                 ROLE,
                 "this is a Sentinel, which holds no data; Sentinel is not supported yet",
@@ -71,7 +71,7 @@ pub(super) fn role(found: &Found) -> Finding {
             );
         }
         if info.get("cluster_enabled") == Some("1") || info.get("redis_mode") == Some("cluster") {
-            let cure = "use a server of its own, with `cluster-enabled no` in redis.conf";
+            let cure = "use a standalone server, with `cluster-enabled no` in redis.conf";
             return Finding::fault(
                 ROLE,
                 "this is a node of a cluster; Redis Cluster is not supported yet",
@@ -81,7 +81,7 @@ pub(super) fn role(found: &Found) -> Finding {
         let alone = info.get("cluster_enabled") == Some("0") || info.get("redis_mode") == Some("standalone");
         match info.get("role") {
             Some("master") if !alone => info_lacks(ROLE, ("cluster", "cluster_enabled")),
-            Some("master") => Finding::good(ROLE, "a primary, and no cluster"),
+            Some("master") => Finding::good(ROLE, "a standalone primary"),
             Some("slave") => {
                 let host = info.get("master_host").unwrap_or("…");
                 let port = info.get("master_port").unwrap_or("6379");
@@ -89,24 +89,20 @@ pub(super) fn role(found: &Found) -> Finding {
                 let is_writable =
                     ["slave_read_only", "replica_read_only"].iter().any(|name| info.get(name) == Some("0"));
                 if is_writable {
-                    let found = "this is a replica that takes writes (`replica-read-only no`): it counts for itself, and forgets what it \
-                                 counted with every resynchronisation with its primary";
+                    let found = "this is a writable replica (`replica-read-only no`): it counts by itself, and loses its counts \
+                                 whenever it resynchronises with its primary";
                     return Finding::fault(
                         ROLE,
                         found,
                         format!("{cure}, and `CONFIG SET replica-read-only yes` here"),
                     );
                 }
-                Finding::fault(
-                    ROLE,
-                    "this is a replica, which takes no writes: every decision fails (READONLY)",
-                    cure,
-                )
+                Finding::fault(ROLE, "this is a read-only replica: every decision fails (READONLY)", cure)
             }
             Some(_) | None => Finding::unknown(
                 ROLE,
-                "`INFO` does not say whether this is a primary",
-                "`redis-cli ROLE` on the server says it",
+                "`INFO` does not show whether this is a primary",
+                "run `redis-cli ROLE` on the server",
             ),
         }
     })

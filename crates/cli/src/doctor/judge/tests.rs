@@ -1,4 +1,4 @@
-//! Tables of what was found and how it is judged: one good server, and one thing at a time that is not as it should be.
+//! Tables of observations and findings: one good server, changed in one respect at a time.
 
 mod missing;
 
@@ -179,7 +179,7 @@ fn a_replica_names_its_primary_and_of_a_sentinel_nothing_else_is_told() {
     assert_eq!(cure(&replica, "role"), "name the primary in the address: `redis://10.0.0.7:6380`");
     let writable = but(&[("role", "slave"), ("master_host", "10.0.0.7"), ("slave_read_only", "0")], &[]);
     let role = judge(&writable).into_iter().find(|finding| finding.check == "role").unwrap();
-    assert!(role.grade == Grade::Fault && role.found.contains("takes writes"), "{role:?}");
+    assert!(role.grade == Grade::Fault && role.found.contains("writable replica"), "{role:?}");
     assert!(!role.found.contains("READONLY"), "{role:?}");
     let sentinel = judge(&but(&[("redis_mode", "sentinel")], &[]));
     let told: Vec<_> = sentinel.iter().map(|finding| (finding.check, finding.grade)).collect();
@@ -189,16 +189,16 @@ fn a_replica_names_its_primary_and_of_a_sentinel_nothing_else_is_told() {
 #[test]
 fn what_may_not_be_asked_is_not_known_and_never_good() {
     let mut found = good();
-    found.config = Err("the user may not ask for it".into());
+    found.config = Err("permission denied".into());
     let config = ["stalls", "restart", "replicas", "idle", "scripts", "slow"];
     assert_eq!(bad(&found), config.map(|check| (check, Grade::Unknown)));
     assert!(cure(&found, "idle").starts_with("`ACL SETUSER gate +config|get`"));
-    found.info = Err("the user may not ask for it".into());
-    found.clock = Err("the user may not ask for it".into());
-    found.slow = Err("the user may not ask for it".into());
-    found.events = Err("the user may not ask for it".into());
+    found.info = Err("permission denied".into());
+    found.clock = Err("permission denied".into());
+    found.slow = Err("permission denied".into());
+    found.events = Err("permission denied".into());
     found.rights = Err("the connection was lost".into());
-    found.may_flush = Err("the user may not ask for it".into());
+    found.may_flush = Err("permission denied".into());
     found.latency = Err("no decision was made".into());
     let told = judge(&found);
     let good: Vec<_> =
@@ -208,7 +208,7 @@ fn what_may_not_be_asked_is_not_known_and_never_good() {
     assert!(cure(&found, "role").starts_with("`ACL SETUSER gate +info`"));
     // A snapshot that failed, where it is not known what follows from it.
     let mut failed = but(&[("rdb_last_bgsave_status", "err")], &[]);
-    failed.config = Err("the user may not ask for it".into());
+    failed.config = Err("permission denied".into());
     assert!(bad(&failed).contains(&("saving", Grade::Warning)));
 }
 
@@ -234,7 +234,7 @@ fn clocks_are_good_or_apart_only_where_the_round_trip_leaves_no_doubt() {
     }
     let behind = judge(&Found { clock: Ok(Clock { ahead: -90_000_000, error: 50 }), ..good() });
     let told = behind.iter().find(|finding| finding.check == "clock").map(|finding| finding.found.clone());
-    assert!(told.is_some_and(|told| told.contains("90s behind ours (give or take 50µs)")));
+    assert!(told.is_some_and(|told| told.contains("90s behind the local clock (± 50µs)")));
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn latency_is_judged_against_the_budget_and_what_was_slow_by_when() {
 
 #[test]
 fn what_held_the_server_is_not_known_if_half_of_it_may_not_be_asked() {
-    let refused = || Err("the user may not ask for it".into());
+    let refused = || Err("permission denied".into());
     let held = || Ok(vec![Slow { what: "KEYS".into(), took: Duration::from_secs(1), ago: Duration::ZERO }]);
     for (commands, events, rule) in
         [(refused(), Ok(Vec::new()), "+slowlog|get"), (Ok(Vec::new()), refused(), "+latency|latest")]
@@ -315,8 +315,8 @@ fn without_a_decision_its_cause_and_its_cure_are_told() {
     let rows = [
         (server(Cause::OutOfMemory, "OOM command not allowed"), "raise `maxmemory`"),
         (server(Cause::ReadOnly, "READONLY You can't write"), "name the primary"),
-        (StoreError::Foreign("tg3:x".into()), "somebody else writes keys"),
-        (StoreError::Disagrees("x".into()), "a proxy or another server"),
+        (StoreError::Foreign("tg3:x".into()), "another program writes keys"),
+        (StoreError::Disagrees("x".into()), "a proxy or an incompatible server"),
     ];
     for (error, beginning) in rows {
         let found = Found { decided: Err(error.clone()), ..good() };

@@ -1,4 +1,4 @@
-//! Taking connections: as many as there may be, no more, and on and on whatever the system says. What they are for is not known here.
+//! Accepts connections, up to the maximum, and keeps going after errors of the system.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,7 +15,7 @@ use super::worker::Worker;
 
 /// How long no connection is taken after the system has no descriptor or no memory for one.
 const BREATHER: Duration = Duration::from_millis(100);
-/// So many that wait when it is said to stop are still served; the system's queue is no longer. Further ones are closed.
+/// Number of waiting connections still served at shutdown; the system's queue is no longer than this. Further ones are closed.
 const WAITING_MAX: usize = 4096;
 
 /// How many connections there may be, for all workers together.
@@ -65,7 +65,7 @@ impl Places {
     }
 }
 
-/// What connections are counted by: an address, or of one of IPv6 the network, for whoever has one has all of its /64.
+/// What connections are counted by: an IPv4 address, or an IPv6 /64, because a client with one address has all of its /64.
 const fn whose(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),
@@ -121,7 +121,7 @@ pub(crate) async fn accept(
             }
             Err(error) if is_shortage(&error) => {
                 if !short {
-                    worker.logs.within(|| tracing::warn!(why = %error, "no connection can be taken for now"));
+                    worker.logs.within(|| tracing::warn!(why = %error, "cannot accept connections for now"));
                 }
                 short = true;
                 // To ask again at once would only burn the processor: something has to be closed first.

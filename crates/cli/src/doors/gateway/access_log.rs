@@ -1,4 +1,4 @@
-//! What happened, counted and written down. It changes nothing about a request.
+//! Counts and logs what happened to a request.
 
 use std::net::IpAddr;
 
@@ -51,11 +51,9 @@ impl Worker {
         let (count, why) = match failed {
             None | Some(Stopped::Answer(_) | Stopped::TooLarge | Stopped::HeadTooLarge) => return,
             Some(Stopped::Late(due)) => match due {
-                Due::Connect => (&errors.timeout, "it takes no connection in time".to_owned()),
-                Due::Response => (&errors.timeout, "it has not answered in time".to_owned()),
-                Due::Total => {
-                    (&errors.timeout, "it has not answered in the time of a whole exchange".to_owned())
-                }
+                Due::Connect => (&errors.timeout, "connecting timed out".to_owned()),
+                Due::Response => (&errors.timeout, "it did not respond in time".to_owned()),
+                Due::Total => (&errors.timeout, "the total timeout of the exchange passed".to_owned()),
                 Due::Header
                 | Due::Head
                 | Due::Idle

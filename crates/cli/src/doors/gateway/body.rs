@@ -1,4 +1,4 @@
-//! Bodies on their way through, in pieces and never kept: the client's to the upstream, and the upstream's to the client.
+//! Streams bodies in both directions, without buffering them.
 
 use std::fmt;
 use std::pin::Pin;
@@ -241,7 +241,7 @@ pub(crate) enum Source {
 #[derive(Debug)]
 pub(crate) struct ResponseBody {
     source: Source,
-    /// `None` if the exchange goes on without it, as a tunnel.
+    /// `None` if the exchange continues as a tunnel.
     running: Option<Running>,
     /// Whether the upstream is being waited for.
     waiting: bool,
@@ -254,7 +254,7 @@ impl ResponseBody {
         Self { source, running: Some(running), waiting: false, failed: None }
     }
 
-    /// None: the exchange goes on as a tunnel.
+    /// No body: the exchange continues as a tunnel.
     pub(crate) const fn of_tunnel() -> Self {
         Self { source: Source::Whole(Bytes::new()), running: None, waiting: false, failed: None }
     }
@@ -322,7 +322,7 @@ impl Body for ResponseBody {
                 }
                 match running.watch().poll_late(cx) {
                     Poll::Ready(due) => {
-                        running.broken("nothing of it has come in time");
+                        running.broken("no data arrived in time");
                         Poll::Ready(Some(Err(BodyError::Late(due))))
                     }
                     Poll::Pending => Poll::Pending,
@@ -351,11 +351,11 @@ impl Body for ResponseBody {
 impl fmt::Display for BodyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Client(error) => write!(f, "the client's body broke off: {error}"),
-            Self::Truncated => f.write_str("the client's body ended too early"),
-            Self::TooLarge => f.write_str("the body is larger than bodies may be"),
-            Self::Upstream(error) => write!(f, "the upstream's body broke off: {error}"),
-            Self::Late(due) => write!(f, "the body came to a standstill ({due:?})"),
+            Self::Client(error) => write!(f, "reading the client's body failed: {error}"),
+            Self::Truncated => f.write_str("the client's body ended early"),
+            Self::TooLarge => f.write_str("the body exceeds the limit"),
+            Self::Upstream(error) => write!(f, "reading the upstream's body failed: {error}"),
+            Self::Late(due) => write!(f, "the body timed out ({due:?})"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a request's body comes fast enough: its bytes against the time that its client is waited for. It knows no clock.
+//! Checks that a request's body arrives fast enough. Reads no clock.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A body that is read before its request is asked about, because its cost is in it. It is never longer than the policy says.
+//! Reads a body whose cost a limit counts, up to the policy's maximum, before the check.
 
 use std::future::poll_fn;
 use std::pin::Pin;

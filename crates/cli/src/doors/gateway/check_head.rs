@@ -1,4 +1,4 @@
-//! Rejects a request whose head could be read in two ways, and removes the fields that do not go on. Nothing is asked here.
+//! Rejects requests whose head is ambiguous, and removes the headers that are not forwarded. It checks no limits.
 
 use http::header::HOST;
 use http::uri::Scheme;
@@ -11,7 +11,7 @@ use super::error_response::Stopped;
 use super::{framing, rewrite_head, sanitize};
 use crate::active_policy::InForce;
 
-/// Refuses what could be read in two ways, and takes out what does not go on: what is asked about is what is forwarded.
+/// Rejects an ambiguous head and removes headers that are not forwarded, so that the limits see exactly what the upstream gets.
 pub(super) fn prepare(parts: &mut request::Parts, client: &Client, live: &InForce) -> Result<(), Stopped> {
     framing::of_request(&parts.headers).map_err(bad)?;
     let nowhere = parts.version == Version::HTTP_11 && !parts.headers.contains_key(HOST);
@@ -19,14 +19,14 @@ pub(super) fn prepare(parts: &mut request::Parts, client: &Client, live: &InForc
         return Err(bad(rewrite_head::NO_HOST));
     }
     if parts.uri.scheme().is_some_and(|scheme| *scheme != Scheme::HTTP && *scheme != Scheme::HTTPS) {
-        return Err(bad("the target is of another scheme: this gateway serves http and https"));
+        return Err(bad("the request target has an unsupported scheme: use http or https"));
     }
     if parts.method == Method::CONNECT {
-        return Err(Stopped::Answer(Box::new(not_implemented("this gateway makes no tunnels"))));
+        return Err(Stopped::Answer(Box::new(not_implemented("this gateway does not support CONNECT"))));
     }
-    let settings = live.limits.policy().settings();
-    let peer_trusted = settings.trusted_proxies.peer_is_trusted(client.peer);
-    sanitize::request(&mut parts.headers, &client.worker.settings.forwarding, peer_trusted, settings);
+    let policy = live.limits.policy();
+    let peer_trusted = policy.settings().trusted_proxies.peer_is_trusted(client.peer);
+    sanitize::request(&mut parts.headers, &client.worker.settings.forwarding, peer_trusted, policy);
     if parts.version == Version::HTTP_2 {
         sanitize::join_cookies(&mut parts.headers);
     }
@@ -38,9 +38,9 @@ pub(super) fn trusted_proxies(live: &InForce) -> &TrustedProxies {
 }
 
 pub(super) fn bad(detail: &str) -> Stopped {
-    Stopped::Answer(Box::new(problem::answer(StatusCode::BAD_REQUEST, "Bad request", detail)))
+    Stopped::Answer(Box::new(problem::answer(StatusCode::BAD_REQUEST, "Bad Request", detail)))
 }
 
 pub(super) fn not_implemented(detail: &str) -> ErrorResponse {
-    problem::answer(StatusCode::NOT_IMPLEMENTED, "Not implemented", detail)
+    problem::answer(StatusCode::NOT_IMPLEMENTED, "Not Implemented", detail)
 }

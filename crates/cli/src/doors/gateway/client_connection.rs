@@ -1,4 +1,4 @@
-//! One connection of a client as its exchanges know it: who it is, and what is running. Its bytes are `stream`'s.
+//! One client connection as its exchanges see it: the peer, and the requests in flight.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -171,7 +171,7 @@ impl Running {
     pub(crate) fn broken(&mut self, why: &str) {
         self.went.broken = true;
         if self.watch.fault().is_none() {
-            let why = format!("the body of its response was cut: {why}");
+            let why = format!("its response body was cut off: {why}");
             self.client.worker.logs.upstream_failed(&self.id, &why);
         }
     }

@@ -1,4 +1,4 @@
-//! A client's bytes: plain or TLS, with what was read to see which protocol it is. How its socket takes them is `socket`'s; no HTTP.
+//! A client's bytes, plain or TLS, including those read to detect the protocol.
 
 use std::io;
 use std::pin::Pin;

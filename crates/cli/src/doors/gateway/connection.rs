@@ -1,4 +1,4 @@
-//! One client's connection, from its first byte to its last: which protocol, how long, and when it is told to go. No limits.
+//! One client connection from first byte to last: protocol detection, lifetime, and shutdown.
 
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
@@ -27,7 +27,7 @@ use super::worker::Worker;
 
 /// How often an HTTP/2 client is asked whether it is still there, in seconds.
 const PING_SECONDS: u64 = 30;
-/// So many header fields hyper takes when nothing is said.
+/// hyper's default for the maximum number of header fields.
 const HEADERS_USUAL: usize = 100;
 /// How much of a response may wait for one HTTP/2 stream, in bytes.
 const STREAM_BUFFER: usize = 64 << 10;
@@ -258,7 +258,7 @@ pub(crate) fn builders(bounds: &crate::settings::Bounds) -> (http1::Builder, htt
     (one, two)
 }
 
-/// What a connection asks for every request.
+/// The service function of a connection.
 #[derive(Clone, Debug)]
 struct Exchanges(Arc<Client>);
 

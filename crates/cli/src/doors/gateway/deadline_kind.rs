@@ -1,4 +1,4 @@
-//! What a deadline can be for. When it falls is in `watch`.
+//! The kinds of deadlines. `deadlines` enforces them.
 
 /// What is waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,4 +1,4 @@
-//! Deadlines without timers: one tick for a whole worker, and a sweep over what is watched. It decides nothing about requests.
+//! Deadlines without timers: one tick per worker sweeps over everything that is watched.
 //!
 //! A request that goes well sets a deadline several times, and none of them is ever reached. So setting one is a store to
 //! memory, and a sweep looks at all of them a few times a second.
@@ -16,7 +16,7 @@ use crate::settings::Timeouts;
 
 /// The longest tick. Deadlines are reached at most two ticks late, and never early.
 const TICK_MAX: Duration = Duration::from_millis(250);
-/// The shortest tick, for whoever sets very short deadlines.
+/// Minimum tick, for very short deadlines.
 const TICK_MIN: Duration = Duration::from_millis(5);
 /// A connection without a request gives its buffers back after so many ticks: a quarter of a second, or half of one.
 const NAP_TICKS: u64 = 2;
@@ -339,7 +339,7 @@ impl Watch {
         (now >= self.total.load(Ordering::Relaxed)).then_some(Due::Total)
     }
 
-    /// Wakes whoever asked.
+    /// Wakes the waiting task.
     pub(crate) fn wake(&self) {
         let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(waker) = waker {
@@ -388,7 +388,7 @@ impl Watches {
             late.extend(watch.iter().filter(due).cloned());
             watch.is_some()
         });
-        // Outside the lock: whoever is woken may watch something else.
+        // Outside the lock, because the woken task may register another watch.
         late.iter().for_each(|watch| watch.wake());
     }
 }

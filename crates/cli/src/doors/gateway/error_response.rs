@@ -1,4 +1,4 @@
-//! Why a request is not answered by the upstream, and what the client is told instead.
+//! The gateway's own error responses, for requests that the upstream does not answer.
 
 use http::StatusCode;
 use tollgate_tower::{ErrorResponse, problem};
@@ -9,77 +9,77 @@ use super::upstream::UpstreamError;
 /// Why a request is not answered by the upstream.
 #[derive(Debug)]
 pub(crate) enum Stopped {
-    /// It is answered here. In a box, so that what goes well does not carry room for it.
+    /// The gateway answers with this response. Boxed to keep the success path small.
     Answer(Box<ErrorResponse>),
-    /// The upstream gave no answer.
+    /// The upstream failed.
     Upstream(UpstreamError),
-    /// Something is late.
+    /// A deadline passed.
     Late(Due),
-    /// The body is larger than bodies may be.
+    /// The body exceeds the limit.
     TooLarge,
-    /// The head has more fields than heads may have.
+    /// The head has too many fields.
     HeadTooLarge,
 }
 
 impl Stopped {
-    /// What the client is told. Why exactly an upstream fails is for the log: it names addresses.
+    /// The response for the client. Details of an upstream failure go to the log only, because they contain addresses.
     pub(crate) fn into_answer(self) -> ErrorResponse {
         let (status, title, detail) = match self {
             Self::Answer(answer) => return *answer,
-            Self::Upstream(UpstreamError::Client) => {
-                (StatusCode::BAD_REQUEST, "Bad request", "the body of the request broke off: send it whole")
-            }
-            Self::Upstream(error) => (StatusCode::BAD_GATEWAY, "Bad gateway", bad_gateway(&error)),
-            Self::Late(Due::Connect) => {
-                (StatusCode::GATEWAY_TIMEOUT, "Gateway timeout", "the upstream takes no connection in time")
-            }
-            Self::Late(Due::Body | Due::Header | Due::Head | Due::Idle | Due::Write) => (
-                StatusCode::REQUEST_TIMEOUT,
-                "Request timeout",
-                "the body of the request came to a standstill",
+            Self::Upstream(UpstreamError::Client) => (
+                StatusCode::BAD_REQUEST,
+                "Bad Request",
+                "The request body is incomplete. Send the whole body.",
             ),
+            Self::Upstream(error) => (StatusCode::BAD_GATEWAY, "Bad Gateway", bad_gateway(&error)),
+            Self::Late(Due::Connect) => {
+                (StatusCode::GATEWAY_TIMEOUT, "Gateway Timeout", "Connecting to the upstream timed out.")
+            }
+            Self::Late(Due::Body | Due::Header | Due::Head | Due::Idle | Due::Write) => {
+                (StatusCode::REQUEST_TIMEOUT, "Request Timeout", "The request body stopped arriving.")
+            }
             Self::Late(Due::Pace) => (
                 StatusCode::REQUEST_TIMEOUT,
-                "Request timeout",
-                "the body of the request came too slowly: send it faster, or in smaller requests",
+                "Request Timeout",
+                "The request body arrived too slowly. Send it faster, or in smaller requests.",
             ),
             Self::Late(Due::Response | Due::ResponseBody | Due::Total) => {
-                (StatusCode::GATEWAY_TIMEOUT, "Gateway timeout", "the upstream has not answered in time")
+                (StatusCode::GATEWAY_TIMEOUT, "Gateway Timeout", "The upstream did not respond in time.")
             }
             Self::HeadTooLarge => (
                 StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-                "Request header fields too large",
-                "the request has more header fields than this gateway takes",
+                "Request Header Fields Too Large",
+                "The request has more header fields than this gateway accepts.",
             ),
             Self::TooLarge => (
                 StatusCode::PAYLOAD_TOO_LARGE,
-                "Content too large",
-                "the body is larger than this gateway takes",
+                "Content Too Large",
+                "The request body is larger than this gateway accepts.",
             ),
         };
         problem::answer(status, title, detail)
     }
 }
 
-/// What a client is told of an upstream that failed. The client's own fault is answered with another status.
+/// The detail of a 502. Errors that the client caused get another status.
 const fn bad_gateway(error: &UpstreamError) -> &'static str {
     match error {
-        UpstreamError::Connect(_) => "the upstream cannot be reached: try again later",
-        UpstreamError::Tls(_) => "no trusted connection to the upstream can be made: try again later",
+        UpstreamError::Connect(_) => "The upstream is unreachable. Try again later.",
+        UpstreamError::Tls(_) => "The TLS connection to the upstream failed. Try again later.",
         UpstreamError::Broken(_) | UpstreamError::Ended => {
-            "the upstream broke off before it answered: the request may or may not have had an effect"
+            "The upstream closed the connection before it responded. The request may have taken effect."
         }
         UpstreamError::Garbled(_) => {
-            "the upstream's response is not valid HTTP: the request may or may not have had an effect"
+            "The upstream's response is not valid HTTP. The request may have taken effect."
         }
         UpstreamError::Ambiguous(_) => {
-            "the upstream's response could be read in two ways, and is not passed on"
+            "The framing of the upstream's response is ambiguous, so the response was discarded."
         }
         UpstreamError::TooLarge(_) => {
-            "the head of the upstream's response is larger than this gateway takes, and is not passed on"
+            "The header of the upstream's response is too large, so the response was discarded."
         }
-        UpstreamError::Switched => "the upstream switched to another protocol, which was not asked for",
-        UpstreamError::Interim => "the upstream sent too many interim responses, and none that was final",
-        UpstreamError::Client => "the body of the request broke off: send it whole",
+        UpstreamError::Switched => "The upstream switched protocols without being asked to.",
+        UpstreamError::Interim => "The upstream sent too many interim responses and no final one.",
+        UpstreamError::Client => "The request body is incomplete. Send the whole body.",
     }
 }

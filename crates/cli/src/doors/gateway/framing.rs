@@ -1,4 +1,4 @@
-//! Where a message ends: said in one way, or it is refused. Bytes are read by hyper; here nobody is left to read them otherwise.
+//! Rejects messages whose length is ambiguous (Content-Length and Transfer-Encoding).
 
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderValue};
@@ -12,9 +12,7 @@ pub(crate) fn of_request(headers: &HeaderMap) -> Result<(), &'static str> {
     if is_plainly_coded(headers) {
         Ok(())
     } else {
-        Err(
-            "the Transfer-Encoding has to be `chunked`, once and alone: send the body so, or with a Content-Length",
-        )
+        Err("Transfer-Encoding must be a single `chunked`: send the body that way, or with a Content-Length")
     }
 }
 
@@ -24,15 +22,15 @@ pub(crate) fn of_request(headers: &HeaderMap) -> Result<(), &'static str> {
 /// With what is wrong, for the log.
 pub(crate) fn of_response(headers: &mut HeaderMap) -> Result<(), &'static str> {
     if !is_plainly_coded(headers) {
-        return Err("its Transfer-Encoding is not `chunked`, once and alone");
+        return Err("its Transfer-Encoding is not a single `chunked`");
     }
     if !headers.contains_key(CONTENT_LENGTH) {
         return Ok(());
     }
     if headers.contains_key(TRANSFER_ENCODING) {
-        return Err("it has a Transfer-Encoding and a Content-Length");
+        return Err("it has both Transfer-Encoding and Content-Length");
     }
-    let (length, once) = length(headers).ok_or("its Content-Length is not one number")?;
+    let (length, once) = length(headers).ok_or("its Content-Length is not a single number")?;
     if !once {
         headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
     }

@@ -1,4 +1,4 @@
-//! The streams of an HTTP/2 connection, each a task. One whose client takes nothing, or that had its time, ends alone.
+//! Runs the streams of an HTTP/2 connection, each as a task. A stalled or expired stream ends alone.
 //!
 //! hyper writes a response while there is room for it, and asks its body for nothing while there is none. So a body cannot
 //! say that its client is late: the task that it is in does.

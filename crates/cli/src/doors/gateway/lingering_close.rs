@@ -1,4 +1,5 @@
-//! The end of a connection whose client may still be sending: what comes is thrown away for a while. Nothing of it is looked at.
+//! Closes a connection whose client may still be sending: reads and discards for a while, so that the client can read the
+//! response.
 //!
 //! A socket that is closed while bytes are unread is reset, and a reset takes with it what the client has not read yet (RFC 9112
 //! 9.6): most clients send all of a request before they read, and would never see that it was refused.
@@ -9,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::client_io::Stream;
 
-/// So many bytes are thrown away. Whoever sends more is reset, and may miss the answer.
+/// Maximum bytes to discard. A client that sends more is reset, and may miss the response.
 const LINGER_BYTES_MAX: usize = 64 << 20;
 /// So long a client has to see the answer, stop sending and close. It keeps its place among the connections meanwhile, so that
 /// those who do not close are bounded like those who do not ask.

@@ -1,4 +1,4 @@
-//! The answer to bytes that are no request. hyper answers them with a bare status; that is replaced by an answer like any other.
+//! Responses to bytes that are not a valid request: replaces hyper's bare status with a problem response.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -17,7 +17,7 @@ use super::error_response::Stopped;
 use crate::settings::Bounds;
 use crate::telemetry::logs::X_REQUEST_ID;
 
-/// ResponseConfig in hyper's place, unless the client has been sent a part of a response already. The connection ends then.
+/// Responds in hyper's place and closes the connection, unless part of a response has been sent already.
 pub(crate) async fn answer(stream: &mut Stream, client: &Arc<Client>, error: &hyper::Error) {
     if !stream.is_settled() {
         return;
@@ -49,14 +49,14 @@ pub(crate) async fn answer(stream: &mut Stream, client: &Arc<Client>, error: &hy
     }
 }
 
-/// What hyper's own response says.
+/// The parts of hyper's own response that are kept.
 struct Made {
     status: StatusCode,
     date: Option<HeaderValue>,
 }
 
 impl Made {
-    /// Reads it. Where there is none, the request is plainly wrong.
+    /// Parses hyper's response. Without one, the status is 400.
     fn read(response: &[u8]) -> Self {
         let status = response.get(9..12).and_then(|status| StatusCode::from_bytes(status).ok());
         let lines = response.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
@@ -70,22 +70,22 @@ fn problem(status: StatusCode, error: &hyper::Error, bounds: &Bounds) -> ErrorRe
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => {
             let (bytes, fields) = (bounds.head_bytes, bounds.header_fields);
             let detail = format!(
-                "the head of the request is too large: this gateway takes {bytes} bytes and {fields} header fields"
+                "The request header is too large. This gateway accepts {bytes} bytes and {fields} header fields."
             );
-            problem::answer(status, "Request header fields too large", &detail)
+            problem::answer(status, "Request Header Fields Too Large", &detail)
         }
         StatusCode::URI_TOO_LONG => {
-            problem::answer(status, "URI too long", "the target of the request is longer than any may be")
+            problem::answer(status, "URI Too Long", "The request target is too long.")
         }
-        // What hyper says is one of a few sentences of its own, without the client's bytes.
+        // hyper's messages are fixed sentences and contain none of the client's bytes.
         _ => {
-            let detail = format!("the request is not valid HTTP/1.1: {error}");
-            problem::answer(status, "Bad request", &detail)
+            let detail = format!("The request is not valid HTTP/1.1: {error}");
+            problem::answer(status, "Bad Request", &detail)
         }
     }
 }
 
-/// An answer as HTTP/1.1 has it.
+/// A response in HTTP/1.1 format.
 fn written(answer: &ErrorResponse) -> BytesMut {
     let mut bytes = BytesMut::with_capacity(512);
     bytes.put_slice(b"HTTP/1.1 ");

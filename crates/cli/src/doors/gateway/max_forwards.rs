@@ -1,4 +1,4 @@
-//! How far a TRACE or an OPTIONS may go (`Max-Forwards`, RFC 9110 7.6.2), and the answer to one that goes no further.
+//! `Max-Forwards` of TRACE and OPTIONS (RFC 9110 7.6.2), and the response when it is 0.
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HOST, MAX_FORWARDS, VIA, X_CONTENT_TYPE_OPTIONS};
@@ -6,7 +6,7 @@ use http::{HeaderName, HeaderValue, Method, StatusCode, request};
 use tollgate_tower::{ErrorResponse, problem};
 
 /// For the client.
-const NOT_A_NUMBER: &str = "Max-Forwards is not one whole number: send one, or leave it out";
+const NOT_A_NUMBER: &str = "Max-Forwards must be a single whole number: send one, or omit the header";
 /// The fields of a TRACE that its response repeats: none that may hold a secret.
 const REFLECTED: [HeaderName; 3] = [HOST, VIA, MAX_FORWARDS];
 

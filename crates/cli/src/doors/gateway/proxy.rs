@@ -1,4 +1,4 @@
-//! One request and its response: asked, forwarded, answered. Which limits there are is the policy's; bytes are hyper's.
+//! One request and its response: checked, forwarded, answered.
 
 mod response_future;
 
@@ -53,7 +53,7 @@ struct Came {
     to_answer: ToAnswer,
 }
 
-/// What is left of a request when it is on its way: what it takes to answer it, whoever does.
+/// What remains of a forwarded request: everything needed to respond to it.
 struct ToAnswer {
     /// Its name.
     id: HeaderValue,
@@ -66,7 +66,7 @@ struct ToAnswer {
     websocket: bool,
 }
 
-/// ResponseConfig a request.
+/// Handles a request.
 pub(crate) fn exchange(client: &Arc<Client>, request: Request<Incoming>) -> Exchange {
     let mut running = client.begin();
     let (parts, body) = request.into_parts();
@@ -198,7 +198,7 @@ impl Came {
         Checked::Rejected(answer)
     }
 
-    /// Checks a request with a shared store, and goes on.
+    /// Checks a request with a shared store, then continues.
     async fn wait_and_pass(mut self, body: Incoming) -> Response<ResponseBody> {
         match self.check(Body::Unread).await {
             Checked::NeedsBody(wanted, matched) => self.hold_and_check(wanted, matched, body).await,
@@ -208,7 +208,7 @@ impl Came {
         }
     }
 
-    /// Reads what is wanted of the body, checks the request, and goes on.
+    /// Reads the wanted part of the body, checks the request, then continues.
     async fn hold_and_check(
         mut self,
         wanted: BodyWanted,
@@ -239,7 +239,7 @@ impl Came {
     /// Passes a request on. All that can be done without waiting is done here: a future has room for what it begins with.
     fn pass(self, admission: Admission, rest: Rest) -> Exchange {
         let Self { parts, live, mut to_answer, .. } = self;
-        if let Some(most) = admission.permits().max_hold() {
+        if let Some(most) = admission.max_hold() {
             to_answer.running.watch().shorten_total(most);
         }
         to_answer.running.passed_on();
@@ -309,7 +309,7 @@ impl ToAnswer {
     async fn pass(
         mut self,
         live: Arc<InForce>,
-        mut admission: Admission,
+        admission: Admission,
         departing: Departing,
     ) -> Response<ResponseBody> {
         match answered(departing, &self.running).await {
@@ -325,7 +325,7 @@ impl ToAnswer {
         }
     }
 
-    /// An answer of the gateway's own to a request that was charged. It shows the limits, whoever answers in the end.
+    /// The gateway's own response to a request that was charged. It shows the limits like any other response.
     fn charged_and_stopped(
         self,
         stopped: Stopped,
@@ -391,7 +391,7 @@ impl ToAnswer {
             return self.stopped(Stopped::Upstream(UpstreamError::Switched));
         };
         if self.running.watch().is_switching(Switching::AskedAndNotSilent) {
-            return self.stopped(bad("a WebSocket client sends nothing before the server's 101"));
+            return self.stopped(bad("a WebSocket client must not send data before the server's 101"));
         }
         let mut running = self.running;
         head.headers.insert(X_REQUEST_ID, self.id);

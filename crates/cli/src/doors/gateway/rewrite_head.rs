@@ -1,4 +1,4 @@
-//! Heads written anew: what a request and a response lose and gain on their way. What they mean was decided before.
+//! Rewrites the heads of requests and responses for forwarding.
 
 use std::net::IpAddr;
 use std::sync::PoisonError;
@@ -121,7 +121,7 @@ fn authority_of(upstream: &Upstream) -> Result<HeaderValue, &'static str> {
     } else {
         format!("{}:{}", upstream.host, upstream.port)
     };
-    HeaderValue::try_from(text).map_err(|_| "the upstream has no name that could be sent")
+    HeaderValue::try_from(text).map_err(|_| "the upstream has no host name that can be sent")
 }
 
 /// Says where a request comes from. What strangers say of it is gone already; what trusted proxies say is added to. In the
@@ -199,7 +199,7 @@ fn joined(headers: &HeaderMap, name: &HeaderName, last: &[u8]) -> Result<HeaderV
 
 fn value(bytes: Bytes) -> Result<HeaderValue, &'static str> {
     HeaderValue::from_maybe_shared(bytes)
-        .map_err(|_| "a header cannot be forwarded: it has bytes that none may have")
+        .map_err(|_| "a header cannot be forwarded: it contains invalid bytes")
 }
 
 /// The target: the path that was matched, and the query as it came.

@@ -1,33 +1,28 @@
-//! Fields that do not go on: between two neighbours only, or a stranger's word, or a way to mean another request. None is added.
+//! Removes hop-by-hop and untrusted forwarding headers, and method overrides.
 
 use http::header::{
     CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, FORWARDED, HOST, TE, TRAILER,
     TRANSFER_ENCODING, UPGRADE,
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
-use tollgate_http::header::{is_origin, is_plain};
+use tollgate_http::header::is_origin;
 use tollgate_http::trusted::{ForwardHeader, TrustedProxies};
-use tollgate_policy::Settings;
-use tollgate_policy::model::{HeaderNames, TierFrom};
+use tollgate_policy::model::TierFrom;
+use tollgate_policy::{Policy, Settings};
 
 use crate::active_policy::InForce;
 use crate::settings::Forwarding;
 
 /// Removes from a request what does not go on, before its limits are asked: a field that only the limits saw would be a way
 /// around them.
-pub(crate) fn request(
-    headers: &mut HeaderMap,
-    forwarding: &Forwarding,
-    peer_trusted: bool,
-    settings: &Settings,
-) {
-    let only_plain = settings.header_names == HeaderNames::Plain;
+pub(crate) fn request(headers: &mut HeaderMap, forwarding: &Forwarding, peer_trusted: bool, policy: &Policy) {
+    let (settings, filter) = (policy.settings(), policy.header_filter());
     let trusted = &settings.trusted_proxies;
     let own = [own_header(trusted), tier_header(settings)];
     strip(headers, own, |name| {
         (!forwarding.method_override && is_override(name))
             || name == "proxy"
-            || (only_plain && !is_plain(name))
+            || !filter.passes(name)
             || if peer_trusted {
                 // What a proxy does not write is whatever the client sent.
                 is_list_of_hops(name) && trusted.header().map(ForwardHeader::name) != Some(name)
@@ -47,14 +42,13 @@ pub(crate) fn response(headers: &mut HeaderMap) {
 /// given for the trailers of requests.
 pub(crate) fn trailers(headers: &mut HeaderMap, live: Option<&InForce>) {
     let reads = live.map_or(&[][..], |live| &live.reads);
-    let settings = live.map(|live| live.limits.policy().settings());
-    let only_plain = settings.is_some_and(|settings| settings.header_names == HeaderNames::Plain);
+    let filter = live.map(|live| live.limits.policy().header_filter());
     let told = |name: &HeaderName| {
         name.as_str().starts_with("ratelimit") || name.as_str().starts_with("x-ratelimit")
     };
     strip(headers, [None; 2], |name| {
         is_needed(name)
-            || (only_plain && !is_plain(name))
+            || filter.is_some_and(|filter| !filter.passes(name))
             || is_origin(name)
             || is_override(name)
             || *name == TRAILER
@@ -92,7 +86,7 @@ fn strip(headers: &mut HeaderMap, own: [Option<&HeaderName>; 2], also: impl Fn(&
         // Nobody may remove what the message cannot do without, or who sent it.
         gone.extend(named.filter(|name| !is_needed(name) && !is_origin(name) && !own.contains(&Some(name))));
     }
-    // `TE: trailers` is the one thing that goes on: without it gRPC does not work.
+    // `TE: trailers` is the only exception: gRPC does not work without it.
     let mut codings = headers.get_all(TE).iter().flat_map(|te| te.as_bytes().split(|byte| *byte == b','));
     let trailers = codings.any(|coding| coding.trim_ascii().eq_ignore_ascii_case(b"trailers"));
     for name in gone {
@@ -136,11 +130,12 @@ fn is_list_of_hops(name: &HeaderName) -> bool {
 }
 
 /// The field by which trusted proxies say which tier a client has.
-const fn tier_header(settings: &Settings) -> Option<&HeaderName> {
-    match &settings.tier_from {
-        Some(TierFrom::Header(name)) => Some(name),
-        Some(TierFrom::Consumers | TierFrom::Jwt(_)) | None => None,
-    }
+fn tier_header(settings: &Settings) -> Option<&HeaderName> {
+    // There is at most one: the settings are refused otherwise.
+    settings.tier_from.iter().find_map(|source| match source {
+        TierFrom::Header(name) => Some(name),
+        TierFrom::Consumers | TierFrom::Jwt(_) => None,
+    })
 }
 
 /// The field by which the policy's trusted proxies say it, if it is one of their own.

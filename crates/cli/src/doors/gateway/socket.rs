@@ -1,4 +1,4 @@
-//! A client's socket, below TLS where there is any: here it is seen whether the client takes what it is sent. No HTTP.
+//! A client's socket below TLS, where it shows whether the client reads what it is sent.
 
 use std::io;
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! How long something took, for metrics. No decision depends on it.
+//! Measures durations for metrics. No decision depends on it.
 
 use std::time::Instant;
 

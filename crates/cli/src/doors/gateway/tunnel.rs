@@ -1,4 +1,4 @@
-//! A connection that has switched to WebSocket: bytes both ways until a side closes or a deadline passes. Frames are not parsed.
+//! A WebSocket tunnel: copies bytes both ways until a side closes or a deadline passes. Does not parse frames.
 
 use std::future::{Future, poll_fn};
 use std::io;

@@ -1,4 +1,4 @@
-//! Where requests go: a pool for each worker, over HTTP/1.1 and HTTP/2. What is sent is decided in `exchange`.
+//! The upstream: a pool of HTTP/1.1 and HTTP/2 connections per worker.
 
 mod addresses;
 mod connect;

@@ -1,4 +1,4 @@
-//! One thread that serves: its runtime, its deadlines, its connections to the upstream. Workers share nothing that is written often.
+//! One worker thread: its runtime, its deadlines, and its upstream connections. Workers share nothing that is written often.
 
 use std::net::TcpListener as StdListener;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ pub(crate) fn run(
     serves: Serves,
 ) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| format!("no runtime for a worker: {error}"))?;
+    let runtime = runtime.map_err(|error| format!("cannot create a worker's runtime: {error}"))?;
     runtime.block_on(async {
         let own = own(&listeners)?;
         drop(listeners);
@@ -102,7 +102,7 @@ fn own(listeners: &[StdListener]) -> Result<Vec<TcpListener>, String> {
         TcpListener::from_std(own)
     });
     let own: std::io::Result<Vec<_>> = own.collect();
-    own.map_err(|error| format!("no listener for a worker: {error}"))
+    own.map_err(|error| format!("cannot create a worker's listener: {error}"))
 }
 
 async fn serve(worker: Arc<Worker>, listeners: Vec<TcpListener>, shared: &Shared) {
@@ -124,7 +124,7 @@ async fn serve(worker: Arc<Worker>, listeners: Vec<TcpListener>, shared: &Shared
     if tokio::time::timeout(worker.settings.timeouts.drain, drained).await.is_err() {
         let left = worker.metrics.connections_open.get();
         worker.logs.within(|| {
-            tracing::warn!(connections = left, "the time to drain is over: connections are cut");
+            tracing::warn!(connections = left, "the drain timeout passed: closing the remaining connections");
         });
     }
     sweeping.abort();

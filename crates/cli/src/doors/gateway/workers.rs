@@ -1,4 +1,4 @@
-//! The threads that serve: started together, and known when one of them ends. What they do is not known here.
+//! Starts the worker threads together, and reports when one ends.
 
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{Builder, JoinHandle};
@@ -55,7 +55,7 @@ impl Workers {
             match Builder::new().name(format!("worker {number}")).spawn(run) {
                 Ok(thread) => threads.push(thread),
                 Err(error) => {
-                    unstarted = Some(format!("no thread for a worker: {error}"));
+                    unstarted = Some(format!("cannot create a worker thread: {error}"));
                     break;
                 }
             }
@@ -69,7 +69,7 @@ impl Workers {
         }
         stop();
         let ended = workers.wait();
-        Err(unstarted.or(ended.err()).unwrap_or_else(|| "a worker ended before it served".into()))
+        Err(unstarted.or(ended.err()).unwrap_or_else(|| "a worker ended during start-up".into()))
     }
 
     /// Waits until one of them has ended, as none does by itself.
@@ -134,7 +134,7 @@ mod tests {
         let failing: Job = Box::new(|_| Err("no runtime".into()));
         let panicking: Job = Box::new(|_| panic!("on purpose"));
         for (job, why) in [
-            (silent, "a worker ended before it served"),
+            (silent, "a worker ended during start-up"),
             (failing, "no runtime"),
             (panicking, "a worker panicked"),
         ] {

@@ -1,4 +1,4 @@
-//! A folder with a policy in force and a reloader that keeps it: the one place where the tests touch either.
+//! A folder with a policy in force, and a reloader for it.
 
 use std::fs;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! Reloads while requests are decided: none fails, and the limit is exact. The gate is asked directly, without HTTP.
+//! Reloads while requests are checked: none fails, and the limit stays exact.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -6,7 +6,7 @@ use std::thread;
 use super::super::*;
 use super::support::{World, granted, policy};
 
-/// So many reloads.
+/// Number of reloads.
 const RELOADS: u64 = 100;
 /// More than are granted before the reloads are over, less than are asked for.
 const LIMIT: u64 = 100_000;

@@ -1,4 +1,4 @@
-//! Who counts: a flag before a variable, a variable before the file, the file before what holds by itself; and which file.
+//! Precedence: a flag over a variable, a variable over the file, the file over the default; and which file.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Everything that is wrong with settings, in the words that people read; and that it is said all at once.
+//! All errors in settings, with their messages, reported at once.
 
 use super::{OPENAPI, UPSTREAM, call};
 

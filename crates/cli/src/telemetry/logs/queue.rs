@@ -1,4 +1,4 @@
-//! Lines on their way to whoever writes them: a queue with a bound, and the thread at its end. What they say is not known here.
+//! A bounded queue of log lines, and the thread that writes them.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tollgate_algorithms::Micros;
 
 use crate::telemetry::metrics::Lines;
 
-/// So many bytes of lines wait at the most. Further lines are dropped, and counted.
+/// Maximum bytes of queued lines. Further lines are dropped and counted.
 pub const QUEUE_BYTES_MAX: usize = 4 << 20;
 /// At the end, lines have so long to be written. Then they are lost: a log that nobody reads must not keep a process.
 pub const FLUSH_MAX: Duration = Duration::from_secs(2);
@@ -56,7 +56,7 @@ impl Queue {
         let _ = self.messages.send(Message::Owe);
     }
 
-    /// Has all that waits written, and waits for that, but not for ever.
+    /// Flushes the queue and waits for that, with a timeout.
     pub(super) fn finish(&self) {
         let (done, ended) = mpsc::channel();
         if self.messages.send(Message::Stop(done)).is_ok() {

@@ -1,4 +1,4 @@
-//! The ID of each request, by which its log lines are found. It is made here, or is that of a trusted peer; never a stranger's.
+//! The ID of each request, for its log lines: generated here, or taken from a trusted proxy.
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};

@@ -1,4 +1,4 @@
-//! Lines as they come out: what is in them, how many there are, and that nobody waits for them. Written to channels, not files.
+//! Log lines as written: contents, number, and that nobody waits for them. Written to channels, not files.
 
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
@@ -114,7 +114,7 @@ fn what_was_left_out_is_told_also_if_nothing_comes_after_it() {
     let (logs, lines, _) = started(Log { refusals_per_second: 0, ..Log::default() }, Clock::monotonic());
     logs.refused(&refusal(&RequestIds::new().next()));
     let line = json(&lines.recv_timeout(PATIENCE).unwrap());
-    assert_eq!((&line["message"], &line["left_out"]), (&"more refusals than have a line".into(), &1.into()));
+    assert_eq!((&line["message"], &line["left_out"]), (&"refusals left out of the log".into(), &1.into()));
 }
 
 #[test]

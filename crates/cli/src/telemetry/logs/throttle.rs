@@ -1,4 +1,4 @@
-//! So many in a second and no more: which refusals have a line. What is done with the others is not known here.
+//! Limits how many refusals per second are logged.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

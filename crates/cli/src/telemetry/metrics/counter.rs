@@ -1,4 +1,4 @@
-//! Numbers that go up, and one that also goes down, counted by many threads at once. What they count is not known here.
+//! Counters and gauges that many threads update.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ impl Count {
         self.add(1);
     }
 
-    /// So many more.
+    /// Adds to the counter.
     #[inline]
     pub fn add(&self, more: u64) {
         self.0.fetch_add(more, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! How long things take, counted in buckets that double. Who measured it, and with which clock, is not known here.
+//! Histograms of durations, with buckets that double.
 
 use std::array;
 

@@ -1,4 +1,4 @@
-//! What was decided, counted by limit: a bounded number of series, and none of limits that are gone. Not how it was decided.
+//! Decisions by limit: a bounded number of series, without limits that no longer exist.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use tollgate_policy::Policy;
 use super::counter::Counter;
 use super::page::{Kind, Page};
 
-/// So many limits have series of their own. Further ones are counted together, as [`OTHER`].
+/// Maximum number of limits with their own series. Further ones are counted together, as [`OTHER`].
 pub const LIMIT_SERIES_MAX: usize = 1_000;
 /// What limits beyond [`LIMIT_SERIES_MAX`] are called together.
 pub const OTHER: &str = "other";
@@ -71,7 +71,7 @@ impl Limits {
 
     /// Writes them down.
     pub(super) fn write(&self, page: &mut Page) {
-        let help = "Hits on limits, by the policy's file, the limit and what became of them.";
+        let help = "Hits by policy file, limit and result.";
         let mut family = page.family("decisions_total", Kind::Counter, help);
         for (name, meters) in &self.by_name {
             let outcomes = [
@@ -85,8 +85,7 @@ impl Limits {
                 family.number(&labels, counter.get());
             }
         }
-        let help =
-            "Hits that were decided by a cell that new keys have in common, because the store is full.";
+        let help = "Hits decided by an overflow bucket because memory was full.";
         let mut family = page.family("decisions_overflowed_total", Kind::Counter, help);
         for (name, meters) in &self.by_name {
             family.number(&[("policy", &self.policy), ("limit", name)], meters.overflowed.get());

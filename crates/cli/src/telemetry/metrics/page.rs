@@ -1,4 +1,4 @@
-//! Numbers as the text that Prometheus reads (format 0.0.4). What they mean is not known here.
+//! The text format of Prometheus (0.0.4).
 
 use std::fmt::Write;
 

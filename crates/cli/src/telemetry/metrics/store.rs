@@ -1,4 +1,4 @@
-//! How the shared store is doing, on the page: whether it serves, and what became of calls, by a fixed set of causes.
+//! Metrics of the shared store: whether it is up, and calls by result.
 
 use tollgate_redis::{Health, Standing};
 
@@ -10,19 +10,16 @@ pub(super) fn write(health: &Health, page: &mut Page) {
     page.number(name, "1 if there is a connection to the shared store.", u64::from(health.up));
     let open = u64::from(health.breaker != Standing::Closed);
     let name = ("shared_store_breaker_open", Kind::Gauge);
-    page.number(name, "1 while the shared store is not asked, because it failed.", open);
+    page.number(name, "1 while the circuit breaker of the shared store is open.", open);
     let in_flight = u64::try_from(health.in_flight).unwrap_or(u64::MAX);
-    page.number(("shared_store_in_flight", Kind::Gauge), "Calls on their way.", in_flight);
-    let mut calls = page.family(
-        "shared_store_calls_total",
-        Kind::Counter,
-        "Calls to the shared store, by what became of them.",
-    );
+    page.number(("shared_store_in_flight", Kind::Gauge), "Calls to the shared store in flight.", in_flight);
+    let mut calls =
+        page.family("shared_store_calls_total", Kind::Counter, "Calls to the shared store by result.");
     calls.number(&[("result", "answered")], health.answered);
     for (cause, count) in &health.failed {
         calls.number(&[("result", cause.name())], *count);
     }
-    let about = "Connections to the shared store, by what became of them.";
+    let about = "Connections to the shared store by result.";
     let mut connections = page.family("shared_store_connections_total", Kind::Counter, about);
     connections.number(&[("result", "made")], health.connections);
     for (cause, count) in &health.connections_failed {

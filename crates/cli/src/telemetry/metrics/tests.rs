@@ -1,4 +1,4 @@
-//! The page as a whole: what promtool says to it, and what is on it after known things were counted. Prometheus itself is elsewhere.
+//! The whole metrics page: promtool's verdict, and the values after known events.
 
 use std::io::Write;
 use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-//! The fields at the top of a GraphQL document's operations. It knows no schema, and counts what may be left out as if it were not.
+//! Counts the top-level fields of a GraphQL document, without a schema. Conditional fields count in full.
 
 use std::collections::HashMap;
 

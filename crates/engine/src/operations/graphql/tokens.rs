@@ -1,4 +1,4 @@
-//! A GraphQL document as tokens: names, signs and values. What they mean together is `document`'s.
+//! Splits a GraphQL document into tokens: names, punctuation and values.
 
 /// A token. Numbers, strings and the like are all values: it does not matter here which.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,4 +1,4 @@
-//! Networks: how they are read, and the search among many against a plain scan.
+//! Networks: parsing, and the search compared with a linear scan.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -1,4 +1,4 @@
-//! The walkers against a slow reference that joins all lines into one text and tries every comma.
+//! A slow reference for finding the client: joins all lines and tries every comma.
 
 use std::net::IpAddr;
 

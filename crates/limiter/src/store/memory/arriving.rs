@@ -1,5 +1,5 @@
-//! Keys that a request meets for the first time, or after they were dropped, put in so that they can be charged together as words. Most
-//! requests meet such keys: whoever has been idle for a while owes nothing. How they are charged then is `words.rs`.
+//! Inserts the new keys of a batch, so that they can be charged together as packed words. Most requests have such keys: a client
+//! that was idle for a while owes nothing.
 
 use tollgate_algorithms::Micros;
 

@@ -1,4 +1,4 @@
-//! What the store is asked about one key, and what it says. How it comes to say so is `memory.rs` and `deciding.rs`.
+//! Operations on one key and their results. `memory.rs` and `deciding.rs` perform them.
 
 use tollgate_algorithms::{Decision, Micros, Receipt};
 
@@ -24,6 +24,8 @@ pub(crate) enum Ask<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Given {
     pub(crate) decision: Decision,
+    /// What a refund gave back.
+    pub(crate) refunded: u64,
     /// Whether it was decided by a cell that new keys have in common, because there is no room.
     pub(crate) shared: bool,
     /// Whether the key has a slot.
@@ -42,7 +44,7 @@ impl Charged<'_> {
     pub(crate) fn given(self, now: Micros) -> Given {
         match self {
             Self::Word(narrow, raw) => {
-                Given { decision: narrow.decision(&raw, now), shared: false, known: true }
+                Given { decision: narrow.decision(&raw, now), refunded: 0, shared: false, known: true }
             }
             Self::Given(given) => given,
         }

@@ -1,4 +1,4 @@
-//! Several hits at one instant on the memory store: all enforced ones are charged, or none. What fits, the core decides.
+//! Several hits at one instant: all enforced hits are charged, or none. The algorithms decide what fits.
 //!
 //! First every key gets a slot; then all slots are locked, in the order of identities, and whoever cannot have one lets go
 //! of all and starts over; then it is decided, and written, and the locks are let go. Nobody ever sees half of it.
@@ -391,7 +391,7 @@ pub(super) fn answered<const N: usize>(
 ) -> Answered<N> {
     let one = |(charge, decision): (&Charge<'_>, &Decision)| {
         let shared = members.get(place_of(charge, members)).is_some_and(|member| member.shared);
-        Given { decision: *decision, shared, known: !shared }
+        Given { decision: *decision, refunded: 0, shared, known: !shared }
     };
     let given = charges.iter().zip(&batch.decisions).map(one).collect();
     let granted = batch.granted;

@@ -1,4 +1,4 @@
-//! What the store takes and may take, in bytes: slots, cells, rates, and the cells that keys have in common.
+//! Accounts for memory in bytes: slots, overflow states, rates, and overflow buckets.
 
 use tollgate_algorithms::{Limit, Micros};
 

@@ -1,5 +1,5 @@
-//! Room for states that do not fit in one word: windows, lists, and rates with unusual numbers. Whose they are, the table
-//! knows; a cell is used only under the lock of the slot that names it.
+//! Storage for states that do not fit in one word: windows, lists, and unusual rates. A cell is used only under the lock of the
+//! slot that refers to it.
 
 use std::sync::{OnceLock, PoisonError};
 

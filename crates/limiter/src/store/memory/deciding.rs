@@ -1,5 +1,4 @@
-//! What is done to a key under the lock of its slot: its state is taken out, the core is asked, and it is put back as a word
-//! or into a cell. Finding and locking it is the table's part.
+//! Decides a hit under the lock of its slot: unpacks the state, applies the algorithm, and packs the state again.
 
 use tollgate_algorithms::{Change, Decision, Limit, Micros, State};
 
@@ -48,11 +47,11 @@ impl Memory {
         let mut kept = self.take_out(locked.known(), whose, now, None);
         // Now that nobody else is at the key, it is certain what is void.
         let ask = match ask {
-            Ask::Refund(receipt, _) if limit.is_void(receipt.at) => Ask::Peek(0),
+            Ask::Refund(receipt, _) if limit.is_void(whose.id, receipt.at) => Ask::Peek(0),
             Ask::Charge(_) | Ask::Peek(_) | Ask::UpTo(_) | Ask::Settle(_) | Ask::Refund(..) => ask,
         };
         let (change, decision) = asked(dated, kept.state.as_ref(), now, ask);
-        let given = Given { decision, shared: false, known: true };
+        let given = Given { decision, refunded: 0, shared: false, known: true };
         if matches!(change, Change::Keep) && (!kept.changed || matches!(ask, Ask::Peek(_))) {
             // A new key that is refused for what it has in common with others is not put in.
             let shared = kept.state.is_some() && self.is_new(locked.known(), now);
@@ -62,7 +61,11 @@ impl Memory {
             self.leave(locked, kept);
             return Ok(Given { shared, ..given });
         }
+        let room = |state: &Option<State>| tollgate_algorithms::headroom(dated, state.as_ref(), now);
+        let before = matches!(ask, Ask::Refund(..)).then(|| room(&kept.state));
         self.within_budget(change, &kept.state).apply(&mut kept.state);
+        let refunded = before.map_or(0, |before| room(&kept.state).saturating_sub(before));
+        let given = Given { refunded, ..given };
         let over = now.saturating_add(decision.reset_after);
         match self.put_in(locked, whose, kept, (now, over)) {
             Ok(()) => Ok(given),
@@ -136,7 +139,7 @@ impl Memory {
                         Some(_) => now,
                         None => Micros::ZERO,
                     };
-                    limit.void_receipts(until);
+                    limit.void_receipts(id, until);
                 }
                 kept.limit = limit.mark;
                 Taken { cell: Some((value, bytes)), ..Taken::new(kept.state.take()) }
@@ -147,7 +150,7 @@ impl Memory {
                     return Taken::new(state);
                 }
                 // The key is met under other numbers for the first time: from now on it drains by these.
-                limit.void_receipts(now);
+                limit.void_receipts(id, now);
                 let same_algorithm =
                     self.rates.get(kind).is_some_and(|rate| limit.limit.algorithm() == Some(rate.algorithm));
                 let rate = limit.narrow.and_then(|narrow| Some((narrow, self.rates.get(narrow.kind)?)));
@@ -288,7 +291,7 @@ impl Memory {
         if !is_peek {
             self.note_overflow();
         }
-        Ok(Given { decision, shared: true, known: false })
+        Ok(Given { decision, refunded: 0, shared: true, known: false })
     }
 
     /// The word of a key that was charged in common under numbers that do not fit in it, with the same charge in its own units.

@@ -1,5 +1,4 @@
-//! Keys that are as good as none, dropped where they stand because what they have besides their slots is wanted. A table that
-//! moves drops them as it goes: `moving.rs`.
+//! Evicts drained keys in place when their overflow states are needed. A moving table evicts them as it goes: `moving.rs`.
 
 use super::locked::Locked;
 use super::map::Map;

@@ -1,5 +1,4 @@
-//! The store as an engine of `tollgate-proof`, so that every law that holds for the core is put to the store as well. Only
-//! for tests.
+//! Adapts the store to the laws of `tollgate-proof`, so that they run against it, too. Tests only.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -28,8 +27,8 @@ pub(crate) struct Stored;
 pub(crate) enum Stood {
     /// A word, and what it means.
     Word(Rate, u64),
-    /// The state in a cell, from when on it is as good as none, the limit it was last met under, and up to when the
-    /// receipts of that limit's name are void.
+    /// The state in a cell, from when on it is as good as none, the limit it was last met under, and up to when
+    /// its receipts are void.
     Cell(State, Micros, Limit, u64),
 }
 
@@ -52,10 +51,10 @@ pub(super) fn registered(store: &Memory, limit: Limit, number: u32) -> Registere
         space: 0,
         hash: Hashing::keyed(Secret(1, 2)).of_name(0),
         narrow: store.narrow(&limit),
-        void: Arc::default(),
+        voided: Arc::default(),
         owing: Arc::default(),
         #[cfg(feature = "redis")]
-        generation: Arc::default(),
+        resets: Arc::default(),
         #[cfg(feature = "redis")]
         far: None,
     }
@@ -87,7 +86,7 @@ impl Memory {
                 locked.write(Tag::new(id, self.number_of(*rate).expect("few rates")), *zero);
             }
             Stood::Cell(state, over, met, void) => {
-                limit.void.store(*void, Ordering::Relaxed);
+                limit.voided.note(id, *void);
                 let number = self.new_cell(&at).expect("there is room");
                 let cell = self.cells.get(number).expect("it was just made");
                 let mut kept = cell.open();
@@ -108,7 +107,7 @@ impl Memory {
             IN_A_CELL => {
                 let cell = self.cells.get(value).expect("it is in use");
                 let state = cell.open().state.clone();
-                let void = limit.void.load(Ordering::Relaxed);
+                let void = limit.voided.until(&id);
                 state.map(|state| Stood::Cell(state, cell.over(), limit.limit, void))
             }
             kind => self.rates.get(kind).map(|rate| Stood::Word(rate, value)),
@@ -142,6 +141,7 @@ impl Memory {
         let narrows = charges.iter().filter_map(|charge| charge.limit.narrow);
         let given = |(narrow, raw): (Narrow, &Raw)| Given {
             decision: narrow.decision(raw, now),
+            refunded: 0,
             shared: false,
             known: true,
         };
@@ -188,7 +188,7 @@ impl Engine for Stored {
                     let limit = Core::limit(&spec).unwrap_or(Limit::Unlimited);
                     receipt = Receipt { at: Micros::new(at), cost, limit };
                     // As the front door does.
-                    if limited.is_void(receipt.at) { Ask::Peek(0) } else { Ask::Refund(&receipt, cost) }
+                    if limited.is_void(id, receipt.at) { Ask::Peek(0) } else { Ask::Refund(&receipt, cost) }
                 }
             };
             let given = match ask {

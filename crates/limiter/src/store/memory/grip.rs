@@ -1,4 +1,4 @@
-//! All keys of a batch locked at once, or none of them. Which keys those are, and what becomes of them, is `batch.rs`.
+//! Locks all keys of a batch, or none of them.
 //!
 //! Nobody is waited for: who cannot have a lock lets go of all of them. So the order of locking does not matter.
 

@@ -1,4 +1,4 @@
-//! What the table asks the store: it moves and replaces keys without knowing what their values mean.
+//! What the table needs from the store to move and evict keys: it does not know what values mean.
 
 use super::slot::Tag;
 

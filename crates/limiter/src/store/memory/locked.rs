@@ -1,4 +1,4 @@
-//! A slot whose lock is held, and the ways to let go of it. How it comes to be locked is `table.rs`.
+//! A guard for a locked slot, and the ways to release it.
 
 use super::slot::{Slot, Tag};
 use crate::sync::{AtomicU64, Ordering};

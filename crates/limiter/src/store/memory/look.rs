@@ -1,5 +1,4 @@
-//! What the processor can do to make a look at a line quick: fetch it beforehand, compare all its tags at once. Where it
-//! begins and what is found is `map.rs`.
+//! Prefetches a line of slots, and compares all its tags at once.
 #![cfg_attr(
     target_arch = "x86_64",
     expect(

@@ -1,4 +1,4 @@
-//! Where to look: which regions are in use, and the line in which a search begins. Searching is `table.rs`.
+//! Where a search starts: the regions in use, and the home line of a key. `table.rs` searches.
 
 use super::look::{matching, prefetch_pair};
 use super::slot::{Line, Slot, Tag};

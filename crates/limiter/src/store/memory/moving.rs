@@ -1,5 +1,5 @@
-//! How the table grows, shrinks and is swept: into another region, a line at a time, by whoever comes along. It stops
-//! nobody but those who want a key of the line that is being moved.
+//! Grows, shrinks and sweeps the table: moves it to another region, one line at a time, on the callers' threads. Blocks only
+//! callers whose key is in the line being moved.
 
 use super::map::Map;
 use super::region::{PIECE_BYTES, Region};

@@ -1,4 +1,4 @@
-//! A peek at several keys: what a charge would answer, and nothing is charged. How they are charged is `batch.rs`.
+//! Peeks at several keys: decides like a batch, and charges nothing.
 
 use smallvec::{SmallVec, smallvec};
 use tollgate_algorithms::{Decision, Limit, Micros, Mode, State};
@@ -23,7 +23,7 @@ impl Memory {
             let asked =
                 |state: Option<&State>| tollgate_algorithms::peek(&member.dated, state, now, charge.cost);
             let (decision, shared) = self.look_at(member, now, asked)?;
-            let given = Given { decision, shared, known: !shared };
+            let given = Given { decision, refunded: 0, shared, known: !shared };
             let granted = decision.granted() || charge.mode == Mode::Shadow;
             return Ok(Answered { granted, given: smallvec![given] });
         }

@@ -1,5 +1,5 @@
-//! The debts that fit in one word: how they are read, charged, and told apart. Decides exactly as the core does, for the
-//! buckets only; a test compares the two.
+//! Packed rates: reads, charges and compares debts that fit in one word. Decides exactly like the reference algorithm; a test
+//! compares them.
 #![warn(clippy::arithmetic_side_effects)]
 
 use std::sync::atomic::{AtomicU16, AtomicU64, AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! Memory for lines: zeroed, in huge pages where the system has them, given back piece by piece. Not what is in it.
+//! Memory for slots: zeroed, in huge pages where available, released in pieces.
 #![expect(
     unsafe_code,
     reason = "memory is asked of the system and given back to it: see the safety argument"

@@ -1,5 +1,4 @@
-//! Whether keys that were dropped come back: measured on a sample of them. If they do, the table keeps idle keys; if not,
-//! room for them would be wasted. What a key is worth, `memory.rs` says.
+//! Estimates from a sample whether evicted keys return. If they do, the table keeps idle keys.
 
 use tollgate_algorithms::Micros;
 

@@ -1,4 +1,4 @@
-//! Which slot on a path a new key gets: the best of those that it could have. How it is locked is `table.rs`.
+//! Chooses the slot for a new key: the best on its probe path. `table.rs` locks it.
 
 use super::slot::{Slot, Tag};
 use super::table::{Keeper, Worth};

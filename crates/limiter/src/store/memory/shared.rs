@@ -1,5 +1,5 @@
-//! What new keys get when there is no room for them: a share of a cell that they have in common. Never a bypass, and never
-//! the budget of a key that is known.
+//! The overflow buckets: when memory is full, new keys share one per limit. They never bypass a limit, and never affect known
+//! keys.
 
 use std::collections::HashMap;
 use std::sync::PoisonError;

@@ -1,5 +1,4 @@
-//! One key's place in the table: a tag that says whose it is, and a word that is a lock and a number. Not what the number
-//! means: that is the store's.
+//! One slot of the table: a tag that identifies the key, and a word with a lock bit and a value.
 
 use crate::sync::{AtomicU64, Ordering};
 

@@ -1,5 +1,4 @@
-//! The memory store as a list of what to keep: written down key by key, and read back. How it is put into a file is
-//! `crate::snapshot`.
+//! Lists the keys of the memory store for a snapshot, and restores them. `crate::snapshot` writes the file.
 
 use tollgate_algorithms::{Micros, State};
 

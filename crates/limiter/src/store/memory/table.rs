@@ -1,5 +1,4 @@
-//! The table: finds a key's slot, locks it, or makes room for a new one. Growing is `moving.rs`; what a slot's value means
-//! is the store's.
+//! The table: finds a key's slot, locks it, or makes room for a new one. `moving.rs` resizes it.
 //!
 //! **Where a key is.** A key's identity is a number of [`Table::id_bits`] bits, evenly spread. Its *home* is the line that
 //! lies as far into the table as the identity lies in its range, so the order of identities is the order of lines, whatever

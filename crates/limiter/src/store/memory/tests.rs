@@ -1,4 +1,4 @@
-//! The store against the laws, the model and the core. What only the front door can show is in the crate's `tests`.
+//! The store against the laws, the model and the reference algorithms.
 
 mod collisions;
 mod common;

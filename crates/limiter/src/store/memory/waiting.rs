@@ -1,4 +1,4 @@
-//! How the one who moves lines waits for others, and that there is one at a time. Everybody else waits for nobody.
+//! The mover's lock: there is one mover at a time, and only it waits for others.
 
 use super::slot::{Slot, Tag};
 use crate::sync::{AtomicU64, Ordering, pause};

@@ -1,5 +1,4 @@
-//! Several hits on keys whose debts are words: decided without the core, by the same arithmetic, on the stack. Anything less
-//! plain is `batch.rs`.
+//! Fast path for batches of packed states: the same arithmetic as the algorithms, on the stack. Everything else is `batch.rs`.
 
 use tollgate_algorithms::Micros;
 

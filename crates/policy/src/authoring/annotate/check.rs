@@ -1,4 +1,4 @@
-//! Whether a document says what another said, and besides only what annotating adds. It is asked after every insertion.
+//! Checks that annotating only added what it should. Runs after every annotation.
 
 use super::contents::{PROBLEM, RESPONSE};
 use crate::document::tree::{Kind, Value};
@@ -6,10 +6,10 @@ use crate::document::tree::{Kind, Value};
 /// The keys that may be new.
 const ADDED: &[&str] = &["429", "responses", "components", "schemas", RESPONSE, PROBLEM];
 
-/// Whether `new` is `old` with added entries. Documents are at most [`DEPTH_MAX`](crate::DEPTH_MAX) deep, so this ends.
+/// Returns true if `new` is `old` with added entries. Recursion is bounded by [`DEPTH_MAX`](crate::DEPTH_MAX).
 pub(super) fn only_added(old: Value<'_>, new: Value<'_>) -> bool {
     match (kind(old), kind(new)) {
-        // What an alias stands for is compared where it stands.
+        // The target of an alias is compared at its own place.
         (Some(Kind::Alias(_)), Some(Kind::Alias(_))) => true,
         (Some(Kind::Scalar { plain, .. }), Some(Kind::Scalar { plain: new_plain, .. })) => {
             plain == new_plain && old.text() == new.text()
@@ -27,7 +27,7 @@ pub(super) fn only_added(old: Value<'_>, new: Value<'_>) -> bool {
     }
 }
 
-/// What a node is, without following an alias.
+/// The kind of a node, without following aliases.
 fn kind(value: Value<'_>) -> Option<&Kind> {
     value.tree.nodes.get(value.id.0 as usize).map(|node| &node.kind)
 }

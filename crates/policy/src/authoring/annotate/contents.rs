@@ -1,4 +1,4 @@
-//! What is written into a document: the response, its headers and its problem schema. Where it goes is not known here.
+//! The inserted content: the 429 response, its headers and its problem schema. `plan` decides where it goes.
 
 use super::piece::Piece::{self, Map, Text, Word};
 
@@ -10,7 +10,7 @@ pub const PROBLEM: &str = "TollgateProblem";
 pub(super) const RESPONSE_REF: &str = "#/components/responses/TollgateRateLimited";
 const PROBLEM_REF: &str = "#/components/schemas/TollgateProblem";
 
-/// The headers of a refusal: the name, the type of its value, and what it says.
+/// The headers of a refusal: name, type and description.
 const HEADERS: &[(&str, &str, &str)] = &[
     ("Retry-After", "integer", "Seconds to wait before retrying."),
     ("RateLimit-Policy", "string", "Quota policies that apply to this request, with quota and window."),
@@ -20,7 +20,7 @@ const HEADERS: &[(&str, &str, &str)] = &[
     ("X-RateLimit-Reset", "integer", "Unix time at which the quota is fully restored."),
 ];
 
-/// The fields of a problem: the name, the type of its value, and what it says.
+/// The members of a problem: name, type and description.
 const FIELDS: &[(&str, &str, &str)] = &[
     ("type", "string", "URI that identifies the problem type."),
     ("title", "string", "Short summary of the problem type."),
@@ -28,12 +28,12 @@ const FIELDS: &[(&str, &str, &str)] = &[
     ("detail", "string", "Explanation of this refusal."),
 ];
 
-/// What stands under `'429'` of an operation.
+/// The value of `'429'` in an operation.
 pub(super) fn reference() -> Piece {
     Map(vec![("$ref", Text(RESPONSE_REF))])
 }
 
-/// What stands under `components/responses/TollgateRateLimited`.
+/// The value of `components/responses/TollgateRateLimited`.
 pub(super) fn response() -> Piece {
     let header = |kind, about| Map(vec![("description", Text(about)), ("schema", typed(kind))]);
     let headers = HEADERS.iter().map(|(name, kind, about)| (*name, header(kind, about))).collect();
@@ -45,7 +45,7 @@ pub(super) fn response() -> Piece {
     ])
 }
 
-/// What stands under `components/schemas/TollgateProblem`.
+/// The value of `components/schemas/TollgateProblem`.
 pub(super) fn problem() -> Piece {
     let field = |kind, about| Map(vec![("type", Word(kind)), ("description", Text(about))]);
     let mut fields: Vec<_> = FIELDS.iter().map(|(name, kind, about)| (*name, field(kind, about))).collect();

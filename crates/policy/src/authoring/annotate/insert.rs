@@ -1,4 +1,4 @@
-//! Where and how new entries go into a map that stands in a document. Which entries those are is decided by `plan`.
+//! Inserts entries into a map of a document, in the style of its neighbours. `plan` decides which entries.
 
 use super::layout::Layout;
 use super::piece::{Piece, Shape, Style};
@@ -7,27 +7,27 @@ use crate::document::tree::{Entry, Kind, Value};
 /// A new entry.
 pub(super) type New = (&'static str, Piece);
 
-/// A text to be inserted.
+/// An insertion to make.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Edit {
     pub(super) at: usize,
-    /// How deep it stands: of two at one place, the deeper one goes first.
+    /// Indentation: of two insertions at one offset, the deeper goes first.
     pub(super) depth: usize,
     pub(super) text: String,
 }
 
-/// A map to which something is added, and where it stands.
+/// A map to extend, with its context.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spot<'t> {
     pub(super) layout: Layout<'t>,
-    /// The map that it stands in, and under which key; nothing for the root.
+    /// The enclosing map and the entry in it; `None` for the root.
     pub(super) holder: Option<(Value<'t>, Entry<'t>)>,
     pub(super) map: Value<'t>,
-    /// Whether new entries may be as short as those beside them: on one line.
+    /// Whether new entries may go on one line if their neighbours do.
     pub(super) short: bool,
 }
 
-/// Why nothing can be added, as the end of a sentence.
+/// Why the map cannot be extended, as the end of a sentence.
 pub(super) type Cannot = &'static str;
 
 impl<'t> Spot<'t> {
@@ -40,8 +40,8 @@ impl<'t> Spot<'t> {
     pub(super) fn add(self, new: &[New]) -> Result<Edit, Cannot> {
         let node = self.layout.raw(self.map).ok_or("cannot be found")?;
         let last = self.map.entries().last();
-        match (&node.kind, node.flow, last) {
-            (Kind::Alias(_), ..) => Err("is an alias: it is written elsewhere, for others too"),
+        match (&node.kind, node.is_flow(), last) {
+            (Kind::Alias(_), ..) => Err("is a YAML alias, shared with other entries: write it out"),
             (Kind::Map { .. }, false, Some(last)) => self.add_to_block(last, new),
             (Kind::Map { .. }, true, Some(last)) => Ok(self.add_to_flow(last, new)),
             (Kind::Map { .. }, _, None) => Ok(self.add_to_empty(new)),
@@ -53,7 +53,7 @@ impl<'t> Spot<'t> {
     fn add_to_block(self, last: Entry<'t>, new: &[New]) -> Result<Edit, Cannot> {
         let layout = self.layout;
         let indent =
-            layout.indent(last.key_at.start).ok_or("ends with a key that does not begin its line")?;
+            layout.indent(last.key_at.start).ok_or("ends with a key that does not start its line")?;
         let inline = self.one_line(last.value);
         let shape = if inline.is_some() { Shape::Inline } else { Shape::Block };
         let double = layout.slice(last.key_at.start as usize, last.key_at.end as usize).starts_with('"');
@@ -75,10 +75,10 @@ impl<'t> Spot<'t> {
     fn add_below_key(self, new: &[New]) -> Result<Edit, Cannot> {
         let layout = self.layout;
         let (holder, entry) = self.holder.ok_or("is empty")?;
-        if layout.raw(holder).is_none_or(|node| node.flow) {
+        if layout.raw(holder).is_none_or(|node| node.is_flow()) {
             return Err("is empty: write `{}`");
         }
-        let outer = layout.indent(entry.key_at.start).ok_or("is a key that does not begin its line")?;
+        let outer = layout.indent(entry.key_at.start).ok_or("is a key that does not start its line")?;
         let indent = format!("{outer}{}", self.step());
         let style = Style { indent: indent.clone(), unit: self.step(), ..self.plain_style() };
         let lines =
@@ -103,7 +103,7 @@ impl<'t> Spot<'t> {
         Edit { at: self.layout.flow_end(&last), depth: 0, text }
     }
 
-    /// Adds to `{}`, which shows no style: that of what it stands in.
+    /// Adds entries to `{}`, in the style of the enclosing map.
     fn add_to_empty(self, new: &[New]) -> Edit {
         let layout = self.layout;
         let outer = self.holder.filter(|(holder, _)| holder.is_flow());
@@ -130,7 +130,7 @@ impl<'t> Spot<'t> {
 
     /// What stands inside of the braces of a neighbour on one line, if new entries are to look like it.
     fn one_line(self, neighbour: Value<'t>) -> Option<&'static str> {
-        let node = self.layout.raw(neighbour).filter(|node| node.flow && self.short)?;
+        let node = self.layout.raw(neighbour).filter(|node| node.is_flow() && self.short)?;
         let text = self.layout.slice(node.start as usize, node.end as usize);
         let filled = neighbour.entries().next().is_some() && !text.contains('\n');
         filled.then(|| self.pad(node.start))

@@ -1,16 +1,16 @@
-//! How a document is laid out around a node: lines, indentation, where a value ends. What is inserted is not known here.
+//! Finds the layout of a document around a node: lines, indentation, and where a value ends.
 
 use crate::document::tree::{Entry, Kind, Node, Tree, Value};
 
-/// How deep a block stands in another, where nothing in the document shows it.
+/// Indentation per level if the document does not show one.
 const UNIT: &str = "  ";
 
-/// A document's text, to be asked about.
+/// The layout of one document.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout<'t> {
     pub(super) tree: &'t Tree,
     pub(super) text: &'t str,
-    /// The line break of the document, found once: minified JSON is searched to its end for it.
+    /// The document's line break. Cached, because finding it in minified JSON scans the whole text.
     pub(super) newline: &'static str,
 }
 
@@ -31,11 +31,11 @@ impl<'t> Layout<'t> {
         self.raw(value).is_some_and(|node| matches!(node.kind, Kind::Alias(_)))
     }
 
-    /// What an alias stands for; any other value is itself.
+    /// Resolves an alias; returns any other value unchanged.
     pub(super) fn target(self, value: Value<'t>) -> Value<'t> {
         let mut at = value;
         while let Some(Kind::Alias(id)) = self.raw(at).map(|node| &node.kind) {
-            // An alias stands for an earlier node, so this ends.
+            // An alias always refers to an earlier node, so this terminates.
             if id.0 >= at.id.0 {
                 break;
             }
@@ -44,7 +44,7 @@ impl<'t> Layout<'t> {
         at
     }
 
-    /// Whether nothing at all is written there, not even `null`.
+    /// Returns true if the value is empty text, not even `null`.
     pub(super) fn is_blank(self, value: Value<'t>) -> bool {
         value.is_null() && self.raw(value).is_some_and(|node| node.start == node.end)
     }
@@ -53,31 +53,31 @@ impl<'t> Layout<'t> {
         self.text.get(start..end).unwrap_or("")
     }
 
-    /// The white space before a byte, if nothing else stands before it on its line. A byte order mark is nothing.
+    /// The white space before a byte, if nothing else precedes it on its line (except a byte order mark).
     pub(super) fn indent(self, at: u32) -> Option<&'t str> {
         let before = self.slice(0, at as usize);
-        // Only the white space is looked at: a line of minified JSON may be the whole document.
+        // Scan only the white space: a line of minified JSON may be the whole document.
         let rest = before.trim_end_matches([' ', '\t']);
         let begins = rest.is_empty() || rest.ends_with('\n') || rest == "\u{feff}";
         begins.then(|| before.get(rest.len()..).unwrap_or(""))
     }
 
-    /// Where the line of a byte ends, before its line break.
+    /// The end of the byte's line, before its line break.
     pub(super) fn line_end(self, at: usize) -> usize {
         let rest = self.slice(at, self.text.len());
         let line = rest.split('\n').next().unwrap_or("");
         at.saturating_add(line.strip_suffix('\r').unwrap_or(line).len())
     }
 
-    /// After which byte something can be added below a value in a block: the end of its last line.
+    /// The offset at which lines can be added below a block value: the end of its last line.
     pub(super) fn block_end(self, value: Value<'t>) -> usize {
         let mut at = value;
-        // Down the last children, to the one that ends last.
+        // Descend into the last child until it has none.
         loop {
             let Some(node) = self.raw(at) else { return self.text.len() };
             let last = match node.kind {
-                Kind::Map { .. } if !node.flow => at.entries().last().map(|entry| entry.value),
-                Kind::List { .. } if !node.flow => at.items().last(),
+                Kind::Map { .. } if !node.is_flow() => at.entries().last().map(|entry| entry.value),
+                Kind::List { .. } if !node.is_flow() => at.items().last(),
                 Kind::Scalar { .. } => return self.scalar_end(at, node),
                 Kind::Map { .. } | Kind::List { .. } | Kind::Alias(_) => None,
             };
@@ -88,7 +88,7 @@ impl<'t> Layout<'t> {
         }
     }
 
-    /// From the end of a line, past the comments below it that belong to a map whose keys stand so deep.
+    /// Skips the comments below a line that belong to a map with this indentation.
     pub(super) fn past_comments(self, end: usize, depth: usize) -> usize {
         let (mut past, mut at) = (end, end);
         for line in self.slice(end, self.text.len()).split_inclusive('\n') {
@@ -106,7 +106,7 @@ impl<'t> Layout<'t> {
         past
     }
 
-    /// A block scalar's place goes on through the empty lines after it, and some of them may belong to its text.
+    /// The end of a scalar. A block scalar's range includes the empty lines after it, some of which may be part of its text.
     fn scalar_end(self, value: Value<'t>, node: &Node) -> usize {
         let (start, end) = (node.start as usize, node.end as usize);
         let covered = self.slice(start, end);
@@ -120,13 +120,13 @@ impl<'t> Layout<'t> {
         self.line_end(start.saturating_add(covered.trim_end().len()))
     }
 
-    /// After which byte a comma can follow an entry of a flow map.
+    /// The offset at which a comma can follow an entry of a flow map.
     pub(super) fn flow_end(self, entry: &Entry<'t>) -> usize {
         let Some(node) = self.raw(entry.value) else { return self.text.len() };
         if node.start < node.end {
             return node.end as usize;
         }
-        // Nothing is written there, and the place is before the colon.
+        // The value is empty, and its offset is before the colon.
         let end = node.end as usize;
         let rest = self.slice(end, self.text.len());
         let after = rest.trim_start();
@@ -137,17 +137,17 @@ impl<'t> Layout<'t> {
         }
     }
 
-    /// How much deeper the blocks stand that are in this map.
+    /// The additional indentation of blocks nested in this map.
     pub(super) fn step(self, map: Value<'t>) -> Option<String> {
         map.entries().find_map(|entry| {
-            let inner = self.raw(entry.value).filter(|node| !node.flow)?;
+            let inner = self.raw(entry.value).filter(|node| !node.is_flow())?;
             let first = matches!(inner.kind, Kind::Map { .. }).then(|| entry.value.entries().next())??;
             let (outer, inner) = (self.indent(entry.key_at.start)?, self.indent(first.key_at.start)?);
             inner.strip_prefix(outer).filter(|step| !step.is_empty()).map(Into::into)
         })
     }
 
-    /// How much deeper things stand in the whole document.
+    /// The indentation step of the document.
     pub(super) fn unit(self) -> String {
         let root = self.tree.value();
         let pretty = || {

@@ -1,49 +1,49 @@
-//! Small trees of constants, printed in the styles of YAML and JSON. Which style fits is found by `layout`.
+//! Prints small constant trees as YAML or JSON. `layout` finds the style to use.
 
-/// What is written. The texts are constants of this crate: short, printable ASCII, without quotes or backslashes.
+/// A tree to print. Its texts are constants of this crate: short printable ASCII without quotes or backslashes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Piece {
-    /// A sentence or an address.
+    /// A sentence or a URI.
     Text(&'static str),
     /// A word that needs no quotes in YAML.
     Word(&'static str),
-    /// Entries, in their order.
+    /// Entries, in order.
     Map(Vec<(&'static str, Self)>),
 }
 
-/// How entries stand.
+/// The layout of entries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Shape {
-    /// YAML in lines.
+    /// YAML block style.
     Block,
-    /// In braces, on one line.
+    /// Braces on one line.
     Inline,
-    /// In braces, in lines.
+    /// Braces over several lines.
     Pretty,
 }
 
-/// How things are written in one place of a document.
+/// The style used in one place of a document.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Style {
     pub(super) shape: Shape,
-    /// What stands before the entry on its line.
+    /// Indentation of the entry.
     pub(super) indent: String,
-    /// How much more stands before what is in it.
+    /// Additional indentation of nested entries.
     pub(super) unit: String,
     /// `"\n"` or `"\r\n"`.
     pub(super) newline: &'static str,
-    /// Whether everything is in double quotes.
+    /// Whether all keys and strings are in double quotes.
     pub(super) json: bool,
-    /// The quotes that YAML is written with here.
+    /// The quote character for YAML strings.
     pub(super) quote: char,
-    /// What stands after colons and commas on one line.
+    /// White space after colons and commas on one line.
     pub(super) blank: &'static str,
-    /// What stands inside of braces on one line.
+    /// White space inside braces on one line.
     pub(super) pad: &'static str,
 }
 
 impl Style {
-    /// An entry, without what stands before it on its first line.
+    /// Prints an entry, without the indentation of its first line.
     pub(super) fn entry(&self, key: &str, piece: &Piece) -> String {
         let key = self.key(key);
         let Piece::Map(entries) = piece else {
@@ -91,7 +91,7 @@ impl Style {
     }
 }
 
-/// Whether a text can stand in a block without quotes.
+/// Returns true if a text needs no quotes in block style.
 fn is_plain(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphabetic())
         && !text.contains(": ")

@@ -1,4 +1,4 @@
-//! Which operations get the response and which cannot, and what `components` lacks. How it is written is not here.
+//! Decides which operations get the response, which cannot, and what `components` lacks. `insert` writes it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,10 +12,9 @@ use super::{Inserted, Skipped};
 use crate::compile::inherit::Operation;
 use crate::document::sources::Place;
 use crate::document::tree::{Entry, Kind, NodeId, Tree, Value};
-use crate::parse::openapi::METHODS;
 use crate::policy::Policy;
 
-/// What is to be done.
+/// The planned insertions.
 #[derive(Debug, Default)]
 pub(super) struct Planned {
     pub(super) inserted: Vec<Inserted>,
@@ -23,7 +22,7 @@ pub(super) struct Planned {
     pub(super) skipped: Vec<Skipped>,
 }
 
-/// Why nothing can be done.
+/// Why the document cannot be annotated.
 #[derive(Debug)]
 pub(super) struct Stop {
     pub(super) place: Place,
@@ -33,10 +32,10 @@ pub(super) struct Stop {
 /// An operation of the document.
 #[derive(Clone, Copy, Debug)]
 struct Found<'t> {
-    /// What it stands in.
+    /// The path item that contains it.
     item: Value<'t>,
     entry: Entry<'t>,
-    /// Whether it stands where its path leads, without an alias.
+    /// Whether it is reached without a YAML alias.
     direct: bool,
     limited: bool,
 }
@@ -57,7 +56,7 @@ impl<'t> Found<'t> {
     }
 }
 
-/// Plans a document.
+/// Plans the insertions for a document.
 pub(super) fn plan(policy: &Policy, tree: &Tree) -> Result<Planned, Stop> {
     let layout = Layout::new(tree);
     let (mut planned, mut edits) = (Planned::default(), Vec::new());
@@ -77,7 +76,7 @@ pub(super) fn plan(policy: &Policy, tree: &Tree) -> Result<Planned, Stop> {
             continue;
         }
         let edit = if unlimited.contains(&found.changed(layout)) {
-            Err("it shares its text with an operation that is not limited: give it `responses` of its own"
+            Err("a YAML anchor shares it with an operation that has no limit: write its `responses` out"
                 .into())
         } else {
             insert(layout, found)
@@ -93,11 +92,9 @@ pub(super) fn plan(policy: &Policy, tree: &Tree) -> Result<Planned, Stop> {
     }
     let through_alias = |found: &Found<'_>| found.limited && !found.direct && found.own().is_none();
     for (operation, found) in all.iter().filter(|(_, found)| through_alias(found)) {
-        // An alias says what its anchor says, and that may have been given the response.
+        // An alias repeats its anchor, which may have received the response.
         if !changed.contains(&found.changed(layout)) {
-            planned
-                .skipped
-                .push(skipped(operation, "it is reached through an alias: write the operation out".into()));
+            planned.skipped.push(skipped(operation, "it is a YAML alias: write the operation out".into()));
         }
     }
     if refers || !edits.is_empty() {
@@ -123,7 +120,7 @@ fn find<'p, 't>(
     let paths = tree.value().get("paths");
     let items: HashMap<u32, Value<'t>> =
         paths.into_iter().flat_map(Value::entries).map(|path| (path.key_at.start, path.value)).collect();
-    let written = methods(tree);
+    let written = written(policy, tree);
     let mut all = Vec::new();
     for operation in policy.operations().iter().filter(|operation| operation.template_at.file == tree.file) {
         let limited = is_limited(policy, operation);
@@ -131,7 +128,7 @@ fn find<'p, 't>(
             if limited {
                 let name = policy.sources().get(operation.place.file).map_or("", |source| source.name());
                 let why =
-                    format!("it is written in {}: add the response there", tollgate_http::text::shown(name));
+                    format!("it is defined in {}: add the response there", tollgate_http::text::shown(name));
                 planned.skipped.push(skipped(operation, why));
             }
             continue;
@@ -151,15 +148,18 @@ fn is_limited(policy: &Policy, operation: &Operation) -> bool {
     limits.into_iter().any(|limit| limit.mode == Mode::Enforced)
 }
 
-/// Every entry that can be an operation, by the place of its key, with the map that it stands in.
-fn methods(tree: &Tree) -> HashMap<u32, (Value<'_>, Entry<'_>)> {
+/// Every operation of the document, by the offset of its key, with the enclosing map.
+fn written<'t>(policy: &Policy, tree: &'t Tree) -> HashMap<u32, (Value<'t>, Entry<'t>)> {
     let mut found = HashMap::new();
+    let here = policy.operations().iter().map(|operation| operation.place);
+    let starts: HashSet<u32> =
+        here.filter(|place| place.file == tree.file).map(|place| place.start).collect();
     for (id, node) in (0_u32..).zip(&tree.nodes) {
         if !matches!(node.kind, Kind::Map { .. }) {
             continue;
         }
         let map = Value { tree, id: NodeId(id) };
-        for entry in map.entries().filter(|entry| METHODS.contains(&entry.key)) {
+        for entry in map.entries().filter(|entry| starts.contains(&entry.key_at.start)) {
             found.insert(entry.key_at.start, (map, entry));
         }
     }
@@ -176,12 +176,12 @@ fn insert<'t>(layout: Layout<'t>, found: &Found<'t>) -> Result<Edit, String> {
         return edit.map_err(|why| format!("it {why}"));
     };
     if entry.value.get("$ref").is_some() {
-        return Err("its `responses` is a $ref: add the response where that leads".into());
+        return Err("its `responses` is a $ref: add the response to its target".into());
     }
     operation.below(entry).add(&[("429", reference())]).map_err(|why| format!("its `responses` {why}"))
 }
 
-/// What `components` lacks of the response and its schema.
+/// Plans the missing entries of `components`.
 fn components(layout: Layout<'_>, edits: &mut Vec<Edit>) -> Result<(), Stop> {
     let root = Spot { layout, holder: None, map: layout.tree.value(), short: false };
     let parts = [("responses", RESPONSE, response as fn() -> Piece), ("schemas", PROBLEM, problem)];

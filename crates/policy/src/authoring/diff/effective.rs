@@ -7,7 +7,7 @@ use super::tier::Tier;
 use super::verdict::{UNLIMITED, Verdict, impacts, in_requests, least};
 use super::words;
 use crate::authoring::impact::Impact;
-use crate::model::{ConsumerKey, Cost, PolicyLimit};
+use crate::model::{Condition, ConsumerKey, Cost, PolicyLimit};
 use crate::numbers::Numbers;
 
 /// One limit at one operation. At least one side is there.
@@ -15,6 +15,8 @@ use crate::numbers::Numbers;
 pub(super) struct Meeting<'a> {
     /// Which pair of limits it is.
     pub(super) pair: usize,
+    /// Under which condition it applies.
+    pub(super) when: Option<&'a Condition>,
     /// As it was there.
     pub(super) old: Option<&'a PolicyLimit>,
     /// As it is there.

@@ -91,6 +91,7 @@ fn is_renamed(old: &PolicyLimit, new: &PolicyLimit) -> bool {
         Where::Tag(_) => 1,
         Where::Path(_) => 2,
         Where::Operation(_) => 3,
+        Where::Named(_) => 4,
     };
     kind(&old.at) == kind(&new.at)
         && old.algorithm == new.algorithm

@@ -78,8 +78,7 @@ pub(super) fn matched(old: &Policy, new: &Policy) -> Matched {
 
 /// What makes an operation the same one: method, template but for its parameters' names, host and headers.
 fn identity(operation: &Operation) -> String {
-    let tail = if operation.native { Tail::Allowed } else { Tail::Refused };
-    let shape = Template::parse(&operation.template, tail)
+    let shape = Template::parse(&operation.template, Tail::Allowed)
         .map_or_else(|_| operation.template.clone(), |template| template.shape().to_owned());
     let method = operation.method.as_deref().unwrap_or("*");
     format!("{method} {shape}{}", conditions(operation))
@@ -104,7 +103,7 @@ fn conditions(operation: &Operation) -> String {
 pub(super) fn compare(matched: &Matched, rows: &mut Rows<'_>) {
     let (old, new) = (rows.old, rows.new);
     // What is not forwarded is refused, whatever its limits are: there is nothing to it.
-    let (before, after) = (forwarded(old), forwarded(new));
+    let (before, after) = (forwarded(old).map(|_| &*old.root_uses), forwarded(new).map(|_| &*new.root_uses));
     if before.is_some() || after.is_some() {
         rows.operation(|| "what no operation names".to_owned(), before, after);
     }
@@ -113,8 +112,8 @@ pub(super) fn compare(matched: &Matched, rows: &mut Rows<'_>) {
         let after = after.and_then(|id| new.operations().get(id.index()));
         let Some(operation) = after.or(before) else { continue };
         let name = || format!("{}{}", operation.name(), conditions(operation));
-        let limits = |operation: &Operation| operation.limits.clone();
-        rows.operation(name, before.map(limits).as_deref(), after.map(limits).as_deref());
+        let (before_uses, after_uses) = (before.map(|of| &*of.uses), after.map(|of| &*of.uses));
+        rows.operation(name, before_uses, after_uses);
         // An operation that is new and free lets more through than before, unless its requests were forwarded freely
         // before. With `unmatched: reject` they were 404. One that is new and limited is only new. And the other way.
         match (before, after) {

@@ -6,8 +6,9 @@ use super::approvals::{Reviews, who};
 use super::effective::{self, Meeting};
 use super::limits::{self, Pair};
 use super::tier::{Defaults, Tier, tiers};
+use super::uses::Uses;
 use super::{Change, Diff, LimitAt, OperationDiff, Verdict};
-use crate::ids::LimitId;
+use crate::model::LimitUse;
 use crate::policy::Policy;
 
 /// So many rows of operations are kept. Further ones are only counted; what they mean is still found.
@@ -17,6 +18,7 @@ pub const ROWS_MAX: usize = 10_000;
 pub(super) struct Rows<'a> {
     pub(super) old: &'a Policy,
     pub(super) new: &'a Policy,
+    uses: (&'a Uses<'a>, &'a Uses<'a>),
     pairs: &'a [Pair],
     /// For each limit of the old policy, and of the new one, its pair.
     of_old: Vec<usize>,
@@ -25,12 +27,14 @@ pub(super) struct Rows<'a> {
     changed: Vec<bool>,
     diff: &'a mut Diff,
     reviews: &'a mut Reviews,
+    /// Where the rows of the latest operation begin.
+    first_row: usize,
 }
 
 impl<'a> Rows<'a> {
     pub(super) fn new(
-        old: &'a Policy,
-        new: &'a Policy,
+        (old, new): (&'a Policy, &'a Policy),
+        uses: (&'a Uses<'a>, &'a Uses<'a>),
         pairs: &'a [Pair],
         diff: &'a mut Diff,
         reviews: &'a mut Reviews,
@@ -44,16 +48,17 @@ impl<'a> Rows<'a> {
             }
         }
         let changed = pairs.iter().map(|pair| reviews.has(*pair)).collect();
-        Self { old, new, pairs, of_old, of_new, changed, diff, reviews }
+        Self { old, new, uses, pairs, of_old, of_new, changed, diff, reviews, first_row: 0 }
     }
 
     /// Compares one operation by its limits before and after. `None` is: no such operation.
     pub(super) fn operation(
         &mut self,
         name: impl Fn() -> String,
-        before: Option<&[LimitId]>,
-        after: Option<&[LimitId]>,
+        before: Option<&'a [LimitUse]>,
+        after: Option<&'a [LimitUse]>,
     ) {
+        self.first_row = self.diff.operations.len();
         let meetings = self.meetings(before.unwrap_or(&[]), after.unwrap_or(&[]));
         let limits = meetings.iter().flat_map(|meeting| [meeting.new, meeting.old]).flatten();
         let tiers = tiers(limits, Defaults::of(self.old, self.new));
@@ -64,8 +69,8 @@ impl<'a> Rows<'a> {
         };
         let Some(verdict) = whole else {
             let as_before = |meeting: &Meeting<'_>| {
-                let stayed = meeting.old.is_some() && meeting.new.is_some();
-                stayed && !self.changed.get(meeting.pair).copied().unwrap_or(true)
+                let same_cost = meeting.old.zip(meeting.new).is_some_and(|(old, new)| old.cost == new.cost);
+                same_cost && !self.changed.get(meeting.pair).copied().unwrap_or(true)
             };
             if !meetings.iter().all(as_before) {
                 for tier in tiers {
@@ -88,24 +93,31 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Counts something for what a check refuses that is in no row, or not as what it is.
-    pub(super) const fn count(&mut self, verdict: Verdict) {
+    /// Says what the latest operation, which is new or gone, means for clients.
+    pub(super) fn count(&mut self, verdict: Verdict) {
         self.diff.found.verdict(verdict);
+        for row in self.diff.operations.iter_mut().skip(self.first_row) {
+            row.effect = verdict;
+        }
     }
 
     /// The limits that meet the operation on either side: the new ones in their order, then those that are gone.
-    fn meetings(&self, before: &[LimitId], after: &[LimitId]) -> Vec<Meeting<'a>> {
+    fn meetings(&self, before: &'a [LimitUse], after: &'a [LimitUse]) -> Vec<Meeting<'a>> {
         let mut meetings: Vec<Meeting<'a>> = Vec::with_capacity(after.len());
-        for id in after {
-            let Some(pair) = self.of_new.get(id.index()).copied() else { continue };
-            let was = self.pairs.get(pair).and_then(|pair| pair.old).filter(|old| before.contains(old));
-            let old = was.and_then(|id| self.old.limits().get(id.index()));
-            meetings.push(Meeting { pair, old, new: self.new.limits().get(id.index()) });
+        let (old_uses, new_uses) = self.uses;
+        for one in after {
+            let Some(pair) = self.of_new.get(one.limit.index()).copied() else { continue };
+            let old = self.pairs.get(pair).and_then(|pair| pair.old);
+            let old = old
+                .and_then(|old| before.iter().find(|before| before.limit == old && before.when == one.when));
+            let old = old.and_then(|one| old_uses.limit(one));
+            meetings.push(Meeting { pair, when: one.when.as_ref(), old, new: new_uses.limit(one) });
         }
-        for id in before {
-            let Some(pair) = self.of_old.get(id.index()).copied() else { continue };
-            if !meetings.iter().any(|meeting| meeting.pair == pair) {
-                meetings.push(Meeting { pair, old: self.old.limits().get(id.index()), new: None });
+        for one in before {
+            let Some(pair) = self.of_old.get(one.limit.index()).copied() else { continue };
+            let when = one.when.as_ref();
+            if !meetings.iter().any(|meeting| meeting.pair == pair && meeting.when == when) {
+                meetings.push(Meeting { pair, when, old: old_uses.limit(one), new: None });
             }
         }
         meetings
@@ -151,8 +163,23 @@ impl<'a> Rows<'a> {
             let limit = meeting.new.or(meeting.old);
             limits.extend(limit.map(|limit| LimitAt { name: limit.name.clone(), changes: changes.clone() }));
         }
+        let effect = match verdict {
+            Change::Looser => Verdict::Looser,
+            Change::Tighter => Verdict::Tighter,
+            Change::Mixed => Verdict::Mixed,
+            Change::Same
+            | Change::Added
+            | Change::Removed
+            | Change::Renamed { .. }
+            | Change::OtherAlgorithm { .. }
+            | Change::OtherKey
+            | Change::ModeChanged { .. }
+            | Change::CostChanged
+            | Change::Other { .. } => Verdict::Same,
+        };
         let (name, tier) = (name(), tier.name.map(Into::into));
-        self.diff.operations.push(OperationDiff { name, tier, verdict, before, after, limits, approvals });
+        let row = OperationDiff { name, tier, verdict, effect, before, after, limits, approvals };
+        self.diff.operations.push(row);
     }
 }
 

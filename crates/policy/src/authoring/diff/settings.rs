@@ -2,9 +2,10 @@
 
 use super::{SettingDiff, Verdict, judge};
 use crate::ids::LimitId;
-use crate::model::{Cors, HeaderNames, Identity, KeyPlace, Origins, TierFrom, Unmatched};
+use crate::model::{Cors, HeaderNames, Identity, KeyPlace, Origins, Unmatched};
 use crate::parse::settings::Settings;
 use crate::policy::Policy;
+use tollgate_http::query::Semicolons;
 use tollgate_http::trusted::{ForwardHeader, TrustedProxies};
 
 /// A setting in words.
@@ -19,7 +20,7 @@ pub(super) fn changes(old: &Policy, new: &Policy) -> Vec<SettingDiff> {
     let mixed: Judge = |_, _| Verdict::Mixed;
     // Names of tiers are only checked by: nobody's numbers change.
     let same: Judge = |_, _| Verdict::Same;
-    let each: [(&str, InWords, Judge); 11] = [
+    let each: [(&str, InWords, Judge); 14] = [
         ("what happens to a request that no operation names", unmatched, judge::unmatched),
         (
             "the consumers file",
@@ -28,6 +29,7 @@ pub(super) fn changes(old: &Policy, new: &Policy) -> Vec<SettingDiff> {
         ),
         ("where API keys stand", |of| places(&of.api_key), mixed),
         ("where tiers are known from", tier_from, mixed),
+        ("where organisations are known from", organisation_from, mixed),
         ("the tiers that there are", |of| list(&of.tier_names), same),
         (
             "the tier of those of whom nothing else is known",
@@ -38,6 +40,12 @@ pub(super) fn changes(old: &Policy, new: &Policy) -> Vec<SettingDiff> {
         ("how much of an address is one client", addresses, judge::addresses),
         ("whose word is taken for a client's address", |of| proxies(&of.trusted_proxies), mixed),
         ("which headers are passed on", header_names, same),
+        (
+            "the base path that a proxy in front takes away",
+            |of| text(of.base_path.as_ref().map(|(path, _)| path)),
+            mixed,
+        ),
+        ("what a `;` in a query string means", semicolons, mixed),
         ("which scripts in browsers may read a refusal", cors, same),
     ];
     let mut found = Vec::new();
@@ -137,6 +145,14 @@ fn header_names(settings: &Settings) -> String {
     }
 }
 
+fn semicolons(settings: &Settings) -> String {
+    match settings.query_semicolons {
+        Semicolons::Text => "`text`".into(),
+        Semicolons::Separator => "`separator`".into(),
+        Semicolons::Dropped => "`dropped`".into(),
+    }
+}
+
 fn places(places: &[KeyPlace]) -> String {
     let one = |place: &KeyPlace| shown(&place.to_string());
     if places.is_empty() {
@@ -147,12 +163,16 @@ fn places(places: &[KeyPlace]) -> String {
 }
 
 fn tier_from(settings: &Settings) -> String {
-    match &settings.tier_from {
-        None => "nowhere".into(),
-        Some(TierFrom::Consumers) => "`consumers`".into(),
-        Some(TierFrom::Jwt(claim)) => shown(&format!("jwt:{claim}")),
-        Some(TierFrom::Header(name)) => shown(&format!("header:{name}")),
-    }
+    in_order(settings.tier_from.iter().map(ToString::to_string))
+}
+
+fn organisation_from(settings: &Settings) -> String {
+    in_order(settings.organisation_from.iter().map(|(source, _)| source.to_string()))
+}
+
+fn in_order(sources: impl Iterator<Item = String>) -> String {
+    let sources: Vec<_> = sources.map(|source| shown(&source)).collect();
+    if sources.is_empty() { "nowhere".into() } else { sources.join(", then ") }
 }
 
 fn jwt(settings: &Settings) -> String {

@@ -17,7 +17,7 @@ type InWords = fn(&PolicyLimit) -> String;
 
 /// Every such field that is different.
 pub(super) fn others(old: &PolicyLimit, new: &PolicyLimit) -> Vec<Change> {
-    let fields: [(&'static str, InWords); 11] = [
+    let fields: [(&'static str, InWords); 12] = [
         ("address_ceiling", ceiling),
         ("counted", |limit| counted(limit).into()),
         ("when_store_fails", |limit| store_fails(limit.when_store_fails)),
@@ -32,6 +32,7 @@ pub(super) fn others(old: &PolicyLimit, new: &PolicyLimit) -> Vec<Change> {
             "reviewers",
             |limit| if limit.reviewers.is_empty() { "nobody".into() } else { limit.reviewers.join(", ") },
         ),
+        ("required", |limit| limit.required.is_some().to_string()),
     ];
     let each = fields.into_iter().map(|(field, of)| (field, of(old), of(new)));
     each.filter(|(_, before, after)| before != after)

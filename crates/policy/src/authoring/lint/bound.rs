@@ -74,6 +74,7 @@ fn most(limit: &Limit) -> Option<Most> {
             Window::Day(_) => Most::ClockWindow { limit: rule.limit(), micros: days(1) },
             Window::Week(_) => Most::ClockWindow { limit: rule.limit(), micros: days(7) },
             Window::Month(_) => Most::ClockWindow { limit: rule.limit(), micros: days(28) },
+            Window::Year(_) => Most::ClockWindow { limit: rule.limit(), micros: days(365) },
         },
         Limit::Unlimited => return None,
     })
@@ -99,6 +100,7 @@ fn room(limit: &Limit) -> Option<Room> {
             Window::Day(_) => Room::Span { limit: rule.limit(), micros: days(1) },
             Window::Week(_) => Room::Span { limit: rule.limit(), micros: days(7) },
             Window::Month(_) => Room::Span { limit: rule.limit(), micros: days(31) },
+            Window::Year(_) => Room::Span { limit: rule.limit(), micros: days(366) },
         },
         Limit::Unlimited => return None,
     })
@@ -111,6 +113,8 @@ fn within(inner: Window, outer: Window) -> Option<u64> {
         _ if inner == outer => Some(1),
         (Window::Day(one), Window::Week(other)) if one == other => Some(7),
         (Window::Day(one), Window::Month(other)) if one == other => Some(31),
+        (Window::Day(one), Window::Year(other)) if one == other => Some(366),
+        (Window::Month(one), Window::Year(other)) if one == other => Some(12),
         _ => None,
     }
 }

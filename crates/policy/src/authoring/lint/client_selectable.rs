@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Lint;
-use super::coverage::is_limited;
+use super::coverage::is_always_limited;
 use crate::compile::inherit::Operation;
 use crate::document::diagnostic::Diagnostic;
 use tollgate_http::trusted::TrustedProxies;
@@ -16,9 +16,9 @@ pub(super) fn advise(lint: &Lint<'_>) -> Vec<Diagnostic> {
     }
     let asks = |operation: &Operation| operation.host.is_some() || !operation.headers.is_empty();
     let mut found = Vec::new();
-    for free in lint.policy.operations().iter().filter(|of| asks(of) && !is_limited(lint, &of.limits)) {
+    for free in lint.policy.operations().iter().filter(|of| asks(of) && !is_always_limited(lint, of)) {
         let beside = by_template.get(free.template.as_str()).into_iter().flatten();
-        let mut beside = beside.filter(|of| !asks(of) && is_limited(lint, &of.limits));
+        let mut beside = beside.filter(|of| !asks(of) && is_always_limited(lint, of));
         let Some(limited) =
             beside.find(|of| of.method.is_none() || free.method.is_none() || of.method == free.method)
         else {

@@ -3,29 +3,39 @@
 use super::{Lint, named};
 use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::Place;
-use crate::model::{Cost, PolicyLimit};
+use crate::model::{Cost, PolicyLimit, TierNumbers};
 use crate::numbers::Numbers;
 
 /// Every cost that is above the capacity of the limit or of one of its tiers.
 pub(super) fn advise(lint: &Lint<'_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for (_, limit) in lint.limits() {
-        found.extend(judge(limit, &limit.numbers, named(&limit.name), limit.place));
+        found.extend(judge(&limit.cost, &limit.numbers, named(&limit.name), limit.place));
         for tier in &limit.tiers {
-            let whose = format!("the tier {} of {}", named(&tier.tier), named(&limit.name));
-            found.extend(judge(limit, &tier.numbers, whose, tier.place));
+            found.extend(judge(&limit.cost, &tier.numbers, of_tier(tier, limit), tier.place));
+        }
+    }
+    for one in lint.uses() {
+        let (Some(cost), Some(limit)) = (&one.cost, lint.limit(one.limit)) else { continue };
+        found.extend(judge(cost, &limit.numbers, named(&limit.name), one.place));
+        for tier in &limit.tiers {
+            found.extend(judge(cost, &tier.numbers, of_tier(tier, limit), one.place));
         }
     }
     found
 }
 
-fn judge(limit: &PolicyLimit, numbers: &Numbers, whose: String, place: Place) -> Option<Diagnostic> {
+fn of_tier(tier: &TierNumbers, limit: &PolicyLimit) -> String {
+    format!("the tier {} of {}", named(&tier.tier), named(&limit.name))
+}
+
+fn judge(cost: &Cost, numbers: &Numbers, whose: String, place: Place) -> Option<Diagnostic> {
     // So many at the same time is not so much at once: nothing is spent.
     if matches!(numbers, Numbers::Concurrency { .. }) {
         return None;
     }
     let capacity = numbers.burst();
-    let (sure, who) = match &limit.cost {
+    let (sure, who) = match cost {
         Cost::Fixed(cost) => (*cost, "a request"),
         Cost::Asked { default, .. } => (*default, "a request that does not say what it costs"),
         Cost::Reported { estimate, .. } => (*estimate, "a request, by its estimate,"),
@@ -38,11 +48,11 @@ fn judge(limit: &PolicyLimit, numbers: &Numbers, whose: String, place: Place) ->
         let help = format!("lower the cost, or let at least {sure} through at once");
         return Some(Diagnostic::warning("cost-never-fits", place, message).help(help));
     }
-    let (_, most) = limit.cost.range();
+    let (_, most) = cost.range();
     if most <= capacity {
         return None;
     }
-    let then = match &limit.cost {
+    let then = match cost {
         Cost::Reported { .. } => "what is reported above that overdraws the key",
         Cost::Fixed(_) | Cost::Asked { .. } | Cost::Operations { .. } => {
             "what costs more can never be granted"

@@ -74,7 +74,7 @@ pub(super) fn count(lint: &Lint<'_>) -> Coverage {
     let mut whole = Share::default();
     let (mut methods, mut tags): (BTreeMap<_, Share>, BTreeMap<_, Share>) = Default::default();
     for operation in lint.policy.operations() {
-        let limited = usize::from(is_limited(lint, &operation.limits));
+        let limited = usize::from(is_always_limited(lint, operation));
         let off = usize::from(matches!(operation.nearest, Nearest::Off(_)));
         let one = Share { limited, off, all: 1 };
         whole.add(&one);
@@ -97,6 +97,12 @@ pub(super) fn count(lint: &Lint<'_>) -> Coverage {
 
 pub(super) fn is_limited(lint: &Lint<'_>, limits: &[LimitId]) -> bool {
     limits.iter().filter_map(|id| lint.limit(*id)).any(can_refuse)
+}
+
+/// Whether every request for an operation has a limit, and not only those that meet a condition.
+pub(super) fn is_always_limited(lint: &Lint<'_>, operation: &Operation) -> bool {
+    let always = operation.uses.iter().filter(|one| one.when.is_none());
+    always.filter_map(|one| lint.limit(one.limit)).any(can_refuse)
 }
 
 /// Operations without a limit, and what no operation names.
@@ -126,6 +132,15 @@ fn without(operation: &Operation) -> Option<Diagnostic> {
             let finding = Diagnostic::note("limits-off", operation.place, message).help(help);
             Some(finding.also(place, "it is switched off here"))
         }
-        Nearest::Operation | Nearest::Path | Nearest::Tag | Nearest::Root => None,
+        Nearest::Operation | Nearest::Path | Nearest::Tag | Nearest::Root => {
+            let first = operation.uses.first()?;
+            if operation.uses.iter().any(|one| one.when.is_none()) {
+                return None;
+            }
+            let message = format!("{name} has no limit for requests that meet no condition");
+            let help = "add a limit without `when`, such as `use: inherited`";
+            let finding = Diagnostic::warning("no-limit", operation.place, message).help(help);
+            Some(finding.also(first.place, "this limit applies to some requests only"))
+        }
     }
 }

@@ -14,10 +14,12 @@ pub(super) fn advise(lint: &Lint<'_>) -> Vec<Diagnostic> {
     if lint.policy.settings().trusted_proxies != TrustedProxies::None {
         return Vec::new();
     }
-    let limits: Vec<(&HeaderName, &PolicyLimit)> = lint
-        .limits()
-        .flat_map(|(_, limit)| headers(limit).filter(|name| is_origin(name)).map(move |name| (name, limit)))
-        .collect();
+    let keys = lint.limits().flat_map(|(_, limit)| headers(limit).map(move |name| (name, limit)));
+    let costs = lint.policy.costs().filter_map(|(limit, cost)| Some((header_of(cost)?, limit)));
+    let mut limits: Vec<(&HeaderName, &PolicyLimit)> =
+        keys.chain(costs).filter(|(name, _)| is_origin(name)).collect();
+    limits.sort_by_key(|(_, limit)| limit.place);
+    limits.dedup_by_key(|(name, limit)| (name.as_str(), limit.place));
     let mut found: Vec<_> =
         by_cause(limits.into_iter()).iter().filter_map(|(name, limits)| of_limits(name, limits)).collect();
     for operation in lint.policy.operations() {
@@ -38,15 +40,17 @@ fn of_limits(name: &HeaderName, limits: &[&PolicyLimit]) -> Option<Diagnostic> {
     Some(finding(Diagnostic::warning, "dropped-header", limits, (&one, &many))?.help(HELP))
 }
 
-/// The headers that a limit reads of a request, besides API keys.
+/// The headers that a limit's key reads of a request, besides API keys.
 fn headers(limit: &PolicyLimit) -> impl Iterator<Item = &HeaderName> {
-    let keys = limit
+    limit
         .key
         .chain
         .iter()
         .flatten()
-        .filter_map(|identity| if let Identity::Header(name) = identity { Some(name) } else { None });
-    let cost =
-        if let Cost::Asked { from: CostFrom::Header(name), .. } = &limit.cost { Some(name) } else { None };
-    keys.chain(cost)
+        .filter_map(|identity| if let Identity::Header(name) = identity { Some(name) } else { None })
+}
+
+/// The header that a cost reads of a request.
+fn header_of(cost: &Cost) -> Option<&HeaderName> {
+    if let Cost::Asked { from: CostFrom::Header(name), .. } = cost { Some(name) } else { None }
 }

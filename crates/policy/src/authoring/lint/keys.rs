@@ -88,6 +88,7 @@ fn memory(numbers: &Numbers) -> Option<Micros> {
             Window::Day(_) => Micros::DAY,
             Window::Week(_) => Micros::from_secs(7 * 86_400),
             Window::Month(_) => Micros::from_secs(31 * 86_400),
+            Window::Year(_) => Micros::from_secs(366 * 86_400),
         },
         Limit::SlidingWindow(rule) => rule.window(),
         Limit::SlidingWindowBuckets(rule) => rule.window(),

@@ -90,7 +90,12 @@ fn is_held(lint: &Lint<'_>, id: LimitId) -> bool {
     let root = lint.policy.default_limits();
     let forwards = lint.policy.settings().unmatched == Unmatched::Forward;
     let root_held = !forwards || !root.contains(&id) || held(root);
-    root_held && lint.operations_of(id).all(|operation: &Operation| held(&operation.limits))
+    // What applies to some requests only holds nobody who sends others.
+    let always = |operation: &Operation| {
+        let uses = operation.uses.iter().filter(|one| one.when.is_none());
+        uses.map(|one| one.limit).collect::<Vec<_>>()
+    };
+    root_held && lint.operations_of(id).all(|operation: &Operation| held(&always(operation)))
 }
 
 /// Enforced, and by address or for everyone: these are always there, so they are the whole of a chain.

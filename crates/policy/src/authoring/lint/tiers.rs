@@ -69,7 +69,7 @@ fn less(base: &Numbers, tier: &Numbers) -> Vec<String> {
 /// Numbers of tiers, where nothing says who has one. The default tier is everybody's, and is not among them.
 fn without_source(lint: &Lint<'_>, limit: &PolicyLimit) -> Option<Diagnostic> {
     let settings = lint.policy.settings();
-    if settings.tier_from.is_some() || settings.consumers.is_some() {
+    if !settings.tier_from.is_empty() || settings.consumers.is_some() {
         return None;
     }
     let first = limit.tiers.iter().find(|tier| Some(&tier.tier) != settings.tier_default.as_ref())?;

@@ -14,7 +14,7 @@ pub(super) fn advise(lint: &Lint<'_>) -> Vec<Diagnostic> {
 }
 
 fn judge(lint: &Lint<'_>, id: LimitId, limit: &PolicyLimit) -> Option<Diagnostic> {
-    if !is_plain(limit) || limit.address_ceiling.is_some() {
+    if !is_plain(limit) || limit.address_ceiling.is_some() || !lint.is_used_plainly(id) {
         // A ceiling can refuse where the limit itself does not.
         return None;
     }
@@ -27,6 +27,7 @@ fn judge(lint: &Lint<'_>, id: LimitId, limit: &PolicyLimit) -> Option<Diagnostic
                 && is_covered(limit, other)
                 && (first || !is_covered(other, limit))
                 && always_beside(lint, id, *other_id)
+                && lint.is_used_plainly(*other_id)
         })?;
     let message = format!(
         "{} never refuses anything: {} ({}) refuses first",

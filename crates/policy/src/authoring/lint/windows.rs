@@ -100,7 +100,7 @@ fn long_wait(numbers: &Limit, whose: &str, place: Place) -> Option<Diagnostic> {
         }
         Limit::FixedWindow(rule) => match rule.window() {
             Window::Every(length) => window_wait(rule.limit(), length, whose)?,
-            Window::Day(_) | Window::Week(_) | Window::Month(_) => return None,
+            Window::Day(_) | Window::Week(_) | Window::Month(_) | Window::Year(_) => return None,
         },
         Limit::SlidingWindow(rule) => window_wait(rule.limit(), rule.window(), whose)?,
         Limit::SlidingWindowBuckets(rule) => window_wait(rule.limit(), rule.window(), whose)?,

@@ -6,7 +6,8 @@ use super::{patterns, types};
 use crate::numbers::Algorithm;
 use crate::parse::identity::{CHAIN_CHARS_MAX, CHAIN_MAX};
 use crate::parse::limit::{LIMITS_MAX, TIERS_MAX};
-use crate::parse::schema_fields::{COST, LIMIT, NUMBERS};
+use crate::parse::limit_use::INHERITED;
+use crate::parse::schema_fields::{COST, LIMIT, NAME_CHARS_MAX, NUMBERS, USE};
 
 /// What both schemas are made of.
 pub(super) fn definitions() -> Map<String, Value> {
@@ -23,8 +24,12 @@ pub(super) fn definitions() -> Map<String, Value> {
             "description": "A limit that is written elsewhere.",
             "properties": { "$ref": { "type": "string", "maxLength": 2_000 } },
         },
-        "else": { "$ref": "#/$defs/limit" },
+        "else": { "if": { "required": ["use"] }, "then": { "$ref": "#/$defs/use" }, "else": { "$ref": "#/$defs/limit" } },
     });
+    let mut named = types::object(&[USE]);
+    named.insert("description".into(), json!("A limit that is written under `limits`."));
+    named.insert("if".into(), json!({ "properties": { "use": { "const": INHERITED } } }));
+    named.insert("then".into(), json!({ "properties": { "cost": false, "when": false } }));
     let mut limit = types::object(&[LIMIT, NUMBERS]);
     limit.insert("description".into(), json!("How much, for whom, at what cost."));
     limit.insert("not".into(), two_windows());
@@ -32,7 +37,13 @@ pub(super) fn definitions() -> Map<String, Value> {
     let mut numbers = types::object(&[NUMBERS]);
     numbers.insert("description".into(), json!("The numbers that are not those of the limit."));
     numbers.insert("not".into(), two_windows());
-    let all = [("limits", limits), ("one", one), ("limit", limit.into()), ("numbers", numbers.into())];
+    let all = [
+        ("limits", limits),
+        ("one", one),
+        ("use", named.into()),
+        ("limit", limit.into()),
+        ("numbers", numbers.into()),
+    ];
     all.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect()
 }
 
@@ -75,6 +86,17 @@ fn numbers_of(algorithm: Algorithm) -> Option<Value> {
     }
     let named = json!({ "required": ["algorithm"], "properties": { "algorithm": { "enum": alike } } });
     Some(json!({ "if": named, "then": then }))
+}
+
+/// Limits by name.
+pub(super) fn named() -> Value {
+    let one = json!({
+        "if": { "required": ["$ref"] },
+        "then": { "properties": { "$ref": { "type": "string", "maxLength": 2_000 } } },
+        "else": { "$ref": "#/$defs/limit", "properties": { "name": false, "when": false } },
+    });
+    json!({ "type": "object", "propertyNames": { "pattern": patterns::ASCII, "maxLength": NAME_CHARS_MAX },
+        "additionalProperties": one })
 }
 
 /// A consumer key: one link, or a chain.

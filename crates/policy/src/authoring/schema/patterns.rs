@@ -28,17 +28,18 @@ pub(super) fn duration() -> String {
 }
 
 /// A duration that is not 0.
-pub(super) fn length() -> String {
+#[must_use]
+pub fn length() -> String {
     format!("^{SOME} ?{UNIT}$")
 }
 
 /// A length, or `calendar day`.
 pub(super) fn window() -> String {
-    format!("^({SOME} ?{UNIT}|calendar (day|week|month))$")
+    format!("^({SOME} ?{UNIT}|calendar (day|week|month|year))$")
 }
 
 /// `calendar day`.
-pub(super) const CALENDAR: &str = "^calendar (day|week|month)$";
+pub(super) const CALENDAR: &str = "^calendar (day|week|month|year)$";
 
 /// `+02:00`, `Z`: at most 18 hours either way.
 pub(super) const OFFSET: &str = "^(Z|UTC|[+-]((0[0-9]|1[0-7]):[0-5][0-9]|18:00))$";
@@ -56,26 +57,18 @@ pub(super) const SIZE: &str =
     r"^((0|[1-9][0-9]{0,6})(\s*B|\s+)|(0|[1-9][0-9]{0,2}|10[01][0-9]|102[0-4])\s*KiB|[01]\s*MiB|0\s*GiB)$";
 
 /// Any size in bytes; a number alone is not a text.
-pub(super) const BYTES: &str = r"^(0|[1-9][0-9]{0,19})(\s*(B|KiB|MiB|GiB)|\s+)$";
-
-/// `127.0.0.1:8080`.
-pub(super) const ADDRESS: &str = r"^(localhost|[0-9.]+|\[[0-9A-Fa-f:.]+\]):(0|[1-9][0-9]{0,4})$";
-
-/// `https://host:port`.
-pub(super) const ORIGIN: &str = r"^(https?|h2c)://([0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]*)?/?$";
+pub const BYTES: &str = r"^(0|[1-9][0-9]{0,19})(\s*(B|KiB|MiB|GiB)|\s+)$";
 
 /// `https://app.example.org`, as a browser sends it, or `*`.
 pub(super) const BROWSER_ORIGIN: &str =
     r"^(\*|[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?)$";
 
-/// `redis://host:port`.
-pub(super) const STORE: &str = r"^(rediss?|valkeys?|unix)://[^\x00-\x1f\x7f]*$";
-
 /// Digits of either kind of address, and the length of a prefix.
 pub(super) const NETWORK: &str = "^[0-9A-Fa-f:.]+(/(0|[1-9][0-9]{0,2}))?$";
 
 /// A header's name.
-pub(super) fn header() -> String {
+#[must_use]
+pub fn header() -> String {
     format!("^{TOKEN}$")
 }
 
@@ -88,6 +81,9 @@ pub(super) fn key_place() -> String {
 pub(super) fn tier_source() -> String {
     format!(r"^(consumers|jwt:[\s\S]+|header:{TOKEN})$")
 }
+
+/// `consumers`, `jwt:CLAIM`.
+pub(super) const ORGANISATION_SOURCE: &str = r"^(consumers|jwt:[\s\S]+)$";
 
 /// A link of a consumer key: identities joined by ` + `.
 pub(super) fn link() -> String {

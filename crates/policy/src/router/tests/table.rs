@@ -171,3 +171,32 @@ fn templates_that_the_rule_does_not_tell_apart_are_ambiguous() {
         }
     }
 }
+
+#[test]
+fn templates_that_nothing_tells_apart_may_stand_beside_each_other() {
+    let parse = |text| crate::template::Template::parse(text, crate::template::Tail::Allowed).unwrap();
+    let mut builder = RouterBuilder::new();
+    for (text, expected) in [("/f/{x}-b", 0), ("/f/{x}/{rest*}", 1), ("/f/c/d", 2)] {
+        assert_eq!(builder.add(&parse(text)), Ok(Added::New(expected)), "{text}");
+    }
+    let twin = parse("/f/a-{y}");
+    assert_eq!(builder.add(&twin), Err(RouterError::Ambiguous { with: 0 }));
+    let mut asked = Vec::new();
+    let mut may_stand = |with| {
+        asked.push(with);
+        true
+    };
+    assert_eq!(builder.add_beside(&twin, &mut may_stand), Ok(Added::New(3)));
+    assert_eq!(asked, [0]);
+    // One that may stand beside the first may not stand beside the second.
+    let third = parse("/f/a{z}b");
+    assert_eq!(builder.add_beside(&third, &mut |with| with == 0), Err(RouterError::Ambiguous { with: 3 }));
+    let router = builder.build(Loose::No).unwrap();
+    let mut found = Vec::new();
+    router.find("/f/a-b", |id| {
+        found.push(id);
+        None::<()>
+    });
+    found.sort_unstable();
+    assert_eq!(found, [0, 3]);
+}

@@ -1,4 +1,4 @@
-//! Calls that go together on one connection without a server: what is written, and what each of them is told. Bytes by hand.
+//! Coalesced calls on one connection without a server: the bytes written, and the result of each call.
 
 use std::task::Waker;
 

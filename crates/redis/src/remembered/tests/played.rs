@@ -1,5 +1,5 @@
-//! Two limits and several costs on one key, many callers, and answers that overtake each other: played on a clock of its own, with the
-//! core as the server. Who is refused from memory must be refused by the server as well.
+//! Two limits and several costs on one key, many callers, and replies out of order: a simulation with its own clock and the
+//! algorithms as the server. Whatever the cache refuses, the server must refuse as well.
 //!
 //! All charges go through this one process. As long as one has not been answered, who is refused may be refused by how the key stood
 //! before it; but where answers tell all of a state, not by how it stood before any of them.

@@ -1,4 +1,4 @@
-//! Keys with several numbers, or several costs: what is known of one is not thrown out by another, and is not believed for too long.
+//! Keys with several limits or costs: entries do not evict each other, and do not live too long.
 
 use std::time::Duration;
 

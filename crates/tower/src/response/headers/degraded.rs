@@ -1,4 +1,4 @@
-//! `Tollgate-Degraded`: one token that says what stood in for the state of a key. A setting of `ResponseConfig` enables it.
+//! `Tollgate-Degraded`: one token that names what replaced the state of a key. `ResponseConfig` enables it.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tollgate_engine::Degradation;
@@ -7,7 +7,7 @@ use crate::response::config::ResponseConfig;
 
 static NAME: HeaderName = HeaderName::from_static("tollgate-degraded");
 
-/// What the header says. Its tokens name no limit, because a limit may be hidden.
+/// The value of the header. It names no limit, because a limit may be hidden.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Degraded {
     /// The header is disabled.
@@ -22,7 +22,7 @@ impl Degraded {
         if config.degraded { Self::Told(degradation) } else { Self::Untold }
     }
 
-    /// Writes it in place of what the upstream sent under this name, which is not about these limits.
+    /// Writes the header. An upstream's header of this name is replaced, because it is not about these limits.
     pub(crate) fn write(self, headers: &mut HeaderMap) {
         let Self::Told(degradation) = self else { return };
         let token = match degradation {
@@ -34,6 +34,8 @@ impl Degraded {
             Degradation::Local => "local",
             Degradation::Uncounted => "uncounted",
             Degradation::Unknown => "unknown",
+            // One that this crate does not know.
+            _ => "unknown",
         };
         headers.insert(&NAME, HeaderValue::from_static(token));
     }

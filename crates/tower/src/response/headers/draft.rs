@@ -1,4 +1,4 @@
-//! `RateLimit-Policy` and `RateLimit`, as draft-ietf-httpapi-ratelimit-headers has them from 08 to 11. No other generation.
+//! `RateLimit-Policy` and `RateLimit`, as in versions 08 to 11 of draft-ietf-httpapi-ratelimit-headers.
 
 use bytes::Bytes;
 use http::header::Entry;
@@ -14,11 +14,11 @@ const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const STATE: HeaderName = HeaderName::from_static("ratelimit");
 
 thread_local! {
-    /// Most clients are far from their limits, so that a limit says the same to many: whose it is, what remains, and for how long.
+    /// Values by limit, remaining quota and seconds. Most clients are far from their limits, so the same values recur.
     static STATES: Remembered<(u64, u64, u64)> = const { Remembered::new() };
 }
 
-/// `RateLimit`, if it has one member.
+/// `RateLimit` with a single member.
 pub(super) fn only_state(rendered: &RenderedLimit, remaining: u64, until: Micros) -> HeaderValue {
     let seconds = until.secs_rounded_up();
     let write = || {
@@ -29,12 +29,12 @@ pub(super) fn only_state(rendered: &RenderedLimit, remaining: u64, until: Micros
     let mixed = rendered.number ^ remaining ^ seconds.wrapping_mul(37);
     let says = (rendered.number, remaining, seconds);
     let remembered = STATES.try_with(|states| states.value(says, mixed, write));
-    // A thread that is ending remembers nothing any more.
+    // The thread-local is gone while a thread ends.
     remembered.unwrap_or_else(|_| write())
 }
 
-/// Writes a member of `RateLimit`: `"name";r=4;t=10`. The first takes no more room than it needs: its bytes become the value's without
-/// another allocation.
+/// Writes a member of `RateLimit`: `"name";r=4;t=10`. The first reserves exactly the bytes it needs, so that they become the header
+/// value without another allocation.
 pub(super) fn state(out: &mut Vec<u8>, rendered: &RenderedLimit, remaining: u64, until: Micros) {
     let (mut first, mut second) = ([b'0'; 20], [b'0'; 20]);
     let remaining = in_digits(remaining.min(INTEGER_MAX), &mut first);
@@ -46,14 +46,14 @@ pub(super) fn state(out: &mut Vec<u8>, rendered: &RenderedLimit, remaining: u64,
     pieces.iter().for_each(|piece| out.extend_from_slice(piece));
 }
 
-/// Writes both fields.
+/// Writes both headers.
 pub(super) fn write(headers: &mut HeaderMap, policy: HeaderValue, state: HeaderValue) {
     put(headers, POLICY, policy);
     put(headers, STATE, state);
 }
 
-/// Ours first, then what the upstream sent: several lines of a list are one list. But a line of another form (a generation
-/// before this one, say) would make readers ignore ours, and goes.
+/// Writes our value, then the upstream's: several header lines form one list. Lines in another format (an older draft, say) are
+/// removed, because they would make parsers ignore ours.
 fn put(headers: &mut HeaderMap, name: HeaderName, ours: HeaderValue) {
     match headers.entry(name) {
         Entry::Vacant(place) => {

@@ -1,8 +1,8 @@
-//! `RateLimit-Limit`, `-Remaining` and `-Reset`, of the drafts up to 06. Their `RateLimit-Policy` is not sent: it has another form now.
+//! `RateLimit-Limit`, `-Remaining` and `-Reset`, of drafts up to 06. Their `RateLimit-Policy` is not sent: its format has changed since.
 
 use http::HeaderName;
 
-/// The limit, what remains, and the reset, in seconds from now.
+/// Limit, remaining quota, and seconds until reset.
 pub(super) const NAMES: [HeaderName; 3] = [
     HeaderName::from_static("ratelimit-limit"),
     HeaderName::from_static("ratelimit-remaining"),

@@ -1,5 +1,5 @@
-//! A refusal by one limit, written down beforehand but for its numbers. What it says is the parent's: it is made by asking for one
-//! with numbers that can be found in it again, so that there are no two ways of saying it.
+//! A prepared refusal by one limit: only the numbers are filled in per request. It is created from a normal refusal with placeholder
+//! numbers, so that the wording exists once.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
@@ -12,31 +12,31 @@ use crate::response::headers::{LimitHeaders, RenderedStatus};
 use crate::response::rendered_limit::RenderedLimit;
 use crate::response::{numbers, sf};
 
-/// Numbers that no limit has, by which their places are found: of the wait, of what remains, and until when.
+/// Placeholder numbers that no limit has: the wait, the remaining quota and the reset.
 const WAIT: u64 = 4_111_222_333;
 const REMAINING: u64 = 4_222_333_444;
 const RESET: u64 = 4_333_444_555;
-/// The instant of the refusal whose numbers they are.
+/// The instant of the refusal with the placeholders.
 const NOW: u64 = 500_000_000;
 
-/// What stands for a number, or for the member of `RateLimit`, in a field that is ready but for it.
+/// Placeholders in header values, for a number or for the member of `RateLimit`.
 const BLANKS: [&str; 5] = ["~wait", "~state", "~remaining", "~reset", "~until"];
 
-/// A refusal by one limit that is shown, if it is the only one that a request meets.
+/// A prepared refusal by one visible limit, for requests that match only this limit.
 #[derive(Debug)]
 pub(crate) struct Ready {
     headers: HeaderMap,
-    /// Between them stand the wait, the wait again, what remains, and until when.
+    /// The body between its numbers, which are: wait, wait, remaining, reset.
     body: [Box<[u8]>; 5],
-    /// How many bytes a body takes at most.
+    /// The maximum length of a body in bytes.
     length: usize,
-    /// The number that the limit has: a part of a limit has another.
+    /// The limit's capacity. A fraction of the limit (`local 1/N`) has another.
     limit: u64,
 }
 
 impl Ready {
-    /// Writes it down. `None` if it cannot be: for a limit that is not shown or that limits what is in progress, or whose name looks like one of the numbers, or if
-    /// clients are told whose budget it is.
+    /// Prepares the refusal. `None` if the limit is not visible or counts requests in progress, if its name contains a placeholder,
+    /// or if responses carry a partition key.
     pub(crate) fn new(rendered: &RenderedLimit, config: &ResponseConfig) -> Option<Box<Self>> {
         if !rendered.is_shown(Mode::Enforced) || config.partition_key || rendered.busy_status.is_some() {
             return None;
@@ -59,7 +59,8 @@ impl Ready {
         Some(Box::new(Self { headers, body, length, limit: rendered.capacity }))
     }
 
-    /// The refusal with a line's numbers. `None` if the line does not refuse, or will for ever, or is of a part of the limit.
+    /// The refusal with the numbers of a status. `None` if the status is no refusal, if retrying will never succeed, or if it is
+    /// about a fraction of the limit.
     pub(crate) fn response(
         &self,
         line: &RenderedStatus<'_>,
@@ -97,7 +98,7 @@ impl Ready {
     }
 }
 
-/// Puts a blank in place of a value that is one of the numbers.
+/// Replaces a header value that is a placeholder number.
 fn blank(value: &mut HeaderValue) {
     let texts = [WAIT, 0, REMAINING, NOW + RESET, RESET].map(|number| number.to_string());
     let state = format!(";r={REMAINING};t={WAIT}");
@@ -110,7 +111,7 @@ fn blank(value: &mut HeaderValue) {
     }
 }
 
-/// The body between its numbers. `None` if it does not have each as often as it must: a name may look like a number.
+/// Splits the body at its numbers. `None` if a number does not occur as often as expected: a name may look like one.
 fn pieces(body: &[u8]) -> Option<[Box<[u8]>; 5]> {
     let text = std::str::from_utf8(body).ok()?;
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! Answers that lack a field, or have one that cannot be read: the check is not known, and never good. Not what may not be asked at all.
+//! Replies that lack a field, or have a malformed one: the check is "not known", never good.
 
 use super::super::super::finding::Grade;
 use super::super::super::observations::Found;
@@ -95,7 +95,7 @@ fn an_empty_server_has_no_keys_and_one_that_tells_nothing_of_keys_may_have_some(
     assert_eq!((empty.grade, empty.found.as_str()), (Grade::Good, "no keys yet"));
     let untold = without(&["# Keyspace", "db0"], &[]);
     assert_eq!(told(&untold).grade, Grade::Unknown);
-    assert!(cure(&untold, "database").starts_with("`redis-cli INFO keyspace`"));
+    assert!(cure(&untold, "database").starts_with("run `redis-cli INFO keyspace`"));
     for line in ["keys=3", "expires=3", "keys=?,expires=0", ""] {
         assert_eq!(told(&but(&[("db0", line)], &[])).grade, Grade::Unknown, "{line}");
     }

@@ -1,4 +1,4 @@
-//! Deadlines by ticks that the tests make themselves: none is early, and none is forgotten.
+//! Deadlines with ticks made by the tests: none is early, none is forgotten.
 
 use super::*;
 

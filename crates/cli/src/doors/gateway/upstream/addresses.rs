@@ -1,4 +1,4 @@
-//! The upstream's addresses: the ones to connect to, and the ones whose connections are still used. Nothing is connected here.
+//! The upstream's addresses: those to connect to, and those whose connections are still used.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -76,7 +76,7 @@ impl Addresses {
         };
         let found = lookup.addresses().await.map_err(|why| io::Error::other(&*why))?;
         if found.is_empty() {
-            return Err(io::Error::other("the host's name has no address"));
+            return Err(io::Error::other("the host name has no address"));
         }
         // Only `refresh` counts misses: there may be many connections, and name servers rotate their answers.
         note(&mut known.lock().unwrap_or_else(PoisonError::into_inner), &found);

@@ -1,4 +1,4 @@
-//! A new connection to the upstream, with TLS or without, to the first of its addresses that answers. Nothing is sent here.
+//! Opens a connection to the upstream, plain or TLS, to the first of its addresses that responds.
 
 use std::fmt;
 use std::io;
@@ -127,7 +127,7 @@ impl Connector {
         addresses: &[SocketAddr],
     ) -> Result<(Wire, bool), UpstreamError> {
         let mut tries = JoinSet::new();
-        let mut failed = UpstreamError::Connect(io::Error::other("the host's name has no address"));
+        let mut failed = UpstreamError::Connect(io::Error::other("the host name has no address"));
         for address in addresses {
             tries.spawn(dialer.clone().dial(*address));
             tokio::select! {
@@ -181,7 +181,7 @@ fn tls(upstream: &Upstream, protocol: Protocol) -> Result<(TlsConnector, ServerN
     let mut roots = RootCertStore::empty();
     match &upstream.ca {
         Some(file) => {
-            let unreadable = |error| format!("{file} holds no certificates in PEM: {error}");
+            let unreadable = |error| format!("{file} has no PEM certificates: {error}");
             for certificate in CertificateDer::pem_file_iter(file).map_err(unreadable)? {
                 let certificate = certificate.map_err(unreadable)?;
                 roots.add(certificate).map_err(|error| format!("a certificate in {file}: {error}"))?;
@@ -198,7 +198,7 @@ fn tls(upstream: &Upstream, protocol: Protocol) -> Result<(TlsConnector, ServerN
     }
     let host = upstream.host.trim_start_matches('[').trim_end_matches(']').to_owned();
     let name = ServerName::try_from(host.clone());
-    let name = name.map_err(|_| format!("`{host}` is no name that a certificate could have"))?;
+    let name = name.map_err(|_| format!("`{host}` is not a valid name for a certificate"))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let config = config.map_err(|error| error.to_string())?;

@@ -1,35 +1,35 @@
-//! Why an upstream gave no answer. What a client is told of it is decided in `exchange`.
+//! Errors of the upstream, for the log. `error_response` decides what the client sees.
 
 use std::fmt;
 use std::io;
 
-/// Why an upstream gave no answer.
+/// Why the upstream sent no usable response.
 #[derive(Debug)]
 pub(crate) enum UpstreamError {
-    /// No connection.
+    /// Connecting failed.
     Connect(io::Error),
-    /// A TLS handshake that failed, or a certificate that is not trusted.
+    /// The TLS handshake failed, or the certificate is not trusted.
     Tls(io::Error),
     /// The connection broke.
     Broken(String),
-    /// What came is not HTTP.
+    /// The response is not valid HTTP.
     Garbled(String),
-    /// What came could be read in two ways.
+    /// The framing of the response is ambiguous.
     Ambiguous(&'static str),
-    /// The head of the response is larger than this gateway takes.
+    /// The header of the response is too large.
     TooLarge(&'static str),
-    /// It switched to another protocol, which was not asked for.
+    /// The upstream switched protocols without being asked to.
     Switched,
-    /// It sent interim responses without end.
+    /// The upstream sent too many interim responses.
     Interim,
-    /// The client's own body failed.
+    /// The client's request body failed.
     Client,
-    /// It ended.
+    /// The upstream closed the connection.
     Ended,
 }
 
 impl UpstreamError {
-    /// What hyper says, in our words.
+    /// Converts an error from hyper.
     pub(crate) fn broken(error: &hyper::Error) -> Self {
         if error.is_user() {
             return Self::Client;
@@ -37,7 +37,7 @@ impl UpstreamError {
         Self::Broken(said(error))
     }
 
-    /// What the system says, in our words.
+    /// Converts an I/O error on the connection.
     pub(crate) fn io(error: &io::Error) -> Self {
         let why = if error.kind() == io::ErrorKind::UnexpectedEof {
             "it closed the connection".to_owned()
@@ -48,7 +48,7 @@ impl UpstreamError {
     }
 }
 
-/// An error and its causes: hyper's own words leave them out.
+/// An error with its causes, which hyper's own message leaves out.
 fn said(error: &hyper::Error) -> String {
     let mut said = error.to_string();
     let mut cause = std::error::Error::source(error);
@@ -63,17 +63,15 @@ fn said(error: &hyper::Error) -> String {
 impl fmt::Display for UpstreamError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Connect(error) => write!(f, "no connection to the upstream: {error}"),
-            Self::Tls(error) => write!(f, "no TLS with the upstream: {error}"),
-            Self::Broken(why) => write!(f, "the upstream broke off: {why}"),
+            Self::Connect(error) => write!(f, "cannot connect to the upstream: {error}"),
+            Self::Tls(error) => write!(f, "the TLS connection to the upstream failed: {error}"),
+            Self::Broken(why) => write!(f, "the connection to the upstream failed: {why}"),
             Self::Garbled(why) => write!(f, "the upstream's response is not HTTP: {why}"),
-            Self::Ambiguous(why) => write!(f, "the upstream's response could be read in two ways: {why}"),
-            Self::TooLarge(why) => write!(f, "the upstream's response is not passed on: {why}"),
-            Self::Switched => {
-                f.write_str("the upstream switched to another protocol, which was not asked for")
-            }
+            Self::Ambiguous(why) => write!(f, "the framing of the upstream's response is ambiguous: {why}"),
+            Self::TooLarge(why) => write!(f, "the header of the upstream's response is too large: {why}"),
+            Self::Switched => f.write_str("the upstream switched protocols without being asked to"),
             Self::Interim => f.write_str("the upstream sent too many interim responses (1xx)"),
-            Self::Client => f.write_str("the client's body failed"),
+            Self::Client => f.write_str("the client's request body failed"),
             Self::Ended => f.write_str("the upstream closed the connection"),
         }
     }

@@ -1,4 +1,4 @@
-//! One HTTP/1.1 connection to the upstream, driven by whoever uses it: no task of its own, so no hand-over between two.
+//! One HTTP/1.1 connection to the upstream, driven by its user, without a task of its own.
 //!
 //! A request's head is written once, from the parsed form, and kept until a response begins: so it can be sent once more on
 //! another connection without a copy of its fields. A response is read in one way only ([`framing`](crate::doors::gateway::framing)).

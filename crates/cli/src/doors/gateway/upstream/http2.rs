@@ -1,5 +1,4 @@
-//! HTTP/2 connections to the upstream, shared by all exchanges of a worker: one as a rule, and more while that has no room. What
-//! is sent over them is decided in `exchange`.
+//! HTTP/2 connections to the upstream, shared by all exchanges of a worker: usually one, more when its streams are in use.
 
 mod tasks;
 
@@ -26,7 +25,7 @@ const PING_SECONDS: u64 = 20;
 const STREAM_WINDOW: u32 = 256 << 10;
 /// The same for all responses together. It is never reached: else a few clients that take nothing would stop all others.
 const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
-/// So many connections a worker has at most. When all of them are full, requests wait.
+/// Maximum connections per worker. When all are full, requests wait.
 const CONNECTIONS_MAX: usize = 64;
 
 /// Writes a request as HTTP/2 has it: with the scheme, the host in its target and not in a field, and without the fields that

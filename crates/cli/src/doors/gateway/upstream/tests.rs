@@ -1,4 +1,4 @@
-//! An upstream whose name leads elsewhere: connections to its old address are given up, over HTTP/1.1 and over HTTP/2.
+//! An upstream whose name changes its address: connections to the old address are dropped, over HTTP/1.1 and HTTP/2.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;

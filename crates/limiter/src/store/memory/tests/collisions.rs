@@ -1,4 +1,4 @@
-//! Somebody who knows the code, but not the secret, tries to make keys collide.
+//! An attacker who knows the code, but not the secret, tries to make keys collide.
 
 use super::super::Memory;
 use crate::hash::{Hashing, Secret};

@@ -1,4 +1,4 @@
-//! Keys that have a cell in common, by identities that are chosen: which of them share one, and what each is charged.
+//! Overflow buckets: which keys share one, and what each is charged.
 
 use tollgate_algorithms::{Limit, Micros, Mode, Window};
 

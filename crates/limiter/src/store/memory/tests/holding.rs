@@ -1,4 +1,4 @@
-//! A key that was found to have no slot, and has one by the time its home is held: it must not be charged elsewhere.
+//! A key that had no slot when it was looked up, and has one when its home is locked, is not charged elsewhere.
 
 use super::super::locked::Place;
 use super::super::slot::Tag;

@@ -1,4 +1,4 @@
-//! Keys that owe nothing any more: they keep their slots if they come back, and give them up if they do not.
+//! Drained keys keep their slots if keys tend to return, and release them otherwise.
 
 use tollgate_algorithms::{Limit, Micros};
 

@@ -1,4 +1,4 @@
-//! Every law that is put to the core, put to the store: law 9 for memory.
+//! Every law of the algorithms, applied to the store: law 9 for memory.
 
 use tollgate_algorithms::Algorithm;
 use tollgate_proof::compare;

@@ -1,4 +1,4 @@
-//! A move that finds no room for a key: the line goes back to where it was, and the move goes on when there is room again.
+//! A move without room for a key: the line returns to its place, and the move continues when there is room.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Many sets of numbers, and unusual ones: their debts are words like all others, and take no more room.
+//! Many and unusual rates: their debts are packed words like all others, and take no more memory.
 
 use tollgate_algorithms::{Algorithm, Limit, Micros, State};
 

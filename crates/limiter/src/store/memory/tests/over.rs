@@ -1,4 +1,4 @@
-//! What is over, and what is not yet: keys with a cell and cells in common as time passes, for threads that see different times.
+//! Expiry of overflow states and overflow buckets, for threads that see different times.
 
 use tollgate_algorithms::{Limit, Micros, Mode, Window};
 

@@ -1,5 +1,5 @@
-//! What the store must answer, from the core and a map: no table, no words, no cells. It knows when a key is kept in a word,
-//! because such a key drains by the numbers it was written in until it is met under others.
+//! The expected decisions, from the algorithms and a map. It knows which keys are packed, because such a key drains at the rate
+//! it was written with until it is used under another.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Whether keys come back is told from a sample of them.
+//! A sample of keys shows whether they return.
 
 use super::super::returns::Returns;
 use tollgate_algorithms::Micros;

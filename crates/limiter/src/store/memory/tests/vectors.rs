@@ -1,4 +1,4 @@
-//! The traces in `testdata/twins`, which the core and every server play, played by the store in memory. None of its own.
+//! Plays the traces in `testdata/twins`, which the algorithms and every Redis server play, on the memory store.
 //!
 //! Two things in them a store in memory does not do as the core does, and says so: its clock does not run back (record 13), and a
 //! key that is met under other numbers has drained by the former ones until then (record 12). There both begin anew, with

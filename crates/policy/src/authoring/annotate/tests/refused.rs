@@ -15,23 +15,23 @@ fn an_operation_that_is_reached_through_an_alias_is_skipped_with_a_sentence() {
     let table = [
         (
             "x-a: &a { summary: x }\npaths:\n  /a:\n    get: *a\n",
-            "it is reached through an alias: write the operation out",
+            "it is a YAML alias: write the operation out",
         ),
-        ("x-a: &a\n  get: {}\npaths:\n  /a: *a\n", "it is reached through an alias: write the operation out"),
+        ("x-a: &a\n  get: {}\npaths:\n  /a: *a\n", "it is a YAML alias: write the operation out"),
         (
             "x-a: &a\n  '200': { description: ok }\npaths:\n  /a:\n    get:\n      responses: *a\n",
-            "its `responses` is an alias: it is written elsewhere, for others too",
+            "its `responses` is a YAML alias, shared with other entries: write it out",
         ),
         (
             "paths:\n  /a:\n    get:\n      responses: { $ref: '#/x' }\nx: {}\n",
-            "its `responses` is a $ref: add the response where that leads",
+            "its `responses` is a $ref: add the response to its target",
         ),
         ("paths:\n  /a:\n    get:\n      responses: ~\n", "its `responses` is not a map"),
         ("paths:\n  /a:\n    get:\n      responses: []\n", "its `responses` is not a map"),
         ("paths: { /a: { get: { responses: } } }\n", "its `responses` is empty: write `{}`"),
         (
             "paths:\n  /a:\n    get:\n      ? responses\n      : '200': { description: ok }\n",
-            "its `responses` ends with a key that does not begin its line",
+            "its `responses` ends with a key that does not start its line",
         ),
     ];
     for (text, why) in table {
@@ -45,11 +45,11 @@ fn what_an_alias_leads_to_is_written_once() {
         "paths:\n  /a:\n    get: &get\n      responses:\n        '200': { description: ok }\n    put: *get\n";
     assert_eq!(skipped(both), []);
     let one = format!("{both}    x-rate-limit: none\n  /b:\n    get: *get\n").replace("    put: *get\n", "");
-    let why = "it is reached through an alias: write the operation out";
+    let why = "it is a YAML alias: write the operation out";
     assert_eq!(skipped(&one), [("GET /b".to_owned(), why.to_owned())]);
     let other =
         "paths:\n  /a:\n    get: &get\n      summary: x\n  /b:\n    x-rate-limit: none\n    get: *get\n";
-    let why = "it shares its text with an operation that is not limited: give it `responses` of its own";
+    let why = "a YAML anchor shares it with an operation that has no limit: write its `responses` out";
     assert_eq!(skipped(other), [("GET /a".to_owned(), why.to_owned())]);
 }
 
@@ -80,7 +80,7 @@ fn an_operation_in_another_file_is_skipped_and_its_file_is_named() {
     let done = annotate_file(&policy, FileId(0)).unwrap();
     assert_eq!(done.operations, ["GET /b"]);
     let skipped: Vec<_> = done.skipped.iter().map(|one| (one.operation.as_str(), one.why.as_str())).collect();
-    assert_eq!(skipped, [("GET /a", "it is written in a.yaml: add the response there")]);
+    assert_eq!(skipped, [("GET /a", "it is defined in a.yaml: add the response there")]);
     let refused = annotate_file(&policy, FileId(1)).unwrap_err().to_string();
     assert!(refused.contains("a.yaml:1:1: error: this is not an OpenAPI document"), "{refused}");
     assert!(annotate_file(&policy, FileId(7)).is_err());
@@ -90,7 +90,7 @@ fn an_operation_in_another_file_is_skipped_and_its_file_is_named() {
 fn a_document_that_cannot_be_added_to_is_refused() {
     let get = "paths: { /a: { get: {} } }\n";
     let table = [
-        ("x: &x { schemas: {} }\ncomponents: *x\n", "`components` is an alias"),
+        ("x: &x { schemas: {} }\ncomponents: *x\n", "`components` is a YAML alias"),
         ("components: []\n", "`components` is not a map"),
         ("components: { schemas: [] }\n", "`components/schemas` is not a map"),
         ("components: ~\n", "`components` is not a map"),

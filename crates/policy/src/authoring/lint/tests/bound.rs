@@ -46,6 +46,7 @@ fn kind(limit: &Limit) -> String {
         Some(Window::Day(_)) => " by day",
         Some(Window::Week(_)) => " by week",
         Some(Window::Month(_)) => " by month",
+        Some(Window::Year(_)) => " by year",
     };
     format!("{:?}{calendar}", limit.algorithm())
 }
@@ -135,6 +136,9 @@ fn the_claims_are_not_weaker_than_they_need_to_be() {
         (fixed(10, Window::Day(utc)), fixed(310, Window::Month(utc)), true),
         (fixed(10, Window::Day(utc)), fixed(309, Window::Month(utc)), false),
         // One day more touches a month of another offset.
+        (fixed(10, Window::Month(utc)), fixed(120, Window::Year(utc)), true),
+        (fixed(10, Window::Month(utc)), fixed(119, Window::Year(utc)), false),
+        (fixed(10, Window::Day(utc)), fixed(3_660, Window::Year(utc)), true),
         (fixed(10, Window::Day(utc)), fixed(320, Window::Month(east)), true),
         (fixed(10, Window::Day(utc)), fixed(319, Window::Month(east)), false),
         // A week has days of two months, and a month has five or six weeks.

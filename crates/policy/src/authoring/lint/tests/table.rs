@@ -48,6 +48,45 @@ fn what_no_operation_names_needs_a_limit_if_it_is_forwarded() {
 }
 
 #[test]
+fn shares_that_are_smaller_than_a_cost() {
+    let limit = |capacity: u64, more: &str| {
+        format!("      - {{ name: x, algorithm: gcra, capacity: {capacity}, refill_rate: 1, {more} }}\n")
+    };
+    let quarter = "when_store_fails: local 1/4";
+    let cases: [(String, &[&str]); 10] = [
+        (limit(4, quarter), &[]),
+        (
+            limit(3, quarter),
+            &[
+                "5 warning share-too-small: while the shared store fails, 1/4 of `x` is 0 in each process, and a request costs 1: it gets a 503",
+            ],
+        ),
+        (limit(3, "when_store_fails: local"), &[]),
+        (limit(3, "when_store_fails: deny"), &[]),
+        (limit(3, "when_store_fails: local 1/4, scope: local"), &[]),
+        (limit(3, "when_store_fails: local 1/4, mode: shadow"), &[]),
+        (
+            limit(8, "when_store_fails: local 1/4, cost: { header: x-cost, max: 5 }"),
+            &[
+                "5 warning share-too-small: while the shared store fails, 1/4 of `x` is 2 in each process, and a request may cost up to 5: if it costs more than 2, it gets a 503",
+            ],
+        ),
+        (limit(8, "when_store_fails: local 1/4, cost: { reported: x-cost, estimate: 2, max: 5 }"), &[]),
+        // What costs more than the whole limit has advice of its own.
+        (limit(0, quarter), &[]),
+        (
+            limit(40, "when_store_fails: local 1/4, cost: 5, tier_overrides: { free: { capacity: 8 } }"),
+            &[
+                "5 warning share-too-small: while the shared store fails, 1/4 of the tier `free` of `x` is 2 in each process, and a request costs 5: it gets a 503",
+            ],
+        ),
+    ];
+    for (limits, expected) in cases {
+        check("share-too-small", &[("", &limits, expected)]);
+    }
+}
+
+#[test]
 fn costs_that_cannot_fit() {
     let limit = |cost: &str| {
         format!(

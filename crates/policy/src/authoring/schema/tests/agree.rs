@@ -51,6 +51,7 @@ fn the_numbers_of_every_algorithm() {
         "algorithm: fixed_window, limit: 5, window_seconds: 60",
         "algorithm: fixed_window, limit: 5, window: calendar month, utc_offset: +05:30",
         "algorithm: fixed_window, limit: 5, window: calendar day, utc_offset: Z",
+        "algorithm: fixed_window, limit: 5, window: calendar year",
         "algorithm: sliding_window, limit: 5, window: 1 day",
         "algorithm: sliding_window, limit: 5, window: 1m, buckets: 6",
         "algorithm: sliding_window_log, limit: 5, window: 90 s",

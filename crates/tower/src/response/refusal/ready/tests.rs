@@ -1,4 +1,4 @@
-//! What is ready says what is written anew: for every form of config, on any numbers. Not what a refusal says.
+//! Prepared refusals equal freshly written ones, for every configuration and any numbers.
 
 use tollgate_algorithms::{Decision, Limit, Micros, Mode, Outcome, Retry};
 
@@ -74,7 +74,7 @@ fn a_wait_with_jitter_is_told_alike_in_the_field_and_in_the_body() {
         let wait = answer.headers["retry-after"].to_str().expect("digits").to_owned();
         assert!((10..=15).contains(&wait.parse::<u64>().expect("a number")), "{wait}");
         let body = String::from_utf8_lossy(&answer.body).into_owned();
-        assert!(body.contains(&format!("granted in {wait} s.")), "{body}");
+        assert!(body.contains(&format!("Retry in {wait} s.")), "{body}");
         assert!(body.contains(&format!("\"retry_after\":{wait},")), "{body}");
     }
 }

@@ -1,4 +1,4 @@
-//! New connections: which address is taken, and that lookups that hang do not pile up.
+//! New connections: which address is used, and that hanging lookups do not pile up.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -65,7 +65,7 @@ async fn the_reason_is_told_if_no_address_takes_a_connection() {
     let failed = connector.connect().await.map(drop).unwrap_err();
     assert!(failed.to_string().contains("refused"), "{failed}");
     let (nowhere, name) = named(&[]);
-    assert_eq!(nowhere.now().await.unwrap_err().to_string(), "the host's name has no address");
+    assert_eq!(nowhere.now().await.unwrap_err().to_string(), "the host name has no address");
     *name.lock().unwrap() = Err("no such name");
     assert_eq!(nowhere.now().await.unwrap_err().to_string(), "no such name");
 }

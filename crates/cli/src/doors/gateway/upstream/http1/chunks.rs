@@ -1,4 +1,4 @@
-//! A body in chunks (RFC 9112 7.1), read strictly: what other readers take otherwise ends the connection.
+//! Parses chunked bodies (RFC 9112 7.1) strictly: anything that other parsers read differently ends the connection.
 
 use bytes::{Buf, Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -67,7 +67,7 @@ impl Chunks {
                         buffer.advance(2);
                         *self = Self::Size;
                     }
-                    Some(_) => return Err("a chunk does not end where it says"),
+                    Some(_) => return Err("a chunk is longer than its size"),
                 },
                 Self::Trailers => return self.trailers(buffer),
                 Self::Done => return Ok(Piece::End),
@@ -85,13 +85,13 @@ impl Chunks {
         match httparse::parse_headers(buffer, &mut fields) {
             Ok(httparse::Status::Partial) if buffer.len() > TRAILERS_MAX => Err("its trailers are too long"),
             Ok(httparse::Status::Partial) => Ok(Piece::More),
-            Err(_) => Err("its trailers are no fields"),
+            Err(_) => Err("its trailers are malformed"),
             Ok(httparse::Status::Complete((length, fields))) => {
                 let mut trailers = HeaderMap::with_capacity(fields.len());
                 for field in fields {
                     let name =
                         HeaderName::from_bytes(field.name.as_bytes()).map_err(|_| "a trailer has no name")?;
-                    let value = HeaderValue::from_bytes(field.value).map_err(|_| "a trailer is no field")?;
+                    let value = HeaderValue::from_bytes(field.value).map_err(|_| "a trailer is malformed")?;
                     trailers.append(name, value);
                 }
                 buffer.advance(length);
@@ -110,16 +110,16 @@ fn size(buffer: &mut BytesMut) -> Result<Option<u64>, &'static str> {
     let line = buffer.get(..end).and_then(|line| line.strip_suffix(b"\r"));
     let line = line.ok_or("a chunk's size ends with a bare line feed")?;
     if line.len() > SIZE_LINE_MAX || line.contains(&b'\r') {
-        return Err("a chunk's size is no line");
+        return Err("a chunk's size has no line end");
     }
     let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
     let (number, rest) = line.split_at(digits);
     let extended = rest.trim_ascii_start();
     if !(1..=16).contains(&digits) || !(extended.is_empty() || extended.starts_with(b";")) {
-        return Err("a chunk's size is no number");
+        return Err("a chunk's size is not a number");
     }
     let number = std::str::from_utf8(number).ok().and_then(|text| u64::from_str_radix(text, 16).ok());
-    let number = number.ok_or("a chunk's size is no number")?;
+    let number = number.ok_or("a chunk's size is not a number")?;
     buffer.advance(end.saturating_add(1));
     Ok(Some(number))
 }

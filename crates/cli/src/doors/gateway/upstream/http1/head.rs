@@ -1,4 +1,4 @@
-//! The head of a response: parsed, and its meaning for what follows. Where a body ends is decided here, and read in `receiving`.
+//! Parses the head of a response, and determines where its body ends.
 
 use std::mem::MaybeUninit;
 
@@ -60,9 +60,9 @@ pub(super) fn read(buffer: &mut BytesMut, of_head: bool) -> Result<Option<Read>,
     parts.version = version;
     parts.headers.reserve(places.len().saturating_add(8));
     for (name, value) in &places {
-        let unfit = |_| UpstreamError::Garbled("a field of it has a byte that no field may have".into());
+        let unfit = |_| UpstreamError::Garbled("a header field contains an invalid byte".into());
         let name = HeaderName::from_bytes(head.get(name.clone()).unwrap_or_default());
-        let name = name.map_err(|_| UpstreamError::Garbled("a field of it has no valid name".into()))?;
+        let name = name.map_err(|_| UpstreamError::Garbled("a header field has an invalid name".into()))?;
         let value = HeaderValue::from_maybe_shared(head.slice(value.clone())).map_err(unfit)?;
         parts.headers.append(name, value);
     }

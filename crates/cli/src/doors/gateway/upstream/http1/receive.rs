@@ -1,4 +1,4 @@
-//! A response on its way: its head, then its body in pieces, no faster than they are asked for. What is sent is `sending`'s.
+//! Receives a response: its head, then its body in pieces, with back-pressure.
 
 use std::io;
 use std::task::{Context, Poll};
@@ -19,7 +19,7 @@ use crate::doors::gateway::upstream::connect::Wire;
 const READ_USUAL: usize = 8 << 10;
 /// What is read at once of a long body. A connection that rests keeps no more than the usual.
 const READ_LONG: usize = 64 << 10;
-/// So many interim responses may come before the response; more are a bad gateway.
+/// Maximum number of interim responses before the final one; more are a 502.
 const INTERIM_MAX: u8 = 64;
 
 /// What is left of a body.

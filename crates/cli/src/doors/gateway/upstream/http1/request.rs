@@ -1,4 +1,4 @@
-//! A request as bytes: its head, written once, and its body, still to come. How it is sent is `sending`'s.
+//! Serializes a request: its head, and its body to come.
 
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{Method, Request};

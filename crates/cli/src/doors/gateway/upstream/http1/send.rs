@@ -1,4 +1,4 @@
-//! A request on its way: its head, then its body in pieces, no faster than the upstream takes them. What comes back is `receiving`'s.
+//! Sends a request: its head, then its body in pieces, with back-pressure.
 
 use std::io;
 use std::pin::Pin;

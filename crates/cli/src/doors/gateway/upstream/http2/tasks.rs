@@ -1,4 +1,4 @@
-//! The tasks of an HTTP/2 connection to the upstream. One of them reads what the upstream says, and does not say that it has.
+//! The tasks of an HTTP/2 connection to the upstream.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
