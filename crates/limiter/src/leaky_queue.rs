@@ -1,4 +1,5 @@
-//! The leaky bucket as a queue: requests of a key wait in line and leave one interval apart. The schedule is the core's.
+//! The leaky bucket as a queue: requests of a key wait in line and leave one interval apart. `tollgate-algorithms` computes the
+//! schedule.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Waiting for a limit: hits that do not fit yet wait for their turn, first come, first served for each key. Only the first in line asks.
+//! Waits until hits fit, first come, first served per key. Only the first waiter of a key checks the limit.
 
 use std::fmt;
 use std::future::poll_fn;

@@ -1,4 +1,4 @@
-//! Concurrency limits of a policy document: their descriptors, their counts on the limiter, and the permits of a request.
+//! Concurrency limits of a policy: their descriptors, and the permits of a request.
 
 use std::time::Duration;
 
