@@ -1,5 +1,7 @@
 //! Which crate may use which. A new arrow needs a decision record.
 
+use std::collections::BTreeSet;
+
 use super::{assert_none, files, read};
 use crate::run::{command, result_of};
 
@@ -39,6 +41,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
         &[
             "futures-util",
             "http-body-util",
+            "jsonschema",
             "rcgen",
             "tokio-tungstenite",
             "tollgate-testing",
@@ -235,10 +238,11 @@ fn every_crate_uses_only_what_it_may() {
 }
 
 /// The packages that ship. Everything else is a test, a measurement or a task.
-const SHIPPED: [&str; 7] = [
+const SHIPPED: [&str; 8] = [
     "tollgate",
     "tollgate-algorithms",
     "tollgate-cli",
+    "tollgate-engine",
     "tollgate-http",
     "tollgate-policy",
     "tollgate-redis",
@@ -259,6 +263,22 @@ fn nothing_that_ships_depends_on_the_redis_client_library() {
         findings.extend(listed.lines().find(is_redis).map(|line| format!("{package} depends on {line}")));
     }
     assert_none(&findings, "connections and replies are ours; `redis` is for tests only:");
+}
+
+/// Packages that the layer may take with rules only, and without a shared store: neither YAML nor JWT nor SHA-2 is among them.
+const PACKAGES_WITH_RULES_MAX: usize = 45;
+
+#[test]
+fn the_layer_with_rules_only_takes_few_packages() {
+    let tree =
+        "cargo tree --locked --no-default-features --edges normal --prefix none --package tollgate-tower";
+    let listed = result_of(command(tree)).expect("cargo lists the dependencies");
+    let packages: BTreeSet<_> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(packages.contains("tollgate-engine"), "{listed}");
+    assert!(packages.len() <= PACKAGES_WITH_RULES_MAX, "{} packages: {packages:?}", packages.len());
+    let unwanted = ["granit-parser", "jsonwebtoken", "serde_json", "sha2", "tollgate-policy"];
+    let found: Vec<_> = unwanted.into_iter().filter(|name| packages.contains(name)).collect();
+    assert!(found.is_empty(), "rules need none of {found:?}");
 }
 
 #[test]
