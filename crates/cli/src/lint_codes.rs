@@ -22,6 +22,10 @@ pub(crate) const ADVICE: &[(&str, &str)] = &[
     ),
     ("large-log", "A limit that remembers every request needs much memory for each key."),
     ("limits-off", "The limits of an operation are switched off on purpose."),
+    (
+        "long-lockout",
+        "A client that moves to a lower tier waits very long for what it used in the higher one.",
+    ),
     ("long-wait", "It takes very long until a limit that is used up lets something through again."),
     ("lower-tier", "A tier gets less than those who have none."),
     ("mixed-traffic", "Operations that are unlike each other share a budget."),
@@ -33,11 +37,11 @@ pub(crate) const ADVICE: &[(&str, &str)] = &[
         "raw-token",
         "A limit remembers for long what belongs to a token that nothing verifies, and that a client can renew.",
     ),
+    ("shadow-limit", "A limit is counted, and refuses nobody."),
     (
         "share-too-small",
         "A request costs more than the share of a limit that a process has while the shared store fails.",
     ),
-    ("shadow-limit", "A limit is counted, and refuses nobody."),
     ("tiers-without-source", "A limit has numbers for tiers, and nothing says which tier a client has."),
     ("unlimited-unmatched", "What no operation names is forwarded, and not limited at all."),
     (

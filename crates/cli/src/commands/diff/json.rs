@@ -1,6 +1,7 @@
 //! A comparison for programs. Its names are an interface: they are added to, never changed.
 
 use serde_json::{Value, json};
+use tollgate_algorithms::Micros;
 use tollgate_policy::diff::{Change, Diff, FailOn, LimitDiff, OperationDiff, Terms, TierDiff, Verdict};
 use tollgate_policy::impact::Impact;
 
@@ -47,6 +48,7 @@ fn limit(limit: &LimitDiff) -> Value {
         "at": limit.at,
         "changes": changes(&limit.changes),
         "verdict": verdict(limit.verdict),
+        "longest_lockout": limit.longest_lockout.map(Micros::secs_rounded_up),
         "tiers": tiers,
         "approvals": limit.approvals,
     })
