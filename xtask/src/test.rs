@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::deadline::Deadline;
 use crate::run::command;
-use crate::{examples, install, library, package, readme};
+use crate::{examples, install, library, package, readme, service};
 
 /// A step of the test command.
 pub(crate) struct Step {
@@ -45,9 +45,9 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "docs", what: "cargo doc, no broken links", minutes: 20, run: docs },
     Step {
         name: "library",
-        what: "the README's five lines, with only the dependencies it prints",
-        minutes: 10,
-        run: library::run,
+        what: "the README's five lines and the layer's, with only the dependencies they print",
+        minutes: 15,
+        run: programs,
     },
     Step {
         name: "package",
@@ -173,6 +173,11 @@ fn docs(deadline: &Deadline) -> Result<u64, String> {
         command("cargo doc --quiet --workspace --exclude tollgate-mutants --all-features --no-deps --locked");
     doc.env("RUSTDOCFLAGS", "-D warnings");
     deadline.captured(doc).map(|_| 0)
+}
+
+/// The programs that newcomers meet first.
+fn programs(deadline: &Deadline) -> Result<u64, String> {
+    Ok(library::run(deadline)? + service::run(deadline)?)
 }
 
 /// Runs tests and counts those that passed. A run that counts none has tested nothing, and fails; so does one that

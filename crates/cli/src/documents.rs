@@ -3,7 +3,7 @@
 mod folder;
 
 use tollgate_http::text::shown;
-use tollgate_policy::consumers::{Limits, Loader};
+use tollgate_policy::consumers::{ERRORS_MAX, Limits, Loader};
 use tollgate_policy::{Diagnostic, Directory, Place, Policy, Severity, Sources};
 
 use crate::files;
@@ -132,7 +132,7 @@ fn load(argument: &str, note: Note<'_>) -> Result<(Checked, Option<(String, Plac
 impl Checked {
     /// Reads the consumers file that stands at this place of the settings. Without a policy only the file itself is checked.
     fn consumers(&mut self, file: &str, place: Place, note: Note<'_>) {
-        let mut loader = Loader::new(Limits::default());
+        let mut loader = Loader::new(Limits { errors: ERRORS_MAX, ..Limits::default() });
         note(file, Some(&[]));
         let mut first = true;
         let mut binary = None;

@@ -16,6 +16,7 @@ pub(crate) const ADVICE: &[(&str, &str)] = &[
         "dropped-header",
         "A header is read that the gateway takes from trusted proxies only, and none is trusted.",
     ),
+    ("idle-action", "An action of an overlay removes what no document has."),
     (
         "keyless-scheme",
         "An operation's security schemes yield no key, so that its clients are limited by another identity.",

@@ -39,15 +39,12 @@ pub use tollgate_engine::{
     Undetermined, Visibility, ZeroStatus,
 };
 
-/// The README's snippets, so that they are compiled with the documentation's.
-#[cfg(all(doctest, feature = "axum"))]
-#[doc = include_str!("../README.md")]
-mod readme {}
-
 /// The library whose limits the layer enforces, so that a service needs no second dependency.
 pub use tollgate;
 #[doc(no_inline)]
 pub use tollgate::{Limit, LimitError, Limiter, Window};
+/// The engine behind the layer, for other protocols: the crate `tollgate-engine`.
+pub use tollgate_engine as engine;
 /// Where the client's address comes from: see [`Rules::trusted_proxies`] and [`Rules::prefixes`].
 pub use tollgate_http::{
     address::{Client, PrefixError, Prefixes},
@@ -59,3 +56,8 @@ pub use tollgate_policy as policy;
 #[cfg(feature = "policy")]
 #[doc(no_inline)]
 pub use tollgate_policy::{Directory, Policy};
+
+/// The README's snippets, so that they are compiled with the documentation's.
+#[cfg(all(doctest, feature = "axum"))]
+#[doc = include_str!("../README.md")]
+mod readme {}

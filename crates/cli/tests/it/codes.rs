@@ -8,8 +8,12 @@ use crate::support::{Folder, check, run};
 /// Codes whose page has no document, because they take several files or a running gateway.
 const WITHOUT_DOCUMENTS: &[&str] = &[
     "consumers",
+    "idle-action",
     "jwks",
     "not-scenarios",
+    "overlay-alias",
+    "overlay-alone",
+    "overlay-target",
     "request",
     "scenario",
     "settings",

@@ -136,6 +136,8 @@ pub struct Findings {
     list: Vec<Diagnostic>,
     /// How many more there were.
     more: usize,
+    /// Whether an error is among those.
+    more_errors: bool,
 }
 
 impl Findings {
@@ -150,6 +152,7 @@ impl Findings {
             self.list.push(finding);
         } else {
             self.more = self.more.saturating_add(1);
+            self.more_errors |= finding.severity == Severity::Error;
         }
     }
 
@@ -162,6 +165,7 @@ impl Findings {
     pub(crate) fn append(&mut self, other: Self) {
         other.list.into_iter().for_each(|finding| self.push(finding));
         self.more = self.more.saturating_add(other.more);
+        self.more_errors |= other.more_errors;
     }
 
     /// Every finding that was kept, in the order of the files and of their lines.
@@ -179,7 +183,7 @@ impl Findings {
     /// Whether there is an error among them.
     #[must_use]
     pub fn has_errors(&self) -> bool {
-        self.more > 0 || self.list.iter().any(|finding| finding.severity == Severity::Error)
+        self.more_errors || self.list.iter().any(|finding| finding.severity == Severity::Error)
     }
 
     /// Whether nothing was found.

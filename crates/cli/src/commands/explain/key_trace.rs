@@ -133,7 +133,12 @@ fn look(identity: &Identity, key: &[Part<'_>], case: &Case<'_>) -> Look {
 /// An API key may stand in several places, and be nobody's.
 fn api_key(taken: bool, case: &Case<'_>) -> Look {
     let places = places(case);
-    let there = places.iter().find(|place| !matches!(found(place, case), State::Missing));
+    let mut sent = places.iter().filter(|place| !matches!(found(place, case), State::Missing));
+    let there = sent.next();
+    if let (Some(first), Some(second), true, true) = (there, sent.next(), taken, case.directory.is_some()) {
+        let both = format!("the {} or {}", name(first), name(second));
+        return Look::There(Some(format!("{both}, whichever is in the consumers file, else the first")));
+    }
     match (there, taken) {
         (Some(place), true) => Look::There(Some(format!("the {}", name(place)))),
         (None, true) => Look::There(None),
