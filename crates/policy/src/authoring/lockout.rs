@@ -81,7 +81,7 @@ fn may_overdraw(limit: &PolicyLimit) -> bool {
         | Identity::Organisation
         | Identity::Everyone => false,
     };
-    limit.reported_in().is_some() || limit.key.chain.iter().flatten().any(is_claimed)
+    limit.cost.reported_in().is_some() || limit.key.chain.iter().flatten().any(is_claimed)
 }
 
 #[cfg(test)]
