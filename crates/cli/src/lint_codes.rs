@@ -18,12 +18,12 @@ pub(crate) const ADVICE: &[(&str, &str)] = &[
     ),
     ("idle-action", "An action of an overlay removes what no document has."),
     (
-        "keyless-scheme",
-        "An operation's security schemes yield no key, so that its clients are limited by another identity.",
-    ),
-    (
         "kept-header",
         "A header is read whose name some servers take for another one, of which the gateway passes on nothing.",
+    ),
+    (
+        "keyless-scheme",
+        "An operation's security schemes yield no key, so that its clients are limited by another identity.",
     ),
     ("large-log", "A limit that remembers every request needs much memory for each key."),
     ("limits-off", "The limits of an operation are switched off on purpose."),
@@ -39,11 +39,11 @@ pub(crate) const ADVICE: &[(&str, &str)] = &[
         "A limit remembers for long what belongs to a token that nothing verifies, and that a client can renew.",
     ),
     ("ref-by-position", "A reference finds a limit by its position in a list, which may change."),
+    ("relative-server", "A server's address is relative to where the document is served."),
     (
         "share-too-small",
         "A request costs more than the share of a limit that a process has while the shared store fails.",
     ),
-    ("relative-server", "A server's address is relative to where the document is served."),
     ("shadow-limit", "A limit is counted, and refuses nobody."),
     ("shared-route", "Operations are one route, since nothing in a request tells them apart."),
     ("suppression", "A comment that accepts advice has no effect."),
