@@ -158,11 +158,12 @@ impl Admission {
         self.adjust(Some(actual), |place| contains(self.pending.estimates, place))
     }
 
-    /// Like [`settle`](Self::settle), but only the charges of the limit with this name, whether or not they were estimates.
+    /// Like [`settle`](Self::settle), but only the charges of the limit with this name and of its wider limits, whether or not they
+    /// were estimates.
     pub fn settle_limit(&self, limit: &str, actual: u64) -> bool {
         self.adjust(Some(actual), |place| {
             let status = self.statuses.get(place).and_then(|status| self.enforcer.descriptor(status.id));
-            status.is_some_and(|descriptor| descriptor.name() == limit)
+            status.is_some_and(|descriptor| descriptor.belongs_to(limit))
         })
     }
 

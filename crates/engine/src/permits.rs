@@ -117,6 +117,7 @@ pub(crate) fn acquire(
             mode,
             source: Source::Own,
             key_fingerprint,
+            is_binding: false,
             computed: None,
         });
         asked.push((*place, decision.granted()));

@@ -45,7 +45,7 @@ pub use adjustment::Adjustment;
 pub use builder::{BUDGET_BYTES_MIN, Builder};
 pub use clock::{Clock, ClockSource, ManualClock};
 pub use concurrency::{Acquire, AcquireError, Busy, CONCURRENCY_MAX, ConcurrencyLimit, Permit};
-pub use denied::AddressHit;
+pub use denied::{AddressHit, AddressRefusal};
 pub use error::{BuildError, HitError};
 pub use event::{Event, Verb};
 pub use key::{AsKey, Key, KeyBytes};

@@ -229,8 +229,9 @@ impl Shared {
 
     async fn charged(&self, inner: &Inner, hits: &[Hit<'_>]) -> Answered {
         let hits = self.hits(inner, hits)?;
-        let (near, for_good) = (hits.near(), hits.for_good());
-        if let Some(known) = self.store.remembered(&hits.far(), &for_good) {
+        let (near, for_good, far) = (hits.near(), hits.for_good(), hits.far());
+        // Before anything is charged here: what the store would refuse is refused at once.
+        if let Some(known) = self.store.remembered(&far, &for_good) {
             return self.remembered(inner, &hits, &known);
         }
         let (here, receipt, _) = if near.is_empty() {
@@ -247,7 +248,7 @@ impl Shared {
                 if here.answers.is_empty() { here.answers } else { hits.merged(&here.answers, &far) };
             return Ok((Verdict { kind: here.kind, answers }, None));
         }
-        let charged = self.store.charge(&hits.far(), &for_good).await;
+        let charged = self.store.charge_not_remembered(&far, &for_good).await;
         #[cfg(feature = "tracing")]
         match &charged {
             Ok(Charged::Asked(_)) => self.events.answered(),

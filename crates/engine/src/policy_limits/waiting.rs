@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use smallvec::SmallVec;
-use tollgate::{Hit, InLine, Kind, LeakyQueue, QueueError, Receipt, Source, Verdict, WaitError};
+use tollgate::{Hit, InLine, Kind, LeakyQueue, QueueError, Source, Verdict, WaitError};
 use tollgate_algorithms::{Decision, Micros, Mode, Outcome, Retry};
 use tollgate_policy::numbers::Numbers;
 use tollgate_policy::{Charge, Hits, Variant};
 
 use super::{FEW, PolicyLimits};
+use crate::charge::Charged;
 use crate::enforcer::Enforcer;
 use crate::error::CheckError;
 use crate::ids::DescriptorId;
@@ -20,7 +21,7 @@ use crate::status::StoredStatus;
 /// What came of waiting.
 pub(super) enum Waited {
     /// The charge says what becomes of the request.
-    Charged(Acquired, Option<Receipt>),
+    Charged(Acquired, Charged),
     /// A limit refuses it. Nothing was charged, and nothing is held.
     Refused(SmallVec<[StoredStatus; 2]>),
 }
@@ -93,9 +94,9 @@ impl PolicyLimits {
             }
             acquired.statuses.extend(queued.statuses.iter().copied());
             if charges.is_empty() {
-                return Ok(Waited::Charged(acquired, None));
+                return Ok(Waited::Charged(acquired, Charged::default()));
             }
-            let receipt = self.hits_of(waiter.hits, &charges).charge(verdict).await?;
+            let charged = self.hits_of(waiter.hits, &charges).charge(verdict).await?;
             let refused = verdict.as_ref().and_then(refused_until).and_then(|(place, wait)| {
                 let (hit, charge) = (charges.get(place)?, places.get(place)?);
                 let deadline = self.deadline(waiter, charge)?;
@@ -103,7 +104,7 @@ impl PolicyLimits {
                 is_in_time.then_some((hit, charge, wait, deadline))
             });
             let Some((hit, charge, wait, deadline)) = refused else {
-                return Ok(Waited::Charged(acquired, receipt));
+                return Ok(Waited::Charged(acquired, charged));
             };
             drop(acquired);
             if let Err(refused) = self.wait_in_line((hit, charge), &mut line, (wait, deadline)).await? {
@@ -239,6 +240,7 @@ impl Acquired {
             mode,
             source: Source::Own,
             key_fingerprint,
+            is_binding: false,
             computed: None,
         });
         asked.push((place, decision.granted()));
@@ -313,6 +315,14 @@ fn in_vain<T>(
         at: Micros::ZERO,
     };
     let (id, mode) = (DescriptorId::new(charge.variant.index()), charge.mode);
-    let status = StoredStatus { id, decision, mode, source: Source::Own, key_fingerprint: 0, computed: None };
+    let status = StoredStatus {
+        id,
+        decision,
+        mode,
+        source: Source::Own,
+        key_fingerprint: 0,
+        is_binding: false,
+        computed: None,
+    };
     Ok(Err(SmallVec::from_slice(&[status])))
 }

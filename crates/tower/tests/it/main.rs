@@ -18,3 +18,4 @@ mod support;
 mod tenants;
 mod tokens;
 mod upstream;
+mod wider;
