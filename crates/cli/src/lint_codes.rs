@@ -69,6 +69,7 @@ const ERRORS: &[(&str, &str)] = &[
     ("no-effect", "A field has no effect where it stands."),
     ("nothing-inherited", "A list inherits limits, and there are none around it."),
     ("numbers", "The numbers of a limit do not fit together."),
+    ("organisations", "Organisations cannot be known from this source."),
     ("quoted-number", "A number is written as a text."),
     ("ref-cycle", "References lead back to themselves."),
     ("ref-nowhere", "A reference leads nowhere."),

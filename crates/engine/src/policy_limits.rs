@@ -9,7 +9,7 @@ use tollgate::{AddressHit, HITS_MAX, Hit, Limiter, NamedLimit, Receipt, Verdict}
 use tollgate_algorithms::{Limit, Mode};
 use tollgate_policy::model::{self, Identity, PolicyLimit, StoreFails};
 use tollgate_policy::{
-    Budget, Charge, Directory, Facts, Hits, Matched, Policy, Request, Variant, VariantId, Whose,
+    Budget, Charge, Directory, Facts, Hits, Matched, Policy, Request, RequestBody, Variant, VariantId, Whose,
 };
 
 use crate::admission::Admission;
@@ -57,8 +57,8 @@ pub struct PolicyLimits {
     for_good: bool,
     /// Whether a response may settle some limit's charges.
     settles: bool,
-    /// Whether some limit counts the operations in a body.
-    counts_bodies: bool,
+    /// Whether some limit counts the operations in a body, or looks for a key in it.
+    reads_bodies: bool,
     /// Whether some limit counts GraphQL operations, which may be in the query string as well.
     counts_queries: bool,
     /// Every method that an operation names.
@@ -74,15 +74,16 @@ impl PolicyLimits {
     /// In a shared store its limits are in the policy's [namespace](Policy::namespace).
     #[must_use]
     pub fn new(limiter: Limiter, policy: Arc<Policy>, directory: Option<Arc<Directory>>) -> Self {
-        let wanted = || policy.costs().filter_map(|(_, cost)| BodyWanted::of(cost));
+        let wanted: Vec<_> = policy.costs().filter_map(|(_, cost)| BodyWanted::of(cost)).collect();
+        let settles = policy.costs().any(|(limit, cost)| may_settle(limit, cost));
         let limits = Self {
             limiter,
             namespace: policy.namespace(),
             limits: Vec::new(),
             for_good: false,
-            settles: policy.costs().any(|(limit, cost)| may_settle(limit, cost)),
-            counts_bodies: wanted().next().is_some(),
-            counts_queries: wanted().any(|wanted| wanted.kind == BodyKind::GraphQl),
+            settles,
+            reads_bodies: !wanted.is_empty() || policy.limits().iter().any(has_key_in_body),
+            counts_queries: wanted.iter().any(|wanted| wanted.kind == Some(BodyKind::GraphQl)),
             methods: methods(&policy),
             policy,
             directory,
@@ -239,11 +240,12 @@ impl PolicyLimits {
         let request = Request { method, target, headers, authority, peer, now: self.limiter.now() };
         let facts = self.policy.facts(&request, scratch)?;
         let query_operations = if self.counts_queries { count_in_query(facts.query) } else { 0 };
-        let body_operations = match head.body {
-            Body::Read { operations, .. } => operations,
-            Body::Unreadable | Body::Unread => None,
+        let (body_operations, body) = match (head.body, head.body_text) {
+            (Body::Read { operations, .. }, Some(text)) => (operations, RequestBody::Whole(text)),
+            (Body::Read { operations, .. }, None) => (operations, RequestBody::TooLarge),
+            (Body::Unreadable | Body::Unread, _) => (None, RequestBody::Unread),
         };
-        Ok(Facts { body_operations, query_operations, tier, ..facts })
+        Ok(Facts { body, body_operations, query_operations, tier, ..facts })
     }
 
     /// Finds out what a request is, and writes what it is charged into `hits`.
@@ -257,8 +259,12 @@ impl PolicyLimits {
             Body::Read { matched, .. } => matched,
             Body::Unreadable | Body::Unread => self.policy.matched(facts),
         };
-        if head.body == Body::Unread && self.counts_bodies {
-            let wanted = self.policy.costs_of(facts, matched).filter_map(BodyWanted::of);
+        if head.body == Body::Unread && self.reads_bodies {
+            let costs = self.policy.costs_of(facts, matched).filter_map(BodyWanted::of);
+            let applied = self.policy.applied(facts, matched);
+            let limits = applied.filter_map(|(_, used)| self.policy.limits().get(used.limit.index()));
+            let keys = limits.filter(|limit| has_key_in_body(limit)).map(|_| BodyWanted::KEY);
+            let wanted = costs.chain(keys);
             if let Some(wanted) = wanted.reduce(BodyWanted::and) {
                 return Ok(Matching::NeedsBody(Outcome::NeedsBody { wanted, matched }));
             }
@@ -455,6 +461,11 @@ impl LimitDescriptor {
     }
 }
 
+/// Whether the key of a limit may be in the body.
+fn has_key_in_body(limit: &PolicyLimit) -> bool {
+    limit.key.chain.iter().flatten().any(|identity| matches!(identity, Identity::Body(_)))
+}
+
 /// Whether a response may settle charges of a limit.
 fn may_settle(limit: &PolicyLimit, cost: &model::Cost) -> bool {
     let claimed = |identity: &Identity| match identity {
@@ -464,6 +475,7 @@ fn may_settle(limit: &PolicyLimit, cost: &model::Cost) -> bool {
         | Identity::Query(_)
         | Identity::JwtUnverified(_) => true,
         Identity::Address
+        | Identity::Body(_)
         | Identity::Jwt(_)
         | Identity::Consumer
         | Identity::Organisation

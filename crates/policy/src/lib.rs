@@ -25,6 +25,7 @@ pub mod router;
 pub mod serve;
 #[doc(hidden)]
 pub mod template;
+mod time_zone;
 
 pub use authoring::annotate::{Annotated, Inserted, PROBLEM, RESPONSE, Skipped, annotate, annotate_file};
 pub use authoring::schema::{limit_schema, native_schema};
@@ -38,6 +39,7 @@ pub use document::diagnostic::{Diagnostic, Findings, Severity};
 pub use document::read::{DEPTH_MAX, DOCUMENT_BYTES_MAX, NODES_MAX};
 pub use document::sources::{FileId, LineColumn, Place, Source, Sources};
 pub use ids::{LimitId, OperationId, VariantId};
+pub use matching::body::{KEY_BODY_MAX, RequestBody};
 pub use matching::hits::{Charge, Hits};
 pub use matching::key_builder::Whose;
 pub use matching::operation::Matched;

@@ -37,14 +37,22 @@ rate_limit:
 routes: [{{ path: /a }}]
 "
     );
-    let text = text.replace("organisations: { from: [consumers, jwt:plan]", "organisations: { from: [consumers, jwt:org]");
-    let text = text.replace("organisations: { from: [jwt:plan, consumers]", "organisations: { from: [jwt:org, consumers]");
+    let text = text.replace(
+        "organisations: { from: [consumers, jwt:plan]",
+        "organisations: { from: [consumers, jwt:org]",
+    );
+    let text = text.replace(
+        "organisations: { from: [jwt:plan, consumers]",
+        "organisations: { from: [jwt:org, consumers]",
+    );
     files(&[("t.yaml", &text), ("keys.json", JWKS)]).unwrap_or_else(|refused| panic!("{refused}"))
 }
 
 fn directory(policy: &Policy) -> Directory {
-    let loader = Loader::new("consumers.csv", CONSUMERS.as_bytes(), Limits::default());
-    Directory::load(loader, policy).unwrap_or_else(|error| panic!("{error:?}"))
+    let mut loader = Loader::new(Limits::default());
+    loader.feed(CONSUMERS.as_bytes());
+    let consumers = loader.finish().unwrap_or_else(|errors| panic!("{errors:?}"));
+    Directory::new(consumers, policy).unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 
 fn charged(policy: &Policy, headers: &str) -> String {
