@@ -17,6 +17,7 @@ extern crate alloc;
 pub mod adaptive;
 pub mod algorithm;
 mod batch;
+mod calendar;
 mod change;
 mod decision;
 mod error;
@@ -30,6 +31,7 @@ mod schedule;
 mod state;
 mod text;
 mod time;
+mod utc_offset;
 mod window;
 
 pub use algorithm::{decide, decide_up_to, headroom, peek, refund, refund_part, settle};
@@ -46,7 +48,8 @@ pub use schedule::Schedule;
 pub use state::{Count, Debt, State, TwoCounts};
 pub use text::ParseLimitError;
 pub use time::Micros;
-pub use window::{UtcOffset, Window};
+pub use utc_offset::{SummerTime, UtcOffset, YearlyChange};
+pub use window::Window;
 
 /// The crate's README, so that its example is compiled and run.
 #[cfg(doctest)]

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use crate::{Limit, LimitError, Micros, Quota, UtcOffset, Window};
+use crate::{Limit, LimitError, Micros, Quota, SummerTime, UtcOffset, Window, YearlyChange};
 
 /// The units for formatting rates, shortest first.
 const UNITS: [(&str, Micros); 4] =
@@ -178,19 +178,40 @@ impl<'a> Reader<'a> {
         let Some((inside, after)) = self.rest.strip_prefix('(').and_then(|rest| rest.split_once(')')) else {
             return Ok(UtcOffset::UTC);
         };
+        let (inside, summer) = match inside.split_once(", ") {
+            None => (inside, None),
+            Some((inside, summer)) => (inside, Some(summer)),
+        };
         let number = |text: &str| text.parse::<u16>().ok().filter(|_| text.len() == 2);
         let minutes = |text: &str| {
             let (hours, minutes) = text.split_once(':')?;
             let minutes = number(minutes).filter(|minutes| *minutes < 60)?;
             Some(i32::from(number(hours)?).saturating_mul(60).saturating_add(i32::from(minutes)))
         };
-        let east = inside.strip_prefix('+').and_then(minutes);
-        let west = || inside.strip_prefix('-').and_then(minutes).map(i32::saturating_neg);
-        let Some(minutes) = east.or_else(west) else {
+        let signed = |text: &str| {
+            let east = text.strip_prefix('+').and_then(minutes);
+            east.or_else(|| text.strip_prefix('-').and_then(minutes).map(i32::saturating_neg))
+        };
+        let Some(winter) = signed(inside) else {
             return Err(self.expected("an offset such as (+05:30)"));
         };
+        let offset = UtcOffset::from_minutes(winter)?;
+        let Some(summer) = summer else {
+            self.rest = after;
+            return Ok(offset);
+        };
+        let rule = || {
+            let (ahead, dates) = summer.split_once(" from ")?;
+            let (begins, ends) = dates.split_once(" to ")?;
+            let minutes = signed(ahead)?.saturating_sub(winter);
+            let rule = SummerTime { minutes, begins: change(begins)?, ends: change(ends)? };
+            offset.with_summer_time(rule)
+        };
+        let Some(offset) = rule() else {
+            return Err(self.expected("summer time such as (+01:00, +02:00 from 3.5.0/120 to 10.5.0/180)"));
+        };
         self.rest = after;
-        Ok(UtcOffset::from_minutes(minutes)?)
+        Ok(offset)
     }
 
     fn unit(&mut self) -> Result<Micros, ParseLimitError> {
@@ -265,4 +286,14 @@ impl<'a> Reader<'a> {
         let at = self.text.len().saturating_sub(self.rest.len());
         ParseLimitError::Syntax { expected, at }
     }
+}
+
+/// `3.5.0/120`: month, week, weekday and minute.
+fn change(text: &str) -> Option<YearlyChange> {
+    let (date, minute) = text.split_once('/')?;
+    let (month, rest) = date.split_once('.')?;
+    let (week, weekday) = rest.split_once('.')?;
+    let digit = |text: &str| text.parse().ok();
+    let minute = minute.parse().ok()?;
+    Some(YearlyChange { month: digit(month)?, week: digit(week)?, weekday: digit(weekday)?, minute })
 }

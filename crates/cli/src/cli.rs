@@ -168,6 +168,9 @@ pub struct ExplainArgs {
     /// Ask for this tier, whatever tier the request would have
     #[arg(long, value_name = "TIER")]
     pub tier: Option<String>,
+    /// The body of the request, for keys and costs that are in it
+    #[arg(long, value_name = "TEXT")]
+    pub body: Option<String>,
     /// The address at the other end of the connection
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     pub from: IpAddr,

@@ -24,6 +24,8 @@ pub struct RequestHead<'a> {
     pub peer: Option<IpAddr>,
     /// What is known about the body.
     pub body: Body,
+    /// The body itself, if it was read and is not larger than [`BodyWanted::max_key`](crate::BodyWanted::max_key).
+    pub body_text: Option<&'a [u8]>,
     /// A tier that replaces the one the policy would find.
     pub tier: Option<&'a str>,
     /// How long its client still waits for a response. A request never waits for a limit for longer. `None` if that is not known.
@@ -34,10 +36,10 @@ pub struct RequestHead<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub enum Body {
-    /// It cannot be read. A limit that counts the operations in it charges its maximum.
+    /// It cannot be read. A limit that counts the operations in it charges its maximum, and a key in it counts as missing.
     #[default]
     Unreadable,
-    /// It has not been read. If a limit counts the operations in it, the check charges nothing and returns
+    /// It has not been read. If a limit counts the operations in it or looks for a key in it, the check charges nothing and returns
     /// [`Outcome::NeedsBody`](crate::Outcome::NeedsBody).
     #[cfg(feature = "policy")]
     Unread,
@@ -55,8 +57,9 @@ impl<'a> RequestHead<'a> {
     /// A head without a peer and without a readable body.
     #[must_use]
     pub const fn new(method: &'a str, target: &'a str, headers: &'a HeaderMap) -> Self {
-        let (authority, extensions, peer, tier, time_left) = (None, None, None, None, None);
-        Self { method, target, authority, headers, extensions, peer, body: Body::Unreadable, tier, time_left }
+        let (authority, extensions, peer, body_text, tier, time_left) = (None, None, None, None, None, None);
+        let body = Body::Unreadable;
+        Self { method, target, authority, headers, extensions, peer, body, body_text, tier, time_left }
     }
 
     /// A head whose target is a parsed URI.
@@ -81,6 +84,12 @@ impl<'a> RequestHead<'a> {
     #[must_use]
     pub const fn with_body(self, body: Body) -> Self {
         Self { body, ..self }
+    }
+
+    /// Sets the text of a body that was read. Limits that look for a key in the body need it.
+    #[must_use]
+    pub const fn with_body_text(self, body_text: Option<&'a [u8]>) -> Self {
+        Self { body_text, ..self }
     }
 
     /// Sets what earlier middleware attached to the request.

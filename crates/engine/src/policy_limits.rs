@@ -13,8 +13,10 @@ use tollgate::{
     AddressHit, ConcurrencyLimit, HITS_MAX, Hit, LeakyQueue, Limiter, NamedLimit, StoreFails, Verdict,
 };
 use tollgate_algorithms::{Limit, Mode};
-use tollgate_policy::model::{self, PolicyLimit};
-use tollgate_policy::{Charge, Directory, Facts, Hits, Matched, Policy, Request, Variant, VariantId};
+use tollgate_policy::model::{self, Identity, PolicyLimit};
+use tollgate_policy::{
+    Charge, Directory, Facts, Hits, Matched, Policy, Request, RequestBody, Variant, VariantId,
+};
 
 use self::waiting::Waited;
 use crate::admission::Admission;
@@ -66,8 +68,8 @@ pub struct PolicyLimits {
     for_good: bool,
     /// Whether a response may settle some limit's charges.
     settles: bool,
-    /// Whether some limit counts the operations in a body.
-    counts_bodies: bool,
+    /// Whether some limit counts the operations in a body, or looks for a key in it.
+    reads_bodies: bool,
     /// Whether some limit counts GraphQL operations, which may be in the query string as well.
     counts_queries: bool,
     /// Every method that an operation names.
@@ -83,9 +85,7 @@ impl PolicyLimits {
     /// In a shared store its limits are in the policy's [namespace](Policy::namespace).
     #[must_use]
     pub fn new(limiter: Limiter, policy: Arc<Policy>, directory: Option<Arc<Directory>>) -> Self {
-        let wanted = || policy.costs().filter_map(|(_, cost)| BodyWanted::of(cost));
-        let counts_bodies = wanted().next().is_some();
-        let counts_queries = wanted().any(|wanted| wanted.kind == BodyKind::GraphQl);
+        let wanted: Vec<_> = policy.costs().filter_map(|(_, cost)| BodyWanted::of(cost)).collect();
         let settles = policy.costs().any(|(limit, cost)| may_settle(limit, cost));
         let limits = Self {
             limiter,
@@ -95,8 +95,8 @@ impl PolicyLimits {
             queues: Vec::new(),
             for_good: false,
             settles,
-            counts_bodies,
-            counts_queries,
+            reads_bodies: !wanted.is_empty() || policy.limits().iter().any(has_key_in_body),
+            counts_queries: wanted.iter().any(|wanted| wanted.kind == Some(BodyKind::GraphQl)),
             methods: methods(&policy),
             policy,
             directory,
@@ -272,11 +272,12 @@ impl PolicyLimits {
         } else {
             0
         };
-        let body_operations = match head.body {
-            Body::Read { operations, .. } => operations,
-            Body::Unreadable | Body::Unread => None,
+        let (body_operations, body) = match (head.body, head.body_text) {
+            (Body::Read { operations, .. }, Some(text)) => (operations, RequestBody::Whole(text)),
+            (Body::Read { operations, .. }, None) => (operations, RequestBody::TooLarge),
+            (Body::Unreadable | Body::Unread, _) => (None, RequestBody::Unread),
         };
-        Ok(Facts { body_operations, query_operations, tier, ..facts })
+        Ok(Facts { body, body_operations, query_operations, tier, ..facts })
     }
 
     /// Matches a request, and writes its hits into `hits`.
@@ -290,8 +291,12 @@ impl PolicyLimits {
             Body::Read { matched, .. } => matched,
             Body::Unreadable | Body::Unread => self.policy.matched(facts),
         };
-        if head.body == Body::Unread && self.counts_bodies {
-            let wanted = self.policy.costs_of(facts, matched).filter_map(BodyWanted::of);
+        if head.body == Body::Unread && self.reads_bodies {
+            let costs = self.policy.costs_of(facts, matched).filter_map(BodyWanted::of);
+            let applied = self.policy.applied(facts, matched);
+            let limits = applied.filter_map(|(_, used)| self.policy.limits().get(used.limit.index()));
+            let keys = limits.filter(|limit| has_key_in_body(limit)).map(|_| BodyWanted::KEY);
+            let wanted = costs.chain(keys);
             if let Some(wanted) = wanted.reduce(BodyWanted::and) {
                 return Ok(Matching::NeedsBody(Outcome::NeedsBody { wanted, matched }));
             }
@@ -404,6 +409,11 @@ const fn store_fails(limit: &PolicyLimit) -> StoreFails {
 enum Matching {
     Matched(Matched),
     NeedsBody(Outcome),
+}
+
+/// Whether the key of a limit may be in the body.
+fn has_key_in_body(limit: &PolicyLimit) -> bool {
+    limit.key.chain.iter().flatten().any(|identity| matches!(identity, Identity::Body(_)))
 }
 
 impl fmt::Debug for PolicyLimits {

@@ -12,7 +12,7 @@ use tollgate::{BuildError, Clock, Limiter, ManualClock, Verdict};
 
 use crate::enforcer::Enforcer;
 use crate::error::CheckError;
-use crate::head::RequestHead;
+use crate::head::{Body, RequestHead};
 use crate::outcome::Outcome;
 use crate::policy_limits::PolicyLimits;
 use crate::scratch::Scratch;
@@ -107,7 +107,7 @@ fn run_once(step: &Step, enforcer: &Arc<Enforcer>) -> StepResult {
     let head = RequestHead::new(step.method.as_str(), step.target.as_str(), &step.headers);
     let head = head.with_peer(step.from).with_tier(step.tier.as_deref());
     let nothing = |answer| StepResult { answer, remaining: None, retry_after: None, by: None, wrong: None };
-    let outcome = match enforcer.try_check(&head, &mut scratch) {
+    let outcome = match check(head, step, enforcer, &mut scratch) {
         Ok(outcome) => outcome,
         Err(CheckError::NotFound | CheckError::MethodNotAllowed { .. }) => return nothing(Answer::Unmatched),
         Err(error) => return StepResult { wrong: Some(error.to_string()), ..nothing(Answer::Wrong) },
@@ -131,6 +131,27 @@ fn run_once(step: &Step, enforcer: &Arc<Enforcer>) -> StepResult {
         }
         // Only for heads with an unread body.
         Outcome::NeedsBody { .. } => nothing(Answer::Wrong),
+    }
+}
+
+/// Checks a request, with as much of its body as the limits need.
+fn check<'a>(
+    head: RequestHead<'a>,
+    step: &'a Step,
+    enforcer: &Arc<Enforcer>,
+    scratch: &mut Scratch,
+) -> Result<Outcome, CheckError> {
+    let Some(text) = step.body.as_deref().map(str::as_bytes) else {
+        return enforcer.try_check(&head, scratch);
+    };
+    match enforcer.try_check(&head.with_body(Body::Unread), scratch)? {
+        Outcome::NeedsBody { wanted, matched } => {
+            let length = u64::try_from(text.len()).unwrap_or(u64::MAX);
+            let key = Some(text).filter(|_| length <= wanted.max_key);
+            let read = Body::Read { operations: wanted.count(text), matched };
+            enforcer.try_check(&head.with_body(read).with_body_text(key), scratch)
+        }
+        outcome @ (Outcome::Admitted(_) | Outcome::Refused(_) | Outcome::Undetermined(_)) => Ok(outcome),
     }
 }
 

@@ -8,6 +8,7 @@ use crate::numbers::{Numbers, Written};
 use crate::parse::numbers::span;
 use crate::policy::Policy;
 use crate::quantity::{duration, rate, utc_offset, whole};
+use crate::time_zone;
 
 /// Consumers, and their overrides as numbers of this policy's limits.
 #[derive(Debug)]
@@ -147,6 +148,7 @@ fn written(text: &str) -> Result<Written, String> {
             "limit" => whole(value).map(|number| written.limit = Some(number)),
             "window" => span(value).map(|span| written.window = Some(span)),
             "window_seconds" => span(&format!("{value}s")).map(|span| written.window = Some(span)),
+            "time_zone" => time_zone::find(value).map(|zone| written.time_zone = Some(zone)),
             "utc_offset" => utc_offset(value).map(|offset| written.utc_offset = Some(offset)),
             "buckets" => whole(value).map(|number| written.buckets = Some(number)),
             "max_wait" => duration(value).map(|wait| written.max_wait = Some(wait)),

@@ -52,6 +52,8 @@ pub enum Kind<'a> {
     Cookie(&'a str),
     /// The value of a parameter in the query.
     Query(&'a str),
+    /// A value in the body, by its JSON pointer.
+    Body(&'a str),
     /// A claim of a token whose signature was checked.
     JwtClaim(&'a str),
     /// A claim of a token that anyone may have written.
@@ -88,6 +90,7 @@ impl<'a> Kind<'a> {
             Self::Limit => (12, None),
             Self::Anonymous => (13, None),
             Self::Everyone => (14, None),
+            Self::Body(name) => (15, Some(name)),
         }
     }
 
@@ -119,6 +122,7 @@ impl<'a> Kind<'a> {
             6 => Self::Query(name),
             7 => Self::JwtClaim(name),
             8 => Self::JwtClaimUnverified(name),
+            15 => Self::Body(name),
             _ => return None,
         })
     }

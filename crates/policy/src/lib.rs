@@ -31,6 +31,7 @@ pub mod router;
 pub mod section;
 #[doc(hidden)]
 pub mod template;
+mod time_zone;
 
 pub use authoring::annotate::{Annotated, Inserted, PROBLEM, RESPONSE, Skipped, annotate, annotate_file};
 pub use authoring::schema::{limit_schema, native_schema};
@@ -48,6 +49,7 @@ pub use document::sources::{FileId, LineColumn, Place, Source, Sources};
 #[doc(hidden)]
 pub use document::suggest::nearest;
 pub use ids::{LimitId, OperationId, VariantId};
+pub use matching::body::{KEY_BODY_MAX, RequestBody};
 pub use matching::hits::{Charge, Hits};
 pub use matching::key_builder::Whose;
 pub use matching::operation::Matched;

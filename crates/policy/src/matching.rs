@@ -1,5 +1,6 @@
 //! From a request to its hits: the operation it matches, the consumer it belongs to, and the cost. Pure; no state.
 
+pub(crate) mod body;
 pub(crate) mod condition;
 pub(crate) mod cost;
 pub(crate) mod hits;

@@ -29,6 +29,8 @@ pub enum Identity {
     Cookie(String),
     /// `query:NAME`
     Query(String),
+    /// `body:POINTER`: what a JSON pointer points at in the body, or a form field.
+    Body(String),
     /// `jwt:CLAIM`, of a token that was verified.
     Jwt(String),
     /// `jwt_unverified:CLAIM`: anybody can write any claim.
@@ -50,6 +52,7 @@ impl fmt::Display for Identity {
             Self::Header(name) => write!(f, "header:{name}"),
             Self::Cookie(name) => write!(f, "cookie:{name}"),
             Self::Query(name) => write!(f, "query:{name}"),
+            Self::Body(pointer) => write!(f, "body:{pointer}"),
             Self::Jwt(claim) => write!(f, "jwt:{claim}"),
             Self::JwtUnverified(claim) => write!(f, "jwt_unverified:{claim}"),
             Self::Consumer => f.write_str("consumer"),

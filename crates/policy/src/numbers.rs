@@ -77,7 +77,7 @@ impl Algorithm {
         match self {
             Self::TokenBucket | Self::LeakyBucket | Self::Gcra | Self::SlidingWindowLog => &[],
             Self::LeakyBucketQueue => &["max_wait"],
-            Self::FixedWindow => &["utc_offset"],
+            Self::FixedWindow => &["utc_offset", "time_zone"],
             Self::SlidingWindow => &["buckets"],
             Self::Concurrency => &["max_hold"],
         }
@@ -112,6 +112,8 @@ pub struct Written {
     pub window: Option<Span>,
     /// `utc_offset`
     pub utc_offset: Option<UtcOffset>,
+    /// `time_zone`
+    pub time_zone: Option<UtcOffset>,
     /// `buckets`
     pub buckets: Option<u64>,
     /// `max_wait`
@@ -129,7 +131,9 @@ impl Written {
             refill_rate: self.refill_rate.or(base.refill_rate),
             limit: self.limit.or(base.limit),
             window: self.window.or(base.window),
-            utc_offset: self.utc_offset.or(base.utc_offset),
+            // Of the two ways to write it, the nearer counts.
+            utc_offset: self.utc_offset.or(base.utc_offset.filter(|_| self.time_zone.is_none())),
+            time_zone: self.time_zone.or(base.time_zone.filter(|_| self.utc_offset.is_none())),
             buckets: self.buckets.or(base.buckets),
             max_wait: self.max_wait.or(base.max_wait),
             max_hold: self.max_hold.or(base.max_hold),
@@ -144,6 +148,7 @@ impl Written {
             (self.limit.is_some(), "limit"),
             (self.window.is_some(), "window"),
             (self.utc_offset.is_some(), "utc_offset"),
+            (self.time_zone.is_some(), "time_zone"),
             (self.buckets.is_some(), "buckets"),
             (self.max_wait.is_some(), "max_wait"),
             (self.max_hold.is_some(), "max_hold"),
@@ -208,14 +213,15 @@ impl Written {
     }
 
     fn fixed_window(&self) -> Result<Limit, NumbersError> {
-        let offset = self.utc_offset.unwrap_or_default();
+        let offset = self.time_zone.or(self.utc_offset).unwrap_or_default();
         let window = match self.window {
             Some(Span::Day) => Window::Day(offset),
             Some(Span::Week) => Window::Week(offset),
             Some(Span::Month) => Window::Month(offset),
             Some(Span::Year) => Window::Year(offset),
-            Some(Span::Length(_)) if self.utc_offset.is_some() => {
-                return Err(NumbersError::OffsetWithoutCalendar);
+            Some(Span::Length(_)) if self.utc_offset.is_some() || self.time_zone.is_some() => {
+                let field = if self.time_zone.is_some() { "time_zone" } else { "utc_offset" };
+                return Err(NumbersError::OffsetWithoutCalendar { field });
             }
             Some(Span::Length(length)) => Window::Every(length),
             None => return Err(NumbersError::Missing { algorithm: Algorithm::FixedWindow, field: "window" }),
@@ -321,10 +327,10 @@ impl fmt::Display for Numbers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let window = |window: &Window| match window {
             Window::Every(length) => spoken(*length),
-            Window::Day(offset) => format!("calendar day (UTC{offset})"),
-            Window::Week(offset) => format!("calendar week (UTC{offset})"),
-            Window::Month(offset) => format!("calendar month (UTC{offset})"),
-            Window::Year(offset) => format!("calendar year (UTC{offset})"),
+            Window::Day(offset) => format!("calendar day ({})", utc(*offset)),
+            Window::Week(offset) => format!("calendar week ({})", utc(*offset)),
+            Window::Month(offset) => format!("calendar month ({})", utc(*offset)),
+            Window::Year(offset) => format!("calendar year ({})", utc(*offset)),
         };
         match self {
             Self::Unlimited | Self::Counted(Limit::Unlimited) => f.write_str("unlimited"),
@@ -349,6 +355,20 @@ impl fmt::Display for Numbers {
                 max_wait.map_or(Ok(()), |wait| write!(f, ", none waits longer than {}", spoken(wait)))
             }
             Self::Concurrency { limit, .. } => write!(f, "{limit} at the same time"),
+        }
+    }
+}
+
+/// `UTC+01:00`, or `UTC+01:00, in summer UTC+02:00`.
+fn utc(offset: UtcOffset) -> String {
+    let fixed = |minutes: i32| UtcOffset::from_minutes(minutes).unwrap_or_default();
+    let winter = offset.minutes();
+    match offset.summer_time() {
+        None => format!("UTC{offset}"),
+        Some(summer) => {
+            let other = winter.saturating_add(summer.minutes);
+            let (low, high) = (winter.min(other), winter.max(other));
+            format!("UTC{}, in summer UTC{}", fixed(low), fixed(high))
         }
     }
 }

@@ -234,18 +234,13 @@ fn rate(argument: &mut Argument, quota: &Quota) {
 fn window(argument: &mut Argument, window: Window) {
     let (calendar, span) = match window {
         Window::Every(length) => (0, length.get()),
-        Window::Day(offset) => (1, minutes(offset.minutes())),
-        Window::Week(offset) => (2, minutes(offset.minutes())),
-        Window::Month(offset) => (3, minutes(offset.minutes())),
-        Window::Year(offset) => (4, minutes(offset.minutes())),
+        Window::Day(offset) => (1, offset.code()),
+        Window::Week(offset) => (2, offset.code()),
+        Window::Month(offset) => (3, offset.code()),
+        Window::Year(offset) => (4, offset.code()),
     };
     argument.push(calendar);
     numbered(argument, span);
-}
-
-/// Minutes from 18 hours after UTC, so that there are no negative ones.
-fn minutes(offset: i32) -> u64 {
-    u64::try_from(i64::from(offset).saturating_add(18 * 60)).unwrap_or(0)
 }
 
 fn list(argument: &mut Argument, window: Micros, bucket: u64, entries_max: u32) {

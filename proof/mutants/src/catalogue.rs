@@ -106,14 +106,14 @@ pub const MUTANTS: &[Mutant] = &[
     // Calendar windows.
     mutant("window", "month.saturating_sub(month.rem_euclid(12))", "month"),
     mutant("window", "day.saturating_add(3)", "day.saturating_add(4)"),
-    mutant("window", "first_day_of_month(guess) > day", "first_day_of_month(guess) >= day"),
+    mutant("calendar", "first_day_of_month(guess) > day", "first_day_of_month(guess) >= day"),
     mutant(
-        "window",
+        "calendar",
         "first_day_of_month(guess.saturating_add(1)) <= day",
         "first_day_of_month(guess.saturating_add(1)) < day",
     ),
     mutant(
-        "window",
+        "calendar",
         "year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400)",
         "year.div_euclid(4) - year.div_euclid(100) - year.div_euclid(400)",
     ),

@@ -79,7 +79,11 @@ fn limit_of(words: &[&str]) -> Option<Limit> {
         "leaky_bucket" => Limit::leaky_bucket(number(0)?, number(1)?, micros(2)?),
         "gcra" => Limit::gcra(number(0)?, number(1)?, micros(2)?),
         "fixed_window" => {
-            let offset = || UtcOffset::from_minutes(rest.get(2)?.parse().ok()?).ok();
+            // Minutes, or the code of a rule of summer time.
+            let offset = || match rest.get(2)?.parse::<i64>().ok()? {
+                code @ 4_096.. => UtcOffset::from_code(code.unsigned_abs()),
+                minutes => UtcOffset::from_minutes(i32::try_from(minutes).ok()?).ok(),
+            };
             let window = match *rest.get(1)? {
                 "every" => Window::Every(micros(2)?),
                 "day" => Window::Day(offset()?),

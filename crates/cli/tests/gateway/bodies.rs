@@ -26,6 +26,10 @@ paths:
       x-rate-limit:
         { name: told, algorithm: token_bucket, capacity: 100, refill_rate: 0.001, consumer_key: ip,
           cost: { reported: X-Cost, estimate: 10, max: 60 } }
+  /login:
+    post:
+      x-rate-limit:
+        { name: logins, algorithm: token_bucket, capacity: 2, refill_rate: 0.001, consumer_key: 'body:/username' }
   /keyed:
     get:
       x-rate-limit:
@@ -232,4 +236,27 @@ fn a_401_charges_the_address_and_not_the_key_that_was_claimed() {
     assert_eq!(get("stolen"), 401, "nothing was charged to the key");
     // Now the address has none left, whatever it claims.
     assert_eq!([get("stolen"), get("another"), status(&rig.get("/keyed", ""))], [429, 429, 429]);
+}
+
+/// Failed logins are what such a limit counts: a 401 gives nothing back.
+#[test]
+fn logins_are_counted_by_the_account_in_the_body_whatever_the_upstream_answers() {
+    let upstream = Scripted::always(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n");
+    let rig = rig(&upstream);
+    let ada = r#"{"username": "ada", "password": "x"}"#;
+    for (body, wanted) in [
+        (ada.to_owned(), 401),
+        (r#"{ "password": "y", "username": "\u0061da" }"#.to_owned(), 401),
+        (ada.to_owned(), 429),
+        (ada.replace("ada", "bob"), 401),
+        // One name for the limit and another for the upstream, or a body that is too large to be read.
+        (r#"{"username": "eve", "username": "ada"}"#.to_owned(), 400),
+        (format!("{}{ada}", " ".repeat(70_000)), 400),
+    ] {
+        let got = post(&rig, "/login", &body);
+        assert_eq!(status(&got), wanted, "{body}: {got}");
+    }
+    let seen = upstream.settled();
+    assert_eq!(seen.len(), 3);
+    assert!(seen[0].ends_with(ada), "the body goes on whole: {}", seen[0]);
 }

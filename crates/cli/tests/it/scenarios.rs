@@ -60,3 +60,17 @@ fn a_folder_is_every_file_of_scenarios_in_it() {
     let ran = run(&["test", root.trim_end_matches('/')]);
     assert!(ran.out.ends_with("1 scenario passed, 1 failed\n"), "{}{}", ran.out, ran.err);
 }
+
+/// The steps of the workflow of the example, as it runs them.
+#[test]
+fn the_company_of_the_example_passes_its_own_workflow() {
+    let folder = "../../examples/policies/company";
+    check("company-lint", &["lint", "--strict", &format!("{folder}/platform.yaml")]);
+    check("company-test", &["test", &format!("{folder}/scenarios.yaml")]);
+    let platform = format!("{folder}/platform.yaml");
+    check("company-diff", &["diff", "--format", "markdown", &platform, &platform]);
+    let pdf = ["explain", &platform, "GET /orders/export?format=pdf", "-H", "X-API-Key: key-of-ada"];
+    check("company-explain", &pdf);
+    let login = ["explain", &platform, "POST /login", "--body", r#"{"username": "ada"}"#];
+    check("company-explain-login", &login);
+}

@@ -84,6 +84,7 @@ pub(super) fn may_settle(limit: &PolicyLimit, cost: &Cost) -> bool {
         | Identity::Query(_)
         | Identity::JwtUnverified(_) => true,
         Identity::Address
+        | Identity::Body(_)
         | Identity::Jwt(_)
         | Identity::Consumer
         | Identity::Organisation

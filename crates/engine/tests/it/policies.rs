@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::HeaderMap;
 use tollgate::{Limiter, Retry};
 use tollgate_engine::{Body, CheckError, Enforcer, Outcome, PolicyLimits, RequestHead, Scratch};
-use tollgate_policy::Policy;
+use tollgate_policy::{KEY_BODY_MAX, Policy};
 
 use crate::with_clock;
 
@@ -177,4 +177,47 @@ routes:
     let checked = enforced.try_check(&head("/free").with_body(read), &mut scratch);
     let Ok(Outcome::Admitted(admission)) = checked else { panic!("{checked:?}") };
     assert_eq!(admission.binding_limit().map(|limit| limit.remaining()), Some(2));
+}
+
+const LOGIN: &str = "
+tollgate: 1
+routes:
+  - path: /login
+    rate_limit: { name: logins, algorithm: token_bucket, capacity: 2, refill_rate: 0.1, consumer_key: 'body:/username', missing_key: reject }
+";
+
+/// Checks a login with a body as a gateway does: first without it, then, if a limit wants it, with it.
+fn login(enforcer: &Arc<Enforcer>, body: &str, peer: &str) -> String {
+    let headers = HeaderMap::new();
+    let head = RequestHead::new("POST", "/login", &headers).with_peer(peer.parse().expect("an address"));
+    let mut scratch = Scratch::default();
+    let first = enforcer.try_check(&head.with_body(Body::Unread), &mut scratch);
+    let Ok(Outcome::NeedsBody { wanted, matched }) = first else { panic!("{first:?}") };
+    assert_eq!((wanted.kind, wanted.max_read()), (None, KEY_BODY_MAX));
+    let text = (body.len() as u64 <= wanted.max_key).then_some(body.as_bytes());
+    let head = head.with_body(Body::Read { operations: None, matched }).with_body_text(text);
+    match enforcer.try_check(&head, &mut scratch) {
+        Ok(Outcome::Admitted(_)) => "granted".into(),
+        Ok(Outcome::Refused(refusal)) => format!("refused by {}", refusal.limit().name()),
+        Ok(other) => format!("{other:?}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn an_account_has_one_budget_from_wherever_it_is_tried() {
+    let (limiter, _) = with_clock();
+    let enforced = enforcer(&limiter, LOGIN);
+    let ada = r#"{"username": "ada", "password": "x"}"#;
+    assert_eq!(login(&enforced, ada, "203.0.113.1"), "granted");
+    assert_eq!(login(&enforced, ada, "203.0.113.2"), "granted");
+    assert_eq!(login(&enforced, ada, "203.0.113.3"), "refused by logins");
+    assert_eq!(login(&enforced, r#"{"username": "bob"}"#, "203.0.113.3"), "granted");
+    // Neither a name given twice nor a body too large to be read is a way around.
+    for body in [r#"{"username": "ada", "username": "x"}"#.to_owned(), format!("{ada}{}", " ".repeat(70_000))]
+    {
+        let refused = login(&enforced, &body, "203.0.113.3");
+        assert!(refused.contains("send it once") || refused.contains("cannot be read"), "{refused}");
+    }
+    assert!(login(&enforced, r#"{"password": "x"}"#, "203.0.113.3").contains("has to know who is asking"));
 }

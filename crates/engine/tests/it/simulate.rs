@@ -34,7 +34,7 @@ fn differences(name: &str, mut read: impl FnMut(&str) -> Result<String, String>)
 #[test]
 fn the_examples_scenarios_come_out_as_they_say() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/policies");
-    for name in ["reports.scenarios.yaml", "separate.scenarios.yaml"] {
+    for name in ["reports.scenarios.yaml", "separate.scenarios.yaml", "company/scenarios.yaml"] {
         let read = |name: &str| std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string());
         assert_eq!(differences(name, read), Vec::<String>::new(), "{name}");
     }

@@ -44,7 +44,11 @@ fn write_limit(paper: &mut Writer, limit: &Limit) {
             [quota.burst(), quota.count(), quota.period(), 0]
         }
         Limit::FixedWindow(rule) => {
-            let offset = |offset: UtcOffset| u64::from(offset.minutes().cast_unsigned());
+            // A rule of summer time is above all numbers of minutes.
+            let offset = |offset: UtcOffset| match offset.summer_time() {
+                None => u64::from(offset.minutes().cast_unsigned()),
+                Some(_) => offset.code(),
+            };
             let (kind, length) = match rule.window() {
                 Window::Every(length) => (EVERY, length.get()),
                 Window::Day(from) => (DAY, offset(from)),
@@ -81,9 +85,9 @@ fn read_limit(paper: &mut Reader<'_>) -> Result<Limit, Torn> {
 }
 
 fn read_window(kind: u64, length: u64) -> Result<Window, Torn> {
-    let offset = || {
-        let minutes = u32::try_from(length).map_err(|_| Torn)?.cast_signed();
-        UtcOffset::from_minutes(minutes).map_err(|_| Torn)
+    let offset = || match u32::try_from(length) {
+        Ok(minutes) => UtcOffset::from_minutes(minutes.cast_signed()).map_err(|_| Torn),
+        Err(_) => UtcOffset::from_code(length).ok_or(Torn),
     };
     Ok(match kind {
         EVERY => Window::Every(Micros::new(length)),

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use tollgate_algorithms::{Limit, Micros, Quota, Window};
+use tollgate_algorithms::{Limit, Micros, Quota, UtcOffset, Window};
 
 use crate::numbers::{Numbers, rate};
 
@@ -109,14 +109,20 @@ const fn windows(span: u64, micros: u64) -> u64 {
 
 /// The shortest that a window of the calendar can be: what is allowed in it is then most.
 fn length(window: Window) -> u64 {
-    let days = match window {
+    let (days, offset) = match window {
         Window::Every(length) => return length.get(),
-        Window::Day(_) => 1,
-        Window::Week(_) => 7,
-        Window::Month(_) => 28,
-        Window::Year(_) => 365,
+        Window::Day(offset) => (1, offset),
+        Window::Week(offset) => (7, offset),
+        Window::Month(offset) => (28, offset),
+        Window::Year(offset) => (365, offset),
     };
-    Micros::DAY.get().saturating_mul(days)
+    Micros::DAY.get().saturating_mul(days).saturating_sub(clocks_change_by(offset))
+}
+
+/// By how much a window of the calendar is shorter or longer in which clocks change.
+pub(crate) fn clocks_change_by(offset: UtcOffset) -> u64 {
+    let minutes = offset.summer_time().map_or(0, |summer| summer.minutes.unsigned_abs());
+    Micros::MINUTE.get().saturating_mul(minutes.into())
 }
 
 #[cfg(test)]

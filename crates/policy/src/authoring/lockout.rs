@@ -76,6 +76,7 @@ fn may_overdraw(limit: &PolicyLimit) -> bool {
         | Identity::Query(_)
         | Identity::JwtUnverified(_) => true,
         Identity::Address
+        | Identity::Body(_)
         | Identity::Jwt(_)
         | Identity::Consumer
         | Identity::Organisation

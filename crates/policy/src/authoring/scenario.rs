@@ -13,7 +13,8 @@ use crate::document::suggest::nearest;
 use crate::document::tree::Value;
 use crate::parse::context::{Context, Trees, beside};
 use crate::parse::identity::header;
-use crate::parse::schema_fields::{EXPECT, NAME_CHARS_MAX, PATH_CHARS_MAX, SCENARIO, SCENARIOS, STEP};
+use crate::parse::schema_fields::scenario::{BODY_CHARS_MAX, EXPECT, SCENARIO, SCENARIOS, STEP};
+use crate::parse::schema_fields::{NAME_CHARS_MAX, PATH_CHARS_MAX};
 use crate::policy::Policy;
 use crate::quantity::{date_time, duration, whole};
 use tollgate_http::text::shown;
@@ -62,6 +63,8 @@ pub struct Step {
     pub target: String,
     /// The headers.
     pub headers: HeaderMap,
+    /// The body, if it has one that matters.
+    pub body: Option<String>,
     /// From which address.
     pub from: IpAddr,
     /// The tier, in place of the policy's own source.
@@ -318,9 +321,13 @@ fn step<'t>(value: Value<'t>, before: Micros, context: &mut Context<'t>) -> Opti
         })
     })?;
     let headers = map.get("headers").map_or_else(HeaderMap::new, |value| headers(value, context));
+    let body = match map.get("body") {
+        None => None,
+        Some(value) => Some(context.text(value, "body", BODY_CHARS_MAX)?.to_owned()),
+    };
     let expect = expect(needed(map, "expect", "a step", context)?, context)?;
     let (method, target) = (method.to_owned(), target.trim().to_owned());
-    Some(Step { place: value.place(), at, method, target, headers, from, tier, tier_at, times, expect })
+    Some(Step { place: value.place(), at, method, target, headers, body, from, tier, tier_at, times, expect })
 }
 
 fn address(text: &str) -> Result<IpAddr, String> {

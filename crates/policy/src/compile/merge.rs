@@ -156,6 +156,7 @@ fn check(limit: &PolicyLimit, settings: &Settings, findings: &mut Findings) {
             | Identity::Header(_)
             | Identity::Cookie(_)
             | Identity::Query(_)
+            | Identity::Body(_)
             | Identity::Jwt(_)
             | Identity::JwtUnverified(_)
             | Identity::Consumer

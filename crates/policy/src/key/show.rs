@@ -63,6 +63,7 @@ const fn word(kind: Kind<'_>) -> (&'static str, Option<&str>, bool) {
         Kind::Cookie(name) => ("cookie", Some(name), true),
         // `?api_key=…` is no rarity.
         Kind::Query(name) => ("query", Some(name), true),
+        Kind::Body(name) => ("body", Some(name), true),
         Kind::JwtClaim(name) => ("claim", Some(name), false),
         Kind::JwtClaimUnverified(name) => ("unverified claim", Some(name), true),
         Kind::Consumer => ("consumer", None, false),

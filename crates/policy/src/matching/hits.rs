@@ -245,7 +245,7 @@ impl Policy {
         };
         self.charge(&own, one, asking, list);
         let wider: &[Budget] = match whose {
-            Whose::Claimed => &[Budget::AddressCeiling, Budget::WideCeiling],
+            Whose::Claimed | Whose::Account => &[Budget::AddressCeiling, Budget::WideCeiling],
             // Without a key, an address counts towards what it gets with any number of keys.
             Whose::Address => &[Budget::WideAddress, Budget::AddressCeiling],
             Whose::Shared | Whose::Verified => &[],

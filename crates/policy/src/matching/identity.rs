@@ -284,6 +284,7 @@ impl<'a> RequestIdentity<'a> {
             | Identity::Header(_)
             | Identity::Cookie(_)
             | Identity::Query(_)
+            | Identity::Body(_)
             | Identity::JwtUnverified(_)
             | Identity::Consumer
             | Identity::Everyone => false,

@@ -1,6 +1,7 @@
 //! Builds the key that a limit charges: the first complete link of its `consumer_key` chain, as bytes.
 
 use crate::key::{Kind, push};
+use crate::matching::body::{self, InBody};
 use crate::matching::identity::{KeyPart, RequestIdentity, Sent, Token};
 use crate::matching::request::BadRequest;
 use crate::model::{Identity, Missing, OrganisationFrom, PolicyLimit, Repeated};
@@ -16,6 +17,8 @@ pub enum Whose {
     Address,
     /// Of somebody who was verified.
     Verified,
+    /// Of the account that a request is about, as its body says: of a login, say. It is charged whatever the upstream answers.
+    Account,
     /// Of somebody by their own word.
     Claimed,
 }
@@ -117,6 +120,14 @@ fn part(identity: &Identity, asking: &mut RequestIdentity<'_>, keys: &mut Vec<u8
             let found = query::find_as(asking.semicolons(), query, name, asking.room);
             claimed(found, keys, Kind::Query(name))
         }
+        Identity::Body(pointer) => match body::find(pointer, asking.facts.body, headers) {
+            InBody::Missing => Link::Missing,
+            InBody::Unclear => Link::Unclear,
+            InBody::One(value) => {
+                push(keys, Kind::Body(pointer), value.as_bytes());
+                Link::Key(Whose::Account)
+            }
+        },
         Identity::Jwt(claim) => token(asking.claims(), Kind::JwtClaim(claim), Whose::Verified, keys),
         Identity::JwtUnverified(claim) => {
             token(asking.unverified(), Kind::JwtClaimUnverified(claim), Whose::Claimed, keys)

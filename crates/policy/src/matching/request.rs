@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use http::{HeaderMap, header};
 use tollgate_algorithms::Micros;
 
+use crate::matching::body::RequestBody;
 use crate::policy::Policy;
 use tollgate_http::found::Found;
 use tollgate_http::host::{self, HostError};
@@ -79,6 +80,8 @@ pub struct Facts<'a> {
     pub peer_trusted: bool,
     /// The wall clock.
     pub now: Micros,
+    /// The body, if a key may stand in it.
+    pub body: RequestBody<'a>,
     /// How many operations the body carries, if that was counted.
     pub body_operations: Option<u64>,
     /// How many GraphQL operations the query string carries: 0 if it carries none, [`u64::MAX`] if that cannot be told.
@@ -200,6 +203,7 @@ impl Policy {
             origin: proxies.client(request.peer, request.headers),
             peer_trusted: proxies.peer_is_trusted(request.peer),
             now: request.now,
+            body: RequestBody::Unread,
             body_operations: None,
             query_operations: 0,
             tier: None,

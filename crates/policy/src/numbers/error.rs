@@ -30,8 +30,11 @@ pub enum NumbersError {
         /// Which one does not.
         algorithm: Algorithm,
     },
-    /// An offset from UTC has a meaning only with a calendar.
-    OffsetWithoutCalendar,
+    /// A distance from UTC has a meaning only with a calendar.
+    OffsetWithoutCalendar {
+        /// The field that gives it.
+        field: &'static str,
+    },
     /// A number that cannot be kept exactly.
     OutOfRange {
         /// The field.
@@ -46,11 +49,11 @@ impl NumbersError {
     #[must_use]
     pub const fn field(&self) -> &'static str {
         match self {
-            Self::Missing { field, .. } | Self::Foreign { field, .. } | Self::OutOfRange { field, .. } => {
-                field
-            }
+            Self::Missing { field, .. }
+            | Self::Foreign { field, .. }
+            | Self::OffsetWithoutCalendar { field }
+            | Self::OutOfRange { field, .. } => field,
             Self::CalendarWindow { .. } => "window",
-            Self::OffsetWithoutCalendar => "utc_offset",
         }
     }
 }
@@ -67,8 +70,11 @@ impl fmt::Display for NumbersError {
                     algorithm.name()
                 )
             }
-            Self::OffsetWithoutCalendar => {
-                f.write_str("`utc_offset` has a meaning only with `window: calendar day`, `week` or `month`")
+            Self::OffsetWithoutCalendar { field } => {
+                write!(
+                    f,
+                    "`{field}` has a meaning only with `window: calendar day`, `week`, `month` or `year`"
+                )
             }
             Self::OutOfRange { error, .. } => out_of_range(error, f),
         }

@@ -19,7 +19,7 @@ const TOGETHER_MAX: usize = 4;
 /// Identities that are one word.
 const WORDS: &[&str] = &["api_key", "ip", "consumer", "organisation", "everyone"];
 /// Identities that have a name after a colon.
-const NAMED: &[&str] = &["header", "cookie", "query", "jwt", "jwt_unverified"];
+const NAMED: &[&str] = &["header", "cookie", "query", "jwt", "jwt_unverified", "body"];
 
 /// Reads the three fields that say whose budget is charged.
 pub(crate) fn read<'t>(map: Value<'t>, context: &mut Context<'t>) -> ConsumerKey {
@@ -109,6 +109,10 @@ fn named(kind: &str, name: &str) -> Result<Identity, String> {
         "header" => Ok(Identity::Header(header(name)?)),
         "cookie" => Ok(Identity::Cookie(name.into())),
         "query" => Ok(Identity::Query(name.into())),
+        "body" if name.starts_with('/') => Ok(Identity::Body(name.into())),
+        "body" => {
+            Err(format!("write a JSON pointer after the colon: `body:/{}`", tollgate_http::text::shown(name)))
+        }
         "jwt" => Ok(Identity::Jwt(name.into())),
         "jwt_unverified" => Ok(Identity::JwtUnverified(name.into())),
         _ => Err(suggest::did_you_mean(kind, NAMED.iter().copied())

@@ -9,6 +9,7 @@ use crate::document::tree::Value;
 use crate::numbers::{Algorithm, Numbers, NumbersError, Span, Written};
 use crate::parse::context::Context;
 use crate::quantity::{duration, rate, utc_offset, whole, window};
+use crate::time_zone;
 
 /// Reads every number that is there. `None` if one of them is wrong, and has been said.
 ///
@@ -34,6 +35,9 @@ pub(crate) fn read<'t>(
             "utc_offset" => {
                 context.parsed(value, name, utc_offset).map(|offset| written.utc_offset = Some(offset))
             }
+            "time_zone" => {
+                context.parsed(value, name, time_zone::find).map(|zone| written.time_zone = Some(zone))
+            }
             "buckets" => context.parsed(value, name, whole).map(|number| written.buckets = Some(number)),
             "max_wait" => context.parsed(value, name, duration).map(|wait| written.max_wait = Some(wait)),
             "max_hold" => context.parsed(value, name, duration).map(|hold| written.max_hold = Some(hold)),
@@ -43,6 +47,12 @@ pub(crate) fn read<'t>(
     }
     if let (Some(one), Some(other)) = (map.entry("window"), map.entry("window_seconds")) {
         let finding = Diagnostic::error("two-windows", other.key_at, "the window is written twice");
+        context.findings.push(finding.also(one.key_at, "and here").help("keep one of the two"));
+        good = false;
+    }
+    if let (Some(one), Some(other)) = (map.entry("utc_offset"), map.entry("time_zone")) {
+        let message = "the calendar's distance from UTC is written twice";
+        let finding = Diagnostic::error("two-windows", other.key_at, message);
         context.findings.push(finding.also(one.key_at, "and here").help("keep one of the two"));
         good = false;
     }
@@ -125,7 +135,7 @@ fn finding(error: &NumbersError, map: Value<'_>) -> Diagnostic {
         NumbersError::CalendarWindow { .. } => {
             Some("write a length such as `30 days`, or take fixed_window".into())
         }
-        NumbersError::OffsetWithoutCalendar | NumbersError::OutOfRange { .. } => None,
+        NumbersError::OffsetWithoutCalendar { .. } | NumbersError::OutOfRange { .. } => None,
     };
     finding
 }

@@ -1,5 +1,7 @@
 //! Every field that a document may contain: its name, type and description. Parser, messages and JSON Schema all use this table.
 
+pub(crate) mod scenario;
+
 use tollgate_algorithms::Limit;
 
 /// What may stand in a field.
@@ -17,6 +19,8 @@ pub(crate) enum FieldType {
     Window,
     /// `+02:00`.
     Offset,
+    /// `Europe/Paris`.
+    TimeZone,
     /// One of these words.
     Word(&'static [&'static str]),
     /// `allow`, `deny`, `local` or `local 1/4`.
@@ -133,6 +137,7 @@ pub(crate) const NUMBERS: &[Field] = &[
     ),
     field("window", FieldType::Window, "The length of the window: `1m`, `1 day`, `calendar month`."),
     field("utc_offset", FieldType::Offset, "Where the calendar's midnight is: `+02:00`."),
+    field("time_zone", FieldType::TimeZone, "The same by a time zone, with its summer time: `Europe/Paris`."),
     field(
         "buckets",
         FieldType::Between(1, Limit::BUCKETS_MAX as u64),
@@ -380,40 +385,3 @@ pub(crate) const ROUTE: &[Field] = &[
     field("tags", FieldType::Texts(&NAME), "Its tags."),
     field("rate_limit", FieldType::Limits, "Its limits."),
 ];
-
-/// A file of scenarios.
-pub(crate) const SCENARIOS: &[Field] = &[
-    field("policy", FieldType::Text(PATH_CHARS_MAX), "The policy's file."),
-    field("scenarios", FieldType::Other("scenarios"), "The scenarios."),
-];
-
-/// One scenario.
-pub(crate) const SCENARIO: &[Field] = &[
-    field("name", FieldType::Text(NAME_CHARS_MAX), "What it shows."),
-    field("starts", FieldType::Other("time"), "The wall clock at its beginning: `2026-01-31T23:59:50Z`."),
-    field("steps", FieldType::Other("steps"), "What happens."),
-];
-
-/// One step of a scenario.
-pub(crate) const STEP: &[Field] = &[
-    field("at", FieldType::Duration, "When, from the beginning; if nothing is said, with the step before."),
-    field("request", FieldType::Text(10_000), "A method and a target."),
-    field("headers", FieldType::Other("headers"), "Its headers."),
-    field("from", FieldType::Text(NAME_CHARS_MAX), "The address that it comes from."),
-    field("tier", FieldType::Text(NAME_CHARS_MAX), "The tier, in place of the policy's own source."),
-    field("times", FieldType::Whole(1), "How often at this instant."),
-    field("expect", FieldType::Other("expect"), "What has to be answered."),
-];
-
-/// What a step expects.
-pub(crate) const EXPECT: &[Field] = &[
-    field("answer", FieldType::Word(ANSWERS), "Every answer."),
-    field("granted", FieldType::Whole(0), "How many are granted."),
-    field("refused", FieldType::Whole(0), "How many are refused."),
-    field("remaining", FieldType::Whole(0), "What the last answer says remains."),
-    field("retry_after", FieldType::Duration, "When the last answer says to come back."),
-    field("by", FieldType::Text(NAME_CHARS_MAX), "Which limit refused the last one."),
-];
-
-/// What a request can be answered.
-pub(crate) const ANSWERS: &[&str] = &["granted", "refused", "never", "unlimited", "unmatched", "wrong"];

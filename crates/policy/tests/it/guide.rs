@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use tollgate_policy::Policy;
 use tollgate_policy::scenario::Scenarios;
+use tollgate_policy::{Policy, Severity};
 
 use crate::support::{asked, openapi};
 
@@ -50,6 +50,38 @@ fn every_block_of_the_guide_is_read() {
         Policy::parse("guide.yaml", &text).unwrap_or_else(|refused| panic!("{refused}\n{text}"));
     }
     assert_eq!((documents, natives, scenarios, limits), (2, 5, 1, 3));
+}
+
+/// What the first page shows stands in the example as it is shown, and the example passes its own checks.
+#[test]
+fn every_block_of_the_first_page_is_a_part_of_the_example() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/policies/company");
+    let names = [
+        "platform.yaml",
+        "orders.openapi.yaml",
+        "reports.openapi.yaml",
+        "accounts.openapi.yaml",
+        "scenarios.yaml",
+        ".github/workflows/policy.yaml",
+    ];
+    let files = names.map(|name| std::fs::read_to_string(folder.join(name)).expect("a file of the example"));
+    let blocks = blocks("docs/GETTING-STARTED.md", "yaml");
+    assert!(blocks.len() >= 10, "only {} blocks", blocks.len());
+    for block in blocks {
+        assert!(files.iter().any(|file| file.contains(&block)), "no file of the example has:\n{block}");
+    }
+}
+
+#[test]
+fn the_company_of_the_example_has_nothing_that_lint_warns_about() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/policies/company");
+    let mut read = |name: &str| std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string());
+    let policy = Policy::load("platform.yaml", &mut read).unwrap_or_else(|refused| panic!("{refused}"));
+    assert_eq!(policy.findings().lines(policy.sources()), Vec::<String>::new());
+    let advice = tollgate_policy::lint::advise(&policy);
+    let warnings = advice.findings.all().iter().filter(|finding| finding.severity == Severity::Warning);
+    let warnings: Vec<_> = warnings.map(|finding| finding.line(policy.sources())).collect();
+    assert_eq!(warnings, Vec::<String>::new());
 }
 
 #[test]

@@ -84,6 +84,8 @@ fn window(limit: &Limit) -> Option<Micros> {
         Limit::TokenBucket(quota) | Limit::LeakyBucket(quota) | Limit::Gcra(quota) => Some(quota.drain()),
         Limit::FixedWindow(rule) => match rule.window() {
             Window::Every(length) => Some(length),
+            // A day on which clocks change is longer or shorter.
+            Window::Day(offset) | Window::Week(offset) if offset.summer_time().is_some() => None,
             Window::Day(_) => Some(Micros::DAY),
             Window::Week(_) => Some(Micros::new(Micros::DAY.get().saturating_mul(7))),
             Window::Month(_) | Window::Year(_) => None,

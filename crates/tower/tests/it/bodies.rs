@@ -48,11 +48,14 @@ fn a_body_is_wanted_where_it_is_charged_for_and_nowhere_else() {
             Some(Outcome::NeedsBody { wanted, .. }) => Some(wanted),
             _ => None,
         };
-    let graphql = BodyWanted { kind: BodyKind::GraphQl, max_body: 100_000 };
+    let graphql = BodyWanted { kind: Some(BodyKind::GraphQl), max_body: 100_000, max_key: 0 };
     assert_eq!(wants(&gateway, "/graphql"), Some(graphql));
-    assert_eq!(wants(&gateway, "/batch").map(|wanted| wanted.kind), Some(BodyKind::JsonArray));
+    assert_eq!(wants(&gateway, "/batch").map(|wanted| wanted.kind), Some(Some(BodyKind::JsonArray)));
     // A count that serves both is never smaller than either.
-    assert_eq!(wants(&gateway, "/both"), Some(BodyWanted { kind: BodyKind::GraphQl, max_body: 500 }));
+    assert_eq!(
+        wants(&gateway, "/both"),
+        Some(BodyWanted { kind: Some(BodyKind::GraphQl), max_body: 500, max_key: 0 })
+    );
     assert_eq!(
         (wants(&gateway, "/plain"), wants(&gateway, "/none"), wants(&gateway, "/%zz")),
         (None, None, None)

@@ -18,6 +18,7 @@ pub(super) struct Asked {
     pub(super) host: Option<String>,
     pub(super) from: IpAddr,
     pub(super) tier: Option<String>,
+    pub(super) body: Option<String>,
 }
 
 /// Reads the arguments.
@@ -46,6 +47,7 @@ pub(super) fn parse(args: &ExplainArgs) -> Result<Asked, String> {
         host: args.host.clone(),
         from: args.from,
         tier: args.tier.clone(),
+        body: args.body.clone(),
     })
 }
 
@@ -78,6 +80,7 @@ mod tests {
             request: request.into(),
             headers: headers.iter().map(|header| (*header).into()).collect(),
             tier: None,
+            body: None,
             from: IpAddr::from([127, 0, 0, 1]),
             host: None,
             format: crate::cli::Format::Human,

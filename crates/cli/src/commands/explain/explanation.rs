@@ -1,7 +1,10 @@
 //! The explanation as plain data: the request, its operation, every limit, and the response.
 
 use tollgate_algorithms::Micros;
-use tollgate_policy::{BadRequest, Directory, Facts, Hits, Matched, Nearest, Policy, Request, Scratch};
+use tollgate_policy::model::Cost;
+use tollgate_policy::{
+    BadRequest, Directory, Facts, Hits, KEY_BODY_MAX, Matched, Nearest, Policy, Request, RequestBody, Scratch,
+};
 
 use super::args::Asked;
 use super::key_trace;
@@ -77,10 +80,11 @@ pub(super) fn answer(asked: &Asked, policy: &Policy, directory: Option<&Director
         now,
     };
     let facts = match policy.facts(&request, &mut scratch) {
-        Ok(facts) => Facts { tier: asked.tier.as_deref(), ..facts },
+        Ok(facts) => Facts { tier: asked.tier.as_deref(), body: body_of(asked), ..facts },
         Err(bad) => return Answer { refused: Some(wrong(&bad, Vec::new())), ..Answer::empty() },
     };
     let matched = policy.matched(&facts);
+    let facts = Facts { body_operations: operations_of(policy, &facts, matched), ..facts };
     let mut hits = Hits::default();
     let charged = policy.hits(&facts, matched, directory, &mut hits);
     let mut answer = Answer {
@@ -115,6 +119,28 @@ impl Answer {
         let (limits, near) = (Vec::new(), Vec::new());
         Self { request: None, matched: None, limits, near, refused: None, told: Told::default() }
     }
+}
+
+/// The body as a gateway reads it, if a key may be in it.
+fn body_of(asked: &Asked) -> RequestBody<'_> {
+    match asked.body.as_deref().map(str::as_bytes) {
+        None => RequestBody::Unread,
+        Some(body) if u64::try_from(body.len()).is_ok_and(|length| length <= KEY_BODY_MAX) => {
+            RequestBody::Whole(body)
+        }
+        Some(_) => RequestBody::TooLarge,
+    }
+}
+
+/// How many operations the body carries, if that is what the request costs.
+fn operations_of(policy: &Policy, facts: &Facts<'_>, matched: Matched) -> Option<u64> {
+    let RequestBody::Whole(body) = facts.body else { return None };
+    let mut costs = policy.costs_of(facts, matched);
+    let kind = costs.find_map(|cost| match cost {
+        Cost::Operations { kind, .. } => Some(*kind),
+        Cost::Fixed(_) | Cost::Asked { .. } | Cost::Reported { .. } => None,
+    })?;
+    tollgate_engine::operations::count(kind, body)
 }
 
 fn wrong(bad: &BadRequest, looked: Vec<String>) -> Answered {

@@ -81,6 +81,7 @@ pub(super) fn places_of(limit: &PolicyLimit, case: &Case<'_>) -> Vec<String> {
                     tell(why);
                 }
             }
+            Identity::Body(pointer) => tell(format!("`{pointer}` of the body: it is not there, or cannot be read")),
             Identity::Address | Identity::Everyone => {}
         }
     }
@@ -106,6 +107,7 @@ fn word(identity: &Identity) -> &'static str {
         Identity::Header(_) => "the header",
         Identity::Cookie(_) => "the cookie",
         Identity::Query(_) => "the query",
+        Identity::Body(_) => "the body",
         Identity::Jwt(_) | Identity::JwtUnverified(_) => "the token",
         Identity::Consumer => "the consumer",
         Identity::Organisation => "the organisation",
@@ -125,6 +127,10 @@ fn look(identity: &Identity, key: &[Part<'_>], case: &Case<'_>) -> Look {
         Identity::Header(name) => in_place(&KeyPlace::Header(name.clone()), case),
         Identity::Cookie(name) => in_place(&KeyPlace::Cookie(name.clone()), case),
         Identity::Query(name) => in_place(&KeyPlace::Query(name.clone()), case),
+        Identity::Body(pointer) if has(Kind::Body(pointer)) => Look::There(None),
+        Identity::Body(pointer) => {
+            Look::Not(format!("there is no `{}` in the body, or it cannot be read", shown(pointer)))
+        }
         Identity::Jwt(claim) => token(claim, has(Kind::JwtClaim(claim)), case),
         Identity::JwtUnverified(claim) => token(claim, has(Kind::JwtClaimUnverified(claim)), case),
     }

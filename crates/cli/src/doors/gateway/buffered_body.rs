@@ -1,14 +1,14 @@
-//! Reads a body whose cost a limit counts, up to the policy's maximum, before the check.
+//! Reads a body that contains a cost or a key, up to the policy's maximum, before the check.
 
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use http_body::Body;
 use hyper::body::Incoming;
-use tollgate_engine::{BodyWanted, operations};
+use tollgate_engine::BodyWanted;
 
 use super::body::Rest;
 use super::body_rate::Pace;
@@ -16,8 +16,18 @@ use super::deadlines::{Due, Watch};
 use super::error_response::Stopped;
 use super::upstream::UpstreamError;
 
-/// Reads a body, up to what is wanted of it. Says what is to be sent on, and how many operations it carries, if that could be
-/// told.
+/// What was read of a body.
+#[derive(Debug)]
+pub(crate) struct Held {
+    /// What is to be sent on.
+    pub(crate) rest: Rest,
+    /// How many operations it carries, if that could be told.
+    pub(crate) operations: Option<u64>,
+    /// The whole body, if a key may be in it.
+    pub(crate) text: Option<Bytes>,
+}
+
+/// Reads a body, up to what is wanted of it.
 ///
 /// # Errors
 /// When the client breaks off, or is late: whatever is late, nobody but the client was asked for anything yet.
@@ -26,8 +36,8 @@ pub(crate) async fn hold(
     wanted: BodyWanted,
     mut pace: Option<Pace>,
     watch: &Arc<Watch>,
-) -> Result<(Rest, Option<u64>), Stopped> {
-    let most = usize::try_from(wanted.max_body).unwrap_or(usize::MAX);
+) -> Result<Held, Stopped> {
+    let most = usize::try_from(wanted.max_read()).unwrap_or(usize::MAX);
     let (mut bytes, mut trailers) = (BytesMut::new(), None);
     loop {
         match pace.as_mut().and_then(|pace| pace.wait(watch.now())) {
@@ -63,11 +73,14 @@ pub(crate) async fn hold(
         if bytes.len() > most {
             watch.wait_for(Due::Body);
             let rest = Rest { held: Some(bytes.freeze()), body: Some(body), trailers: None };
-            return Ok((rest, None));
+            return Ok(Held { rest, operations: None, text: None });
         }
     }
     watch.rest();
-    let operations = operations::count(wanted.kind, &bytes);
-    let held = Some(bytes.freeze()).filter(|bytes| !bytes.is_empty());
-    Ok((Rest { held, body: None, trailers }, operations))
+    let operations = wanted.count(&bytes);
+    let bytes = bytes.freeze();
+    let is_short = u64::try_from(bytes.len()).is_ok_and(|length| length <= wanted.max_key);
+    let text = Some(bytes.clone()).filter(|_| is_short && wanted.max_key > 0);
+    let held = Some(bytes).filter(|bytes| !bytes.is_empty());
+    Ok(Held { rest: Rest { held, body: None, trailers }, operations, text })
 }

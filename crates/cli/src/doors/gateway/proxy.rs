@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::header::{CONNECTION, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, request};
 use hyper::body::Incoming;
@@ -22,7 +23,7 @@ use self::response_future::Waiting;
 use super::access_log::Noted;
 use super::body::{RequestBody, ResponseBody, Rest, Source};
 use super::body_rate::Pace;
-use super::buffered_body::hold;
+use super::buffered_body::{Held, hold};
 use super::check_head::{bad, not_implemented, prepare, trusted_proxies};
 use super::client_connection::{Client, Running};
 use super::deadlines::{Due, Fault, Switching};
@@ -51,6 +52,8 @@ struct Came {
     /// Since when it can be asked about.
     since: Stopwatch,
     to_answer: ToAnswer,
+    /// The body, if it was read because a key may be in it.
+    text: Option<Bytes>,
 }
 
 /// What remains of a forwarded request: everything needed to respond to it.
@@ -86,7 +89,7 @@ pub(crate) fn exchange(client: &Arc<Client>, request: Request<Incoming>) -> Exch
     let grpc = grpc::is_call(&parts.headers);
     let since = *running.since();
     let to_answer = ToAnswer { id, noted, running, grpc, websocket };
-    let mut came = Came { parts, live, reach: Reach::Upstream, to_answer, since };
+    let mut came = Came { parts, live, reach: Reach::Upstream, to_answer, since, text: None };
     match came.check_at_once(body) {
         Err(stopped) => Exchange::Ready(Some(came.to_answer.stopped(stopped))),
         Ok(AtOnce::Rejected(answer)) => Exchange::Ready(Some(came.to_answer.rejected(answer))),
@@ -153,6 +156,7 @@ impl Came {
     fn try_check(&mut self, body: Body) -> Checked {
         SCRATCH.with_borrow_mut(|scratch| {
             let head = head_of(&self.parts, self.to_answer.running.client(), body);
+            let head = head.with_body_text(self.text.as_deref());
             let checked = self.live.enforcer.try_check(&head, scratch);
             self.record(checked, scratch)
         })
@@ -164,6 +168,7 @@ impl Came {
         let mut scratch = SCRATCH.take();
         let head = head_of(&self.parts, self.to_answer.running.client(), body);
         let head = head.with_time_left(self.to_answer.time_left(&self.parts.headers));
+        let head = head.with_body_text(self.text.as_deref());
         let checked = self.live.enforcer.check(&head, &mut scratch).await;
         let checked = self.record(checked, &scratch);
         SCRATCH.set(scratch);
@@ -175,7 +180,8 @@ impl Came {
         if let Ok(Outcome::NeedsBody { wanted, matched }) = checked {
             return Checked::NeedsBody(wanted, matched);
         }
-        let Self { parts, live, reach, since, to_answer: ToAnswer { running, noted, websocket, .. } } = self;
+        let Self { parts, live, reach, since, to_answer, text: _ } = self;
+        let ToAnswer { running, noted, websocket, .. } = to_answer;
         let worker = &running.client().worker;
         worker.decided(live, scratch, since);
         worker.note(live, &parts.headers, &checked, noted);
@@ -215,11 +221,12 @@ impl Came {
         matched: Matched,
         body: Incoming,
     ) -> Response<ResponseBody> {
-        let (rest, operations) =
-            match hold(body, wanted, self.to_answer.pace(), self.to_answer.running.watch()).await {
-                Ok(held) => held,
-                Err(stopped) => return self.to_answer.stopped(stopped),
-            };
+        let held = hold(body, wanted, self.to_answer.pace(), self.to_answer.running.watch()).await;
+        let Held { rest, operations, text } = match held {
+            Ok(held) => held,
+            Err(stopped) => return self.to_answer.stopped(stopped),
+        };
+        self.text = text;
         // How long the client took for it is not the decision's time.
         self.since = Stopwatch::start();
         let body = Body::Read { operations, matched };

@@ -3,7 +3,10 @@
 //! Both see the same hits at the same cost, each hit is charged to both or to neither, and time moves on. Then the
 //! second never refuses what the first grants if the most that the first lets through always fits into the second.
 
+use tollgate_algorithms::algorithm::fixed_window::FixedWindow;
 use tollgate_algorithms::{Limit, Micros, Quota, Window};
+
+use crate::authoring::impact::clocks_change_by;
 
 /// What a limit lets through at most.
 enum Most {
@@ -60,6 +63,7 @@ pub(super) fn covers(by: &Limit, limit: &Limit) -> bool {
 }
 
 fn most(limit: &Limit) -> Option<Most> {
+    let clock = |rule: &FixedWindow, micros: u64| Most::ClockWindow { limit: rule.limit(), micros };
     Some(match limit {
         Limit::TokenBucket(quota) | Limit::LeakyBucket(quota) | Limit::Gcra(quota) => Most::Bucket(*quota),
         Limit::SlidingWindowLog(rule) => Most::AnyWindow { limit: rule.limit(), micros: rule.window().get() },
@@ -71,16 +75,17 @@ fn most(limit: &Limit) -> Option<Most> {
         Limit::FixedWindow(rule) => match rule.window() {
             Window::Every(length) => Most::ClockWindow { limit: rule.limit(), micros: length.get() },
             // Windows of the calendar differ in length: shorter ones let more through.
-            Window::Day(_) => Most::ClockWindow { limit: rule.limit(), micros: days(1) },
-            Window::Week(_) => Most::ClockWindow { limit: rule.limit(), micros: days(7) },
-            Window::Month(_) => Most::ClockWindow { limit: rule.limit(), micros: days(28) },
-            Window::Year(_) => Most::ClockWindow { limit: rule.limit(), micros: days(365) },
+            Window::Day(offset) => clock(rule, days(1).saturating_sub(clocks_change_by(offset))),
+            Window::Week(offset) => clock(rule, days(7).saturating_sub(clocks_change_by(offset))),
+            Window::Month(offset) => clock(rule, days(28).saturating_sub(clocks_change_by(offset))),
+            Window::Year(offset) => clock(rule, days(365).saturating_sub(clocks_change_by(offset))),
         },
         Limit::Unlimited => return None,
     })
 }
 
 fn room(limit: &Limit) -> Option<Room> {
+    let span = |rule: &FixedWindow, micros: u64| Room::Span { limit: rule.limit(), micros };
     Some(match limit {
         Limit::TokenBucket(quota) | Limit::LeakyBucket(quota) | Limit::Gcra(quota) => Room::Bucket(*quota),
         Limit::SlidingWindowLog(rule) => Room::Span { limit: rule.limit(), micros: rule.window().get() },
@@ -97,10 +102,10 @@ fn room(limit: &Limit) -> Option<Room> {
         Limit::FixedWindow(rule) => match rule.window() {
             Window::Every(length) => Room::Span { limit: rule.limit(), micros: length.get() },
             // Longer ones have to find room for more.
-            Window::Day(_) => Room::Span { limit: rule.limit(), micros: days(1) },
-            Window::Week(_) => Room::Span { limit: rule.limit(), micros: days(7) },
-            Window::Month(_) => Room::Span { limit: rule.limit(), micros: days(31) },
-            Window::Year(_) => Room::Span { limit: rule.limit(), micros: days(366) },
+            Window::Day(offset) => span(rule, days(1).saturating_add(clocks_change_by(offset))),
+            Window::Week(offset) => span(rule, days(7).saturating_add(clocks_change_by(offset))),
+            Window::Month(offset) => span(rule, days(31).saturating_add(clocks_change_by(offset))),
+            Window::Year(offset) => span(rule, days(366).saturating_add(clocks_change_by(offset))),
         },
         Limit::Unlimited => return None,
     })

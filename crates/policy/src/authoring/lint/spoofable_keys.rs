@@ -59,7 +59,11 @@ fn is_claimed(identity: &Identity, settings: &Settings) -> bool {
     match identity {
         // Where consumers are known, an unknown key is no key.
         Identity::ApiKey => settings.consumers.is_none(),
-        Identity::Header(_) | Identity::Cookie(_) | Identity::Query(_) | Identity::JwtUnverified(_) => true,
+        Identity::Header(_)
+        | Identity::Cookie(_)
+        | Identity::Query(_)
+        | Identity::Body(_)
+        | Identity::JwtUnverified(_) => true,
         Identity::Address
         | Identity::Jwt(_)
         | Identity::Consumer
@@ -76,6 +80,7 @@ fn spelled(identity: &Identity) -> String {
         Identity::Header(name) => named("header", name.as_str()),
         Identity::Cookie(name) => named("cookie", name),
         Identity::Query(name) => named("query", name),
+        Identity::Body(pointer) => named("body", pointer),
         Identity::Jwt(claim) => named("jwt", claim),
         Identity::JwtUnverified(claim) => named("jwt_unverified", claim),
         Identity::Consumer => "consumer".into(),

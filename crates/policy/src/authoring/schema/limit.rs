@@ -32,11 +32,11 @@ pub(super) fn definitions() -> Map<String, Value> {
     named.insert("then".into(), json!({ "properties": { "cost": false, "when": false } }));
     let mut limit = types::object(&[LIMIT, NUMBERS]);
     limit.insert("description".into(), json!("How much, for whom, at what cost."));
-    limit.insert("not".into(), two_windows());
+    limit.insert("not".into(), written_twice());
     limit.insert("allOf".into(), Algorithm::ALL.into_iter().filter_map(numbers_of).collect());
     let mut numbers = types::object(&[NUMBERS]);
     numbers.insert("description".into(), json!("The numbers that are not those of the limit."));
-    numbers.insert("not".into(), two_windows());
+    numbers.insert("not".into(), written_twice());
     let all = [
         ("limits", limits),
         ("one", one),
@@ -47,8 +47,11 @@ pub(super) fn definitions() -> Map<String, Value> {
     all.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect()
 }
 
-fn two_windows() -> Value {
-    json!({ "required": ["window", "window_seconds"] })
+fn written_twice() -> Value {
+    json!({ "anyOf": [
+        { "required": ["window", "window_seconds"] },
+        { "required": ["utc_offset", "time_zone"] },
+    ] })
 }
 
 /// What holds for the numbers of an algorithm and of those like it; nothing if that has been said with an earlier one.
@@ -81,7 +84,7 @@ fn numbers_of(algorithm: Algorithm) -> Option<Value> {
         }
         if calendar {
             let window = json!({ "required": ["window"], "properties": { "window": { "pattern": patterns::CALENDAR } } });
-            then.insert("dependentSchemas".into(), json!({ "utc_offset": window }));
+            then.insert("dependentSchemas".into(), json!({ "utc_offset": window, "time_zone": window }));
         }
     }
     let named = json!({ "required": ["algorithm"], "properties": { "algorithm": { "enum": alike } } });

@@ -16,6 +16,8 @@ const JOINED_TOKEN: &str = "[!#$%&'*.^_`|~0-9A-Za-z-]{1,128}";
 const JOINED_NAME: &str = r"[^+\s]([^+]{0,126}[^+\s])?";
 const WORDS: &str = "api_key|ip|consumer|organisation|everyone";
 const NAMED: &str = "cookie|query|jwt|jwt_unverified";
+/// A JSON pointer there.
+const JOINED_POINTER: &str = r"/[^+]{0,126}";
 
 /// `10 per second`, `5 per 3 s`.
 pub(super) fn rate() -> String {
@@ -43,6 +45,9 @@ pub(super) const CALENDAR: &str = "^calendar (day|week|month|year)$";
 
 /// `+02:00`, `Z`: at most 18 hours either way.
 pub(super) const OFFSET: &str = "^(Z|UTC|[+-]((0[0-9]|1[0-7]):[0-5][0-9]|18:00))$";
+
+/// `Europe/Paris`. Which names there are is not said here.
+pub(super) const TIME_ZONE: &str = "^[A-Za-z0-9_+/-]+$";
 
 /// `allow`, `local 1/4`.
 pub(super) const STORE_FAILS: &str = "^(allow|deny|local|local [1-9][0-9]{0,9}/[1-9][0-9]{0,9})$";
@@ -87,6 +92,8 @@ pub(super) const ORGANISATION_SOURCE: &str = r"^(consumers|jwt:[\s\S]+)$";
 
 /// A link of a consumer key: identities joined by ` + `.
 pub(super) fn link() -> String {
-    let one = format!(r"\s*({WORDS}|header:\s*{JOINED_TOKEN}|({NAMED}):\s*{JOINED_NAME})\s*");
+    let one = format!(
+        r"\s*({WORDS}|header:\s*{JOINED_TOKEN}|({NAMED}):\s*{JOINED_NAME}|body:\s*{JOINED_POINTER})\s*"
+    );
     format!(r"^{one}(\+{one}){{0,3}}$")
 }

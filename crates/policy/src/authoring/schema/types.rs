@@ -86,6 +86,7 @@ pub(super) fn of(kind: FieldType) -> Value {
         FieldType::Duration => pattern(&patterns::duration()),
         FieldType::Window => pattern(&patterns::window()),
         FieldType::Offset => pattern(patterns::OFFSET),
+        FieldType::TimeZone => pattern(patterns::TIME_ZONE),
         FieldType::Word(list) => words(list),
         FieldType::StoreFails => pattern(patterns::STORE_FAILS),
         FieldType::Text(chars_max) => text(chars_max),
