@@ -147,7 +147,11 @@ impl Spec {
         // No further random number, so that the seeds keep their other limits.
         let (calendar, days) = match calendar {
             Calendar::Month(minutes) if limit == 6 => (Calendar::Year(minutes), 365),
-            other => (other, days),
+            Calendar::None
+            | Calendar::Day(_)
+            | Calendar::Week(_)
+            | Calendar::Month(_)
+            | Calendar::Year(_) => (calendar, days),
         };
         Self {
             algorithm: Algorithm::FixedWindow,

@@ -184,7 +184,7 @@ fn threads_never_have_more_than_the_limit_at_the_resource() {
                 barrier.wait();
                 for turn in 0..20_000 {
                     let key = (thread + turn) % KEYS;
-                    let Ok(permit) = limit.try_acquire(&key.to_string()) else { continue };
+                    let Ok(permit) = limit.try_acquire(key.to_string()) else { continue };
                     let working = at_work[key].fetch_add(1, Ordering::SeqCst) + 1;
                     assert!(working <= 3, "{working} at once");
                     at_work[key].fetch_sub(1, Ordering::SeqCst);
@@ -195,7 +195,7 @@ fn threads_never_have_more_than_the_limit_at_the_resource() {
         }
     });
     assert!(granted.load(Ordering::Relaxed) > 1_000);
-    assert!((0..KEYS).all(|key| limit.in_flight(&key.to_string()) == 0));
+    assert!((0..KEYS).all(|key| limit.in_flight(key.to_string()) == 0));
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn a_full_store_never_admits_more_than_the_limit_and_is_empty_afterwards() {
     // Two rounds: in the second, keys from the first that found no room have some permits in the common count.
     for round in 0..2 {
         for key in 0..40_000_u32 {
-            match limit.try_acquire(&key.to_be_bytes()) {
+            match limit.try_acquire(key.to_be_bytes()) {
                 Ok(permit) => {
                     overflowed += u32::from(permit.is_overflow());
                     held.push((key, permit));
@@ -227,7 +227,7 @@ fn a_full_store_never_admits_more_than_the_limit_and_is_empty_afterwards() {
     drop(held);
     // All room is there again, so that nobody is refused and nobody is counted with others.
     let again: Vec<_> =
-        (50_000..60_000_u32).map(|key| limit.try_acquire(&key.to_be_bytes()).unwrap()).collect();
+        (50_000..60_000_u32).map(|key| limit.try_acquire(key.to_be_bytes()).unwrap()).collect();
     assert!(!again.iter().any(Permit::is_overflow));
 }
 
@@ -237,7 +237,7 @@ fn a_key_without_permits_takes_no_memory() {
     let limit = limiter.concurrency("jobs", 2);
     let empty = limiter.stats().bytes;
     for key in 0..300_000_u32 {
-        drop(limit.try_acquire(&key.to_be_bytes()).unwrap());
+        drop(limit.try_acquire(key.to_be_bytes()).unwrap());
     }
     assert_eq!(limiter.stats().bytes, empty);
 }

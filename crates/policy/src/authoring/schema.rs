@@ -38,8 +38,6 @@ pub fn limit_schema() -> String {
 /// The schema of the native file, `tollgate.yaml` (JSON Schema 2020-12).
 ///
 /// What it refuses, [`Policy::load`](crate::Policy::load) refuses too, as with [`limit_schema`].
-///
-/// ```
 /// The schema of the section `serve` comes from the command that reads it.
 ///
 /// ```
