@@ -71,10 +71,13 @@ pub(crate) fn warn(
         .push(finding.also(other.template_at, named).help("their limits are the same, so nothing is lost"));
 }
 
-/// Whether two operations limit requests alike: by the same limits, or by limits that differ in nothing but where they stand.
+/// Whether two operations limit requests alike: by the same limits at the same costs, or by limits that differ in nothing but
+/// where they stand.
 pub(crate) fn agree(one: &Operation, other: &Operation, limits: &[PolicyLimit]) -> bool {
-    one.limits.len() == other.limits.len()
-        && one.limits.iter().zip(&other.limits).all(|(one, other)| alike(*one, *other, limits))
+    one.uses.len() == other.uses.len()
+        && one.uses.iter().zip(&other.uses).all(|(one, other)| {
+            one.cost == other.cost && one.when == other.when && alike(one.limit, other.limit, limits)
+        })
 }
 
 fn alike(one: LimitId, other: LimitId, limits: &[PolicyLimit]) -> bool {

@@ -1,6 +1,6 @@
 //! Which operation a request can mean: templates in a router, and no two operations that would mean the same request.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::compile::inherit::Operation;
 use crate::compile::route_group::{Group, Member};
@@ -96,14 +96,38 @@ pub(crate) fn build(
 ) -> Option<Routes> {
     let mut suffixes = Vec::new();
     let mut groups = grouped(&operations, &mut suffixes, findings);
+    let mut found = Findings::default();
     for group in &mut groups {
-        group.unite(&mut operations, limits, findings);
-        group.sort(&operations, &suffixes, findings);
+        group.unite(&mut operations, limits, &mut found);
+        group.sort(&operations, &suffixes, &mut found);
     }
+    let routes = routed(operations, (&groups, suffixes), (limits, settings), &mut found);
+    once_a_path(found, findings);
+    routes
+}
+
+/// Keeps of findings about the same two paths the first: what is true of `GET` is true of `POST`, too.
+fn once_a_path(found: Findings, findings: &mut Findings) {
+    let mut seen = HashSet::new();
+    for finding in found.all() {
+        let others: Vec<_> = finding.also.iter().map(|(place, _)| *place).collect();
+        if seen.insert((finding.code, finding.place, others)) {
+            findings.push(finding.clone());
+        }
+    }
+}
+
+/// The router of templates that have been put in order.
+fn routed(
+    operations: Vec<Operation>,
+    (groups, suffixes): (&[Group], Vec<Suffix>),
+    (limits, settings): (&[PolicyLimit], &Settings),
+    findings: &mut Findings,
+) -> Option<Routes> {
     let mut builder = RouterBuilder::new();
     // Templates in the order of their ids.
     let mut added: Vec<&Group> = Vec::with_capacity(groups.len());
-    for group in &groups {
+    for group in groups {
         let mut shared = Vec::new();
         let result = builder.add_beside(&group.template, &mut |with| {
             let Some(other) = added.get(with as usize) else { return false };

@@ -238,7 +238,7 @@ fn additional<'t>(
         if !is_token || fixed {
             let message = format!("`{}` is no additional method", tollgate_http::text::shown(entry.key));
             let help = if fixed {
-                format!("write `{lower}` on the path itself")
+                format!("it stands on the path itself, under `{lower}`")
             } else {
                 "methods are upper case, as they are sent: `COPY`".to_owned()
             };

@@ -33,6 +33,24 @@ paths:
     assert_eq!(policy.operations().len(), 4);
 }
 
+/// The same limit at two costs is not the same.
+#[test]
+fn one_route_cannot_have_two_costs() {
+    let of = |cost: &str| {
+        openapi(&format!(
+            "
+x-tollgate: {{ limits: {{ monthly: {LIMIT} }} }}
+paths:
+  '/jobs?op=list': {{ get: {{ x-rate-limit: [{{ use: monthly }}] }}, put: {{}} }}
+  '/jobs?op=run': {{ get: {{ x-rate-limit: [{{ use: monthly{cost} }}] }}, put: {{}} }}
+"
+        ))
+    };
+    assert_eq!(findings(&policy(&of("")), "shared-route").len(), 1, "once for all methods");
+    let refused = Policy::parse("test.yaml", &of(", cost: 25")).unwrap_err().to_string();
+    assert!(refused.contains("are one route with different limits"), "{refused}");
+}
+
 /// GitHub's document, with limits of its own where it has none.
 #[test]
 fn a_parameter_may_take_several_segments() {
@@ -207,7 +225,7 @@ paths:
         assert!(key(several).contains("key"), "{several}: {}", key(several));
     }
     // The same credential twice is still refused.
-    assert!(key("GET /public X-Key: a | X-Key: b").contains("twice"));
+    assert!(key("GET /public X-Key: a | X-Key: b").contains("more than once"));
 }
 
 #[test]
