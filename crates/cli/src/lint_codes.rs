@@ -91,7 +91,7 @@ const ERRORS: &[(&str, &str)] = &[
     ("nothing-inherited", "A list inherits limits, and there are none around it."),
     ("numbers", "The numbers of a limit do not fit together."),
     ("operation-ref", "An operation is a `$ref`, which OpenAPI does not have."),
-    ("organisations", "Organisations cannot be known from this source."),
+    ("organisations", "The source of organisations cannot be used."),
     ("overlay-alias", "An overlay changes what an alias leads to."),
     ("overlay-alone", "An overlay has no document that it changes."),
     ("overlay-target", "An action of an overlay cannot be applied."),

@@ -89,7 +89,7 @@ routes:
     assert_eq!(charged(&policy, &["GET /a", "GET /b"]), ["GET /a: units x3", "GET /b: units x2"]);
     assert_eq!(asked("GET /a X-Units: 7").lines(&policy).len(), 1);
     let wrong = asked("GET /a X-Units: 51").lines(&policy);
-    assert_eq!(wrong, ["the cost for the limit `units` has to be a whole number from 1 to 50"]);
+    assert_eq!(wrong, ["the cost for the limit `units` must be a whole number from 1 to 50"]);
     let (matched, _) = asked("GET /b").hits(&policy, None).expect("hits");
     let Matched::Operation(_) = matched else { panic!("{matched:?}") };
     let uses = policy.uses_of(matched);

@@ -92,5 +92,5 @@ fn the_first_source_that_knows_counts() {
 fn an_invalid_token_and_no_credentials_are_told_apart() {
     let policy = policy("[consumers, jwt:plan]");
     assert!(charged(&policy, &format!("Authorization: Bearer {EXPIRED}")).contains("is not valid"));
-    assert!(charged(&policy, "").contains("has to know who is asking"));
+    assert!(charged(&policy, "").contains("requires a credential"));
 }
