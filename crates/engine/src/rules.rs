@@ -63,7 +63,7 @@ struct RegisteredRule {
 }
 
 /// The cost of each hit of a request.
-type Costs = SmallVec<[u64; 2]>;
+type Costs = SmallVec<[u64; 4]>;
 
 /// Maximum capacity of the key buffer that is kept for the next request. A longer one, which only a long key takes, is freed.
 const BYTES_KEPT_MAX: usize = 4_096;
@@ -235,8 +235,8 @@ impl Rules {
     }
 
     /// The hits of the rules, and then those on wide networks.
-    fn hits<'a>(&'a self, keys: &'a Keys<'a>, head: &RequestHead<'_>) -> SmallVec<[Hit<'a>; 2]> {
-        let mut hits: SmallVec<[Hit<'_>; 2]> = SmallVec::new();
+    fn hits<'a>(&'a self, keys: &'a Keys<'a>, head: &RequestHead<'_>) -> SmallVec<[Hit<'a>; 4]> {
+        let mut hits: SmallVec<[Hit<'_>; 4]> = SmallVec::new();
         for (place, (registered, key)) in self.rules.iter().zip(keys.iter()).enumerate() {
             let cost = match &registered.rule.cost {
                 Cost::Fixed(cost) => *cost,

@@ -13,8 +13,12 @@ use tollgate_testing::allocations::{Counting, allocations};
 static ALLOCATOR: Counting = Counting;
 
 fn check(enforcer: &Arc<Enforcer>, scratch: &mut Scratch) {
+    check_from(IpAddr::from([203, 0, 113, 9]), enforcer, scratch);
+}
+
+fn check_from(peer: IpAddr, enforcer: &Arc<Enforcer>, scratch: &mut Scratch) {
     let headers = http::HeaderMap::new();
-    let head = RequestHead::new("GET", "/reports/7", &headers).with_peer(IpAddr::from([203, 0, 113, 9]));
+    let head = RequestHead::new("GET", "/reports/7", &headers).with_peer(peer);
     assert!(matches!(enforcer.try_check(&head, scratch), Ok(Outcome::Admitted(_))));
 }
 
@@ -50,4 +54,9 @@ fn rules_allocate_nothing() {
     let mut scratch = Scratch::default();
     (0..2).for_each(|_| check(&enforcer, &mut scratch));
     assert_eq!(allocations(|| (0..100).for_each(|_| check(&enforcer, &mut scratch))), 0);
+    // Over IPv6, an address is charged together with the network around it.
+    let rules = Rules::new(Limiter::new().unwrap(), [Rule::new("a", limit)]).unwrap();
+    let (enforcer, peer) = (Arc::new(Enforcer::from(rules)), "2001:db8::1".parse().unwrap());
+    (0..2).for_each(|_| check_from(peer, &enforcer, &mut scratch));
+    assert_eq!(allocations(|| (0..100).for_each(|_| check_from(peer, &enforcer, &mut scratch))), 0);
 }
