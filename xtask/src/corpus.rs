@@ -134,18 +134,23 @@ fn sentence(line: &str) -> String {
     line.split_once(": error: ").map_or(line, |(_, sentence)| sentence).replace('|', "\\|")
 }
 
+/// A number of units, with one digit behind the point.
+fn tenths(number: u64, unit: u64) -> String {
+    format!("{}.{}", number / unit, number % unit * 10 / unit)
+}
+
 fn report(outcomes: &[Outcome], versions: &str) -> Result<String, String> {
     let refused: Vec<&Outcome> = outcomes.iter().filter(|outcome| !outcome.errors.is_empty()).collect();
     let sum = |of: fn(&Outcome) -> u64| outcomes.iter().map(of).sum::<u64>();
     let head = format!(
-        "`cargo xtask corpus` with {versions} on {}: {} documents, {} MB, {} operations; {} are refused. Together they take {:.1} s, one \
+        "`cargo xtask corpus` with {versions} on {}: {} documents, {} MB, {} operations; {} are refused. Together they take {} s, one \
          after another, each in a process of its own.",
         machine()?,
-        grouped(outcomes.len() as u64),
+        grouped(u64::try_from(outcomes.len()).unwrap_or(u64::MAX)),
         grouped(sum(|outcome| outcome.bytes) / 1_000_000),
         grouped(sum(|outcome| outcome.operations)),
         refused.len(),
-        sum(|outcome| outcome.milliseconds) as f64 / 1_000.0
+        tenths(sum(|outcome| outcome.milliseconds), 1_000)
     );
     let header = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let mut sections = vec![head];
@@ -178,7 +183,7 @@ fn report(outcomes: &[Outcome], versions: &str) -> Result<String, String> {
     let mut slowest: Vec<&Outcome> = outcomes.iter().collect();
     slowest.sort_by_key(|outcome| std::cmp::Reverse(outcome.milliseconds));
     let rows = slowest.into_iter().take(SLOWEST).map(|outcome| {
-        let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
+        let megabytes = |bytes: u64| format!("{} MB", tenths(bytes, 1_000_000));
         vec![
             format!("`{}`", outcome.file),
             megabytes(outcome.bytes),
@@ -191,6 +196,14 @@ fn report(outcomes: &[Outcome], versions: &str) -> Result<String, String> {
     let names = ["document", "size", "operations", "time", "memory"];
     sections.extend(section("Time and memory", about, &header(&names), &rows.collect::<Vec<_>>()));
     Ok(sections.join("\n"))
+}
+
+#[test]
+fn a_number_of_units_has_one_digit_behind_the_point() {
+    assert_eq!(
+        [tenths(0, 1_000), tenths(1_999, 1_000), tenths(47_124_751, 1_000_000)],
+        ["0.0", "1.9", "47.1"]
+    );
 }
 
 #[test]

@@ -54,11 +54,7 @@ fn main() -> ExitCode {
         ["fuzz", numbers @ ..] => fuzz::run(numbers),
         _ => Err(include_str!("usage.txt").to_string()),
     };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(why) => {
-            eprintln!("{why}");
-            ExitCode::FAILURE
-        }
-    }
+    let Err(why) = done else { return ExitCode::SUCCESS };
+    eprintln!("{why}");
+    ExitCode::FAILURE
 }

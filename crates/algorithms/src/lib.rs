@@ -22,6 +22,7 @@ mod decision;
 mod error;
 mod hit;
 mod limit;
+mod multiple;
 mod quota;
 mod rate;
 mod receipt;

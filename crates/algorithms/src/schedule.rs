@@ -1,4 +1,4 @@
-//! The schedule of a leaky bucket that is used as a queue: departures one interval apart. It knows no waiters and reads no clock.
+//! The schedule of a leaky bucket used as a queue: departures one interval apart. It knows no waiters and reads no clock.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "instants and counts are below 2^52, so that every product is below 2^116; divisors are not zero"

@@ -1,8 +1,11 @@
 //! Every flag: name, help and default. Man pages and completions are generated from it.
 
 mod doctor;
+mod lint;
 mod parse_error;
+mod schema;
 mod serve;
+mod test;
 
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -12,8 +15,11 @@ use clap_complete::Shell;
 
 use crate::report_errors::Reader;
 pub use doctor::DoctorArgs;
+pub use lint::{LintArgs, LintFormat, SeverityFlag};
 pub use parse_error::rendered;
+pub use schema::{SchemaArgs, Which};
 pub use serve::ServeArgs;
+pub use test::{TestArgs, TestFormat};
 
 /// How every command ends.
 const EXIT_CODES: &str = "\
@@ -92,6 +98,8 @@ pub enum Command {
     Completions(CompletionsArgs),
     /// Print the manual page, or write the pages of all commands into a folder
     Man(ManArgs),
+    /// Print the help of a command
+    Help(HelpArgs),
 }
 
 const DEMO_EXAMPLES: &str = "\
@@ -131,51 +139,6 @@ impl Format {
             Self::Json => Reader::Program,
         }
     }
-}
-
-/// How `lint` prints.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum LintFormat {
-    /// For people: drawn, with the lines they are about.
-    Human,
-    /// For programs.
-    Json,
-    /// SARIF 2.1.0, for code scanning.
-    Sarif,
-    /// Workflow commands, which GitHub shows beside the lines.
-    Github,
-}
-
-const LINT_EXAMPLES: &str = "\
-Examples:
-  tollgate lint openapi.yaml                         errors and advice, drawn
-  tollgate lint --strict --format github api/*.yaml  in a workflow: warnings fail it, too
-  tollgate lint --strict --allow no-owner openapi.yaml
-  tollgate lint --format sarif openapi.yaml > lint.sarif
-  generate-openapi | tollgate lint -
-
-Exit codes:
-  0  no errors; with --strict: no warnings either
-  1  errors; with --strict: errors or warnings
-  2  called wrongly, or a file cannot be read";
-
-/// Arguments of `lint`.
-#[derive(Clone, PartialEq, Eq, Debug, Args)]
-#[command(after_help = LINT_EXAMPLES)]
-pub struct LintArgs {
-    /// OpenAPI documents or Tollgate files, each with all that it leads to; - is standard input
-    #[arg(value_name = "FILE", required = true)]
-    pub files: Vec<String>,
-    /// Fail on warnings, too
-    #[arg(long)]
-    pub strict: bool,
-    /// Advice of this code is not shown and does not count; may be given several times
-    #[arg(long, value_name = "CODE")]
-    pub allow: Vec<String>,
-    /// How to print what is found
-    #[arg(long, value_enum, value_name = "FORMAT", default_value = "human")]
-    #[arg(help = "How to print what is found: human, json, sarif or github", hide_possible_values = true)]
-    pub format: LintFormat,
 }
 
 const EXPLAIN_EXAMPLES: &str = "\
@@ -275,70 +238,6 @@ pub enum FailOn {
     Removed,
 }
 
-const SCHEMA_EXAMPLES: &str = "\
-Examples:
-  tollgate schema limit                 the schema of x-rate-limit
-  tollgate schema native > tollgate.schema.json
-  tollgate schema --write schemas       both, into a folder
-
-Exit codes:
-  0  written
-  2  called wrongly, or the folder cannot be written";
-
-/// Arguments of `schema`.
-#[derive(Clone, PartialEq, Eq, Debug, Args)]
-#[command(after_help = SCHEMA_EXAMPLES)]
-pub struct SchemaArgs {
-    /// Which schema
-    #[arg(value_enum, value_name = "WHICH", required_unless_present = "write", hide_possible_values = true)]
-    #[arg(help = "Which schema: limit (x-rate-limit) or native (a Tollgate file)")]
-    pub which: Option<Which>,
-    /// Write it, or both, into this folder; it is made if it is not there
-    #[arg(long, value_name = "DIR")]
-    pub write: Option<String>,
-}
-
-/// The schemas there are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum Which {
-    /// Of `x-rate-limit`.
-    Limit,
-    /// Of a Tollgate file.
-    Native,
-}
-
-const TEST_EXAMPLES: &str = "\
-Examples:
-  tollgate test scenarios.yaml
-  tollgate test --format json api/*.scenarios.yaml
-
-A file of scenarios:
-  policy: openapi.yaml
-  scenarios:
-    - name: a burst of five, then one every ten seconds
-      steps:
-        - { request: POST /reports/generate, times: 5, expect: granted }
-        - { request: POST /reports/generate, expect: { answer: refused, retry_after: 10s } }
-        - { at: 10s, request: POST /reports/generate, expect: granted }
-
-Exit codes:
-  0  every scenario went as it says
-  1  one did not, or a file has errors
-  2  called wrongly, or a file cannot be read";
-
-/// Arguments of `test`.
-#[derive(Clone, PartialEq, Eq, Debug, Args)]
-#[command(after_help = TEST_EXAMPLES)]
-pub struct TestArgs {
-    /// Files of scenarios, each with the policy that it names; - is standard input
-    #[arg(value_name = "FILE", required = true)]
-    pub files: Vec<String>,
-    /// How to print what happened
-    #[arg(long, value_enum, value_name = "FORMAT", default_value = "human")]
-    #[arg(help = "How to print what happened: human or json", hide_possible_values = true)]
-    pub format: Format,
-}
-
 const ANNOTATE_EXAMPLES: &str = "\
 Examples:
   tollgate annotate openapi.yaml > annotated.yaml
@@ -396,4 +295,18 @@ pub struct ManArgs {
     /// Write a page for each command into this folder; it is made if it is not there
     #[arg(long, value_name = "DIR")]
     pub dir: Option<String>,
+}
+
+const HELP_EXAMPLES: &str = "\
+Examples:
+  tollgate help
+  tollgate help lint";
+
+/// Arguments of `help`.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+#[command(after_help = HELP_EXAMPLES)]
+pub struct HelpArgs {
+    /// The command; without one, the program
+    #[arg(value_name = "COMMAND")]
+    pub command: Option<String>,
 }

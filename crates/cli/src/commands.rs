@@ -6,6 +6,7 @@ pub mod demo;
 pub mod diff;
 pub mod doctor;
 pub mod explain;
+pub mod help;
 pub mod lint;
 pub mod man;
 pub mod schema;
@@ -43,6 +44,7 @@ pub fn run(
         Command::Schema(args) => schema::run(args, &mut out, err),
         Command::Completions(args) => completions::run(args, &mut out),
         Command::Man(args) => man::run(args, &mut out, err),
+        Command::Help(args) => help::run(args, &mut out, err),
     };
     match ended.and_then(|exit| out.flush().map(|()| exit)) {
         Ok(exit) => exit,

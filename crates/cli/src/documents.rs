@@ -1,12 +1,15 @@
 //! Loads a document with every file that it references: a policy, its consumers, and all their errors.
 
+mod folder;
+
 use tollgate_http::text::shown;
-use tollgate_policy::consumers::{Limits, Loader};
+use tollgate_policy::consumers::{ERRORS_MAX, Limits, Loader};
 use tollgate_policy::{Diagnostic, Directory, Place, Policy, Severity, Sources};
 
 use crate::files;
 use crate::finding::{Finding, Span};
 use crate::settings::section;
+pub(crate) use folder::{DocumentKind, in_folder};
 
 /// Loaded documents, and the findings in them.
 #[derive(Debug)]
@@ -85,6 +88,23 @@ pub(crate) type Note<'a> = &'a mut dyn FnMut(&str, Option<&[u8]>);
 /// # Errors
 /// As [`check`].
 pub(crate) fn check_noting(argument: &str, note: Note<'_>) -> Result<Checked, String> {
+    let (mut checked, consumers) = load(argument, note)?;
+    if let Some((file, place)) = consumers {
+        checked.consumers(&file, place, note);
+    }
+    Ok(checked)
+}
+
+/// As [`check`], without the consumers file.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn check_policy(argument: &str) -> Result<Checked, String> {
+    load(argument, &mut |_, _| {}).map(|(checked, _)| checked)
+}
+
+/// The documents, and where they name a consumers file.
+fn load(argument: &str, note: Note<'_>) -> Result<(Checked, Option<(String, Place)>), String> {
     let mut opened = open(argument).inspect_err(|_| note(argument, None))?;
     let mut read = |asked: &str| {
         let text = opened.read(asked);
@@ -92,51 +112,61 @@ pub(crate) fn check_noting(argument: &str, note: Note<'_>) -> Result<Checked, St
         text
     };
     let name = if argument == files::DASH { files::STANDARD_INPUT } else { argument };
+    let (in_consumers, directory) = (Vec::new(), None);
     Ok(match Policy::load_with_section(name, &mut read, &mut section::check) {
-        Err(refused) => Checked {
-            findings: refused.findings.all().to_vec(),
-            more: refused.findings.more(),
-            sources: refused.sources,
-            in_consumers: Vec::new(),
-            policy: None,
-            directory: None,
-        },
-        Ok(policy) => with_consumers(policy, note),
+        Err(refused) => {
+            let findings = refused.findings.all().to_vec();
+            let (sources, more) = (refused.sources, refused.findings.more());
+            let checked = Checked { sources, findings, more, in_consumers, policy: None, directory };
+            (checked, refused.consumers)
+        }
+        Ok(policy) => {
+            let (sources, findings) = (policy.sources().clone(), policy.findings().all().to_vec());
+            let (more, consumers) = (policy.findings().more(), policy.settings().consumers.clone());
+            let policy = Some(policy);
+            (Checked { sources, findings, more, in_consumers, policy, directory }, consumers)
+        }
     })
 }
 
-fn with_consumers(policy: Policy, note: Note<'_>) -> Checked {
-    let mut checked = Checked {
-        sources: policy.sources().clone(),
-        findings: policy.findings().all().to_vec(),
-        more: policy.findings().more(),
-        in_consumers: Vec::new(),
-        policy: None,
-        directory: None,
-    };
-    if let Some((file, place)) = policy.settings().consumers.clone() {
-        let mut loader = Loader::new(Limits::default());
-        note(&file, Some(&[]));
+impl Checked {
+    /// Reads the consumers file that stands at this place of the settings. Without a policy only the file itself is checked.
+    fn consumers(&mut self, file: &str, place: Place, note: Note<'_>) {
+        let mut loader = Loader::new(Limits { errors: ERRORS_MAX, ..Limits::default() });
+        note(file, Some(&[]));
+        let mut first = true;
+        let mut binary = None;
         let mut take = |piece: &[u8]| {
-            note(&file, Some(piece));
-            loader.feed(piece);
-        };
-        match files::feed(&file, &mut take) {
-            Err(why) => {
-                note(&file, None);
-                checked.findings.push(unreadable(&file, place, &why));
+            note(file, Some(piece));
+            if std::mem::take(&mut first) {
+                binary = files::binary(piece);
             }
-            Ok(()) => match directory(loader, &policy, &file) {
-                Ok(directory) => checked.directory = Some(directory),
-                Err(wrong) => checked.in_consumers = wrong,
-            },
-        }
+            if binary.is_none() {
+                loader.feed(piece);
+            }
+        };
+        let read = files::feed(file, &mut take);
+        let why = match (read, binary) {
+            (Ok(()), None) => {
+                match directory(loader, self.policy.as_ref(), file) {
+                    Ok(directory) => self.directory = directory,
+                    Err(wrong) => self.in_consumers = wrong,
+                }
+                return;
+            }
+            (Ok(()), Some(what)) => what,
+            (Err(why), _) => {
+                note(file, None);
+                why
+            }
+        };
+        self.findings.push(unreadable(file, place, &why));
+        // In the order of the document, as the others are.
+        self.findings.sort_by_key(|finding| finding.place);
     }
-    checked.policy = Some(policy);
-    checked
 }
 
-fn directory(loader: Loader, policy: &Policy, file: &str) -> Result<Directory, Vec<Finding>> {
+fn directory(loader: Loader, policy: Option<&Policy>, file: &str) -> Result<Option<Directory>, Vec<Finding>> {
     let wrong = |line, column, text: String| {
         let (message, help) = styled(&text);
         let span = Span { file: file.into(), line, column, end: None };
@@ -149,7 +179,9 @@ fn directory(loader: Loader, policy: &Policy, file: &str) -> Result<Directory, V
             .map(|error| wrong(error.line, Some(error.column), error.message))
             .collect::<Vec<_>>()
     })?;
+    let Some(policy) = policy else { return Ok(None) };
     Directory::new(consumers, policy)
+        .map(Some)
         .map_err(|errors| errors.into_iter().map(|error| wrong(error.line, None, error.message)).collect())
 }
 
@@ -183,13 +215,6 @@ fn sentences_are_styled_as_findings_are() {
 }
 
 fn unreadable(file: &str, place: Place, why: &str) -> Diagnostic {
-    Diagnostic {
-        severity: Severity::Error,
-        code: "unreadable",
-        message: format!("{} cannot be read: {why}", shown(file)),
-        place,
-        label: String::new(),
-        also: Vec::new(),
-        help: None,
-    }
+    let message = format!("{} cannot be read: {why}", shown(file));
+    Diagnostic::new(Severity::Error, "unreadable", place, message)
 }

@@ -47,6 +47,63 @@ pub(crate) fn is_there(name: &str) -> bool {
     fs::exists(name).unwrap_or(false)
 }
 
+/// Whether there is a folder of this name.
+pub(crate) fn is_folder(name: &str) -> bool {
+    fs::metadata(name).is_ok_and(|about| about.is_dir())
+}
+
+/// The files in a folder and in those below it, sorted by name. Hidden ones, links to folders and folders of packages are left out.
+pub(crate) fn below(folder: &str) -> Result<Vec<String>, String> {
+    let mut found = Vec::new();
+    let mut folders = vec![PathBuf::from(folder)];
+    while let Some(folder) = folders.pop() {
+        let told = |error: io::Error| format!("{} cannot be read: {}", folder.display(), why(&error));
+        for entry in fs::read_dir(&folder).map_err(told)? {
+            let entry = entry.map_err(told)?;
+            let name = entry.file_name();
+            if name.as_encoded_bytes().starts_with(b".") || name == "node_modules" {
+                continue;
+            }
+            // Of `.` names begin without it, as documents name one another.
+            let path = if folder.as_os_str() == "." { PathBuf::from(name) } else { folder.join(name) };
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(path);
+            } else if let Some(name) = path.to_str() {
+                found.push(name.strip_prefix("./").unwrap_or(name).to_owned());
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// What a file is that is no text, by its first bytes, and what to do.
+pub(crate) fn binary(bytes: &[u8]) -> Option<String> {
+    const KINDS: &[(&[u8], &str)] = &[
+        (b"\x1f\x8b", "it is compressed with gzip: decompress it first, with `gunzip`"),
+        (b"\x28\xb5\x2f\xfd", "it is compressed with zstd: decompress it first, with `unzstd`"),
+        (b"\xfd7zXZ\0", "it is compressed with xz: decompress it first, with `unxz`"),
+        (b"BZh", "it is compressed with bzip2: decompress it first, with `bunzip2`"),
+        (b"PK\x03\x04", "it is a ZIP archive: unpack it first"),
+        (b"%PDF-", "it is a PDF: name the document in YAML or JSON"),
+        (b"\xff\xfe", "it is UTF-16: save it as UTF-8"),
+        (b"\xfe\xff", "it is UTF-16: save it as UTF-8"),
+    ];
+    if let Some((_, what)) = KINDS.iter().find(|(magic, _)| bytes.starts_with(magic)) {
+        return Some((*what).to_owned());
+    }
+    match bytes {
+        // The `{`, `o` or blank of a document in two bytes, of which the other is empty.
+        [0, first, ..] | [first, 0, ..] if *first != 0 && first.is_ascii() => {
+            Some("it is UTF-16: save it as UTF-8".into())
+        }
+        [b'\x89', b'P', b'N', b'G', ..] | [0x7f, b'E', b'L', b'F', ..] | [0, ..] => {
+            Some("it is a binary file: name the document in YAML or JSON".into())
+        }
+        _ => None,
+    }
+}
+
 /// Reads standard input, within the same bounds.
 pub(crate) fn read_standard_input() -> Result<String, String> {
     text(io::stdin().lock(), DOCUMENT_BYTES_MAX)
@@ -166,6 +223,9 @@ fn text(from: impl Read, bytes_max: usize) -> Result<String, String> {
     if bytes.len() > bytes_max {
         return Err(too_long(bytes_max));
     }
+    if let Some(what) = binary(&bytes) {
+        return Err(what);
+    }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         format!("it is not UTF-8 at byte {at}: save it as UTF-8")
@@ -203,6 +263,44 @@ mod tests {
     fn what_is_not_text_is_refused_with_its_place() {
         let why = text(&b"ab\xffcd"[..], 9).expect_err("it is not UTF-8");
         assert_eq!(why, "it is not UTF-8 at byte 2: save it as UTF-8");
+    }
+
+    #[test]
+    fn a_binary_file_is_told_by_what_it_is() {
+        let table: [(&[u8], Option<&str>); 9] = [
+            (b"\x1f\x8b\x08\0\0", Some("it is compressed with gzip: decompress it first, with `gunzip`")),
+            (b"PK\x03\x04\x14\0", Some("it is a ZIP archive: unpack it first")),
+            (b"\xff\xfeo\0p\0", Some("it is UTF-16: save it as UTF-8")),
+            (b"o\0p\0", Some("it is UTF-16: save it as UTF-8")),
+            (b"\0o\0p", Some("it is UTF-16: save it as UTF-8")),
+            (b"\x89PNG\r\n", Some("it is a binary file: name the document in YAML or JSON")),
+            (b"\0\0\0", Some("it is a binary file: name the document in YAML or JSON")),
+            (b"openapi: 3.1.0", None),
+            (b"", None),
+        ];
+        for (bytes, expected) in table {
+            assert_eq!(binary(bytes).as_deref(), expected, "{bytes:?}");
+        }
+        assert!(text(&b"\x1f\x8b\x08"[..], 9).is_err_and(|why| why.contains("gunzip")));
+    }
+
+    #[test]
+    fn what_is_below_a_folder_is_listed_without_hidden_files_and_packages() {
+        let folder = tollgate_testing::folder::Folder::new("below");
+        for name in ["b", ".hidden", "node_modules"] {
+            fs::create_dir(folder.at().join(name)).expect("a folder can be made");
+        }
+        for name in ["b/c.yaml", "a.yaml", ".hidden/x.yaml", "node_modules/y.yaml"] {
+            folder.put(name, b"");
+        }
+        let root = folder.path("");
+        let found = below(root.trim_end_matches('/')).expect("it can be read");
+        let names: Vec<_> = found.iter().filter_map(|name| name.strip_prefix(&root)).collect();
+        assert_eq!(
+            names.iter().map(|name| name.trim_start_matches('/')).collect::<Vec<_>>(),
+            ["a.yaml", "b/c.yaml"]
+        );
+        assert!(below("no-such-folder").is_err_and(|why| why.contains("there is no such file")));
     }
 
     #[test]

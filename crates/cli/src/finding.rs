@@ -55,6 +55,12 @@ impl Finding {
         }
     }
 
+    /// Where it is, as `openapi.yaml:12:7`.
+    pub(crate) fn place(&self) -> String {
+        let column = self.span.column.map_or_else(String::new, |column| format!(":{column}"));
+        format!("{}:{}{column}", self.span.file, self.span.line)
+    }
+
     /// The message and what to do, in one line.
     pub(crate) fn sentence(&self) -> String {
         self.help.as_ref().map_or_else(|| self.message.clone(), |help| format!("{}; {help}", self.message))
@@ -74,10 +80,8 @@ pub(crate) struct Counts {
     pub(crate) errors: usize,
     pub(crate) warnings: usize,
     pub(crate) notes: usize,
-    /// Found, and not listed.
+    /// Found, and not kept: there are too many.
     pub(crate) more: usize,
-    /// Warnings and notes that are not listed, because there are so many of their kind.
-    pub(crate) left_out: (usize, usize),
 }
 
 impl Counts {
@@ -104,14 +108,9 @@ impl std::fmt::Display for Counts {
             0 => f.write_str("no errors")?,
             errors => f.write_str(&counted(errors, "error"))?,
         }
-        let (warnings, notes) = self.left_out;
-        for (count, left_out, what) in [(self.warnings, warnings, "warning"), (self.notes, notes, "note")] {
-            match (count, left_out) {
-                (0, 0) => {}
-                (count, 0) => write!(f, ", {}", counted(count, what))?,
-                (count, left_out) => {
-                    write!(f, ", {count} of {} {what}s shown", count.saturating_add(left_out))?
-                }
+        for (count, what) in [(self.warnings, "warning"), (self.notes, "note")] {
+            if count > 0 {
+                write!(f, ", {}", counted(count, what))?;
             }
         }
         if self.more > 0 {
@@ -139,13 +138,9 @@ fn what_is_printable_is_whole_and_moves_no_cursor() {
 
 #[test]
 fn counts_are_told_in_words() {
-    let counts = |errors, warnings, notes, more| {
-        Counts { errors, warnings, notes, more, ..Counts::default() }.to_string()
-    };
+    let counts = |errors, warnings, notes, more| Counts { errors, warnings, notes, more }.to_string();
     assert_eq!(counts(0, 0, 0, 0), "no errors");
     assert_eq!(counts(1, 2, 0, 0), "1 error, 2 warnings");
     assert_eq!(counts(0, 1, 3, 0), "no errors, 1 warning, 3 notes");
     assert_eq!(counts(1000, 0, 0, 7), "1000 errors, and 7 more that are not listed");
-    let many = Counts { warnings: 50, notes: 1, left_out: (59_950, 0), ..Counts::default() };
-    assert_eq!(many.to_string(), "no errors, 50 of 60000 warnings shown, 1 note");
 }

@@ -2,4 +2,5 @@
 
 pub(crate) mod github;
 pub(crate) mod json;
+pub(crate) mod junit;
 pub(crate) mod sarif;

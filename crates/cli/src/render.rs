@@ -17,6 +17,10 @@ const LINE_CHARS_MAX: usize = 200;
 /// Maximum characters drawn of a long line, and how many of them precede the place.
 const AROUND_CHARS: usize = 80;
 const BEFORE_CHARS: usize = 25;
+/// Lines of more bytes than this are not looked through for their length.
+const PIECE_BYTES_MAX: usize = 64 << 10;
+/// So many places beside the first are drawn. Of further ones the number is told.
+const ALSO_MAX: usize = 10;
 /// What stands for the rest of such a line.
 const CUT: char = '…';
 
@@ -27,6 +31,10 @@ pub fn draw(finding: &Diagnostic, sources: &Sources) -> String {
         Group::with_title(level(finding.severity).primary_title(&finding.message).id(finding.code));
     for piece in pieces(finding, sources) {
         group = group.elements(piece.elements());
+    }
+    let hidden = finding.also.len().saturating_sub(ALSO_MAX);
+    if hidden > 0 {
+        group = group.element(Level::NOTE.message(format!("and {hidden} more, which `--format json` lists")));
     }
     if let Some(help) = &finding.help {
         group = group.element(Level::HELP.message(help));
@@ -80,7 +88,11 @@ struct Piece<'a> {
 /// The places of a finding, its own first, those close to each other together.
 fn pieces<'a>(finding: &'a Diagnostic, sources: &'a Sources) -> Vec<Piece<'a>> {
     let own = std::iter::once((AnnotationKind::Primary, finding.place, finding.label.as_str()));
-    let others = finding.also.iter().map(|(place, label)| (AnnotationKind::Context, *place, label.as_str()));
+    let others = finding
+        .also
+        .iter()
+        .take(ALSO_MAX)
+        .map(|(place, label)| (AnnotationKind::Context, *place, label.as_str()));
     let mut pieces: Vec<Piece<'a>> = Vec::new();
     for (kind, place, label) in own.chain(others) {
         let Some(source) = sources.get(place.file) else { continue };
@@ -107,16 +119,12 @@ fn pieces<'a>(finding: &'a Diagnostic, sources: &'a Sources) -> Vec<Piece<'a>> {
 fn first_line(source: &Source, place: Place) -> (Range<usize>, usize) {
     let text = source.drawable(conceal);
     let Range { start, end } = place.range();
+    let line = source.line(place.start);
     let start = start.min(text.len());
-    let line_end = start.saturating_add(text.get(start..).map_or(0, |rest| first_of(rest).len()));
-    let line = source.line_column(place.start).line.saturating_sub(1);
-    (start..end.clamp(start, line_end), usize::try_from(line).unwrap_or(0))
-}
-
-/// The first line of a text, before its break: of either kind.
-fn first_of(text: &str) -> &str {
-    let line = text.split('\n').next().unwrap_or_default();
-    line.strip_suffix('\r').unwrap_or(line)
+    // The end of a line, and what is after it, is drawn as its end.
+    let line_end = line.end.max(start);
+    let number = source.line_column(place.start).line.saturating_sub(1);
+    (start..end.clamp(start, line_end), usize::try_from(number).unwrap_or(0))
 }
 
 impl<'a> Piece<'a> {
@@ -138,34 +146,32 @@ impl<'a> Piece<'a> {
     ///
     /// Only these lines are given to be drawn: a large document is not looked through once for each finding.
     fn text(&self) -> Option<(usize, &'a str)> {
-        let text = self.source.drawable(conceal);
-        let mark = self.marks.first()?;
-        // From the first mark's line, whose number is known, back and forth to the others.
-        let before = text.get(..mark.range.start)?;
-        let mut start = before.rfind('\n').map_or(0, |at| at.saturating_add(1));
-        let mut end = start;
-        for mark in &self.marks {
-            let before = text.get(..mark.range.start)?;
-            start = start.min(before.rfind('\n').map_or(0, |at| at.saturating_add(1)));
-            let after = text.get(mark.range.end..)?;
-            end = end.max(mark.range.end.saturating_add(first_of(after).len()));
+        let lines = self.marks.iter().map(|mark| self.source.line(offset(mark.range.start)));
+        let (start, end) =
+            lines.fold((usize::MAX, 0), |(start, end), line| (start.min(line.start), end.max(line.end)));
+        let lines = self.source.drawable(conceal).get(start..end.max(start))?;
+        if lines.len() > PIECE_BYTES_MAX {
+            return None;
         }
-        let lines = text.get(start..end)?;
         let short =
             |line: &str| line.chars().take(LINE_CHARS_MAX.saturating_add(1)).count() <= LINE_CHARS_MAX;
         lines.lines().all(short).then_some((start, lines))
     }
 }
 
+fn offset(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
+
 /// A place, and what stands around it on a line that is too long to be shown.
 fn around<'a>(source: &'a Source, mark: &Mark<'a>) -> [Element<'a>; 2] {
     let text = source.drawable(conceal);
     let Range { start, end } = mark.range;
-    let (before, rest) = text.split_at_checked(start).unwrap_or((text, ""));
-    let line_before = before.rsplit('\n').next().unwrap_or_default();
+    let line = source.line(offset(start));
+    let line_before = text.get(line.start..start).unwrap_or_default();
     let length = |chars: &mut dyn Iterator<Item = char>| chars.map(char::len_utf8).sum::<usize>();
     let kept_before = length(&mut line_before.chars().rev().take(BEFORE_CHARS));
-    let line_after = first_of(rest);
+    let line_after = text.get(start..line.end).unwrap_or_default();
     let kept_after = length(&mut line_after.chars().take(AROUND_CHARS.saturating_sub(BEFORE_CHARS)));
     let mut drawn = String::new();
     if kept_before < line_before.len() {
@@ -180,7 +186,7 @@ fn around<'a>(source: &'a Source, mark: &Mark<'a>) -> [Element<'a>; 2] {
     if kept_after < line_after.len() {
         drawn.push(CUT);
     }
-    let at = source.line_column(u32::try_from(start).unwrap_or(u32::MAX));
+    let at = source.line_column(offset(start));
     let number = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
     // The column is that of the document, not of what is left of its line.
     let origin = Origin::path(printable(source.name())).line(number(at.line)).char_column(number(at.column));

@@ -32,15 +32,24 @@ pub(crate) fn tell(
         return writeln!(out, "{:#}", json::unusable(&findings, more));
     }
     for checked in wrong() {
-        for finding in &checked.findings {
+        let lines = checked.in_consumers.iter().take(DRAWN_MAX.saturating_sub(checked.findings.len()));
+        for finding in checked.findings.iter().take(DRAWN_MAX) {
             writeln!(err, "{}\n", render::draw(finding, &checked.sources))?;
         }
-        for finding in &checked.in_consumers {
+        for finding in lines {
             writeln!(err, "{}\n", render::without_text(finding))?;
+        }
+        let all = checked.findings.len().saturating_add(checked.in_consumers.len());
+        let more = all.saturating_sub(DRAWN_MAX).saturating_add(checked.more);
+        if more > 0 {
+            writeln!(err, "{more} more are not shown; `tollgate lint --all` draws all of them\n")?;
         }
     }
     Ok(())
 }
+
+/// Maximum findings of a document that are drawn by commands other than `lint`.
+const DRAWN_MAX: usize = 50;
 
 /// Tells findings that are in files that were read.
 pub(crate) fn tell_findings(

@@ -1,16 +1,22 @@
 //! What an enforcer knows about one variant of a limit: name, numbers, and how much clients may see.
 
-use tollgate_algorithms::{Limit, Mode};
+use tollgate_algorithms::Limit;
+
+/// Whose the wider limit of a network of IPv6 addresses is.
+pub(crate) const NETWORK: &str = "network";
 
 /// One set of numbers of one limit.
 ///
-/// A limit is *shown* if clients see its numbers. A limit that is not shown may still be *named* when it refuses, or *hidden*:
-/// then clients learn only that they have to wait.
+/// A limit is *shown* if clients see its numbers. A *hidden* limit is never shown: clients learn only that they have to wait. A
+/// wider limit is shown while it is closer to refusing than the limit that it belongs to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct LimitDescriptor {
     /// The limit's name.
     pub name: Box<str>,
+    /// The name of the limit that this is a wider limit of: for an address with all its keys, or for a network with all its
+    /// addresses.
+    pub wider_than: Option<Box<str>>,
     /// Its numbers.
     pub limit: Limit,
     /// How much of it clients see.
@@ -47,8 +53,8 @@ pub enum BusyStatus {
 pub enum Visibility {
     /// Its name and its numbers.
     Shown,
-    /// Its name, if it refuses.
-    Named,
+    /// Its name and its numbers, while it is closer to refusing than the limit that it is a wider limit of.
+    IfBinding,
     /// Nothing.
     Hidden,
 }
@@ -68,7 +74,15 @@ impl LimitDescriptor {
     #[must_use]
     pub fn new(name: &str, limit: Limit) -> Self {
         let (visibility, zero_status) = (Visibility::Shown, ZeroStatus::default());
-        Self { name: name.into(), limit, visibility, zero_status, description: None, concurrency: None }
+        Self {
+            name: name.into(),
+            wider_than: None,
+            limit,
+            visibility,
+            zero_status,
+            description: None,
+            concurrency: None,
+        }
     }
 
     /// A limit on how many requests are in progress at once.
@@ -81,6 +95,17 @@ impl LimitDescriptor {
     #[must_use]
     pub fn capacity(&self) -> u64 {
         self.concurrency.map_or(self.limit.capacity(), |concurrency| concurrency.limit.into())
+    }
+
+    /// Makes it a wider limit of the same name, for all clients of an address or of a network: `login (network)`.
+    #[must_use]
+    pub fn widened(self, whose: &str) -> Self {
+        let visibility = match self.visibility {
+            Visibility::Shown | Visibility::IfBinding => Visibility::IfBinding,
+            Visibility::Hidden => Visibility::Hidden,
+        };
+        let name = format!("{} ({whose})", self.name).into();
+        Self { name, wider_than: Some(self.name), visibility, ..self }
     }
 
     /// Sets how much of it clients see.
@@ -107,9 +132,15 @@ impl LimitDescriptor {
         &self.name
     }
 
-    /// Whether clients see its numbers when it is charged in this mode. Clients never see a limit in shadow mode.
+    /// Whether it is a wider limit of another one.
     #[must_use]
-    pub fn is_shown(&self, mode: Mode) -> bool {
-        mode == Mode::Enforced && self.visibility == Visibility::Shown
+    pub const fn is_wider(&self) -> bool {
+        self.wider_than.is_some()
+    }
+
+    /// Whether it is the limit with this name, or a wider limit of it.
+    #[must_use]
+    pub fn belongs_to(&self, limit: &str) -> bool {
+        self.wider_than.as_deref().unwrap_or(&self.name) == limit
     }
 }

@@ -16,13 +16,12 @@ use crate::fingerprint::fingerprint;
 use crate::head::RequestHead;
 use crate::ids::DescriptorId;
 use crate::outcome::{Outcome, Refusal, Undetermined, refusing};
-use crate::permits::Permits;
 #[cfg(feature = "policy")]
 use crate::policy_limits::PolicyLimits;
 use crate::rules::Rules;
 use crate::scratch::Scratch;
-use crate::settlement::PendingSettlement;
-use crate::status::{Degradation, LimitStatus, StoredStatus};
+use crate::settlement::{PendingSettlement, contains};
+use crate::status::{Degradation, LimitStatus, StoredStatus, binding};
 
 /// Limits in force: those of a policy document, or [`Rules`] written in Rust.
 ///
@@ -34,6 +33,8 @@ pub struct Enforcer {
     source: LimitSource,
     descriptors: Vec<Option<LimitDescriptor>>,
     waits: bool,
+    /// Whether some descriptor is of a wider limit.
+    has_wider: bool,
     fingerprints: AtomicBool,
 }
 
@@ -56,7 +57,7 @@ pub(crate) struct Charged {
 impl From<Rules> for Enforcer {
     fn from(rules: Rules) -> Self {
         let (descriptors, waits) = (rules.descriptors(), rules.waits());
-        Self { source: LimitSource::Rules(rules), descriptors, waits, fingerprints: AtomicBool::new(false) }
+        Self::new(LimitSource::Rules(rules), descriptors, waits)
     }
 }
 
@@ -71,11 +72,16 @@ impl From<PolicyLimits> for Enforcer {
 impl From<Arc<PolicyLimits>> for Enforcer {
     fn from(limits: Arc<PolicyLimits>) -> Self {
         let (descriptors, waits) = (limits.descriptors(), limits.waits());
-        Self { source: LimitSource::Policy(limits), descriptors, waits, fingerprints: AtomicBool::new(false) }
+        Self::new(LimitSource::Policy(limits), descriptors, waits)
     }
 }
 
 impl Enforcer {
+    fn new(source: LimitSource, descriptors: Vec<Option<LimitDescriptor>>, waits: bool) -> Self {
+        let has_wider = descriptors.iter().flatten().any(LimitDescriptor::is_wider);
+        Self { source, descriptors, waits, has_wider, fingerprints: AtomicBool::new(false) }
+    }
+
     /// Makes every check from now on compute a [fingerprint](LimitStatus::key_fingerprint) of each key.
     pub fn enable_key_fingerprints(&self) {
         self.fingerprints.store(true, Ordering::Relaxed);
@@ -137,7 +143,7 @@ impl Enforcer {
         self.descriptor(stored.id).map(|descriptor| stored.with(descriptor))
     }
 
-    /// Whether some limits are counted in a shared store, so that a check may wait for it. Then use [`check`](Self::check).
+    /// Whether a check may wait: for a shared store, or because a limit lets requests wait for their turn. Then use [`check`](Self::check).
     #[must_use]
     pub const fn waits(&self) -> bool {
         self.waits
@@ -194,10 +200,12 @@ impl Enforcer {
                 decision: answer.decision(),
                 mode: answer.mode(),
                 source: answer.source(),
+                is_binding: false,
                 key_fingerprint,
                 computed: None,
             });
         }
+        self.mark_binding(&mut statuses);
         statuses
     }
 
@@ -235,6 +243,19 @@ impl Enforcer {
         })
     }
 
+    /// Finds out which wider limits are closer to refusing than the limits that they belong to. Most requests meet none.
+    fn mark_binding(&self, statuses: &mut [StoredStatus]) {
+        let is_wider =
+            |status: &StoredStatus| self.descriptor(status.id).is_some_and(LimitDescriptor::is_wider);
+        if !self.has_wider || !statuses.iter().any(is_wider) {
+            return;
+        }
+        let binding = binding(statuses.iter().map(|status| self.status(status)));
+        for (place, status) in statuses.iter_mut().enumerate() {
+            status.is_binding = contains(binding, place);
+        }
+    }
+
     /// The outcome of a charge. `finish` completes an admission with what only its source knows.
     #[inline]
     pub(crate) fn outcome(
@@ -267,7 +288,7 @@ impl Enforcer {
             receipt: Mutex::new(charged.receipt),
             settled: OnceLock::new(),
             pending: PendingSettlement::default(),
-            permits: Permits::default(),
+            permits: Mutex::default(),
             #[cfg(feature = "policy")]
             matched: charged.matched,
         };

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::net::IpAddr;
+use std::time::Duration;
 
 use http::{Extensions, HeaderMap, Uri};
 
@@ -25,6 +26,8 @@ pub struct RequestHead<'a> {
     pub body: Body,
     /// A tier that replaces the one the policy would find.
     pub tier: Option<&'a str>,
+    /// How long its client still waits for a response. A request never waits for a limit for longer. `None` if that is not known.
+    pub time_left: Option<Duration>,
 }
 
 /// What is known about a request's body.
@@ -52,8 +55,8 @@ impl<'a> RequestHead<'a> {
     /// A head without a peer and without a readable body.
     #[must_use]
     pub const fn new(method: &'a str, target: &'a str, headers: &'a HeaderMap) -> Self {
-        let (authority, extensions, peer, tier) = (None, None, None, None);
-        Self { method, target, authority, headers, extensions, peer, body: Body::Unreadable, tier }
+        let (authority, extensions, peer, tier, time_left) = (None, None, None, None, None);
+        Self { method, target, authority, headers, extensions, peer, body: Body::Unreadable, tier, time_left }
     }
 
     /// A head whose target is a parsed URI.
@@ -84,6 +87,12 @@ impl<'a> RequestHead<'a> {
     #[must_use]
     pub const fn with_extensions(self, extensions: &'a Extensions) -> Self {
         Self { extensions: Some(extensions), ..self }
+    }
+
+    /// Sets how long its client still waits for a response.
+    #[must_use]
+    pub const fn with_time_left(self, time_left: Option<Duration>) -> Self {
+        Self { time_left, ..self }
     }
 
     /// Sets the tier, in place of the one the policy would find.

@@ -7,6 +7,10 @@ use tollgate_http::address::Client;
 pub(crate) enum KeyKind<'a> {
     /// The client's address or network.
     Address,
+    /// A wider network around the address.
+    AddressWide,
+    /// Which limit of a rule it is, if it is not the rule's own.
+    Limit,
     /// The value of a header, by the header's name in lower case.
     Header(&'a str),
     /// A consumer that the server's own code identified.
@@ -19,11 +23,13 @@ pub(crate) enum KeyKind<'a> {
 pub(crate) fn push(key: &mut Vec<u8>, kind: KeyKind<'_>, value: &[u8]) {
     match kind {
         KeyKind::Address => key.push(2),
+        KeyKind::AddressWide => key.push(3),
         KeyKind::Header(name) => {
             key.push(4);
             push_bytes(key, name.as_bytes());
         }
         KeyKind::Consumer => key.push(9),
+        KeyKind::Limit => key.push(12),
         KeyKind::Everyone => key.push(14),
     }
     push_bytes(key, value);
@@ -32,6 +38,12 @@ pub(crate) fn push(key: &mut Vec<u8>, kind: KeyKind<'_>, value: &[u8]) {
 /// Appends the key of a client's address.
 pub(crate) fn push_address(key: &mut Vec<u8>, client: &Client) {
     push(key, KeyKind::Address, &client.key_bytes());
+}
+
+/// Appends the key of the wide network around a client's address, on the wide limit of a rule.
+pub(crate) fn push_wide(key: &mut Vec<u8>, network: &Client) {
+    push(key, KeyKind::Limit, b"wide");
+    push(key, KeyKind::AddressWide, &network.key_bytes());
 }
 
 fn push_bytes(key: &mut Vec<u8>, bytes: &[u8]) {
@@ -56,6 +68,8 @@ mod tests {
         for value in [&b""[..], b"a", &[0xff; 127], &[7; 128], &long] {
             let pairs = [
                 (KeyKind::Address, Kind::Address),
+                (KeyKind::AddressWide, Kind::AddressWide),
+                (KeyKind::Limit, Kind::Limit),
                 (KeyKind::Header("x-key"), Kind::Header("x-key")),
                 (KeyKind::Consumer, Kind::Consumer),
                 (KeyKind::Everyone, Kind::Everyone),

@@ -1,25 +1,26 @@
 //! The limits of a policy document, in force on a limiter: from a request's facts to hits, and from a verdict to an outcome.
 
 mod concurrency;
+mod descriptor;
+mod settling;
+mod waiting;
 
 use std::fmt;
 use std::sync::Arc;
 
-use http::HeaderName;
 use smallvec::SmallVec;
 use tollgate::{
-    AddressHit, ConcurrencyLimit, HITS_MAX, Hit, Limiter, NamedLimit, Receipt, StoreFails, Verdict,
+    AddressHit, ConcurrencyLimit, HITS_MAX, Hit, LeakyQueue, Limiter, NamedLimit, StoreFails, Verdict,
 };
 use tollgate_algorithms::{Limit, Mode};
-use tollgate_policy::model::{self, Identity, PolicyLimit};
-use tollgate_policy::{
-    Budget, Charge, Directory, Facts, Hits, Matched, Policy, Request, Variant, VariantId, Whose,
-};
+use tollgate_policy::model::{self, PolicyLimit};
+use tollgate_policy::{Charge, Directory, Facts, Hits, Matched, Policy, Request, Variant, VariantId};
 
+use self::waiting::Waited;
 use crate::admission::Admission;
 use crate::allowed_methods::{allowed, methods};
 use crate::charge;
-use crate::descriptor::{LimitDescriptor, Visibility, ZeroStatus};
+use crate::descriptor::LimitDescriptor;
 use crate::enforcer::{Charged, Enforcer};
 use crate::error::CheckError;
 use crate::failure;
@@ -28,7 +29,7 @@ use crate::ids::DescriptorId;
 use crate::operations::{BodyKind, BodyWanted, count_in_query};
 use crate::outcome::Outcome;
 use crate::scratch::Scratch;
-use crate::settlement::{Claim, PendingSettlement, Reported, only};
+use settling::may_settle;
 
 /// The limits of a policy document, in force on a limiter. An [`Enforcer`] checks requests against them.
 ///
@@ -59,6 +60,8 @@ pub struct PolicyLimits {
     limits: Vec<Option<NamedLimit>>,
     /// The same for limits on what is in progress.
     concurrency: Vec<Option<ConcurrencyLimit>>,
+    /// The same for queues.
+    queues: Vec<Option<LeakyQueue>>,
     namespace: String,
     for_good: bool,
     /// Whether a response may settle some limit's charges.
@@ -89,6 +92,7 @@ impl PolicyLimits {
             namespace: policy.namespace(),
             limits: Vec::new(),
             concurrency: Vec::new(),
+            queues: Vec::new(),
             for_good: false,
             settles,
             counts_bodies,
@@ -116,6 +120,7 @@ impl PolicyLimits {
     fn with_limits(mut self) -> Self {
         self.limits = self.variants().map(|variant| self.named(variant)).collect();
         self.concurrency = self.variants().map(|variant| self.concurrent(variant)).collect();
+        self.queues = self.variants().map(|variant| self.queue(variant)).collect();
         self
     }
 
@@ -149,10 +154,12 @@ impl PolicyLimits {
         &self.limiter
     }
 
-    /// Whether some of its limits are counted in a shared store.
+    /// Whether a check may wait: some of its limits are counted in a shared store, or let requests wait for their turn.
     #[must_use]
     pub fn waits(&self) -> bool {
-        self.limits.iter().flatten().any(NamedLimit::is_shared)
+        let is_shared = self.limits.iter().flatten().any(NamedLimit::is_shared);
+        let has_turns = self.policy.limits().iter().any(|limit| limit.wait.is_some());
+        is_shared || has_turns || self.queues.iter().any(Option::is_some)
     }
 
     /// The limiter's limit of a charge.
@@ -171,7 +178,7 @@ impl PolicyLimits {
             let limit = self.policy.limits().get(variant.limit.index())?;
             let descriptor = match variant.numbers.concurrency() {
                 Some(most) => concurrency::descriptor(limit, variant.budget, most),
-                None => LimitDescriptor::of_variant(limit, variant.budget, variant.numbers.limit()?),
+                None => LimitDescriptor::of_variant(limit, variant.budget, variant.numbers.shown()?),
             };
             Some(descriptor)
         };
@@ -184,25 +191,22 @@ impl PolicyLimits {
         head: &RequestHead<'_>,
         scratch: &mut Scratch,
     ) -> Result<Outcome, CheckError> {
-        let Scratch { target, request, hits, verdict, acquired: asked, .. } = scratch;
+        let Scratch { target, request, hits, verdict, asked, .. } = scratch;
         let facts = self.facts(head, (target, request))?;
         let matched = match self.match_request(head, &facts, hits)? {
             Matching::Matched(matched) => matched,
             Matching::NeedsBody(outcome) => return Ok(outcome),
         };
-        let acquired = self.acquire(enforcer, hits, (facts.now, asked))?;
-        if acquired.is_refused {
-            return Ok(enforcer.busy(acquired.statuses.into_iter().collect(), (facts.now, matched)));
-        }
-        let charges = self.charges::<FEW>(hits);
-        let receipt = match charges.as_slice() {
-            [] => None,
-            charges => self.hits_of(hits, charges).charge(verdict).await?,
+        let waiter = self.waiter(enforcer, hits, (facts.now, head.time_left));
+        let (acquired, charged) = match self.charge_in_turn(&waiter, (verdict, asked)).await? {
+            Waited::Charged(acquired, charged) => (acquired, charged),
+            Waited::Refused(statuses) => {
+                return Ok(enforcer.busy(statuses, (self.limiter.now(), matched)));
+            }
         };
-        drop(charges);
         // Not before: what clients see counts from the store's answer on.
         let facts = Facts { now: self.limiter.now(), ..facts };
-        let outcome = self.outcome(enforcer, (head, &facts), (matched, receipt), (hits, verdict.as_ref()));
+        let outcome = self.outcome(enforcer, (head, &facts), (matched, charged), (hits, verdict.as_ref()));
         Ok(acquired.held_by(outcome, facts.now))
     }
 
@@ -212,23 +216,23 @@ impl PolicyLimits {
         head: &RequestHead<'_>,
         scratch: &mut Scratch,
     ) -> Result<Outcome, CheckError> {
-        let Scratch { target, request, hits, verdict, acquired: asked, .. } = scratch;
+        let Scratch { target, request, hits, verdict, asked, .. } = scratch;
         let facts = self.facts(head, (target, request))?;
         let matched = match self.match_request(head, &facts, hits)? {
             Matching::Matched(matched) => matched,
             Matching::NeedsBody(outcome) => return Ok(outcome),
         };
-        let acquired = self.acquire(enforcer, hits, (facts.now, asked))?;
+        let acquired = self.try_acquire((enforcer, hits), (facts.now, asked))?;
         if acquired.is_refused {
             return Ok(enforcer.busy(acquired.statuses.into_iter().collect(), (facts.now, matched)));
         }
         // A few take less of the stack, and nobody pays for many.
-        let receipt = if hits.charges().len() <= FEW {
+        let charged = if hits.charges().len() <= FEW {
             self.try_charge::<FEW>(hits, verdict)?
         } else {
             self.try_charge::<HITS_MAX>(hits, verdict)?
         };
-        let outcome = self.outcome(enforcer, (head, &facts), (matched, receipt), (hits, verdict.as_ref()));
+        let outcome = self.outcome(enforcer, (head, &facts), (matched, charged), (hits, verdict.as_ref()));
         Ok(acquired.held_by(outcome, facts.now))
     }
 
@@ -236,10 +240,10 @@ impl PolicyLimits {
         &self,
         hits: &Hits,
         verdict: &mut Option<Verdict>,
-    ) -> Result<Option<Receipt>, CheckError> {
+    ) -> Result<charge::Charged, CheckError> {
         let charges = self.charges::<N>(hits);
         if charges.is_empty() {
-            return Ok(None);
+            return Ok(charge::Charged::default());
         }
         Ok(self.hits_of(hits, &charges).try_charge(verdict)?)
     }
@@ -329,28 +333,17 @@ impl PolicyLimits {
     }
 
     /// The hits on the client's address for claimed identities, of limits where an address may owe something.
-    fn debtors<'a>(&'a self, hits: &'a Hits) -> SmallVec<[AddressHit<'a>; 1]> {
+    fn debtors<'a>(&'a self, hits: &'a Hits) -> SmallVec<[charge::Address<'a>; 1]> {
         let mut debtors = SmallVec::new();
         let enforced = hits.charges().iter().enumerate().filter(|(_, charge)| charge.mode == Mode::Enforced);
         for (place, charge) in enforced {
-            let denied = self.addresses_of(hits, charge).filter(|(limit, _)| limit.has_denied());
-            debtors.extend(
-                denied.map(|(limit, key)| AddressHit { place, hit: limit.hit(key).cost(charge.cost) }),
-            );
+            let denied = self.addresses_of(hits, charge).filter(|(_, limit, _)| limit.has_denied());
+            debtors.extend(denied.map(|(variant, limit, key)| charge::Address {
+                hit: AddressHit { place, hit: limit.hit(key).cost(charge.cost) },
+                id: DescriptorId::new(variant.index()),
+            }));
         }
         debtors
-    }
-
-    /// The keys that the charge to a claimed identity moves to when the upstream denies the identity: the client's address, and
-    /// the wide network around it.
-    fn addresses_of<'a>(
-        &'a self,
-        hits: &'a Hits,
-        charge: &'a Charge,
-    ) -> impl Iterator<Item = (&'a NamedLimit, &'a [u8])> {
-        let own = hits.address_key(charge).map(|key| (charge.variant, key));
-        let wide = hits.wide_key(charge);
-        own.into_iter().chain(wide).filter_map(|(variant, key)| Some((self.limit_of(variant)?, key)))
     }
 
     /// The outcome of a charge.
@@ -359,13 +352,15 @@ impl PolicyLimits {
         &self,
         enforcer: &Arc<Enforcer>,
         (head, facts): (&RequestHead<'_>, &Facts<'_>),
-        (matched, receipt): (Matched, Option<Receipt>),
+        (matched, charged): (Matched, charge::Charged),
         (hits, verdict): (&Hits, Option<&Verdict>),
     ) -> Outcome {
-        let keys =
-            hits.charges().iter().map(|charge| (DescriptorId::new(charge.variant.index()), hits.key(charge)));
+        let keys = hits.charges().iter().enumerate().map(|(place, charge)| {
+            (charged.descriptor(place, DescriptorId::new(charge.variant.index())), hits.key(charge))
+        });
         let statuses = verdict.map(|verdict| enforcer.statuses(verdict, keys)).unwrap_or_default();
         let path = head.other_path(facts.path);
+        let receipt = charged.receipt;
         let charged = Charged { receipt, decided_at: facts.now, path, matched: Some(matched) };
         let enforced = hits.charges().iter().filter(|charge| charge.mode == Mode::Enforced);
         let limits = enforced.map(|charge| self.policy.limits().get(charge.limit.index()));
@@ -380,59 +375,6 @@ impl PolicyLimits {
         if !self.for_good {
             admission.tier = hits.tier().map(Into::into);
         }
-    }
-
-    /// What a response may settle.
-    fn pending(&self, hits: &Hits) -> PendingSettlement {
-        let mut pending = PendingSettlement::default();
-        for (place, charge) in hits.charges().iter().enumerate() {
-            if charge.whose == Whose::Claimed {
-                pending.claimed |= only(place);
-                pending.claims.extend(self.claims(hits, place, charge));
-            }
-            let Some((header, max)) = self.reported(hits, charge) else { continue };
-            pending.estimates |= only(place);
-            let limit = charge.limit.index();
-            match pending.reported.last_mut().filter(|last| last.limit == limit) {
-                // The charges of a limit are next to each other.
-                Some(last) => last.charges |= only(place),
-                None => {
-                    let (charges, header) = (only(place), header.clone());
-                    pending.reported.push(Reported { limit, charges, header, max });
-                }
-            }
-        }
-        pending
-    }
-
-    fn claims<'a>(
-        &'a self,
-        hits: &'a Hits,
-        place: usize,
-        charge: &'a Charge,
-    ) -> impl Iterator<Item = Claim> + 'a {
-        self.addresses_of(hits, charge).map(move |(limit, address)| Claim {
-            place,
-            limit: limit.clone(),
-            address: address.into(),
-            cost: charge.cost,
-            stays: charge.by_address,
-        })
-    }
-
-    /// The header of the response that reports the actual cost of a charge, and its maximum.
-    fn reported(&self, hits: &Hits, charge: &Charge) -> Option<(&HeaderName, u64)> {
-        self.policy.cost_of(hits, charge)?.reported_in()
-    }
-
-    /// Whether a response may settle this charge.
-    fn may_settle(&self, hits: &Hits, charge: &Charge) -> bool {
-        charge.whose == Whose::Claimed || self.reported(hits, charge).is_some()
-    }
-
-    /// Whether no response changes this charge.
-    fn is_for_good(&self, hits: &Hits, charge: &Charge) -> bool {
-        !self.may_settle(hits, charge)
     }
 
     /// The limiter's limit for a variant.
@@ -462,43 +404,6 @@ const fn store_fails(limit: &PolicyLimit) -> StoreFails {
 enum Matching {
     Matched(Matched),
     NeedsBody(Outcome),
-}
-
-impl LimitDescriptor {
-    /// The descriptor of a policy's limit for one of its budgets.
-    #[must_use]
-    pub fn of_variant(limit: &PolicyLimit, budget: Budget, numbers: Limit) -> Self {
-        let visibility = match (limit.visible, budget) {
-            (false, _) => Visibility::Hidden,
-            (true, Budget::Own) => Visibility::Shown,
-            (true, Budget::AddressCeiling | Budget::WideAddress | Budget::WideCeiling) => Visibility::Named,
-        };
-        let zero_status = match limit.zero_status {
-            model::ZeroStatus::Forbidden => ZeroStatus::Forbidden,
-            model::ZeroStatus::TooManyRequests => ZeroStatus::TooManyRequests,
-        };
-        Self::new(&limit.name, numbers)
-            .with_visibility(visibility)
-            .with_zero_status(zero_status)
-            .with_description(limit.description.as_deref())
-    }
-}
-
-/// Whether a response may settle charges of a limit.
-fn may_settle(limit: &PolicyLimit, cost: &model::Cost) -> bool {
-    let claimed = |identity: &Identity| match identity {
-        Identity::ApiKey
-        | Identity::Header(_)
-        | Identity::Cookie(_)
-        | Identity::Query(_)
-        | Identity::JwtUnverified(_) => true,
-        Identity::Address
-        | Identity::Jwt(_)
-        | Identity::Consumer
-        | Identity::Organisation
-        | Identity::Everyone => false,
-    };
-    cost.reported_in().is_some() || limit.key.chain.iter().flatten().any(claimed)
 }
 
 impl fmt::Debug for PolicyLimits {

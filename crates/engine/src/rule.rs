@@ -77,6 +77,9 @@ pub(crate) enum Cost {
 
 impl KeyExtractor {
     /// One quota for each client address. Only trusted proxies may state the address.
+    ///
+    /// An IPv6 client is a network of 64 bits, and all clients of a network of 48 bits together have 256 times the limit: see
+    /// [`Rules::prefixes`](crate::Rules::prefixes).
     #[must_use]
     pub const fn address() -> Self {
         Self(Extraction::Address)
@@ -213,6 +216,14 @@ impl Rule {
             Scope::Local => limiter.local_limit(&self.name, numbers),
             #[cfg(feature = "redis")]
             Scope::Store(fails) => limiter.shared_limit(&self.name, numbers, fails),
+        }
+    }
+
+    /// Whether it may charge a client's address.
+    pub(crate) const fn may_charge_address(&self) -> bool {
+        match self.key.0 {
+            Extraction::Address | Extraction::Header(_) | Extraction::Fn(_) => true,
+            Extraction::Everyone => false,
         }
     }
 

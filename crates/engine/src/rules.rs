@@ -1,32 +1,34 @@
 //! Limits written in Rust, in force on a limiter: from a request's head to hits, and from a verdict to an outcome.
 
 mod error;
+mod keys;
 mod limit_cache;
 mod rule_key;
 
+use std::cell::OnceCell;
 use std::fmt;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tollgate::{AddressHit, HITS_MAX, Hit, Limiter, NamedLimit, Receipt, Verdict};
-use tollgate_algorithms::{Micros, Mode};
+use tollgate::{AddressHit, HITS_MAX, Hit, Limiter, NamedLimit, Verdict};
+use tollgate_algorithms::{Limit, Micros, Mode};
 use tollgate_http::address::{Client, Prefixes};
-use tollgate_http::found::Found;
-use tollgate_http::header;
 use tollgate_http::trusted::TrustedProxies;
 
 use crate::admission::Admission;
 use crate::charge;
-use crate::descriptor::LimitDescriptor;
+use crate::descriptor::{LimitDescriptor, NETWORK};
 use crate::enforcer::{Charged, Enforcer};
 use crate::error::CheckError;
 use crate::head::RequestHead;
 use crate::ids::DescriptorId;
-use crate::key::{KeyKind, push, push_address};
+use crate::key::{push_address, push_wide};
 use crate::outcome::Outcome;
-use crate::rule::{Cost, Extraction, Rule};
+use crate::rule::{Cost, Rule};
 use crate::scratch::Scratch;
-use crate::settlement::{AddressKey, Claim, PendingSettlement, contains, only};
+use crate::settlement::{Claim, PendingSettlement, contains, only};
+use keys::{Keys, Whose, push_key};
+
 pub use error::{NAME_CHARS_MAX, RulesError};
 use limit_cache::LimitCache;
 pub use rule_key::{RuleKey, RuleKeyError};
@@ -56,34 +58,8 @@ struct RegisteredRule {
     limit: NamedLimit,
     /// The limits with other numbers that the rule has computed for requests.
     computed: LimitCache,
-}
-
-/// The keys of a request, one for each rule.
-struct Keys<'a> {
-    /// One key after the other.
-    bytes: &'a [u8],
-    /// Where each ends.
-    ends: SmallVec<[usize; 4]>,
-    /// Those that are a client's claim, one bit each.
-    claimed: u32,
-    /// The key of the client's address, if it is known and some keys are claims.
-    address: Option<AddressKey>,
-    /// The limits with numbers that rules computed for this request, by the place of the rule.
-    computed: SmallVec<[(usize, NamedLimit); 1]>,
-}
-
-impl<'a> Keys<'a> {
-    /// Each key, in the order of the rules.
-    fn iter(&self) -> impl Iterator<Item = &'a [u8]> {
-        let (bytes, starts) = (self.bytes, std::iter::once(&0).chain(&self.ends));
-        starts.zip(&self.ends).map(move |(start, end)| bytes.get(*start..*end).unwrap_or(&[]))
-    }
-
-    /// The limit of a rule for this request.
-    fn limit<'b>(&'b self, place: usize, registered: &'b RegisteredRule) -> &'b NamedLimit {
-        let computed = self.computed.iter().find(|(other, _)| *other == place);
-        computed.map_or(&registered.limit, |(_, limit)| limit)
-    }
+    /// Its wide limit, for all addresses of a wide IPv6 network together.
+    wide: Option<NamedLimit>,
 }
 
 /// The cost of each hit of a request.
@@ -108,14 +84,26 @@ impl Rules {
                 return Err(RulesError::SameName { name: rule.name });
             }
             let limit = rule.limit_on(&limiter, rule.limit);
-            registered.push(RegisteredRule { rule, limit, computed: LimitCache::default() });
+            registered.push(RegisteredRule { rule, limit, computed: LimitCache::default(), wide: None });
         }
-        if registered.len() > HITS_MAX {
+        let by_address = registered.iter().filter(|registered| registered.rule.may_charge_address()).count();
+        if registered.len().saturating_add(by_address) > HITS_MAX {
             return Err(RulesError::TooMany { rules: registered.len() });
         }
         let waits = registered.iter().any(|registered| registered.limit.is_shared());
         let (proxies, prefixes) = (TrustedProxies::None, Prefixes::default());
-        Ok(Self { limiter, rules: registered, waits, proxies, prefixes })
+        Ok(Self { limiter, rules: registered, waits, proxies, prefixes }.with_wide_limits())
+    }
+
+    /// Gives each rule that may charge an address a wide limit, if there is a wide prefix.
+    fn with_wide_limits(mut self) -> Self {
+        let multiple = self.prefixes.ipv6_wide().map(|_| self.prefixes.usual_multiple());
+        for RegisteredRule { rule, wide, .. } in &mut self.rules {
+            let is_limited = rule.may_charge_address() && rule.limit != Limit::Unlimited;
+            let numbers = multiple.filter(|_| is_limited).map(|multiple| rule.limit.times_at_most(multiple));
+            *wide = numbers.map(|numbers| rule.limit_on(&self.limiter, numbers));
+        }
+        self
     }
 
     /// Sets the trusted proxies for finding the client's address. Default: none.
@@ -125,9 +113,14 @@ impl Rules {
     }
 
     /// Sets which addresses are one client. Default: an IPv4 address, and an IPv6 network of 64 bits.
+    ///
+    /// An IPv6 client is also charged for the wide network around it, by default of 48 bits, whose limit is
+    /// [so many times](Prefixes::usual_multiple) the rule's: 256 times for 65,536 networks of 64 bits. Otherwise, whoever has a
+    /// network of 48 bits would have 65,536 limits. Clients see it as a limit of its own, such as `login (network)`, while it is
+    /// closer to refusing than the rule's.
     #[must_use]
     pub fn prefixes(self, prefixes: Prefixes) -> Self {
-        Self { prefixes, ..self }
+        Self { prefixes, ..self }.with_wide_limits()
     }
 
     /// The limiter that holds the state.
@@ -148,7 +141,17 @@ impl Rules {
     }
 
     pub(crate) fn descriptors(&self) -> Vec<Option<LimitDescriptor>> {
-        self.rules.iter().map(|registered| Some(registered.rule.descriptor())).collect()
+        let own = self.rules.iter().map(|registered| Some(registered.rule.descriptor()));
+        let wide = self.rules.iter().map(|RegisteredRule { rule, wide, .. }| {
+            let wide = LimitDescriptor { limit: wide.as_ref()?.limit(), ..rule.descriptor() };
+            Some(wide.widened(NETWORK))
+        });
+        own.chain(wide).collect()
+    }
+
+    /// The descriptor of a rule's wide limit.
+    fn wide_id(&self, place: usize) -> DescriptorId {
+        DescriptorId::new(self.rules.len().saturating_add(place))
     }
 
     pub(crate) async fn check(
@@ -157,16 +160,16 @@ impl Rules {
         head: &RequestHead<'_>,
         scratch: &mut Scratch,
     ) -> Result<Outcome, CheckError> {
-        let Scratch { keys, verdict, .. } = scratch;
-        let keys = self.keys(head, keys)?;
+        let Scratch { keys: bytes, verdict, .. } = scratch;
+        let keys = self.keys(head, bytes)?;
         let hits = self.hits(&keys, head);
         if hits.is_empty() {
             return Ok(Outcome::Admitted(Admission::unlimited(enforcer)));
         }
         let costs = hits.iter().map(Hit::asks).collect();
-        let receipt = self.hits_of(&keys, &hits).charge(verdict).await?;
+        let charged = self.hits_of(&keys, &hits).charge(verdict).await?;
         drop(hits);
-        Ok(self.outcome(enforcer, (receipt, verdict.as_ref()), (&keys, &costs)))
+        Ok(self.outcome(enforcer, (charged, verdict.as_ref()), (&keys, &costs)))
     }
 
     pub(crate) fn try_check(
@@ -185,62 +188,45 @@ impl Rules {
             return Ok(Outcome::Admitted(Admission::unlimited(enforcer)));
         }
         let costs = hits.iter().map(Hit::asks).collect();
-        let receipt = self.hits_of(&keys, &hits).try_charge(verdict)?;
+        let charged = self.hits_of(&keys, &hits).try_charge(verdict)?;
         drop(hits);
-        Ok(self.outcome(enforcer, (receipt, verdict.as_ref()), (&keys, &costs)))
+        Ok(self.outcome(enforcer, (charged, verdict.as_ref()), (&keys, &costs)))
     }
 
     /// The keys of a request.
     fn keys<'a>(&self, head: &RequestHead<'_>, bytes: &'a mut Vec<u8>) -> Result<Keys<'a>, CheckError> {
-        let (mut ends, mut claimed, mut address) = (SmallVec::new(), 0, None);
+        // Found once for all rules: over proxies it takes a while.
+        let found = OnceCell::new();
+        let client = || *found.get_or_init(|| self.client(head));
+        let (mut ends, mut claimed, mut by_address) = (SmallVec::new(), 0, 0);
         let mut computed = SmallVec::new();
         bytes.clear();
         for (place, registered) in self.rules.iter().enumerate() {
-            if self.push_key(&registered.rule, head, bytes)? {
-                claimed |= only(place);
+            match push_key(&registered.rule, head, &client, bytes)? {
+                Whose::Claimed => claimed |= only(place),
+                Whose::Address => by_address |= only(place),
+                Whose::Known => {}
             }
             ends.push(bytes.len());
             computed.extend(registered.computed_limit(head, &self.limiter).map(|limit| (place, limit)));
         }
-        if claimed != 0 {
-            address = self.client(head).map(|client| {
-                let start = bytes.len();
+        let (mut address, mut wide) = (None, None);
+        if claimed | by_address != 0
+            && let Some(client) = client()
+        {
+            // Written behind the others, whose bytes are read by their ends.
+            let start = bytes.len();
+            if claimed != 0 {
                 push_address(bytes, &client);
-                AddressKey::from_slice(bytes.get(start..).unwrap_or(&[]))
-            });
-        }
-        Ok(Keys { bytes, ends, claimed, address, computed })
-    }
-
-    /// Appends the key of a rule. Returns whether it is a client's claim.
-    fn push_key(&self, rule: &Rule, head: &RequestHead<'_>, bytes: &mut Vec<u8>) -> Result<bool, CheckError> {
-        match &rule.key.0 {
-            Extraction::Everyone => {
-                push(bytes, KeyKind::Everyone, b"");
-                return Ok(false);
+                address = Some(start..bytes.len());
             }
-            Extraction::Fn(key) => {
-                if let Some(key) = key(head).filter(|key| !key.is_empty()) {
-                    push(bytes, KeyKind::Consumer, &key);
-                    return Ok(false);
-                }
+            let start = bytes.len();
+            if let Some(network) = client.wide(&self.prefixes) {
+                push_wide(bytes, &network);
+                wide = Some(start..bytes.len());
             }
-            Extraction::Header(name) => match header::find(head.headers, name) {
-                Found::One(value) => {
-                    push(bytes, KeyKind::Header(name.as_str()), value);
-                    return Ok(true);
-                }
-                Found::Missing | Found::Empty => {}
-                Found::Repeated | Found::Malformed => {
-                    return Err(CheckError::BadRequest(format!(
-                        "the header {name}, which identifies the client, was sent more than once or is too long: send it once"
-                    )));
-                }
-            },
-            Extraction::Address => {}
         }
-        push_address(bytes, &self.client(head).ok_or(CheckError::UnknownPeer)?);
-        Ok(false)
+        Ok(Keys { bytes, ends, claimed, by_address, address, wide, computed })
     }
 
     /// The client's address, if it is known.
@@ -248,52 +234,85 @@ impl Rules {
         Some(Client::of(self.proxies.client(head.peer?, head.headers).address, &self.prefixes))
     }
 
-    fn hits<'a>(&'a self, keys: &'a Keys<'_>, head: &RequestHead<'_>) -> SmallVec<[Hit<'a>; 2]> {
+    /// The hits of the rules, and then those on wide networks.
+    fn hits<'a>(&'a self, keys: &'a Keys<'a>, head: &RequestHead<'_>) -> SmallVec<[Hit<'a>; 2]> {
         let mut hits: SmallVec<[Hit<'_>; 2]> = SmallVec::new();
         for (place, (registered, key)) in self.rules.iter().zip(keys.iter()).enumerate() {
             let cost = match &registered.rule.cost {
                 Cost::Fixed(cost) => *cost,
                 Cost::Fn(cost) => cost(head),
             };
-            let hit = keys.limit(place, registered).hit(key);
+            let hit = keys.limit(place, &registered.limit).hit(key);
             let hit = if registered.rule.is_estimate { hit.estimate(cost) } else { hit.cost(cost) };
             hits.push(if registered.rule.mode == Mode::Shadow { hit.shadow() } else { hit });
+        }
+        for (place, limit, key) in self.wide_hits(keys) {
+            let Some(own) = hits.get(place) else { continue };
+            let is_estimate = self.rules.get(place).is_some_and(|registered| registered.rule.is_estimate);
+            let hit = limit.hit(key);
+            let hit = if is_estimate { hit.estimate(own.asks()) } else { hit.cost(own.asks()) };
+            hits.push(if own.mode() == Mode::Shadow { hit.shadow() } else { hit });
         }
         hits
     }
 
-    fn hits_of<'a>(&'a self, keys: &'a Keys<'_>, hits: &'a [Hit<'a>]) -> charge::Hits<'a> {
-        charge::Hits {
-            limiter: &self.limiter,
-            hits,
-            addresses: self.debtors(keys, hits),
-            needs_receipt: true,
-        }
+    /// The wide limits that are charged beside the limits of rules: the rule's position, the limit and the key.
+    fn wide_hits<'a>(&'a self, keys: &Keys<'a>) -> impl Iterator<Item = (usize, &'a NamedLimit, &'a [u8])> {
+        let (key, by_address) = (keys.wide(), keys.by_address);
+        // IPv4 clients have no wide network.
+        let rules = if key.is_some() { self.rules.as_slice() } else { &[] };
+        rules.iter().enumerate().filter_map(move |(place, registered)| {
+            let limit = registered.wide.as_ref().filter(|_| contains(by_address, place))?;
+            Some((place, limit, key?))
+        })
+    }
+
+    fn hits_of<'a>(&'a self, keys: &'a Keys<'a>, hits: &'a [Hit<'a>]) -> charge::Hits<'a> {
+        let addresses = self.debtors(keys, hits);
+        charge::Hits { limiter: &self.limiter, hits, addresses, needs_receipt: true }
+    }
+
+    /// The keys that a charge to a claimed identity moves to when the service denies the identity: the client's address, and the
+    /// wide network around it.
+    fn addresses_of<'a>(
+        &'a self,
+        keys: &'a Keys<'a>,
+        place: usize,
+    ) -> impl Iterator<Item = (DescriptorId, &'a NamedLimit, &'a [u8])> {
+        let registered = self.rules.get(place).filter(|_| contains(keys.claimed, place));
+        let own = registered.zip(keys.address());
+        let own = own
+            .map(|(registered, key)| (DescriptorId::new(place), keys.limit(place, &registered.limit), key));
+        let wide = registered.and_then(|registered| registered.wide.as_ref()).zip(keys.wide());
+        own.into_iter().chain(wide.map(|(limit, key)| (self.wide_id(place), limit, key)))
     }
 
     /// The hits on the client's address for claimed identities, of rules where an address may owe something.
-    fn debtors<'a>(&'a self, keys: &'a Keys<'_>, hits: &[Hit<'a>]) -> SmallVec<[AddressHit<'a>; 1]> {
-        let Some(address) = &keys.address else { return SmallVec::new() };
-        let debtor = |(place, (registered, hit)): (usize, (&'a RegisteredRule, &Hit<'a>))| {
-            let may_owe = contains(keys.claimed, place)
-                && hit.mode() == Mode::Enforced
-                && registered.limit.has_denied();
-            may_owe.then(|| {
-                let limit = keys.limit(place, registered);
-                AddressHit { place, hit: limit.hit(address).cost(hit.asks()) }
-            })
-        };
-        self.rules.iter().zip(hits).enumerate().filter_map(debtor).collect()
+    fn debtors<'a>(&'a self, keys: &'a Keys<'a>, hits: &[Hit<'a>]) -> SmallVec<[charge::Address<'a>; 1]> {
+        let mut debtors = SmallVec::new();
+        if keys.claimed == 0 {
+            return debtors;
+        }
+        for (place, hit) in hits.iter().enumerate().filter(|(_, hit)| hit.mode() == Mode::Enforced) {
+            let denied = self.addresses_of(keys, place).filter(|(_, limit, _)| limit.has_denied());
+            debtors.extend(denied.map(|(id, limit, key)| {
+                let hit = AddressHit { place, hit: limit.hit(key).cost(hit.asks()) };
+                charge::Address { hit, id }
+            }));
+        }
+        debtors
     }
 
     /// The outcome of a charge.
     fn outcome(
         &self,
         enforcer: &Arc<Enforcer>,
-        (receipt, verdict): (Option<Receipt>, Option<&Verdict>),
+        (charged, verdict): (charge::Charged, Option<&Verdict>),
         (keys, costs): (&Keys<'_>, &Costs),
     ) -> Outcome {
-        let hits = (0..).map(DescriptorId::new).zip(keys.iter());
+        let own = keys.iter().enumerate().map(|(place, key)| (DescriptorId::new(place), key));
+        let wide = self.wide_hits(keys).map(|(place, _, key)| (self.wide_id(place), key));
+        let hits = own.chain(wide).enumerate().map(|(place, (id, key))| (charged.descriptor(place, id), key));
         let mut statuses = verdict.map(|verdict| enforcer.statuses(verdict, hits)).unwrap_or_default();
         for (place, limit) in &keys.computed {
             if let Some(status) = statuses.get_mut(*place) {
@@ -301,7 +320,7 @@ impl Rules {
             }
         }
         let charged = Charged {
-            receipt,
+            receipt: charged.receipt,
             decided_at: self.decided_at(verdict),
             path: None,
             #[cfg(feature = "policy")]
@@ -317,14 +336,20 @@ impl Rules {
     /// What a response may settle.
     fn pending(&self, keys: &Keys<'_>, costs: &Costs) -> PendingSettlement {
         let mut pending = PendingSettlement { claimed: keys.claimed, ..PendingSettlement::default() };
-        let estimated = self.rules.iter().enumerate().filter(|(_, registered)| registered.rule.is_estimate);
+        let is_estimate =
+            |place: usize| self.rules.get(place).is_some_and(|registered| registered.rule.is_estimate);
+        let wide = self.wide_hits(keys).map(|(place, ..)| place);
+        let hits = (0..self.rules.len()).chain(wide).enumerate();
+        let estimated = hits.filter(|(_, rule)| is_estimate(*rule));
         pending.estimates = estimated.fold(0, |set, (place, _)| set | only(place));
-        let Some(address) = &keys.address else { return pending };
-        for (place, (registered, cost)) in self.rules.iter().zip(costs).enumerate() {
-            if contains(keys.claimed, place) {
-                let (limit, address) = (keys.limit(place, registered).clone(), address.clone());
-                pending.claims.push(Claim { place, limit, address, cost: *cost, stays: false });
-            }
+        if keys.claimed == 0 {
+            return pending;
+        }
+        for (place, cost) in costs.iter().enumerate() {
+            pending.claims.extend(self.addresses_of(keys, place).map(|(_, limit, address)| {
+                let (limit, address) = (limit.clone(), address.into());
+                Claim { place, limit, address, cost: *cost, stays: false }
+            }));
         }
         pending
     }

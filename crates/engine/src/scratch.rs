@@ -13,10 +13,14 @@ pub struct Scratch {
     pub(crate) hits: tollgate_policy::Hits,
     pub(crate) keys: Vec<u8>,
     pub(crate) verdict: Option<Verdict>,
-    /// Whether each concurrency limit that was asked admits the request.
+    /// Which concurrency limits and queues were asked, and whether each admits the request.
     #[cfg(feature = "policy")]
-    pub(crate) acquired: smallvec::SmallVec<[bool; 2]>,
+    pub(crate) asked: Asked,
 }
+
+/// The place of a held limit, and whether it admits the request.
+#[cfg(feature = "policy")]
+pub(crate) type Asked = smallvec::SmallVec<[(usize, bool); 2]>;
 
 impl Scratch {
     /// The hits of the last check against a policy.
@@ -26,12 +30,12 @@ impl Scratch {
         &self.hits
     }
 
-    /// Whether each of the [held limits](tollgate_policy::Hits::held) of the last check admitted the request. Those after the first
-    /// one that refuses were not asked.
+    /// Which of the [held limits](tollgate_policy::Hits::held) of the last check were asked, by place, and whether each admitted the
+    /// request. Those after the first one that refuses were not asked.
     #[cfg(feature = "policy")]
     #[must_use]
-    pub fn acquired(&self) -> &[bool] {
-        &self.acquired
+    pub fn asked(&self) -> &[(usize, bool)] {
+        &self.asked
     }
 
     /// The verdict of the last check, with one decision for each hit; `None` if no limit applied.

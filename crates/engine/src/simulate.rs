@@ -121,7 +121,8 @@ fn run_once(step: &Step, enforcer: &Arc<Enforcer>) -> StepResult {
                 Retry::After(wait) => (Answer::Refused, Some(wait)),
                 Retry::Never => (Answer::Never, None),
             };
-            let by = Some(refusal.limit().name().to_owned());
+            let limit = refusal.limit();
+            let by = Some(limit.wider_than.as_deref().unwrap_or(limit.name()).to_owned());
             StepResult { remaining, retry_after, by, ..nothing(answer) }
         }
         Outcome::Undetermined(undetermined) => {

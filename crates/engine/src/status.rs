@@ -5,8 +5,9 @@ use std::cmp::Reverse;
 use tollgate::{Source, Verdict};
 use tollgate_algorithms::{Decision, Limit, Micros, Mode, Retry};
 
-use crate::descriptor::LimitDescriptor;
+use crate::descriptor::{LimitDescriptor, Visibility};
 use crate::ids::DescriptorId;
+use crate::settlement::{contains, only};
 
 /// The status of one limit after one request.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +23,8 @@ pub struct LimitStatus<'a> {
     pub mode: Mode,
     /// What decided it. If it [has no numbers](Source::has_numbers), the decision's numbers are those of an unused key.
     pub source: Source,
+    /// Whether a wider limit is closer to refusing than the limit that it belongs to. Of no meaning for other limits.
+    pub is_binding: bool,
     /// A fingerprint of the key; 0 unless the enforcer computes [fingerprints](crate::Enforcer::enable_key_fingerprints).
     pub key_fingerprint: u64,
     /// The numbers that a rule [computed](crate::Rule::limit_for) for this request, in place of the descriptor's.
@@ -32,8 +35,8 @@ impl<'a> LimitStatus<'a> {
     /// The status of an enforced limit that its key's own state decided.
     #[must_use]
     pub const fn new(id: DescriptorId, descriptor: &'a LimitDescriptor, decision: Decision) -> Self {
-        let (mode, source, key_fingerprint) = (Mode::Enforced, Source::Own, 0);
-        Self { id, descriptor, decision, mode, source, key_fingerprint, computed: None }
+        let (mode, source, is_binding, key_fingerprint) = (Mode::Enforced, Source::Own, false, 0);
+        Self { id, descriptor, decision, mode, source, is_binding, key_fingerprint, computed: None }
     }
 
     /// The limit's name.
@@ -66,11 +69,24 @@ impl<'a> LimitStatus<'a> {
         self.decision.granted()
     }
 
-    /// Whether clients see its numbers.
+    /// Whether clients see its numbers. Clients never see a limit in shadow mode.
     #[must_use]
     pub fn is_shown(&self) -> bool {
+        let is_visible = match self.descriptor.visibility {
+            Visibility::Shown => true,
+            Visibility::IfBinding => self.is_binding,
+            Visibility::Hidden => false,
+        };
         let has_numbers = self.source.has_numbers() && self.decision.limit != Decision::UNLIMITED;
-        has_numbers && self.descriptor.is_shown(self.mode)
+        is_visible && self.mode == Mode::Enforced && has_numbers
+    }
+
+    /// Finds out which wider limits among the statuses of one request are [binding](Self::is_binding).
+    pub fn mark_binding(statuses: &mut [Self]) {
+        let binding = binding(statuses.iter().map(|status| Some(*status)));
+        for (place, status) in statuses.iter_mut().enumerate() {
+            status.is_binding = contains(binding, place);
+        }
     }
 
     /// Orders limits by how close they are to refusing: the longest wait first, then the smallest remaining quota, then the
@@ -81,6 +97,22 @@ impl<'a> LimitStatus<'a> {
     }
 }
 
+/// The wider limits that are closer to refusing than the limits that they belong to: they refuse, or less of them remains. One bit
+/// for each status of a request.
+pub(crate) fn binding<'a>(statuses: impl Iterator<Item = Option<LimitStatus<'a>>> + Clone) -> u32 {
+    let mut binding = 0;
+    for (place, wider) in statuses.clone().enumerate() {
+        let Some(wider) = wider else { continue };
+        let Some(name) = wider.descriptor.wider_than.as_deref() else { continue };
+        let own = statuses.clone().flatten().find(|own| own.name() == name);
+        let own = own.filter(|own| own.source.has_numbers());
+        if !wider.is_granted() || own.is_none_or(|own| wider.remaining() < own.remaining()) {
+            binding |= only(place);
+        }
+    }
+    binding
+}
+
 /// A status without its descriptor, as an admission stores it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StoredStatus {
@@ -88,14 +120,15 @@ pub(crate) struct StoredStatus {
     pub(crate) decision: Decision,
     pub(crate) mode: Mode,
     pub(crate) source: Source,
+    pub(crate) is_binding: bool,
     pub(crate) key_fingerprint: u64,
     pub(crate) computed: Option<Limit>,
 }
 
 impl StoredStatus {
     pub(crate) const fn with<'a>(&self, descriptor: &'a LimitDescriptor) -> LimitStatus<'a> {
-        let Self { id, decision, mode, source, key_fingerprint, computed } = *self;
-        LimitStatus { id, descriptor, decision, mode, source, key_fingerprint, computed }
+        let Self { id, decision, mode, source, is_binding, key_fingerprint, computed } = *self;
+        LimitStatus { id, descriptor, decision, mode, source, is_binding, key_fingerprint, computed }
     }
 }
 

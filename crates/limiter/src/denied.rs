@@ -30,6 +30,17 @@ pub struct AddressHit<'a> {
     pub hit: Hit<'a>,
 }
 
+/// A refusal because of what the client's address owes.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct AddressRefusal {
+    /// The verdict, with answers in the order of the request's hits. Only those that an address refuses have numbers: the
+    /// address's.
+    pub verdict: Verdict,
+    /// Which of the addresses these numbers are of: positions, at most one for each hit of the request.
+    pub addresses: Vec<usize>,
+}
+
 /// What an address says to a claim.
 enum Standing {
     /// It has room, or owes nothing.
@@ -82,10 +93,8 @@ impl Limiter {
         Ok(())
     }
 
-    /// The verdict on a request whose client's address owes so much for denied identities that it is refused; `None` if no
-    /// address refuses. Nothing is charged.
-    ///
-    /// Its answers are in the order of `hits`. Only those in `addresses` that refuse have numbers: the address's.
+    /// The refusal of a request whose client's address owes too much for denied identities; `None` if no address refuses.
+    /// Nothing is charged.
     ///
     /// # Errors
     /// If a hit is invalid.
@@ -93,17 +102,17 @@ impl Limiter {
         &self,
         hits: &[Hit<'_>],
         addresses: &[AddressHit<'_>],
-    ) -> Result<Option<Verdict>, HitError> {
+    ) -> Result<Option<AddressRefusal>, HitError> {
         let mut refused = Refused::new();
-        for address in addresses {
+        for (number, address) in addresses.iter().enumerate() {
             #[cfg_attr(not(feature = "redis"), expect(unused_mut, reason = "only the store is asked again"))]
             let mut standing = self.0.standing_here(&address.hit)?;
             #[cfg(feature = "redis")]
             if let Standing::AskStore = standing {
                 standing = self.0.standing_in_store(&address.hit).await;
             }
-            if let Some(verdict) = refused.take(address.place, standing) {
-                return Ok(Some(verdict));
+            if let Some(verdict) = refused.take((address.place, number), standing) {
+                return Ok(Some(AddressRefusal { verdict, addresses: Vec::new() }));
             }
         }
         Ok(self.refusal(hits, addresses, &refused))
@@ -118,48 +127,63 @@ impl Limiter {
         &self,
         hits: &[Hit<'_>],
         addresses: &[AddressHit<'_>],
-    ) -> Result<Option<Verdict>, HitError> {
+    ) -> Result<Option<AddressRefusal>, HitError> {
         let mut refused = Refused::new();
-        for address in addresses {
+        for (number, address) in addresses.iter().enumerate() {
             #[cfg_attr(not(feature = "redis"), expect(unused_mut, reason = "only the store is asked again"))]
             let mut standing = self.0.standing_here(&address.hit)?;
             #[cfg(feature = "redis")]
             if let (Standing::AskStore, Some(shared)) = (&standing, self.0.shared()) {
                 standing = shared.block_on(&address.hit, self.0.standing_in_store(&address.hit))?;
             }
-            if let Some(verdict) = refused.take(address.place, standing) {
-                return Ok(Some(verdict));
+            if let Some(verdict) = refused.take((address.place, number), standing) {
+                return Ok(Some(AddressRefusal { verdict, addresses: Vec::new() }));
             }
         }
         Ok(self.refusal(hits, addresses, &refused))
     }
 
-    fn refusal(&self, hits: &[Hit<'_>], addresses: &[AddressHit<'_>], refused: &Refused) -> Option<Verdict> {
+    fn refusal(
+        &self,
+        hits: &[Hit<'_>],
+        addresses: &[AddressHit<'_>],
+        refused: &Refused,
+    ) -> Option<AddressRefusal> {
         if refused.0.is_empty() {
             return None;
         }
         let now = self.0.clock.now();
         // Of an address and the network around it, whichever has to wait longer.
         let of = |place: usize| {
-            let of = refused.0.iter().filter(|(of, _)| *of == place).map(|(_, answer)| *answer);
-            of.max_by_key(|answer| answer.decision().retry())
+            let of = refused.0.iter().filter(|one| one.place == place);
+            of.max_by_key(|one| one.answer.decision().retry())
         };
-        let answer = |(place, hit)| of(place).unwrap_or_else(|| Answer::unknown(hit, now, Source::Unasked));
+        let answer = |(place, hit)| {
+            of(place).map_or_else(|| Answer::unknown(hit, now, Source::Unasked), |one| one.answer)
+        };
         let verdict = Verdict { kind: Kind::Refused, answers: hits.iter().enumerate().map(answer).collect() };
+        let numbers: Vec<usize> = (0..hits.len()).filter_map(|place| Some(of(place)?.address)).collect();
         // Listeners get the keys that refused.
         let mut told: SmallVec<[Hit<'_>; 4]> = SmallVec::from_slice(hits);
-        for address in addresses {
+        for address in numbers.iter().filter_map(|number| addresses.get(*number)) {
             if let Some(hit) = told.get_mut(address.place) {
                 *hit = address.hit;
             }
         }
         self.0.tell(Verb::Charge, &told, &verdict, now);
-        Some(verdict)
+        Some(AddressRefusal { verdict, addresses: numbers })
     }
 }
 
-/// The hits that an address refuses: their places, and what is said of them.
-struct Refused(SmallVec<[(usize, Answer); 1]>);
+/// The hits that an address refuses.
+struct Refused(SmallVec<[RefusedHit; 1]>);
+
+/// A hit that an address refuses: its place, the number of the address, and what is said of it.
+struct RefusedHit {
+    place: usize,
+    address: usize,
+    answer: Answer,
+}
 
 impl Refused {
     fn new() -> Self {
@@ -167,9 +191,9 @@ impl Refused {
     }
 
     /// Notes what an address says; the verdict, if that cannot be told.
-    fn take(&mut self, place: usize, standing: Standing) -> Option<Verdict> {
+    fn take(&mut self, (place, address): (usize, usize), standing: Standing) -> Option<Verdict> {
         match standing {
-            Standing::Refused(answer) => self.0.push((place, answer)),
+            Standing::Refused(answer) => self.0.push(RefusedHit { place, address, answer }),
             Standing::Unknown(why) => {
                 return Some(Verdict { kind: Kind::Unavailable(why), answers: std::iter::empty().collect() });
             }

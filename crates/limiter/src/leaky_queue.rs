@@ -1,4 +1,5 @@
-//! The leaky bucket as a queue: requests of a key wait in line and leave one interval apart. The schedule is the core's.
+//! The leaky bucket as a queue: requests of a key wait in line and leave one interval apart. `tollgate-algorithms` computes the
+//! schedule.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -78,6 +79,8 @@ pub(crate) struct LeakyQueues(Mutex<HashMap<Arc<str>, Arc<Family>>>);
 pub struct Departure {
     /// How long it waited.
     pub waited: Duration,
+    /// How many wait behind it.
+    pub behind: u32,
 }
 
 /// Why somebody was not let into a queue.
@@ -156,6 +159,12 @@ impl LeakyQueue {
         &self.quota
     }
 
+    /// The longest time that somebody may wait, if that is bounded.
+    #[must_use]
+    pub fn max_wait(&self) -> Option<Duration> {
+        self.max_wait.map(Duration::from)
+    }
+
     /// How many of a key wait.
     #[must_use]
     pub fn waiting(&self, key: impl AsKey) -> u32 {
@@ -182,14 +191,30 @@ impl LeakyQueue {
         self.enter_by(key.key_bytes().as_ref(), Some(most)).await
     }
 
-    async fn enter_by(&self, key: &[u8], most: Option<Micros>) -> Result<Departure, QueueError> {
+    /// Leaves if nobody waits and the last departure is long enough ago.
+    ///
+    /// # Errors
+    /// [`QueueError::TooLong`] if it would have to wait, and as [`enter`](Self::enter).
+    pub fn try_enter(&self, key: impl AsKey) -> Result<Departure, QueueError> {
+        let bytes = key.key_bytes();
+        let id = self.id(bytes.as_ref())?;
+        // It may not wait, so it takes no place.
+        let _ = self.join(id, Some(Micros::ZERO), self.limiter.0.clock.now())?;
+        Ok(Departure { waited: Duration::ZERO, behind: 0 })
+    }
+
+    fn id(&self, key: &[u8]) -> Result<u64, QueueError> {
         if key.len() > KEY_BYTES_MAX {
             let (limit, bytes) = (self.name().to_owned(), key.len());
             return Err(QueueError::Hit(HitError::KeyTooLong { limit, bytes }));
         }
-        let (id, since) = (self.family.hash.of(key), self.limiter.0.clock.now());
+        Ok(self.family.hash.of(key))
+    }
+
+    async fn enter_by(&self, key: &[u8], most: Option<Micros>) -> Result<Departure, QueueError> {
+        let (id, since) = (self.id(key)?, self.limiter.0.clock.now());
         let Some(waiting) = self.join(id, most, since)? else {
-            return Ok(Departure { waited: Duration::ZERO });
+            return Ok(Departure { waited: Duration::ZERO, behind: 0 });
         };
         // The wait only gets shorter, so nobody needs a deadline: only the first in line has a timer.
         poll_fn(|cx| waiting.poll_turn(cx)).await;
@@ -200,7 +225,8 @@ impl LeakyQueue {
                 let schedule = lines.schedules.entry(id).or_default();
                 if schedule.wait(&self.quota, now, 0) == Micros::ZERO {
                     schedule.depart(&self.quota, now, self.slack);
-                    return Ok(Departure { waited: now.saturating_sub(since).into() });
+                    let behind = lines.queues.length(id).saturating_sub(1);
+                    return Ok(Departure { waited: now.saturating_sub(since).into(), behind });
                 }
                 now.saturating_add(schedule.wait(&self.quota, now, 0))
             };

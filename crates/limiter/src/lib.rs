@@ -6,6 +6,7 @@
 #![warn(clippy::expect_used)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+pub mod adaptive;
 mod adjustment;
 #[cfg(feature = "redis")]
 mod alone;
@@ -45,7 +46,7 @@ pub use adjustment::Adjustment;
 pub use builder::{BUDGET_BYTES_MIN, Builder};
 pub use clock::{Clock, ClockSource, ManualClock};
 pub use concurrency::{Acquire, AcquireError, Busy, CONCURRENCY_MAX, ConcurrencyLimit, Permit};
-pub use denied::AddressHit;
+pub use denied::{AddressHit, AddressRefusal};
 pub use error::{BuildError, HitError};
 pub use event::{Event, Verb};
 pub use key::{AsKey, Key, KeyBytes};
@@ -60,7 +61,7 @@ pub use tollgate_algorithms::{
     Schedule, UtcOffset, Window,
 };
 pub use verdict::{Answer, Kind, Source, Unavailable, Verdict};
-pub use waiting::WaitError;
+pub use waiting::{InLine, WaitError};
 
 /// The pure decision functions and their state, for stores of your own: the crate `tollgate-algorithms`.
 pub use tollgate_algorithms as algorithms;

@@ -23,7 +23,6 @@ use crate::voided::Voided;
 pub struct NamedLimit(pub(crate) Arc<Registered>, pub(crate) Limiter);
 
 /// What a limiter knows of a limit.
-#[derive(Debug)]
 pub(crate) struct Registered {
     /// Which limiter made it.
     pub(crate) limiter: u64,
@@ -78,6 +77,12 @@ pub enum StoreFails {
         /// The denominator of the fraction.
         of: u32,
     },
+}
+
+impl fmt::Debug for Registered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({:?}, {})", self.name, self.limit)
+    }
 }
 
 impl Registered {
@@ -143,7 +148,7 @@ impl NamedLimit {
 
 impl fmt::Debug for NamedLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "NamedLimit({:?}, {})", self.0.name, self.0.limit)
+        write!(f, "NamedLimit{:?}", self.0)
     }
 }
 
@@ -159,6 +164,12 @@ pub struct Hit<'a> {
 }
 
 impl Hit<'_> {
+    /// The numbers of its limit.
+    #[must_use]
+    pub fn limit(&self) -> Limit {
+        self.limit.limit
+    }
+
     /// Sets the cost. A cost of 0 is always granted and charges nothing.
     #[must_use]
     pub const fn cost(self, cost: u64) -> Self {

@@ -30,11 +30,11 @@ use crate::voided::Resets;
 use crate::voided::Voided;
 use crate::waiting::Turns;
 
-/// Maximum length of a key in bytes; a longer one is an [error](HitError::KeyTooLong). Keys are hashed and not stored, so this
+/// Maximum length of a key in bytes; a longer one is an [error](crate::HitError::KeyTooLong). Keys are hashed and not stored, so this
 /// bounds the time to hash one, about 55 µs, and not memory.
 pub const KEY_BYTES_MAX: usize = 1 << 16;
 
-/// Maximum number of hits charged together; more are an [error](HitError::TooManyHits).
+/// Maximum number of hits charged together; more are an [error](crate::HitError::TooManyHits).
 pub const HITS_MAX: usize = 32;
 
 /// A rate limiter for any number of limits, keys and threads.
@@ -171,7 +171,7 @@ impl Limiter {
         self.calendar(self.0.clock.now())
     }
 
-    /// Converts an instant of the limiter's clock, such as that of a [decision](Decision::at), to wall-clock time.
+    /// Converts an instant of the limiter's clock, such as that of a [decision](crate::Decision::at), to wall-clock time.
     #[must_use]
     pub fn calendar(&self, at: Micros) -> Micros {
         let ahead = self.0.memory.calendar_ahead(&self.0.clock, at);

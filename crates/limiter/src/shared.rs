@@ -4,9 +4,10 @@
 //! refuses, they are given back. So a request is charged whole or not at all, as everywhere; for the time of one call others
 //! may see what is given back in the end as spent.
 
+mod hits;
+
 use std::sync::Arc;
 
-use smallvec::SmallVec;
 use tollgate_algorithms::{Decision, Limit, Micros, Mode};
 use tollgate_redis::{Ask, Charged, Health, Hit as FarHit, Name, Naming, Reply, Store};
 
@@ -19,6 +20,8 @@ use crate::listing::Listing;
 use crate::receipt::{Adjust, Part, Place, Receipt};
 use crate::share::share;
 use crate::verdict::{Answer, Answers, Kind, Source, Unavailable, Verdict};
+
+pub(crate) use hits::Hits;
 
 /// The store, and how keys are called in it.
 #[derive(Debug)]
@@ -88,42 +91,6 @@ impl Inner {
     /// The store, if there is one, for what was charged there.
     pub(crate) const fn shared(&self) -> Option<&Shared> {
         self.shared.as_ref()
-    }
-}
-
-/// The hits of a request, with their names in the store.
-pub(crate) struct Hits<'a> {
-    pub(crate) all: &'a [Hit<'a>],
-    /// One for each hit; `None` if it is counted here. Beside it, the stamp of the charge, from before anything was asked: a reset
-    /// of the key that comes meanwhile makes the receipt of this charge void too.
-    names: SmallVec<[Option<(Name, u64)>; 4]>,
-}
-
-impl<'a> Hits<'a> {
-    /// Which of those in the store are for good.
-    fn for_good(&self) -> SmallVec<[bool; 4]> {
-        self.all.iter().filter(|hit| hit.limit.far.is_some()).map(|hit| hit.for_good).collect()
-    }
-
-    pub(crate) fn near(&self) -> SmallVec<[Hit<'a>; 4]> {
-        let near = self.all.iter().filter(|hit| hit.limit.far.is_none());
-        // On a receipt all the same: if the store refuses, they are given back.
-        near.map(|hit| Hit { for_good: false, ..*hit }).collect()
-    }
-
-    fn far(&self) -> SmallVec<[FarHit<'_>; 4]> {
-        let far = self.all.iter().zip(&self.names).filter_map(|(hit, name)| {
-            let (name, _) = name.as_ref()?;
-            Some(FarHit { limit: &hit.limit.limit, name, cost: hit.cost, mode: hit.mode })
-        });
-        far.collect()
-    }
-
-    /// Answers of two places, in the order of the hits.
-    pub(crate) fn merged(&self, near: &[Answer], far: &[Answer]) -> Answers {
-        let (mut near, mut far) = (near.iter(), far.iter());
-        let one = |name: &Option<(Name, u64)>| if name.is_some() { far.next() } else { near.next() };
-        self.names.iter().filter_map(one).copied().collect()
     }
 }
 
@@ -262,8 +229,9 @@ impl Shared {
 
     async fn charged(&self, inner: &Inner, hits: &[Hit<'_>]) -> Answered {
         let hits = self.hits(inner, hits)?;
-        let (near, for_good) = (hits.near(), hits.for_good());
-        if let Some(known) = self.store.remembered(&hits.far(), &for_good) {
+        let (near, for_good, far) = (hits.near(), hits.for_good(), hits.far());
+        // Before anything is charged here: what the store would refuse is refused at once.
+        if let Some(known) = self.store.remembered(&far, &for_good) {
             return self.remembered(inner, &hits, &known);
         }
         let (here, receipt, _) = if near.is_empty() {
@@ -280,7 +248,7 @@ impl Shared {
                 if here.answers.is_empty() { here.answers } else { hits.merged(&here.answers, &far) };
             return Ok((Verdict { kind: here.kind, answers }, None));
         }
-        let charged = self.store.charge(&hits.far(), &for_good).await;
+        let charged = self.store.charge_not_remembered(&far, &for_good).await;
         #[cfg(feature = "tracing")]
         match &charged {
             Ok(Charged::Asked(_)) => self.events.answered(),

@@ -1,5 +1,4 @@
-//! Wakes futures at instants of the limiter's clock: a thread of its own for clocks that go by themselves, the hands of a manual clock for
-//! others. Nothing polls.
+//! Timers that wake futures at instants of the limiter's clock: driven by a thread, or by the manual clock. Nothing polls.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;

@@ -1,10 +1,10 @@
-//! Waiting for a limit: hits that do not fit yet wait for their turn, first come, first served for each key. Only the first in line asks.
+//! Waits until hits fit, first come, first served per key. Only the first waiter of a key checks the limit.
 
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tollgate_algorithms::{Limit, Micros, Retry};
@@ -12,7 +12,7 @@ use tollgate_algorithms::{Limit, Micros, Retry};
 use crate::error::HitError;
 use crate::key::AsKey;
 use crate::limit::{Hit, NamedLimit};
-use crate::limiter::Limiter;
+use crate::limiter::{Inner, Limiter};
 use crate::store::memory::queue::{Place, Queues};
 use crate::timers::Sleep;
 use crate::verdict::{Kind, Verdict};
@@ -32,10 +32,11 @@ pub enum WaitError {
 #[derive(Debug, Default)]
 pub(crate) struct Turns(Mutex<Queues<bool>>);
 
-/// A place in the line for one key, until it is dropped.
+/// A place in the line for one key of a limit, until it is dropped: see [`Limiter::join_line`].
 #[derive(Debug)]
-struct InLine<'a> {
-    turns: &'a Turns,
+#[must_use = "who drops it leaves the line"]
+pub struct InLine<'a> {
+    limiter: &'a Inner,
     key: u64,
     /// `None` if there are as many waiters as can be counted: then it waits for nobody.
     place: Option<Place>,
@@ -89,7 +90,14 @@ impl Limiter {
         within: Option<Duration>,
     ) -> Result<Verdict, WaitError> {
         let deadline = within.map(|most| self.0.clock.now().saturating_add(Micros::from_duration(most)));
-        let mut line = self.join_before(hits, deadline).await?;
+        let mut line: Option<InLine<'_>> = None;
+        for hit in hits {
+            if line.is_none() && self.has_line(hit)? {
+                let joined = self.join_line(hit, deadline).await?;
+                joined.wait(Micros::ZERO, deadline).await?;
+                line = Some(joined);
+            }
+        }
         loop {
             let verdict = self.charge(hits).await?;
             let (hit, wait) = match waits_for(hits, &verdict) {
@@ -97,58 +105,56 @@ impl Limiter {
                 None if verdict.granted() => return Ok(verdict),
                 None => return Err(WaitError::Refused(Box::new(verdict))),
             };
-            let (key, until) = (self.0.id_of(hit)?, self.0.clock.now().saturating_add(wait));
-            if deadline.is_some_and(|deadline| until > deadline) {
+            if deadline.is_some_and(|deadline| self.0.clock.now().saturating_add(wait) > deadline) {
                 return Err(WaitError::Refused(Box::new(verdict)));
             }
-            if line.as_ref().is_none_or(|line| line.key != key) {
+            let is_there = line.as_ref().is_some_and(|line| line.is_for(hit));
+            if !is_there {
                 // Nobody stands in two lines: two who do so could wait for each other.
                 drop(line.take());
-                let joined = self.0.turns.join(key, hit.asks());
-                let had_to_wait = !joined.has_turn();
-                self.turn(&joined, deadline).await?;
-                line = Some(joined);
-                if had_to_wait {
-                    continue;
-                }
+                line = Some(self.join_line(hit, deadline).await?);
             }
-            self.0.timers.sleep_until(until).await;
+            if let Some(line) = &line {
+                line.wait(wait, deadline).await?;
+            }
         }
     }
 
-    /// Joins the line for the first of the keys that somebody waits for, and waits for the turn.
-    async fn join_before(
-        &self,
-        hits: &[Hit<'_>],
-        deadline: Option<Micros>,
-    ) -> Result<Option<InLine<'_>>, WaitError> {
-        for hit in hits {
-            let key = self.0.id_of(hit)?;
-            let ahead = self.0.turns.weight(key);
-            if ahead == 0 {
-                continue;
-            }
-            if let Some(deadline) = deadline {
-                let wait = self.wait_behind(hit, ahead).await?;
-                if self.0.clock.now().saturating_add(wait) > deadline {
-                    return Err(WaitError::LineTooLong(wait.into()));
-                }
-            }
-            let joined = self.0.turns.join(key, hit.asks());
-            self.turn(&joined, deadline).await?;
-            return Ok(Some(joined));
-        }
-        Ok(None)
+    /// Whether somebody waits for the key of a hit.
+    ///
+    /// # Errors
+    /// When the hit is invalid.
+    pub fn has_line(&self, hit: &Hit<'_>) -> Result<bool, HitError> {
+        Ok(self.0.turns.lock().weight(self.0.id_of(hit)?) > 0)
     }
 
-    /// Waits for the turn, until the deadline.
-    async fn turn(&self, line: &InLine<'_>, deadline: Option<Micros>) -> Result<(), WaitError> {
-        let since = self.0.clock.now();
-        let mut deadline = deadline.map(|until| self.0.timers.sleep_until(until));
-        if poll_fn(|cx| line.poll_turn(deadline.as_mut(), cx)).await {
-            return Ok(());
+    /// Joins the line for the key of a hit, for callers who do more than charge when they have their turn: see
+    /// [`charge_when_it_fits`](Self::charge_when_it_fits), which most want.
+    ///
+    /// The deadline is an instant of the limiter's [clock](Self::clock_now).
+    ///
+    /// # Errors
+    /// [`WaitError::LineTooLong`] if it is known beforehand that the turn would come too late, and [`WaitError::Hit`].
+    pub async fn join_line(&self, hit: &Hit<'_>, deadline: Option<Micros>) -> Result<InLine<'_>, WaitError> {
+        let key = self.0.id_of(hit)?;
+        let ahead = self.0.turns.lock().weight(key);
+        if let Some(deadline) = deadline.filter(|_| ahead > 0) {
+            let wait = self.wait_behind(hit, ahead).await?;
+            if self.0.clock.now().saturating_add(wait) > deadline {
+                return Err(WaitError::LineTooLong(wait.into()));
+            }
         }
-        Err(WaitError::LineTooLong(self.0.clock.now().saturating_sub(since).into()))
+        let mut queues = self.0.turns.lock();
+        let is_first = queues.first(key).is_none();
+        // Whoever weighs nothing is still there.
+        let place = queues.push((key, hit.asks().max(1)), is_first, Waker::noop().clone());
+        Ok(InLine { limiter: &self.0, key, place })
+    }
+
+    /// What the limiter's clock reads, which its deadlines go by.
+    #[must_use]
+    pub fn clock_now(&self) -> Micros {
+        self.0.clock.now()
     }
 
     /// How long a hit waits behind others, as far as that is known beforehand.
@@ -194,31 +200,38 @@ impl Turns {
     fn lock(&self) -> MutexGuard<'_, Queues<bool>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    /// How much those take who wait for a key.
-    fn weight(&self, key: u64) -> u64 {
-        self.lock().weight(key)
-    }
-
-    /// Joins the line for a key. Whoever is alone there has the turn.
-    fn join(&self, key: u64, cost: u64) -> InLine<'_> {
-        let mut queues = self.lock();
-        let is_first = queues.first(key).is_none();
-        // Whoever weighs nothing is still there.
-        let place = queues.push((key, cost.max(1)), is_first, std::task::Waker::noop().clone());
-        InLine { turns: self, key, place }
-    }
 }
 
 impl InLine<'_> {
+    fn is_for(&self, hit: &Hit<'_>) -> bool {
+        self.limiter.id_of(hit) == Ok(self.key)
+    }
+
     fn has_turn(&self) -> bool {
-        self.place.is_none_or(|place| self.turns.lock().get(place) == Some(&true))
+        self.place.is_none_or(|place| self.limiter.turns.lock().get(place) == Some(&true))
+    }
+
+    /// Waits for the turn; whoever has it already waits for `wait`, which a refusal said. Then it is time to try, or to try again.
+    ///
+    /// # Errors
+    /// [`WaitError::LineTooLong`] if the deadline comes first.
+    pub async fn wait(&self, wait: Micros, deadline: Option<Micros>) -> Result<(), WaitError> {
+        let (timers, since) = (&self.limiter.timers, self.limiter.clock.now());
+        if self.has_turn() {
+            timers.sleep_until(since.saturating_add(wait)).await;
+            return Ok(());
+        }
+        let mut deadline = deadline.map(|until| timers.sleep_until(until));
+        if poll_fn(|cx| self.poll_turn(deadline.as_mut(), cx)).await {
+            return Ok(());
+        }
+        Err(WaitError::LineTooLong(self.limiter.clock.now().saturating_sub(since).into()))
     }
 
     /// `true` when it has the turn, `false` when the deadline has come before.
     fn poll_turn(&self, deadline: Option<&mut Sleep>, cx: &mut Context<'_>) -> Poll<bool> {
         let Some(place) = self.place else { return Poll::Ready(true) };
-        let mut queues = self.turns.lock();
+        let mut queues = self.limiter.turns.lock();
         if queues.get(place) == Some(&true) {
             return Poll::Ready(true);
         }
@@ -231,7 +244,7 @@ impl InLine<'_> {
 impl Drop for InLine<'_> {
     fn drop(&mut self) {
         let Some(place) = self.place else { return };
-        let next = self.turns.lock().leave_turn(place, self.key);
+        let next = self.limiter.turns.lock().leave_turn(place, self.key);
         if let Some(waker) = next {
             waker.wake();
         }

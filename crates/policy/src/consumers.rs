@@ -29,7 +29,7 @@ mod row;
 #[cfg(test)]
 mod tests;
 
-pub use error::{ConsumerError, ERRORS_MAX};
+pub use error::{ConsumerError, ERRORS_LISTED, ERRORS_MAX};
 pub use loader::{CONSUMERS_MAX, LINE_BYTES_MAX, Limits, Loader, TIERS_MAX};
 pub use row::NAME_BYTES_MAX;
 

@@ -5,4 +5,5 @@ mod json;
 pub(crate) mod read;
 pub(crate) mod sources;
 pub(crate) mod suggest;
+mod syntax;
 pub(crate) mod tree;

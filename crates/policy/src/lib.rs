@@ -42,9 +42,11 @@ pub use compile::load::{FILES_MAX, ReadFile, Refused};
 pub use compile::merge::POLICY_LIMITS_MAX;
 pub use compile::variants::{Budget, Variant};
 pub use consumer_index::{Directory, DirectoryError};
-pub use document::diagnostic::{Diagnostic, Findings, Severity};
+pub use document::diagnostic::{Diagnostic, Findings, Parts, Severity};
 pub use document::read::{DEPTH_MAX, DOCUMENT_BYTES_MAX, NODES_MAX};
 pub use document::sources::{FileId, LineColumn, Place, Source, Sources};
+#[doc(hidden)]
+pub use document::suggest::nearest;
 pub use ids::{LimitId, OperationId, VariantId};
 pub use matching::hits::{Charge, Hits};
 pub use matching::key_builder::Whose;

@@ -185,6 +185,8 @@ pub struct TierNumbers {
     pub numbers: Numbers,
     /// Where they are written.
     pub place: Place,
+    /// Where its name is written.
+    pub name_at: Place,
 }
 
 /// What a concurrency limit answers when as many requests as it allows are in progress.
@@ -209,6 +211,8 @@ pub struct PolicyLimit {
     pub named: bool,
     /// Where it is written: its text.
     pub place: Place,
+    /// Every `$ref` that leads to it.
+    pub references: Vec<Place>,
     /// Where it is written: in the document's own terms.
     pub at: Where,
     /// How it counts.
@@ -237,6 +241,8 @@ pub struct PolicyLimit {
     pub zero_status: ZeroStatus,
     /// What is answered when as many requests as it allows are in progress. Only concurrency limits have one.
     pub busy_status: BusyStatus,
+    /// How long a request waits for its turn before it is refused; `None` if it is refused at once.
+    pub wait: Option<Micros>,
     /// For the client, in the problem body.
     pub description: Option<String>,
     /// Whether clients are shown its numbers.
@@ -297,6 +303,8 @@ impl fmt::Display for KeyPlace {
 pub struct JwtSettings {
     /// The file with the keys, a JWK set.
     pub jwks: String,
+    /// Where that is written.
+    pub jwks_at: Place,
     /// Who must have issued the token.
     pub issuer: Option<String>,
     /// For whom it must be.

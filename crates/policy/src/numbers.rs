@@ -286,6 +286,15 @@ impl Numbers {
         }
     }
 
+    /// What clients are shown of it in numbers: the core's limit, or for a queue one with the same numbers.
+    #[must_use]
+    pub const fn shown(&self) -> Option<Limit> {
+        match self {
+            Self::Queue { quota, .. } => Some(Limit::LeakyBucket(*quota)),
+            Self::Unlimited | Self::Counted(_) | Self::Concurrency { .. } => self.limit(),
+        }
+    }
+
     /// How many requests may be in progress at once, where that is what is limited.
     #[must_use]
     pub const fn concurrency(&self) -> Option<u64> {

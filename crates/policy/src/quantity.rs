@@ -76,10 +76,11 @@ pub(crate) fn rate(text: &str) -> Result<Rate, String> {
             return Err("is not a rate: write it such as `10 per second` or `1 per 10 s`".into());
         }
         None => (text, Micros::SECOND),
-        Some((number, unit)) if unit.starts_with(|first: char| first.is_ascii_digit()) => {
-            (number, duration(unit)?)
-        }
-        Some((number, unit)) => (number, unit_of(unit)?),
+        Some((number, unit)) => match days(unit) {
+            Some(days) => return Err(format!("{NO_LENGTH}: write `{number} per {days} days`")),
+            None if unit.starts_with(|first: char| first.is_ascii_digit()) => (number, duration(unit)?),
+            None => (number, unit_of(unit)?),
+        },
     };
     let (count, places) = decimal(number)?;
     let period = 10_u64.checked_pow(places).and_then(|power| period.get().checked_mul(power));
@@ -87,11 +88,28 @@ pub(crate) fn rate(text: &str) -> Result<Rate, String> {
     Ok(Rate { count, period: Micros::new(period) })
 }
 
+/// What months and years are told.
+const NO_LENGTH: &str = "has no fixed length";
+
+/// About how many days there are in so many months or years; `None` if it is something else.
+fn days(text: &str) -> Option<u64> {
+    let (number, unit) = text.split_at(text.find(|char: char| !char.is_ascii_digit())?);
+    let number = if number.is_empty() { 1 } else { number.parse().ok()? };
+    match unit.trim_start() {
+        "month" | "months" => 30_u64.checked_mul(number),
+        "year" | "years" => 365_u64.checked_mul(number),
+        _ => None,
+    }
+}
+
 /// A length of time: a whole number and a unit, `500ms`, `90 s`, `1m`, `1 day`.
 ///
 /// # Errors
 /// What is wrong with the text, as the end of a sentence about it.
 pub fn duration(text: &str) -> Result<Micros, String> {
+    if let Some(days) = days(text) {
+        return Err(format!("{NO_LENGTH}: write `{days} days`"));
+    }
     let end = text.find(|char: char| !char.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     if number.is_empty() {
@@ -118,12 +136,6 @@ fn unit_of(word: &str) -> Result<Micros, String> {
         "h" | "hour" | "hours" => Micros::HOUR,
         "d" | "day" | "days" => Micros::DAY,
         "w" | "week" | "weeks" => Micros::new(7 * Micros::DAY.get()),
-        "month" | "months" | "year" | "years" => {
-            return Err(format!(
-                "has no fixed length: write `calendar {}`, or days",
-                word.trim_end_matches('s')
-            ));
-        }
         _ => {
             let word = tollgate_http::text::shown(word);
             return Err(format!("has an unknown unit `{word}`: the units are us, ms, s, m, h, day and week"));
@@ -133,16 +145,25 @@ fn unit_of(word: &str) -> Result<Micros, String> {
 
 /// A window: a length of time, or `calendar day`, `week`, `month` or `year`.
 pub(crate) fn window(text: &str, offset: UtcOffset) -> Result<Window, String> {
-    match text.strip_prefix("calendar ") {
-        None => Ok(Window::Every(duration(text)?)),
-        Some("day") => Ok(Window::Day(offset)),
-        Some("week") => Ok(Window::Week(offset)),
-        Some("month") => Ok(Window::Month(offset)),
-        Some("year") => Ok(Window::Year(offset)),
-        Some("minute" | "hour") => {
-            Err("begins with the clock anyway: write `1m` or `1h` with algorithm fixed_window".into())
-        }
-        Some(_) => {
+    let Some(calendar) = text.strip_prefix("calendar ") else {
+        // One month or one year probably is that of the calendar.
+        let unit = text.trim_start_matches('1').trim_start();
+        let calendar = format!("calendar {}", unit.trim_end_matches('s'));
+        return match days(text) {
+            Some(days) if days < 366 && window(&calendar, offset).is_ok() => {
+                Err(format!("{NO_LENGTH}: write `{calendar}`, or `{days} days`"))
+            }
+            _ => Ok(Window::Every(duration(text)?)),
+        };
+    };
+    match calendar {
+        "day" => Ok(Window::Day(offset)),
+        "week" => Ok(Window::Week(offset)),
+        "month" => Ok(Window::Month(offset)),
+        "year" => Ok(Window::Year(offset)),
+        "minute" => Err("begins with the clock anyway: write `1m`".into()),
+        "hour" => Err("begins with the clock anyway: write `1h`".into()),
+        _ => {
             let all = "`calendar day`, `calendar week`, `calendar month` or `calendar year`";
             Err(format!("is no window: write {all}"))
         }
@@ -155,9 +176,9 @@ pub(crate) fn utc_offset(text: &str) -> Result<UtcOffset, String> {
     if matches!(text, "Z" | "UTC") {
         return Ok(UtcOffset::UTC);
     }
-    let (sign, rest) = match (text.strip_prefix('+'), text.strip_prefix('-')) {
-        (Some(rest), _) => (1, rest),
-        (_, Some(rest)) => (-1, rest),
+    let (sign, sign_text, rest) = match (text.strip_prefix('+'), text.strip_prefix('-')) {
+        (Some(rest), _) => (1, '+', rest),
+        (_, Some(rest)) => (-1, '-', rest),
         _ => return Err(wrong()),
     };
     let (hours, minutes) = rest.split_once(':').ok_or_else(wrong)?;
@@ -167,7 +188,8 @@ pub(crate) fn utc_offset(text: &str) -> Result<UtcOffset, String> {
     };
     let (Some(hours), Some(minutes @ 0..60)) = (two(hours), two(minutes)) else { return Err(wrong()) };
     let all = hours.saturating_mul(60).saturating_add(minutes).saturating_mul(sign);
-    UtcOffset::from_minutes(all).map_err(|error| format!("is out of range: {error}"))
+    UtcOffset::from_minutes(all)
+        .map_err(|_| format!("is further from UTC than 18 hours: write `{sign_text}18:00` or less"))
 }
 
 /// A size in bytes: `512`, `64 KiB`, `1 MiB`, `2 GiB`.
@@ -295,6 +317,25 @@ mod tests {
         }
         assert_eq!(spoken(Micros::DAY), "1 day");
         assert_eq!(spoken(Micros::from_secs(90)), "90 s");
+    }
+
+    #[test]
+    fn months_and_years_are_told_what_to_write() {
+        let table = [
+            (window("1 month", UtcOffset::UTC).err(), "write `calendar month`, or `30 days`"),
+            (window("month", UtcOffset::UTC).err(), "write `calendar month`, or `30 days`"),
+            (window("3 months", UtcOffset::UTC).err(), "write `90 days`"),
+            (duration("2 years").err(), "write `730 days`"),
+            (rate("10 per month").err(), "write `10 per 30 days`"),
+            (rate("10 per 2 months").err(), "write `10 per 60 days`"),
+        ];
+        for (error, expected) in table {
+            assert_eq!(error, Some(format!("has no fixed length: {expected}")));
+        }
+        // Whether `calendar year` is recommended depends on whether it is a window.
+        let recommended = window("1 year", UtcOffset::UTC).expect_err("it has no fixed length");
+        let is_window = window("calendar year", UtcOffset::UTC).is_ok();
+        assert_eq!(recommended.contains("`calendar year`"), is_window, "{recommended}");
     }
 
     #[test]

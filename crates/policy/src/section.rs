@@ -107,7 +107,7 @@ impl Document {
     pub fn read(text: &str) -> Option<Self> {
         let mut sources = Sources::default();
         let id = sources.add(Source::new("", text));
-        let tree = read::read(id, sources.shared(id)?, &mut Findings::default())?;
+        let tree = read::read_for_secrets(id, sources.shared(id)?)?;
         Some(Self { tree })
     }
 

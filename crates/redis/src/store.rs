@@ -157,12 +157,25 @@ impl Store {
     /// # Errors
     /// Like [`ask`](Self::ask).
     pub async fn charge(&self, hits: &[Hit<'_>], for_good: &[bool]) -> Result<Charged, StoreError> {
+        if let Some(refused) = self.remembered(hits, for_good) {
+            return Ok(Charged::Remembered(refused));
+        }
+        self.charge_not_remembered(hits, for_good).await
+    }
+
+    /// As [`charge`](Self::charge), for callers that have just learned from [`remembered`](Self::remembered) that no hit is
+    /// remembered as refused: it is not looked up again.
+    ///
+    /// # Errors
+    /// As [`ask`](Self::ask).
+    pub async fn charge_not_remembered(
+        &self,
+        hits: &[Hit<'_>],
+        for_good: &[bool],
+    ) -> Result<Charged, StoreError> {
         let keys: SmallVec<[(usize, &Hit<'_>); 4]> = lasting(hits, for_good).collect();
         if keys.is_empty() {
             return self.ask(&Ask::Charge(hits)).await.map(Charged::Asked);
-        }
-        if let Some(refused) = self.remembered(hits, for_good) {
-            return Ok(Charged::Remembered(refused));
         }
         let end = Instant::now() + self.budget;
         let turns = match self.turns(&keys, end, || self.remembered(hits, for_good)).await {

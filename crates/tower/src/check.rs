@@ -1,4 +1,4 @@
-//! A limit that a handler checks itself, such as logins by account: one key of one limit, and the response if it refuses.
+//! Checks a limit inside a handler, such as logins per account, and returns the response if it refuses.
 
 use tollgate::{AsKey, HitError, Kind, NamedLimit, Verdict};
 use tollgate_engine::{CheckError, DescriptorId, LimitDescriptor, LimitStatus};

@@ -3,6 +3,7 @@
 #![cfg_attr(feature = "axum", doc = include_str!("docs/front.md"))]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod adaptive;
 mod admitted;
 mod body;
 mod check;
@@ -16,6 +17,7 @@ mod peer;
 mod response;
 mod service;
 
+pub use adaptive::{Adaptive, AdaptiveFuture, AdaptiveLayer};
 pub use admitted::Admitted;
 pub use body::ResponseBody;
 pub use check::check;
@@ -43,6 +45,8 @@ pub use tollgate_engine::{
 pub use tollgate;
 #[doc(no_inline)]
 pub use tollgate::{Limit, LimitError, Limiter, Window};
+/// The engine behind the layer, for other protocols: the crate `tollgate-engine`.
+pub use tollgate_engine as engine;
 /// Where the client's address comes from: see [`Rules::trusted_proxies`] and [`Rules::prefixes`].
 pub use tollgate_http::{
     address::{Client, PrefixError, Prefixes},

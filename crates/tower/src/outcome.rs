@@ -1,4 +1,4 @@
-//! What became of a request at its limits, as an extension of the response: for middleware in front of the layer.
+//! The outcome of a request at its limits, as an extension of the response, for middleware in front of the layer.
 
 use std::sync::Arc;
 

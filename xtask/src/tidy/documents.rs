@@ -7,7 +7,8 @@ use crate::run::root;
 fn paths(markdown: &str) -> impl Iterator<Item = &str> {
     let quoted = markdown.split('`').skip(1).step_by(2);
     let is_path = |word: &&str| {
-        let plain = !word.contains([' ', '\n', '{', '*', '<', '$', '(', ':']);
+        // A path that begins with a slash is a request's.
+        let plain = !word.contains([' ', '\n', '{', '*', '<', '$', '(', ':']) && !word.starts_with('/');
         plain
             && (word.contains('/')
                 || [".md", ".toml", ".rs", ".txt", ".lock"].iter().any(|end| word.ends_with(end)))

@@ -67,7 +67,7 @@ pub fn run(args: &AnnotateArgs, out: &mut dyn Write, err: &mut dyn Write) -> io:
 
 /// The document itself, not those that it leads to: it is a policy's first file.
 fn annotated(policy: &Policy) -> Result<Annotated, Refused> {
-    let nothing = || Refused { sources: Sources::default(), findings: Findings::default() };
+    let nothing = || Refused { sources: Sources::default(), findings: Findings::default(), consumers: None };
     let (file, _) = policy.sources().iter().next().ok_or_else(nothing)?;
     annotate_file(policy, file)
 }

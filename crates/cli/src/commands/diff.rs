@@ -13,7 +13,7 @@ use crate::documents::{self, Checked};
 use crate::report_errors::{self, Reader};
 use crate::{Exit, files};
 
-/// Compares two documents.
+/// Compares two documents. Consumers are not compared, and their files are not read.
 ///
 /// # Errors
 /// When the output cannot be written.
@@ -22,7 +22,7 @@ pub fn run(args: &DiffArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Res
         writeln!(err, "tollgate: both documents cannot be standard input: name a file for one of them")?;
         return Ok(Exit::Usage);
     }
-    let (old, new) = match (documents::check(&args.old), documents::check(&args.new)) {
+    let (old, new) = match (documents::check_policy(&args.old), documents::check_policy(&args.new)) {
         (Ok(old), Ok(new)) => (old, new),
         (old, new) => {
             for why in [old.err(), new.err()].into_iter().flatten() {

@@ -158,5 +158,9 @@ mod tests {
         let data = data(&findings);
         assert_eq!(data["findings"][1]["grade"], "not_known");
         assert_eq!(data["counts"]["fault"], 0);
+        let schema = include_str!("../../schemas/doctor-output.schema.json");
+        let schema = serde_json::from_str(schema).expect("a schema is JSON");
+        let schema = jsonschema::validator_for(&schema).expect("a schema is right");
+        assert!(schema.is_valid(&data), "{data:#}");
     }
 }

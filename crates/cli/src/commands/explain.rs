@@ -7,6 +7,7 @@ mod json;
 mod key_trace;
 mod limits;
 mod preview;
+mod reference;
 mod refusal;
 mod suggest;
 

@@ -54,7 +54,7 @@ fn page(name: &str, command: Command) -> io::Result<Vec<u8>> {
         .get_positionals()
         .filter(|argument| matches!(argument.get_action(), ArgAction::Append))
         .flat_map(|argument| argument.get_value_names().unwrap_or_default())
-        .map(|value| format!("<\\fI{value}\\fR>"))
+        .flat_map(|value| [format!("<\\fI{value}\\fR>"), format!("[\\fI{value}\\fR]")])
         .collect();
     let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let man = Man::new(command);

@@ -1,7 +1,8 @@
-//! `tollgate schema`: prints or writes the JSON Schemas with which editors check documents.
+//! `tollgate schema`: prints or writes the JSON Schemas of documents, for editors, and of what commands print, for programs.
 
 use std::io::{self, Write};
 
+use clap::ValueEnum;
 use tollgate_policy::limit_schema;
 
 use crate::cli::{SchemaArgs, Which};
@@ -18,7 +19,7 @@ pub fn run(args: &SchemaArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::R
         writeln!(out, "{}", text(which).trim_end())?;
         return Ok(Exit::Fine);
     };
-    let all = args.which.map_or_else(|| vec![Which::Limit, Which::Native], |which| vec![which]);
+    let all = args.which.map_or_else(|| Which::value_variants().to_vec(), |which| vec![which]);
     for which in all {
         let name = file_name(which);
         if let Err(why) = files::write_into(folder, name, format!("{}\n", text(which).trim_end()).as_bytes())
@@ -35,6 +36,13 @@ fn text(which: Which) -> String {
     match which {
         Which::Limit => limit_schema(),
         Which::Native => native_schema(),
+        Which::LintConfig => include_str!("../../schemas/lint-config.schema.json").into(),
+        Which::LintOutput => include_str!("../../schemas/lint-output.schema.json").into(),
+        Which::ExplainOutput => include_str!("../../schemas/explain-output.schema.json").into(),
+        Which::DiffOutput => include_str!("../../schemas/diff-output.schema.json").into(),
+        Which::TestOutput => include_str!("../../schemas/test-output.schema.json").into(),
+        Which::AnnotateOutput => include_str!("../../schemas/annotate-output.schema.json").into(),
+        Which::DoctorOutput => include_str!("../../schemas/doctor-output.schema.json").into(),
     }
 }
 
@@ -43,5 +51,12 @@ const fn file_name(which: Which) -> &'static str {
     match which {
         Which::Limit => "x-rate-limit.schema.json",
         Which::Native => "tollgate.schema.json",
+        Which::LintConfig => "lint-config.schema.json",
+        Which::LintOutput => "lint-output.schema.json",
+        Which::ExplainOutput => "explain-output.schema.json",
+        Which::DiffOutput => "diff-output.schema.json",
+        Which::TestOutput => "test-output.schema.json",
+        Which::AnnotateOutput => "annotate-output.schema.json",
+        Which::DoctorOutput => "doctor-output.schema.json",
     }
 }

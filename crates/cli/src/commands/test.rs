@@ -1,6 +1,7 @@
 //! `tollgate test`: runs scenarios, and shows where results differ from the expected ones.
 
 mod failure;
+mod report;
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -8,11 +9,12 @@ use std::sync::Arc;
 use annotate_snippets::renderer::{AnsiColor, Style};
 use serde_json::{Value, json};
 use tollgate_engine::simulate;
+use tollgate_http::text::shown;
 use tollgate_policy::scenario::Scenarios;
 use tollgate_policy::{Diagnostic, Sources};
 
-use crate::cli::{Format, TestArgs};
-use crate::documents::{self, Checked};
+use crate::cli::{TestArgs, TestFormat};
+use crate::documents::{self, Checked, DocumentKind};
 use crate::finding::{Finding, counted, printable};
 use crate::{Exit, files, formats, render};
 use failure::Failure;
@@ -50,8 +52,8 @@ pub fn run(args: &TestArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Res
     }
     let mut exit = Exit::Fine;
     let (mut all, mut unread) = (Vec::new(), Vec::new());
-    for file in &args.files {
-        match play_file(file) {
+    for (file, found) in inputs(&args.files) {
+        match found.and_then(|()| play_file(&file)) {
             Ok(played) => {
                 let failed = played.scenarios.iter().any(|scenario| !scenario.failures.is_empty());
                 if failed || !played.wrong.is_empty() {
@@ -61,16 +63,39 @@ pub fn run(args: &TestArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Res
             }
             Err(why) => {
                 writeln!(err, "tollgate: {why}")?;
-                unread.push(json!({ "file": file, "why": why }));
+                unread.push((file, why));
                 exit = Exit::Usage;
             }
         }
     }
     match args.format {
-        Format::Human => human(&all, out)?,
-        Format::Json => writeln!(out, "{:#}", data(&all, &unread))?,
+        TestFormat::Human => human(&all, args.quiet, out)?,
+        TestFormat::Json => writeln!(out, "{:#}", data(&all, &unread))?,
+        TestFormat::Junit => formats::junit::write(&report::suites(&all, &unread), out)?,
     }
     Ok(exit)
+}
+
+/// The files that the arguments name, those of folders among them, or why a folder has none.
+fn inputs(arguments: &[String]) -> Vec<(String, Result<(), String>)> {
+    let of = |argument: &String| {
+        if !files::is_folder(argument) {
+            return vec![(argument.clone(), Ok(()))];
+        }
+        let found = documents::in_folder(argument).map(|all| {
+            let all = all.into_iter().filter(|(_, kind)| *kind == DocumentKind::Scenarios);
+            all.map(|(name, _)| (name, Ok(()))).collect::<Vec<_>>()
+        });
+        match found {
+            Ok(found) if found.is_empty() => {
+                let why = format!("{} has no file with `scenarios` at its root", shown(argument));
+                vec![(argument.clone(), Err(why))]
+            }
+            Ok(found) => found,
+            Err(why) => vec![(argument.clone(), Err(why))],
+        }
+    };
+    arguments.iter().flat_map(of).collect()
 }
 
 /// Plays all scenarios of a file.
@@ -124,11 +149,12 @@ fn count(all: &[Played]) -> (usize, usize) {
     (scenarios().count().saturating_sub(failed), failed)
 }
 
-fn human(all: &[Played], out: &mut dyn Write) -> io::Result<()> {
+fn human(all: &[Played], quiet: bool, out: &mut dyn Write) -> io::Result<()> {
     for played in all {
         played.drawn.iter().try_for_each(|drawn| writeln!(out, "{drawn}\n"))?;
         for Outcome { name, drawn, .. } in &played.scenarios {
             match drawn {
+                None if quiet => {}
                 None => writeln!(out, "{PASSED}passed{PASSED:#}  {}", printable(name))?,
                 Some(drawn) => {
                     writeln!(out, "{FAILED}failed{FAILED:#}  {}\n{drawn}\n", printable(name))?;
@@ -136,7 +162,7 @@ fn human(all: &[Played], out: &mut dyn Write) -> io::Result<()> {
             }
         }
     }
-    if all.is_empty() {
+    if all.is_empty() || quiet {
         return Ok(());
     }
     let (passed, failed) = count(all);
@@ -145,7 +171,7 @@ fn human(all: &[Played], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{} passed, {failed} failed{wrong}", counted(passed, "scenario"))
 }
 
-fn data(all: &[Played], unread: &[Value]) -> Value {
+fn data(all: &[Played], unread: &[(String, String)]) -> Value {
     let findings = |list: &[Finding]| list.iter().map(formats::json::finding).collect::<Vec<_>>();
     let scenario = |file: &str, outcome: &Outcome| {
         json!({
@@ -158,6 +184,7 @@ fn data(all: &[Played], unread: &[Value]) -> Value {
     let scenarios = all.iter().flat_map(|of| of.scenarios.iter().map(|outcome| scenario(&of.file, outcome)));
     let scenarios: Vec<_> = scenarios.collect();
     let wrong: Vec<_> = all.iter().flat_map(|played| findings(&played.wrong)).collect();
+    let unread: Vec<_> = unread.iter().map(|(file, why)| json!({ "file": file, "why": why })).collect();
     let (passed, failed) = count(all);
     json!({ "passed": passed, "failed": failed, "scenarios": scenarios, "findings": wrong, "unread": unread })
 }

@@ -25,6 +25,7 @@ mod rewrite_head;
 pub(crate) mod sanitize;
 mod socket;
 mod stopwatch;
+mod time_left;
 mod tunnel;
 pub mod upstream;
 mod websocket;

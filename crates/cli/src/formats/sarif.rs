@@ -10,16 +10,32 @@ use crate::files::STANDARD_INPUT;
 use crate::finding::{Aside, Finding, Span};
 use crate::lint_codes;
 
-/// The whole log. `asides` are about the run, and about no place of a document.
-pub(crate) fn log(findings: &[Finding], asides: &[Aside]) -> Value {
+/// What a run has found.
+#[derive(Debug)]
+pub(crate) struct Run<'a> {
+    pub(crate) findings: &'a [Finding],
+    /// What comments in the documents accept, with their reasons.
+    pub(crate) suppressed: &'a [(Finding, String)],
+    /// What is about the run, and about no place of a document.
+    pub(crate) asides: Vec<Aside>,
+}
+
+/// The whole log.
+pub(crate) fn log(run: &Run<'_>) -> Value {
+    let Run { findings, suppressed, asides } = run;
     let mut rules: BTreeMap<&str, &Finding> = BTreeMap::new();
-    for finding in findings {
+    for finding in findings.iter().chain(suppressed.iter().map(|(finding, _)| finding)) {
         rules.entry(finding.code).or_insert(finding);
     }
     let numbers: BTreeMap<&str, usize> = rules.keys().copied().zip(0..).collect();
     let rules: Vec<_> = rules.values().map(|first| rule(first)).collect();
     let results = findings.iter().map(|finding| result(finding, numbers.get(finding.code)));
-    let results: Vec<_> = results.collect();
+    let accepted = suppressed.iter().map(|(finding, reason)| {
+        let mut result = result(finding, numbers.get(finding.code));
+        result["suppressions"] = json!([{ "kind": "inSource", "justification": reason }]);
+        result
+    });
+    let results: Vec<_> = results.chain(accepted).collect();
     let notifications = asides
         .iter()
         .map(|aside| json!({ "level": level(aside.severity), "message": { "text": aside.message } }));
@@ -48,7 +64,7 @@ fn rule(first: &Finding) -> Value {
         "id": first.code,
         "shortDescription": { "text": meaning },
         "fullDescription": { "text": meaning },
-        "help": { "text": help },
+        "help": { "text": help, "markdown": lint_codes::details(first.code) },
     })
 }
 

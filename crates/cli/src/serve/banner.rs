@@ -6,7 +6,6 @@ use tollgate_algorithms::Mode;
 use tollgate_http::text::shown;
 use tollgate_policy::Policy;
 use tollgate_policy::model::{ConsumerKey, Identity, Missing, PolicyLimit, Unmatched};
-use tollgate_policy::numbers::Algorithm;
 
 use super::Running;
 use crate::settings::Value;
@@ -70,9 +69,7 @@ fn said(limit: &PolicyLimit) -> String {
         1 => " (1 tier has its own numbers)".into(),
         count => format!(" ({count} tiers have their own numbers)"),
     };
-    // To list them like the others would be to promise what is not kept.
-    let yet = if limit.algorithm == Algorithm::LeakyBucketQueue { " (not enforced yet)" } else { "" };
-    format!("{}, by {}{tiers}{shadow}{yet}", limit.numbers, by(&limit.key))
+    format!("{}, by {}{tiers}{shadow}", limit.numbers, by(&limit.key))
 }
 
 fn by(key: &ConsumerKey) -> String {

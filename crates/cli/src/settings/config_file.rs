@@ -1,4 +1,4 @@
-//! A file that may hold settings of `tollgate serve`: what it says, and whether it is a policy too. Its limits are not read here.
+//! A file that may contain settings of `tollgate serve`, and whether it is also a policy.
 
 use tollgate_policy::section::Outline;
 use tollgate_policy::{Findings, Place, Sources};

@@ -179,13 +179,9 @@ fn policy(said: &mut Vec<Said>, config: &Result<Option<ConfigFile>, Unknown>, op
 fn two_policies(other: &str, file: &ConfigFile, (field, place): (&str, Place)) -> Problem {
     let message = format!("there are two policies: {other}, and {} itself", shown(&file.name));
     Problem::InFile(Diagnostic {
-        severity: Severity::Error,
-        code: "two-policies",
-        message,
-        place,
         label: format!("`{field}` makes this file a policy"),
-        also: Vec::new(),
         help: Some("enforce one of them: leave out the other, or give `--config none`".into()),
+        ..Diagnostic::new(Severity::Error, "two-policies", place, message)
     })
 }
 

@@ -1,4 +1,4 @@
-//! The settings of `tollgate serve` in JSON Schema. Which settings there are is said in `definitions`.
+//! The settings of `tollgate serve` as JSON Schema, generated from `definitions`.
 
 use serde_json::{Value, json};
 use tollgate_policy::section::TOKEN_CHARS_MAX;

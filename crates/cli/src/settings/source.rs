@@ -83,13 +83,8 @@ impl Problem {
         let by = match given {
             Some(Given::File(place)) => {
                 return Self::InFile(Diagnostic {
-                    severity,
-                    code: "settings",
-                    message: message.into(),
-                    place: *place,
-                    label: String::new(),
-                    also: Vec::new(),
                     help: Some(help.into()),
+                    ..Diagnostic::new(severity, "settings", *place, message.into())
                 });
             }
             Some(Given::Flag(name)) => format!("{name}: "),

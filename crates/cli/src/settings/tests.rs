@@ -161,7 +161,7 @@ fn what_is_printed_is_a_file_that_means_the_same() {
 fn the_documentation_lists_every_setting() {
     let mut table = String::from("| under `serve` | variable | default | |\n|---|---|---|---|\n");
     for (setting, value) in defaults() {
-        let value = value.map_or_else(|| "(has to be given)".into(), |value| format!("`{value}`"));
+        let value = value.map_or_else(|| "(required)".into(), |value| format!("`{value}`"));
         let value = if setting.path == "policy" { "this file".into() } else { value };
         table.push_str(&format!(
             "| `{}` | `{}` | {value} | {} |\n",

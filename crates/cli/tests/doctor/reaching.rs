@@ -147,7 +147,7 @@ fn a_server_that_falls_silent_after_its_first_word_ends_it_within_seconds() {
     let report = examine(&format!("redis://127.0.0.1:{port}"));
     assert_eq!(report.of("good"), ["connection"], "{report:?}");
     assert_eq!(report.of("fault"), ["decisions"], "{report:?}");
-    report.assert("eviction", "not_known", &["did not answer in time"]);
+    report.assert("eviction", "not_known", &["did not reply in time"]);
 }
 
 #[test]

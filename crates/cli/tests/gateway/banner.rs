@@ -29,8 +29,8 @@ tollgate VERSION on http://ADDRESS
   policy       FOLDER/limits.yaml: 3 operations, 2 limited; anything else is 404
     reports  5 at once, then 1 per 10 s, by api_key, else ip
     tried    100 per 1 h, by everyone (only counted)
-    at once  3 at the same time, by api_key, else ip (not enforced yet)
-    in turn  10 may wait, leaving at 2 per second, by api_key, else ip (not enforced yet)
+    at once  3 at the same time, by api_key, else ip
+    in turn  10 may wait, leaving at 2 per second, by api_key, else ip
   metrics      http://OPERATIONS/metrics, /readyz, /healthz
   stop         Ctrl-C or SIGTERM; saving the policy (or SIGHUP) reloads it
 ";

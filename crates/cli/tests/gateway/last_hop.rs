@@ -50,7 +50,7 @@ fn a_request_that_may_go_no_further_is_charged_and_answered_here() {
     );
     let got = ask(&rig, "TRACE", "Max-Forwards: none\r\n");
     assert_eq!(status(&got), 400, "{got}");
-    assert!(got.contains("Max-Forwards is not one whole number"), "{got}");
+    assert!(got.contains("Max-Forwards must be a single whole number"), "{got}");
     assert!(upstream.seen().is_empty(), "the upstream gets none of it");
     assert_eq!(rig.metric("tollgate_answered_total{kind=\"last_hop\"}"), Some(3));
 }

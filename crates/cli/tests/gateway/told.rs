@@ -160,3 +160,27 @@ fn a_limit_of_0_is_answered_and_counted_as_the_policy_says() {
     }
     assert_eq!(upstream.requests(), 0);
 }
+
+const CEILING: &str = "
+openapi: 3.1.0
+info: { title: Test, version: '1' }
+paths:
+  /a:
+    get:
+      x-rate-limit: { name: small, algorithm: token_bucket, capacity: 2, refill_rate: 0.001, consumer_key: 'header:X-Key', address_ceiling: 1 }
+";
+
+#[test]
+fn a_refusal_by_a_ceiling_has_the_name_and_the_numbers_of_the_ceiling() {
+    let upstream = Scripted::always(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    let rig = Rig::new(CEILING, upstream.address, |_| {});
+    let get = |key: &str| rig.get("/a", &format!("X-Key: {key}\r\n"));
+    assert_eq!(left(&get("a")), [Some("\"small\";r=1;t=1000"), Some("1")]);
+    let list = "\"small\";r=1;t=1000, \"small (address)\";r=0;t=2000";
+    assert_eq!(left(&get("b")), [Some(list), Some("0")]);
+    let refused = get("c");
+    assert_eq!(status(&refused), 429);
+    assert_eq!(left(&refused), [Some("\"small\";r=2;t=0, \"small (address)\";r=0;t=1000"), Some("0")]);
+    assert_eq!(field(&refused, "retry-after"), Some("1000"));
+    assert!(refused.contains(r#""violated-policies":["small (address)"]"#), "{refused}");
+}

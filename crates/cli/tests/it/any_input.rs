@@ -48,6 +48,8 @@ const ODD: &[&str] = &[
     "%",
     "$ref: '#/'\n",
     "|\n",
+    "# tollgate-allow no-limit: x\n",
+    " # tollgate-allow ",
 ];
 
 /// The document with a few cuts, copies and odd texts.

@@ -64,12 +64,12 @@ fn a_hidden_limit_is_not_told_to_clients() {
 }
 
 #[test]
-fn what_can_never_fit_and_what_is_not_yet_enforced_are_told_as_that() {
+fn what_can_never_fit_and_what_is_in_progress_are_told_as_that() {
     let never = "tests/documents/never.yaml";
     check("explain-never", &["explain", never, "GET /reports", "-H", "X-Cost: 6"]);
     check("explain-not-yet", &["explain", never, "GET /queue"]);
     let ran = run(&["explain", never, "GET /queue", "--format", "json"]);
-    assert!(ran.out.contains(r#""mode": "not_yet_enforced""#), "{}", ran.out);
+    assert!(ran.out.contains(r#""limited_in_flight": true"#), "{}", ran.out);
 }
 
 #[test]
@@ -102,4 +102,20 @@ fn errors_of_usage_are_sentences() {
     check("explain-no-tiers", &["explain", "tests/documents/plain.yaml", "GET /", "--tier", "gold"]);
     check("explain-no-file", &["explain", "none.yaml", "GET /"]);
     check("explain-no-address", &["explain", API, "GET /", "--from", "localhost"]);
+}
+
+/// Two operations may share one limit, by its name or by a `$ref`: it is written at one of them only.
+#[test]
+fn a_limit_by_reference_is_told_with_both_of_its_places() {
+    check("explain-by-reference", &["explain", "tests/documents/shared.yaml", "GET /by-reference"]);
+    check("explain-by-name", &["explain", "tests/documents/shared.yaml", "GET /by-name"]);
+    let own = run(&["explain", "tests/documents/shared.yaml", "GET /written"]).out;
+    assert!(own.contains("nearest    it stands on the operation itself\n") && !own.contains("$ref"), "{own}");
+}
+
+#[test]
+fn a_request_without_a_key_is_told_where_it_was_looked_for() {
+    check("explain-400-no-key", &["explain", "tests/documents/shared.yaml", "GET /strict"]);
+    let twice = ["explain", "tests/documents/shared.yaml", "GET /strict?key=a&key=b"];
+    check("explain-400-twice", &twice);
 }

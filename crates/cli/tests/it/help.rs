@@ -3,7 +3,7 @@
 use clap::CommandFactory;
 use tollgate_cli::cli::Cli;
 
-use crate::support::check;
+use crate::support::{check, run};
 
 #[test]
 fn the_help_of_every_command_is_on_record() {
@@ -31,4 +31,16 @@ fn a_call_without_arguments_or_with_wrong_ones_is_an_error_of_usage() {
     check("usage-unknown-command", &["lnt"]);
     check("usage-no-file", &["lint"]);
     check("usage-unknown-format", &["lint", "--format", "xml", "a.yaml"]);
+}
+
+#[test]
+fn help_as_a_command_says_what_the_flag_says() {
+    assert_eq!(run(&["help"]).out, run(&["--help"]).out);
+    for command in Cli::command().get_subcommands() {
+        let name = command.get_name();
+        assert_eq!(run(&["help", name]).out, run(&[name, "--help"]).out, "{name}");
+    }
+    let ran = run(&["help", "lnt"]);
+    assert_eq!(ran.exit, tollgate_cli::Exit::Usage);
+    assert!(ran.err.starts_with("tollgate: there is no command `lnt`; there is serve, "), "{}", ran.err);
 }

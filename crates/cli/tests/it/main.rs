@@ -2,11 +2,13 @@
 
 mod annotate;
 mod any_input;
+mod codes;
 mod colour;
 mod diff;
 mod explain;
 mod help;
 mod lint;
+mod outputs;
 mod pages;
 mod process;
 mod sarif;

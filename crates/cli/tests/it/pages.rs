@@ -53,7 +53,7 @@ fn what_may_be_given_several_times_has_dots() {
     let folder = Folder::new("page-of-lint");
     run(&["man", "--dir", &folder.path("man1")]);
     let page = fs::read_to_string(folder.path("man1/tollgate-lint.1")).expect("it was written");
-    assert!(page.contains("<\\fIFILE\\fR>..."), "{page}");
+    assert!(page.contains("[\\fIFILE\\fR]..."), "{page}");
     let one = fs::read_to_string(folder.path("man1/tollgate-explain.1")).expect("it was written");
     assert!(one.contains("<\\fIFILE\\fR>") && !one.contains("<\\fIFILE\\fR>..."), "{one}");
 }

@@ -22,10 +22,9 @@ fn each_schema_is_printed_as_json() {
 fn one_or_all_are_written_into_a_folder_that_is_made() {
     let folder = Folder::new("schemas");
     let all = run(&["schema", "--write", &folder.path("new")]);
-    assert_eq!(
-        (all.exit, all.out.as_str()),
-        (Exit::Fine, "x-rate-limit.schema.json\ntollgate.schema.json\n")
-    );
+    assert_eq!(all.exit, Exit::Fine);
+    let names: Vec<_> = all.out.lines().collect();
+    assert!(names.starts_with(&["x-rate-limit.schema.json", "tollgate.schema.json"]), "{names:?}");
     let written = fs::read_to_string(folder.path("new/tollgate.schema.json")).expect("it was written");
     assert_eq!(written, run(&["schema", "native"]).out);
     let one = run(&["schema", "limit", "--write", &folder.path("one")]);

@@ -316,7 +316,7 @@ fn a_gateway_that_runs_does_not_print_the_secrets_that_it_uses() {
         let mut child = program(&variables(&folder, store)).arg("serve").spawn().expect("it runs");
         let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
         let mut printed = String::new();
-        while !printed.contains("stop it") {
+        while !printed.contains("Ctrl-C") {
             let count = out.read_line(&mut printed).expect("it is UTF-8");
             assert!(count > 0, "it did not start: {printed}");
         }

@@ -53,3 +53,18 @@ fn a_file_of_scenarios_that_cannot_be_read_is_in_the_data() {
     let data: Value = serde_json::from_str(&ran.out).expect("it is JSON");
     assert_eq!((ran.exit, &data["unread"][0]["file"]), (Exit::Usage, &Value::from("none.yaml")));
 }
+
+#[test]
+fn of_many_errors_the_first_are_drawn_and_the_others_counted() {
+    let folder = crate::support::Folder::new("many-errors");
+    let limits: String =
+        (0..80).map(|at| format!("  - {{ path: /r{at}, rate_limit: {{ algorithm: gcr }} }}\n")).collect();
+    let file = folder.put("many.yaml", format!("tollgate: 1\nroutes:\n{limits}").as_bytes());
+    let ran = run(&["explain", &file, "GET /"]);
+    assert_eq!(ran.err.matches("error[unknown-value]").count(), 50);
+    assert!(
+        ran.err.contains("30 more are not shown; `tollgate lint --all` draws all of them"),
+        "{}",
+        ran.err
+    );
+}

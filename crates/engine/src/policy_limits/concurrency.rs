@@ -1,20 +1,21 @@
-//! Concurrency limits of a policy document: their descriptors, their counts on the limiter, and the permits of a request.
+//! Concurrency limits of a policy: their descriptors, and the permits of a request.
 
-use smallvec::SmallVec;
-use std::sync::Arc;
 use std::time::Duration;
 
-use tollgate::{CONCURRENCY_MAX, ConcurrencyLimit, HitError};
+use smallvec::SmallVec;
+use tollgate::{CONCURRENCY_MAX, ConcurrencyLimit};
 use tollgate_algorithms::Micros;
 use tollgate_policy::model::{self, PolicyLimit};
 use tollgate_policy::numbers::Numbers;
 use tollgate_policy::{Budget, Hits, Variant};
 
 use super::PolicyLimits;
+use crate::acquired::{Acquired, Wanted, acquire};
 use crate::descriptor::{BusyStatus, Concurrency, LimitDescriptor};
 use crate::enforcer::Enforcer;
+use crate::error::CheckError;
 use crate::ids::DescriptorId;
-use crate::permits::{Acquired, Wanted, acquire};
+use crate::scratch::Asked;
 
 /// The descriptor of a concurrency limit for one of its budgets.
 pub(super) fn descriptor(limit: &PolicyLimit, budget: Budget, most: u64) -> LimitDescriptor {
@@ -45,24 +46,33 @@ impl PolicyLimits {
         })
     }
 
-    /// Acquires the permits of a request, and notes for each limit that was asked whether it admits the request.
-    pub(super) fn acquire(
+    /// The permits that a request needs.
+    pub(super) fn wanted<'a>(&'a self, hits: &'a Hits) -> SmallVec<[Wanted<'a>; 2]> {
+        let wanted = hits.held().iter().enumerate().filter_map(|(place, charge)| {
+            let index = charge.variant.index();
+            let limit = self.concurrency.get(index)?.as_ref()?;
+            let (id, key, mode) = (DescriptorId::new(index), hits.key(charge), charge.mode);
+            Some(Wanted { place, id, limit, key, mode })
+        });
+        wanted.collect()
+    }
+
+    /// Passes the queues of a request if nobody is before it, and acquires its permits.
+    pub(super) fn try_acquire(
         &self,
-        enforcer: &Arc<Enforcer>,
-        hits: &Hits,
-        (now, asked): (Micros, &mut SmallVec<[bool; 2]>),
-    ) -> Result<Acquired, HitError> {
+        (enforcer, hits): (&Enforcer, &Hits),
+        (now, asked): (Micros, &mut Asked),
+    ) -> Result<Acquired, CheckError> {
         asked.clear();
         if hits.held().is_empty() {
             return Ok(Acquired::default());
         }
-        let wanted = hits.held().iter().filter_map(|charge| {
-            let index = charge.variant.index();
-            let limit = self.concurrency.get(index)?.as_ref()?;
-            Some(Wanted { id: DescriptorId::new(index), limit, key: hits.key(charge), mode: charge.mode })
-        });
-        let acquired = acquire(enforcer, wanted, now)?;
-        asked.extend(acquired.statuses.iter().map(|status| status.decision.granted()));
+        let entered = self.try_enter_queues((enforcer, hits), (now, asked))?;
+        if entered.is_refused {
+            return Ok(entered);
+        }
+        let mut acquired = acquire(enforcer, &self.wanted(hits), None, (now, asked))?;
+        acquired.statuses.extend(entered.statuses);
         Ok(acquired)
     }
 }

@@ -21,7 +21,8 @@ pub enum RulesError {
         /// The name.
         name: String,
     },
-    /// There are more rules than can be charged together: [`HITS_MAX`].
+    /// There are more rules than can be charged together: [`HITS_MAX`] hits. A rule that may charge an address counts twice,
+    /// because an IPv6 address is charged together with the network around it.
     TooMany {
         /// How many there are.
         rules: usize,
@@ -39,7 +40,12 @@ impl fmt::Display for RulesError {
                 write!(f, "two rules are named `{name}` and would share their keys: give each its own name")
             }
             Self::TooMany { rules } => {
-                write!(f, "{rules} rules are too many: at most {HITS_MAX} can be charged together")
+                write!(
+                    f,
+                    "{rules} rules are too many: at most {HITS_MAX} can be charged together, and at most {} of them may charge an \
+                     address",
+                    HITS_MAX / 2
+                )
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Limits by their numbers, for a rule that computes the numbers for each request. A bounded cache; it decides nothing.
+//! A bounded cache of limits by their numbers, for rules that compute the numbers per request.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};

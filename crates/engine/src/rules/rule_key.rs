@@ -1,4 +1,4 @@
-//! Keys of rules, named by an operator: built as a request builds them, to inspect and to reset. Nothing is charged here.
+//! Builds keys of rules from an operator's input, to inspect and reset them.
 
 use std::fmt;
 use std::net::IpAddr;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::HeaderMap;
 use tollgate::{Limiter, Retry};
-use tollgate_engine::{CheckError, Enforcer, Outcome, PolicyLimits, RequestHead, Scratch};
+use tollgate_engine::{Body, CheckError, Enforcer, Outcome, PolicyLimits, RequestHead, Scratch};
 use tollgate_policy::Policy;
 
 use crate::with_clock;
@@ -130,4 +130,51 @@ routes: [{ path: /a }]
     let granted =
         (0..100).filter(|key| check(&open, "/a", &format!("k{key}")).starts_with("granted")).count();
     assert_eq!(granted, 100);
+}
+
+/// The charges of a limit's wider limits are charges of the limit.
+#[test]
+fn to_settle_a_limit_settles_its_wider_limits_too() {
+    let (limiter, _) = with_clock();
+    let text = "
+tollgate: 1
+rate_limit: { name: keyed, algorithm: token_bucket, capacity: 5, refill_rate: 1, address_ceiling: 1 }
+routes: [{ path: /a }]
+";
+    let enforced = enforcer(&limiter, text);
+    let mut headers = HeaderMap::new();
+    headers.insert("x-api-key", http::HeaderValue::from_static("k"));
+    let head = RequestHead::new("GET", "/a", &headers).with_peer("203.0.113.9".parse().expect("an address"));
+    let Ok(Outcome::Admitted(admission)) = enforced.try_check(&head, &mut Scratch::default()) else {
+        panic!("nothing was charged before")
+    };
+    let names: Vec<_> = admission.limits().map(|limit| limit.name().to_owned()).collect();
+    assert_eq!(names, ["keyed", "keyed (address)"]);
+    assert!(!admission.settle_limit("keyed (address)", 3), "it has no name of its own to settle by");
+    assert!(admission.settle_limit("keyed", 3));
+    assert_eq!(check(&enforced, "/a", "other"), "granted, 1 left", "three, and one more, of the ceiling");
+}
+
+/// What the check that wanted the body found out is believed: another path in the second head changes nothing.
+#[test]
+fn a_request_whose_body_is_counted_is_matched_once() {
+    let (limiter, _) = with_clock();
+    let text = "
+tollgate: 1
+routes:
+  - path: /counted
+    rate_limit: { name: counted, algorithm: token_bucket, capacity: 5, refill_rate: 1, cost: { operations: json_array, max: 5 } }
+  - path: /free
+";
+    let (enforced, headers) = (enforcer(&limiter, text), HeaderMap::new());
+    let mut scratch = Scratch::default();
+    let head = |target| {
+        RequestHead::new("POST", target, &headers).with_peer("203.0.113.9".parse().expect("an address"))
+    };
+    let wanted = enforced.try_check(&head("/counted").with_body(Body::Unread), &mut scratch);
+    let Ok(Outcome::NeedsBody { matched, .. }) = wanted else { panic!("{wanted:?}") };
+    let read = Body::Read { operations: Some(3), matched };
+    let checked = enforced.try_check(&head("/free").with_body(read), &mut scratch);
+    let Ok(Outcome::Admitted(admission)) = checked else { panic!("{checked:?}") };
+    assert_eq!(admission.binding_limit().map(|limit| limit.remaining()), Some(2));
 }

@@ -1,4 +1,4 @@
-//! Waiting for a permit: a future that stands in line, with a deadline if it has one.
+//! Waits for a permit: a future in a queue, with an optional deadline.
 
 use std::fmt;
 use std::pin::Pin;

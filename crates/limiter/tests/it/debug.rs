@@ -18,4 +18,7 @@ fn a_limiter_is_debugged_in_one_line() {
     let verdict = limit.try_check("ada").unwrap();
     let shown = format!("{verdict:?}");
     assert!(shown.contains("remaining: 2") && shown.len() < 300, "{shown}");
+    let (_, receipt) = limiter.try_charge_for_receipt(&[limit.hit("ada")]).unwrap();
+    let shown = format!("{:?} {receipt:?}", limit.hit("ada"));
+    assert!(shown.len() < 600, "{shown}");
 }

@@ -44,7 +44,7 @@ fn departures(line: &mut Vec<Entering>, clock: &ManualClock) -> Vec<u64> {
 #[test]
 fn requests_leave_in_order_and_one_interval_apart() {
     let (_limiter, clock, queue) = queue();
-    assert_eq!(enter(&queue, "ada").1, Some(Ok(Departure { waited: Duration::ZERO })));
+    assert_eq!(enter(&queue, "ada").1, Some(Ok(Departure { waited: Duration::ZERO, behind: 0 })));
     let mut line: Vec<_> = (0..4).map(|_| enter(&queue, "ada").0).collect();
     assert_eq!(queue.waiting("ada"), 4);
     assert!(enter(&queue, "bob").1.is_some(), "another key has a schedule of its own");
@@ -71,7 +71,7 @@ fn who_would_wait_for_too_long_is_refused_at_once_and_told_for_how_long() {
     let (_, refused) = Task::new(async move { patient.enter_within("ada", Duration::from_millis(19)).await });
     assert_eq!(refused, Some(Err(QueueError::TooLong(Duration::from_millis(20)))));
     clock.advance(Duration::from_millis(10));
-    assert_eq!(first.run(), Some(Ok(Departure { waited: Duration::from_millis(10) })));
+    assert_eq!(first.run(), Some(Ok(Departure { waited: Duration::from_millis(10), behind: 0 })));
 }
 
 #[test]

@@ -182,7 +182,7 @@ fn until_own(limiter: &Limiter, limit: &tollgate::NamedLimit) -> tollgate::Verdi
 fn each_outage_of_the_store_is_one_event_and_its_end_another() {
     let world = World::new();
     let limiter = world.limiter_within(Duration::from_millis(50));
-    let far = limiter.limit("far", many(1_000_000));
+    let far = limiter.limit("far", many(50_000));
     assert!(!until_own(&limiter, &far).degraded());
     world.server.signal("STOP").unwrap();
     let told = crate::lines::events(|| {

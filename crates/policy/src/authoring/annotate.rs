@@ -104,7 +104,7 @@ pub fn annotate_file(policy: &Policy, file: FileId) -> Result<Annotated, Refused
     let refuse = |code, place: Place, message: String, help: &str| {
         let mut findings = Findings::default();
         findings.push(Diagnostic::error(code, place, message).help(help));
-        Refused { sources: policy.sources().clone(), findings }
+        Refused { sources: policy.sources().clone(), findings, consumers: None }
     };
     let start = Place { file, start: 0, end: 0 };
     let nothing = || {

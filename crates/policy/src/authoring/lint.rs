@@ -2,15 +2,18 @@
 
 mod bound;
 mod client_selectable;
+mod config;
 mod cost;
 mod coverage;
 mod dropped;
 mod group_findings;
 mod hygiene;
 mod keys;
+mod lockout;
 mod sharing;
 mod spoofable_keys;
 mod store_share;
+mod suppress;
 mod tags;
 #[cfg(test)]
 mod tests;
@@ -18,8 +21,6 @@ mod tiers;
 mod unenforced;
 mod unreachable;
 mod windows;
-
-use std::collections::BTreeMap;
 
 use tollgate_algorithms::Mode;
 
@@ -29,22 +30,20 @@ use crate::ids::{LimitId, OperationId};
 use crate::model::{LimitUse, PolicyLimit};
 use crate::numbers::Numbers;
 use crate::policy::Policy;
+pub use config::{Config, Level};
 pub use coverage::{Coverage, Group, Share};
 pub use keys::TOKEN_TIME_NOTED;
+pub use suppress::{Applied, Suppressed, Suppressions};
 pub use unenforced::not_enforced;
 pub use windows::{LOG_BYTES_NOTED, WAIT_NOTED};
-
-/// So many findings of one code are kept. Further ones are only counted, in [`Advice::left_out`]: whoever has more of a
-/// kind fixes the first and asks again.
-pub const ADVICE_PER_CODE_MAX: usize = 50;
 
 /// What could be better in a policy.
 #[derive(Clone, Debug)]
 pub struct Advice {
-    /// Warnings and notes, sorted by place. At most [`ADVICE_PER_CODE_MAX`] of each code.
+    /// Warnings and notes, sorted by place: also those that were found when the policy was loaded.
     pub findings: Findings,
-    /// How many findings of a code were left out, by code.
-    pub left_out: Vec<(&'static str, usize)>,
+    /// What would be among them, had no comment accepted it.
+    pub suppressed: Vec<Suppressed>,
     /// How many operations have a limit.
     pub coverage: Coverage,
 }
@@ -75,6 +74,7 @@ pub fn advise(policy: &Policy) -> Advice {
         tiers::advise(&lint),
         unreachable::advise(&lint),
         windows::advise(&lint),
+        lockout::advise(&lint),
         spoofable_keys::advise(&lint),
         keys::advise(&lint),
         client_selectable::advise(&lint),
@@ -84,27 +84,20 @@ pub fn advise(policy: &Policy) -> Advice {
         tags::advise(&lint),
         hygiene::advise(&lint),
     ];
-    let (findings, left_out) = kept(all.into_iter().flatten().collect());
-    Advice { findings, left_out, coverage: coverage::count(&lint) }
-}
-
-/// The first of each code, in the order of the documents, and how many more there are.
-fn kept(mut all: Vec<Diagnostic>) -> (Findings, Vec<(&'static str, usize)>) {
-    all.sort_by(|a, b| {
-        (a.place, a.severity, a.code, &a.message).cmp(&(b.place, b.severity, b.code, &b.message))
-    });
+    let loaded = policy.findings().all().iter().cloned();
+    let mut all: Vec<_> = all.into_iter().flatten().chain(loaded).collect();
+    let sort = |all: &mut Vec<Diagnostic>| {
+        all.sort_by(|a, b| {
+            (a.place, a.severity, a.code, &a.message).cmp(&(b.place, b.severity, b.code, &b.message))
+        });
+    };
+    sort(&mut all);
     all.dedup();
-    let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
+    let Applied { mut kept, suppressed } = Suppressions::of(policy.sources()).apply(all);
+    sort(&mut kept);
     let mut findings = Findings::default();
-    for finding in all {
-        let count = counts.entry(finding.code).or_default();
-        *count = count.saturating_add(1);
-        if *count <= ADVICE_PER_CODE_MAX {
-            findings.push(finding);
-        }
-    }
-    let beyond = counts.into_iter().map(|(code, count)| (code, count.saturating_sub(ADVICE_PER_CODE_MAX)));
-    (findings, beyond.filter(|(_, more)| *more > 0).collect())
+    kept.into_iter().for_each(|finding| findings.push(finding));
+    Advice { findings, suppressed, coverage: coverage::count(&lint) }
 }
 
 /// A policy, and which operations meet each of its limits.

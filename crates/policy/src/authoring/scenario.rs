@@ -142,7 +142,7 @@ impl Scenarios {
             let place = Place { file: id, start: 0, end: 0 };
             let message = format!("{} cannot be read: {why}", shown(name));
             findings.push(Diagnostic::error("unreadable", place, message));
-            return Err(Refused { sources: trees.sources, findings });
+            return Err(Refused { sources: trees.sources, findings, consumers: None });
         }
         let tree = trees.sources.shared(id).and_then(|source| read::read(id, source, &mut findings));
         trees.trees.extend(tree.map(|tree| (id, tree)));
@@ -152,7 +152,7 @@ impl Scenarios {
         findings.sort();
         match (read, findings.has_errors()) {
             (Some((policy, list)), false) => Ok(Self { policy, list, sources: trees.sources }),
-            _ => Err(Refused { sources: trees.sources, findings }),
+            _ => Err(Refused { sources: trees.sources, findings, consumers: None }),
         }
     }
 }

@@ -32,6 +32,8 @@ pub struct Refused {
     pub sources: Sources,
     /// Everything that was found, sorted by place.
     pub findings: Findings,
+    /// The consumers file that the settings name, and where: it can be checked all the same.
+    pub consumers: Option<(String, Place)>,
 }
 
 impl std::fmt::Display for Refused {
@@ -101,7 +103,7 @@ pub(crate) fn load(
                 place,
                 format!("{} cannot be read: {why}", tollgate_http::text::shown(name)),
             ));
-            return Err(Refused { sources: trees.sources, findings: grammar });
+            return Err(Refused { sources: trees.sources, findings: grammar, consumers: None });
         }
     };
     let start = extended(start, &mut trees, read_file, &mut grammar);
@@ -315,7 +317,8 @@ fn finish(
     let header_filter = header_names::check((&read, &documents), &readers, &mut findings);
     findings.sort();
     let (Some(routes), Some(variants), false) = (routes, variants, findings.has_errors()) else {
-        return Err(Refused { sources: trees.sources, findings });
+        let consumers = settings.consumers.clone();
+        return Err(Refused { sources: trees.sources, findings, consumers });
     };
     let titled = drafts.iter().map(|draft| &draft.title).find(|title| !title.trim().is_empty());
     let title = titled.cloned().unwrap_or_default();
@@ -349,7 +352,7 @@ fn finish(
 
 fn jwt_rules(read: &Read, read_file: ReadFile<'_>, findings: &mut Findings) -> Option<JwtRules> {
     let jwt = read.settings.jwt.as_ref()?;
-    let place = read.settings_at?;
+    let place = jwt.jwks_at;
     let keys = read_file(&jwt.jwks).and_then(|text| JwtKeys::from_jwks(&text));
     match keys {
         Err(why) => {

@@ -50,9 +50,12 @@ pub(crate) fn merge(drafts: &[ParsedDocument], settings: &Settings, findings: &m
             check(&limit, settings, findings);
             let next = LimitId::from_index(merged.limits.len());
             let id = *names.entry(limit.name.clone()).or_insert(next);
-            match merged.limits.get(id.index()) {
+            match merged.limits.get_mut(id.index()) {
                 None => merged.limits.push(limit),
-                Some(first) => same(first, &limit, findings),
+                Some(first) => {
+                    same(first, &limit, findings);
+                    first.references.append(&mut limit.references);
+                }
             }
             moved.push(Some(id));
         }
@@ -82,11 +85,13 @@ fn same(first: &PolicyLimit, second: &PolicyLimit, findings: &mut Findings) {
     let mut second = second.clone();
     for (mine, first) in second.tiers.iter_mut().zip(&first.tiers) {
         mine.place = first.place;
+        mine.name_at = first.name_at;
     }
     let second = &second;
     let required = if second.required.is_some() { first.required.or(second.required) } else { None };
     let alike = PolicyLimit {
         place: first.place,
+        references: first.references.clone(),
         at: first.at.clone(),
         named: first.named,
         required,
@@ -165,7 +170,7 @@ fn check(limit: &PolicyLimit, settings: &Settings, findings: &mut Findings) {
     for tier in limit.tiers.iter().filter(|tier| !settings.tier_names.contains(&tier.tier)) {
         let message = format!("there is no tier `{}`", tollgate_http::text::shown(&tier.tier));
         let names = settings.tier_names.iter().map(String::as_str);
-        let mut finding = Diagnostic::error("unknown-tier", tier.place, message);
+        let mut finding = Diagnostic::error("unknown-tier", tier.name_at, message);
         finding.help = suggest::did_you_mean(&tier.tier, names);
         findings.push(finding);
     }

@@ -1,11 +1,11 @@
 //! Every set of numbers that a policy can charge under, numbered: a limit's own, its tiers', and their wider budgets.
 
-use tollgate_algorithms::{Limit, LimitError, Quota};
+use tollgate_algorithms::LimitError;
 
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::ids::{LimitId, VariantId};
 use crate::model::{Identity, PolicyLimit};
-use crate::numbers::Numbers;
+use crate::numbers::{Numbers, NumbersError};
 use crate::parse::settings::Settings;
 
 /// What a set of numbers is for.
@@ -115,7 +115,7 @@ pub(crate) fn build(
                 match for_budget(numbers, (budget, multiple), settings) {
                     Ok(numbers) => variants.all.push(Variant { limit, tier: tier.clone(), budget, numbers }),
                     Err(error) => {
-                        let message = format!("{multiple} times this limit cannot be kept: {error}");
+                        let message = too_many_times(multiple, error);
                         findings.push(Diagnostic::error("numbers", place, message).help(match budget {
                             Budget::Own | Budget::AddressCeiling => "take a smaller multiple",
                             Budget::WideAddress | Budget::WideCeiling => {
@@ -128,6 +128,16 @@ pub(crate) fn build(
         }
     }
     Some(variants)
+}
+
+/// What is said of a limit of which so many times cannot be counted.
+fn too_many_times(multiple: u64, error: LimitError) -> String {
+    if let LimitError::LimitTooLarge { algorithm, asked, nearest } = error {
+        let name = algorithm.name();
+        return format!("{multiple} times this limit is {asked}, and {name} counts up to {nearest}");
+    }
+    let error = NumbersError::OutOfRange { field: "limit", error };
+    format!("{multiple} times this limit cannot be kept: {error}")
 }
 
 /// The numbers of a budget that is so many times a limit.
@@ -144,21 +154,13 @@ pub(crate) fn for_budget(
     }
 }
 
-/// Into how many parts the window of a wide budget is cut whose limit is a log.
-const WIDE_BUCKETS: u32 = 16;
-
-/// As [`scaled`], for a multiple that nobody wrote: it never fails. A log of so many entries would often be too long, so its
-/// wide budget is counted in buckets. Where a number is too large to be kept, the multiple is the largest power of two that
-/// fits.
+/// As [`scaled`], for a multiple that nobody wrote: see [`Limit::times_at_most`].
 fn about(numbers: &Numbers, multiple: u64) -> Numbers {
+    if let Numbers::Counted(limit) = numbers {
+        return Numbers::Counted(limit.times_at_most(multiple));
+    }
     let halves = std::iter::successors(Some(multiple), |multiple| Some(multiple / 2)).take_while(|n| *n > 1);
-    let mut halves = halves.filter_map(|multiple| {
-        let Numbers::Counted(Limit::SlidingWindowLog(rule)) = numbers else {
-            return scaled(numbers, multiple).ok();
-        };
-        let limit = rule.limit().saturating_mul(multiple);
-        Limit::sliding_window_buckets(limit, rule.window(), WIDE_BUCKETS).ok().map(Numbers::Counted)
-    });
+    let mut halves = halves.filter_map(|multiple| scaled(numbers, multiple).ok());
     halves.next().unwrap_or(*numbers)
 }
 
@@ -167,34 +169,14 @@ fn scaled(numbers: &Numbers, multiple: u64) -> Result<Numbers, LimitError> {
     if multiple == 1 {
         return Ok(*numbers);
     }
-    let times = |number: u64| number.saturating_mul(multiple);
-    let quota = |quota: &Quota| {
-        Quota::new(
-            times(quota.burst()),
-            times(quota.count()),
-            tollgate_algorithms::Micros::new(quota.period()),
-        )
-    };
     Ok(match numbers {
-        Numbers::Unlimited | Numbers::Counted(Limit::Unlimited) => *numbers,
-        Numbers::Counted(Limit::TokenBucket(of)) => Numbers::Counted(Limit::TokenBucket(quota(of)?)),
-        Numbers::Counted(Limit::LeakyBucket(of)) => Numbers::Counted(Limit::LeakyBucket(quota(of)?)),
-        Numbers::Counted(Limit::Gcra(of)) => Numbers::Counted(Limit::Gcra(quota(of)?)),
-        Numbers::Counted(Limit::FixedWindow(rule)) => {
-            Numbers::Counted(Limit::fixed_window(times(rule.limit()), rule.window())?)
+        Numbers::Unlimited => Numbers::Unlimited,
+        Numbers::Counted(limit) => Numbers::Counted(limit.times(multiple)?),
+        Numbers::Queue { quota, max_wait } => {
+            Numbers::Queue { quota: quota.times(multiple)?, max_wait: *max_wait }
         }
-        Numbers::Counted(Limit::SlidingWindow(rule)) => {
-            Numbers::Counted(Limit::sliding_window(times(rule.limit()), rule.window())?)
-        }
-        Numbers::Counted(Limit::SlidingWindowBuckets(rule)) => Numbers::Counted(
-            Limit::sliding_window_buckets(times(rule.limit()), rule.window(), rule.buckets())?,
-        ),
-        Numbers::Counted(Limit::SlidingWindowLog(rule)) => {
-            Numbers::Counted(Limit::sliding_window_log(times(rule.limit()), rule.window())?)
-        }
-        Numbers::Queue { quota: of, max_wait } => Numbers::Queue { quota: quota(of)?, max_wait: *max_wait },
         Numbers::Concurrency { limit, max_hold } => {
-            Numbers::Concurrency { limit: times(*limit), max_hold: *max_hold }
+            Numbers::Concurrency { limit: limit.saturating_mul(multiple), max_hold: *max_hold }
         }
     })
 }

@@ -2,8 +2,10 @@
 
 use std::fmt::{self, Display, Formatter};
 
-/// The most problems that are listed. After them comes one that says how many more there are.
-pub const ERRORS_MAX: usize = 50;
+/// The most problems that can be listed. After them comes one that says how many more there are.
+pub const ERRORS_MAX: usize = 100_000;
+/// How many are listed unless more are asked for.
+pub const ERRORS_LISTED: usize = 50;
 
 /// One problem, as a sentence, with its place. Shown as `line 3, column 7: …`.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::error::{ConsumerError, ERRORS_MAX, Errors};
+use super::error::{ConsumerError, ERRORS_LISTED, ERRORS_MAX, Errors};
 use super::header::{Header, MISSING};
 use super::key_table::{KeyRows, Row, Table, Twice};
 use super::line::column;
@@ -26,13 +26,13 @@ pub struct Limits {
     pub line_bytes: usize,
     /// The most different tiers: [`TIERS_MAX`], or fewer.
     pub tiers: usize,
-    /// The most problems listed: [`ERRORS_MAX`], or fewer.
+    /// The most problems listed: [`ERRORS_LISTED`], or any number up to [`ERRORS_MAX`].
     pub errors: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { keys: CONSUMERS_MAX, line_bytes: LINE_BYTES_MAX, tiers: TIERS_MAX, errors: ERRORS_MAX }
+        Self { keys: CONSUMERS_MAX, line_bytes: LINE_BYTES_MAX, tiers: TIERS_MAX, errors: ERRORS_LISTED }
     }
 }
 
@@ -90,7 +90,7 @@ impl Loader {
             keys: limits.keys.min(most.keys),
             line_bytes: limits.line_bytes.min(most.line_bytes),
             tiers: limits.tiers.min(most.tiers),
-            errors: limits.errors.min(most.errors),
+            errors: limits.errors.min(ERRORS_MAX),
         };
         Self {
             limits,

@@ -115,10 +115,12 @@ fn each_limit_holds_at_its_number_and_not_before() {
     assert!(load(&name(NAME_BYTES_MAX + 1)).is_err());
 
     let wrong = |count: usize| "key_sha256,consumer\n".to_owned() + &"clear,x\n".repeat(count);
-    assert_eq!(load(&wrong(ERRORS_MAX)).expect_err("all are listed").len(), ERRORS_MAX);
-    let errors = load(&wrong(ERRORS_MAX + 7)).expect_err("seven are not listed");
-    assert_eq!(errors.len(), ERRORS_MAX + 1);
-    assert_eq!(errors[ERRORS_MAX], "line 52, column 1: and more: 7 problems from here on are not listed");
+    assert_eq!(load(&wrong(ERRORS_LISTED)).expect_err("all are listed").len(), ERRORS_LISTED);
+    let errors = load(&wrong(ERRORS_LISTED + 7)).expect_err("seven are not listed");
+    assert_eq!(errors.len(), ERRORS_LISTED + 1);
+    assert_eq!(errors[ERRORS_LISTED], "line 52, column 1: and more: 7 problems from here on are not listed");
+    let all = Limits { errors: ERRORS_MAX, ..Limits::default() };
+    assert_eq!(load_with(all, wrong(3_000).as_bytes()).expect_err("all are listed").len(), 3_000);
 }
 
 #[test]

@@ -42,6 +42,30 @@ pub struct Diagnostic {
     pub also: Vec<(Place, String)>,
     /// What to do.
     pub help: Option<String>,
+    /// The parts of a finding that is about several things at once.
+    pub parts: Option<Box<Parts>>,
+}
+
+/// What a finding about several things says of each of them, so that one of them can be taken out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Parts {
+    /// Where each of them is, and its name.
+    pub each: Vec<(Place, String)>,
+    /// What is said of one of them, after its name.
+    pub one: String,
+    /// What is said of several, after their names.
+    pub many: String,
+}
+
+impl Parts {
+    /// The message about these parts.
+    pub(crate) fn message(&self) -> String {
+        match self.each.as_slice() {
+            [] => String::new(),
+            [(_, name)] => format!("{name} {}", self.one),
+            [(_, name), ..] => format!("{} limits, {name} and others, {}", self.each.len(), self.many),
+        }
+    }
 }
 
 impl Diagnostic {
@@ -60,8 +84,28 @@ impl Diagnostic {
         Self::new(Severity::Note, code, place, message.into())
     }
 
-    const fn new(severity: Severity, code: &'static str, place: Place, message: String) -> Self {
-        Self { severity, code, message, place, label: String::new(), also: Vec::new(), help: None }
+    /// A finding with nothing but a message.
+    #[must_use]
+    pub const fn new(severity: Severity, code: &'static str, place: Place, message: String) -> Self {
+        Self {
+            severity,
+            code,
+            message,
+            place,
+            label: String::new(),
+            also: Vec::new(),
+            help: None,
+            parts: None,
+        }
+    }
+
+    /// The same finding about these parts only; `None` if there are none.
+    #[must_use]
+    pub(crate) fn of_parts(&self, parts: Parts) -> Option<Self> {
+        let ((place, _), others) = parts.each.split_first()?;
+        let also = others.iter().map(|(place, name)| (*place, format!("{name} too"))).collect();
+        let message = parts.message();
+        Some(Self { place: *place, also, message, parts: Some(Box::new(parts)), ..self.clone() })
     }
 
     /// Another place that belongs to it.
@@ -92,11 +136,15 @@ pub struct Findings {
     list: Vec<Diagnostic>,
     /// How many more there were.
     more: usize,
+    /// Whether an error is among those.
+    more_errors: bool,
 }
 
 impl Findings {
-    /// So many findings are kept; further ones are only counted. A document with more mistakes than this has one mistake.
-    pub const FINDINGS_MAX: usize = 1_000;
+    /// Maximum findings that are kept; further ones are counted. It bounds the memory that a document made of mistakes takes.
+    pub const FINDINGS_MAX: usize = 100_000;
+    /// Nearest words are looked up for so many findings. Nobody reads further ones one by one, and the look-up takes time.
+    const SUGGESTIONS_MAX: usize = 1_000;
 
     /// Adds one.
     pub(crate) fn push(&mut self, finding: Diagnostic) {
@@ -104,23 +152,20 @@ impl Findings {
             self.list.push(finding);
         } else {
             self.more = self.more.saturating_add(1);
+            self.more_errors |= finding.severity == Severity::Error;
         }
     }
 
-    /// Whether further findings are only counted.
-    pub(crate) const fn is_full(&self) -> bool {
-        self.list.len() >= Self::FINDINGS_MAX
-    }
-
-    /// Counts one that was not worth being put into words.
-    pub(crate) const fn count_more(&mut self) {
-        self.more = self.more.saturating_add(1);
+    /// Whether there are so many that further ones are said without a suggestion.
+    pub(crate) const fn are_many(&self) -> bool {
+        self.list.len() >= Self::SUGGESTIONS_MAX
     }
 
     /// Adds all of another list.
     pub(crate) fn append(&mut self, other: Self) {
         other.list.into_iter().for_each(|finding| self.push(finding));
         self.more = self.more.saturating_add(other.more);
+        self.more_errors |= other.more_errors;
     }
 
     /// Every finding that was kept, in the order of the files and of their lines.
@@ -138,7 +183,7 @@ impl Findings {
     /// Whether there is an error among them.
     #[must_use]
     pub fn has_errors(&self) -> bool {
-        self.more > 0 || self.list.iter().any(|finding| finding.severity == Severity::Error)
+        self.more_errors || self.list.iter().any(|finding| finding.severity == Severity::Error)
     }
 
     /// Whether nothing was found.

@@ -9,6 +9,7 @@ use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, Span, Struct
 use super::diagnostic::{Diagnostic, Findings};
 use super::json::{self, Stopped};
 use super::sources::{FileId, Place, Source};
+use super::syntax;
 use super::tree::{Kind, Node, NodeId, Text, Tree};
 
 /// The longest document. A longer one is refused before it is read.
@@ -37,10 +38,27 @@ pub(super) struct Reader {
     documents: usize,
     root: Option<NodeId>,
     findings: Findings,
+    reason: Reason,
 }
 
 /// Reads a document. What is found to be wrong with it is added to `findings`; a tree is there if its grammar is right.
 pub(crate) fn read(file: FileId, source: &Arc<Source>, findings: &mut Findings) -> Option<Tree> {
+    read_for(Reason::Use, file, source, findings)
+}
+
+/// The tree of a document whose secrets are looked for: nobody is told its mistakes, and what is repeated stays in it.
+pub(crate) fn read_for_secrets(file: FileId, source: &Arc<Source>) -> Option<Tree> {
+    read_for(Reason::Secrets, file, source, &mut Findings::default())
+}
+
+/// Why a document is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Reason {
+    Use,
+    Secrets,
+}
+
+fn read_for(reason: Reason, file: FileId, source: &Arc<Source>, findings: &mut Findings) -> Option<Tree> {
     let text = source.text();
     let start = Place { file, start: 0, end: 0 };
     if text.len() > DOCUMENT_BYTES_MAX {
@@ -51,7 +69,7 @@ pub(crate) fn read(file: FileId, source: &Arc<Source>, findings: &mut Findings) 
         );
         return None;
     }
-    let mut reader = Reader::new(file, source);
+    let mut reader = Reader::new(file, source, reason);
     let is_json = json::is_likely(text)
         && match json::read(&mut reader) {
             Ok(()) => true,
@@ -62,7 +80,7 @@ pub(crate) fn read(file: FileId, source: &Arc<Source>, findings: &mut Findings) 
             }
             Err(Stopped::NotJson) => {
                 // A map in brackets is YAML, too.
-                reader = Reader::new(file, source);
+                reader = Reader::new(file, source, reason);
                 false
             }
         };
@@ -96,9 +114,16 @@ fn yaml(text: &str, reader: &mut Reader) -> Option<Diagnostic> {
             Some(Err(error)) => {
                 let at = offset(error.marker().byte_offset()).saturating_add(shift);
                 let place = Place { file: reader.file, start: at, end: at };
-                let deep = *error.kind() == ErrorKind::RecursionLimitExceeded;
-                let wrong = || Diagnostic::error("grammar", place, grammar(&error));
-                return Some(if deep { too_deep(place) } else { wrong() });
+                if *error.kind() == ErrorKind::RecursionLimitExceeded {
+                    return Some(too_deep(place));
+                }
+                let source = reader.source();
+                let text = syntax::Text {
+                    file: reader.file,
+                    text: source.repeatable(),
+                    open: reader.open_bracket(),
+                };
+                return Some(syntax::finding(&error, at, &text));
             }
             Some(Ok(next)) => next,
         };
@@ -107,12 +132,6 @@ fn yaml(text: &str, reader: &mut Reader) -> Option<Diagnostic> {
             return Some(*finding);
         }
     }
-}
-
-/// The parser's own sentence, without the place it repeats at the end.
-fn grammar(error: &granit_parser::ScanError) -> String {
-    let text = error.info();
-    format!("this is neither YAML nor JSON: {text}")
 }
 
 fn too_deep(at: Place) -> Diagnostic {
@@ -132,12 +151,12 @@ pub(super) fn count(length: usize) -> u32 {
 }
 
 impl Reader {
-    fn new(file: FileId, source: &Arc<Source>) -> Self {
+    fn new(file: FileId, source: &Arc<Source>, reason: Reason) -> Self {
         let (nodes, items, entries, texts) = Default::default();
         let (source, grafts, root) = (Arc::clone(source), Vec::new(), NodeId(0));
         let tree = Tree { file, source, nodes, items, entries, texts, grafts, root };
         let (open, anchors, findings) = Default::default();
-        Self { file, tree, open, anchors, documents: 0, root: None, findings }
+        Self { file, tree, open, anchors, documents: 0, root: None, findings, reason }
     }
 
     /// The file that it reads.
@@ -169,6 +188,9 @@ impl Reader {
                 let as_text = tag.as_ref().is_some_and(|tag| tag.is_yaml_core_schema_tag("str"));
                 self.check_tag(tag.as_deref(), at);
                 let plain = style == ScalarStyle::Plain && !as_text;
+                if let Some(finding) = plain.then(|| self.comment(&text, at)).flatten() {
+                    return Err(Box::new(finding));
+                }
                 let text = self.text(text, at);
                 let node = self.node(Kind::Scalar { text, plain }, at)?;
                 self.add(node, anchor);
@@ -199,11 +221,22 @@ impl Reader {
         Ok(())
     }
 
+    /// The innermost bracket that is open.
+    fn open_bracket(&self) -> Option<u32> {
+        let nodes = self.open.iter().rev().filter_map(|open| self.tree.nodes.get(open.node.0 as usize));
+        let mut open = nodes.filter(|node| node.is_flow());
+        open.next().map(|node| node.start)
+    }
+
+    fn comment(&self, scalar: &str, at: Place) -> Option<Diagnostic> {
+        syntax::json_comment(scalar, at, self.tree.source.text())
+    }
+
     fn check_tag(&mut self, tag: Option<&Tag>, at: Place) {
         if tag.is_some_and(|tag| !tag.is_yaml_core_schema()) {
             let message = "a tag of one's own has no meaning in this document";
             let finding = Diagnostic::error("tag", at, message);
-            self.findings.push(finding.help("write the value itself, or use $ref"));
+            self.findings.push(finding.help("take the tag out, and write the value itself"));
         }
     }
 
@@ -278,8 +311,8 @@ impl Reader {
     }
 
     pub(super) fn end_map(&mut self, at: Place) {
-        let Some(open) = self.open.pop() else { return };
-        self.check_keys(&open.children);
+        let Some(mut open) = self.open.pop() else { return };
+        self.check_keys(&mut open.children);
         let first = count(self.tree.entries.len());
         let length = count(open.children.len() / 2);
         let pairs = open.children.chunks_exact(2);
@@ -304,8 +337,9 @@ impl Reader {
         self.add(open.node, open.anchor);
     }
 
-    /// Keys are scalars, and no key stands twice: which of two would count is anybody's guess.
-    fn check_keys(&mut self, children: &[NodeId]) {
+    /// Keys are scalars, and no key stands twice: which of two would count is anybody's guess. The second is taken away, so that
+    /// one mistake is one error.
+    fn check_keys(&mut self, children: &mut Vec<NodeId>) {
         let keys = || children.iter().step_by(2).filter_map(|id| self.tree.nodes.get(id.0 as usize));
         let at = |node: &Node| Place { file: self.file, start: node.start, end: node.end };
         let mut found = Vec::new();
@@ -322,21 +356,31 @@ impl Reader {
             let mut seen = HashSet::with_capacity(children.len() / 2);
             keys().filter_map(|node| self.text_of(node)).any(|key| !seen.insert(key))
         };
+        let mut taken_away = HashSet::new();
         if repeated {
             let mut seen: HashMap<_, Place> = HashMap::new();
-            for node in keys() {
+            for (number, node) in keys().enumerate() {
                 let Some(key) = self.text_of(node) else { continue };
                 if let Some(first) = seen.get(key) {
                     let message =
                         format!("the key `{}` stands here a second time", tollgate_http::text::shown(key));
                     let finding = Diagnostic::error("repeated-key", at(node), message);
                     found.push(finding.also(*first, "here it stands first").help("keep one of them"));
+                    taken_away.insert(number);
                 } else {
                     seen.insert(key, at(node));
                 }
             }
         }
         found.into_iter().for_each(|finding| self.findings.push(finding));
+        if self.reason == Reason::Use && !taken_away.is_empty() {
+            let mut number = 0_usize;
+            children.retain(|_| {
+                let kept = !taken_away.contains(&(number / 2));
+                number = number.saturating_add(1);
+                kept
+            });
+        }
     }
 
     fn text_of<'a>(&'a self, node: &'a Node) -> Option<&'a str> {
@@ -347,7 +391,7 @@ impl Reader {
 /// Reads a document by one of the two grammars alone; nothing if it is not of that grammar.
 #[cfg(test)]
 pub(super) fn read_as(file: FileId, source: &Arc<Source>, as_json: bool) -> Option<Tree> {
-    let mut reader = Reader::new(file, source);
+    let mut reader = Reader::new(file, source, Reason::Use);
     if as_json {
         json::read(&mut reader).ok()?;
     } else if yaml(source.text(), &mut reader).is_some() {

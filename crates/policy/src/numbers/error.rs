@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use tollgate_algorithms::LimitError;
+use tollgate_algorithms::{LimitError, Micros};
 
-use super::Algorithm;
+use super::{Algorithm, rate};
+use crate::quantity::spoken;
 
 /// Why numbers make no limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,7 +70,49 @@ impl fmt::Display for NumbersError {
             Self::OffsetWithoutCalendar => {
                 f.write_str("`utc_offset` has a meaning only with `window: calendar day`, `week` or `month`")
             }
-            Self::OutOfRange { error, .. } => write!(f, "{error}"),
+            Self::OutOfRange { error, .. } => out_of_range(error, f),
         }
     }
+}
+
+/// What the engine says of its quota, in the fields of the document.
+pub(crate) fn out_of_range(error: &LimitError, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match error {
+        LimitError::CountZero => f.write_str(
+            "`refill_rate` is 0, so that nothing would ever come back: write a rate above 0, such as `0.1`; `capacity: 0` \
+             refuses everything",
+        ),
+        LimitError::PeriodZero => {
+            f.write_str("`refill_rate` has a period of 0: write a rate such as `10 per second`")
+        }
+        LimitError::QuotaTooLarge { burst, count, period, nearest } => {
+            let asked = rate(*count, period.get());
+            let fits = rate(nearest.count(), nearest.period());
+            write!(
+                f,
+                "`capacity: {burst}` with `refill_rate: {asked}` cannot be counted exactly: the nearest that fits is \
+                 `capacity: {}` with `refill_rate: {fits}`",
+                nearest.burst()
+            )
+        }
+        LimitError::WindowOutOfRange { asked, nearest } => {
+            let (asked, nearest) = (length(*asked), length(*nearest));
+            write!(f, "`window: {asked}` is out of range: the nearest that fits is `{nearest}`")
+        }
+        LimitError::LimitTooLarge { algorithm, asked, nearest } => write!(
+            f,
+            "`limit: {asked}` is too large for {}: the largest that fits is `{nearest}`",
+            algorithm.name()
+        ),
+        LimitError::BucketsOutOfRange { asked, nearest } => {
+            write!(f, "`buckets: {asked}` is out of range for this window: the nearest that fits is `{nearest}`")
+        }
+        // An offset has been read before it gets here, and other errors are not made of a document's numbers.
+        LimitError::OffsetOutOfRange { .. } | _ => write!(f, "{error}"),
+    }
+}
+
+/// A length that can be written: nothing at all is `0s`.
+fn length(time: Micros) -> String {
+    if time == Micros::ZERO { "0s".into() } else { spoken(time) }
 }

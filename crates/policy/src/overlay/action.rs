@@ -86,7 +86,7 @@ impl<'t> Action<'t> {
     pub(super) fn without_target(&self) -> Diagnostic {
         let message = "no document has this target, so that the action changes nothing";
         if self.update.is_none() {
-            return Diagnostic::warning("overlay-target", self.place, message);
+            return Diagnostic::warning("idle-action", self.place, message);
         }
         let help = "a key with other characters than letters, digits, `_` and `-` stands in quotes: `$.paths['/a'].get`";
         Diagnostic::error("overlay-target", self.place, message).help(help)
@@ -106,23 +106,15 @@ impl<'t> Action<'t> {
             let mut entries: Vec<(NodeId, NodeId)> = tree.pairs(into).to_vec();
             for (key, new) in overlay.pairs(overlay.resolved(from).0) {
                 let name = Value { tree: overlay, id: *key }.text();
-                let known = entries.iter().find(|(known, _)| Value { tree, id: *known }.text() == name);
-                match known.copied() {
-                    Some((known, child))
-                        if self.is_merged(tree, child, Value { tree: overlay, id: *new }) =>
-                    {
-                        let _ = known;
-                        self.merge(tree, child, (overlay, *new))?;
-                    }
-                    Some((known, _)) => {
-                        let copy = self.copy(tree, overlay, *new)?;
-                        let at = entries.iter_mut().find(|(key, _)| *key == known);
-                        at.into_iter().for_each(|(_, child)| *child = copy);
-                    }
-                    None => {
-                        let pair = (self.copy(tree, overlay, *key)?, self.copy(tree, overlay, *new)?);
-                        entries.push(pair);
-                    }
+                let known = entries.iter().position(|(known, _)| Value { tree, id: *known }.text() == name);
+                let Some((_, child)) = known.and_then(|at| entries.get_mut(at)) else {
+                    entries.push((self.copy(tree, overlay, *key)?, self.copy(tree, overlay, *new)?));
+                    continue;
+                };
+                if is_merged(Value { tree, id: *child }, Value { tree: overlay, id: *new }) {
+                    self.merge(tree, *child, (overlay, *new))?;
+                } else {
+                    *child = self.copy(tree, overlay, *new)?;
                 }
             }
             tree.set_pairs(into, &entries);
@@ -141,12 +133,6 @@ impl<'t> Action<'t> {
         let message = format!("{} cannot be merged into {}", value.what(), old.what());
         let finding = Diagnostic::error("overlay-target", self.place, message);
         Err(Box::new(finding.help("the target of an update is a map or a list")))
-    }
-
-    /// Whether two values become one, and the second does not simply take the place of the first.
-    fn is_merged(&self, tree: &Tree, old: NodeId, new: Value<'_>) -> bool {
-        let old = Value { tree, id: old };
-        !old.is_alias() && ((old.is_map() && new.is_map()) || (old.is_list() && new.is_list()))
     }
 
     /// A value of the overlay as one of the tree. Documents are at most [`DEPTH_MAX`](crate::DEPTH_MAX) deep, so this ends.
@@ -184,6 +170,11 @@ impl<'t> Action<'t> {
         }
         Ok(id)
     }
+}
+
+/// Whether two values become one, and the second does not simply take the place of the first.
+fn is_merged(old: Value<'_>, new: Value<'_>) -> bool {
+    !old.is_alias() && ((old.is_map() && new.is_map()) || (old.is_list() && new.is_list()))
 }
 
 /// Takes a value out of the list or map that it stands in.

@@ -143,7 +143,7 @@ impl Condition {
 fn is_text(value: Value<'_>) -> bool {
     let text = value.text().unwrap_or("");
     let is_word = matches!(text, "true" | "false") || text.parse::<serde_json::Number>().is_ok();
-    !(value.is_plain() && is_word) && !value.is_null()
+    !(value.is_null() || value.is_plain() && is_word)
 }
 
 /// What is left of a path.

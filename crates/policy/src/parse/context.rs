@@ -66,12 +66,9 @@ impl<'t> Context<'t> {
         known: impl Iterator<Item = &'k str> + Clone,
         what: &str,
     ) {
+        let written = map.entries().map(|entry| entry.key);
+        let written: HashSet<_> = written.filter(|key| known.clone().any(|name| name == *key)).collect();
         for entry in map.entries().filter(|entry| !known.clone().any(|name| name == entry.key)) {
-            if self.findings.is_full() {
-                // Looking for words that nobody will read takes time.
-                self.findings.count_more();
-                continue;
-            }
             if entry.key.is_empty() && entry.key_at.range().len() > 2 {
                 // A list or a map as a key has been pointed at.
                 continue;
@@ -85,15 +82,41 @@ impl<'t> Context<'t> {
                     entry.key_at,
                     "merge keys are not part of YAML 1.2, and are not followed",
                 )
-                .help("write the fields themselves, or use $ref")
+                .help(self.written_out(map, entry.value))
             } else {
                 let message = format!("{what} has no field `{shown}`");
-                let help = suggest::did_you_mean(name, known.clone()).unwrap_or_else(|| {
-                    format!("its fields are {}", known.clone().collect::<Vec<_>>().join(", "))
-                });
-                Diagnostic::error("unknown-field", entry.key_at, message).help(help)
+                let finding = Diagnostic::error("unknown-field", entry.key_at, message);
+                if self.findings.are_many() {
+                    finding
+                } else {
+                    let fields =
+                        || format!("its fields are {}", known.clone().collect::<Vec<_>>().join(", "));
+                    // What is there already was not meant.
+                    let free = known.clone().filter(|name| !written.contains(name));
+                    finding.help(suggest::did_you_mean(name, free).unwrap_or_else(fields))
+                }
             };
             self.findings.push(finding);
+        }
+    }
+
+    /// What to write in place of a merge key: the fields that it would have added.
+    fn written_out(&self, map: Value<'t>, merged: Value<'t>) -> String {
+        let added = merged.entries().filter(|entry| map.get(entry.key).is_none() && entry.key != "<<");
+        let added: Option<Vec<_>> = added
+            .take(MERGED_FIELDS_MAX)
+            .map(|entry| {
+                let source = self.trees.sources.get(entry.value.tree.file)?;
+                // As it is written, unless it is a secret.
+                let text = source.repeatable().get(entry.value.defined().range())?;
+                let plain = text == self.trees.sources.slice(entry.value.defined());
+                let text = Some(text).filter(|text| plain && !text.contains(['\n', '`']))?;
+                Some(format!("`{}: {text}`", tollgate_http::text::shown(entry.key)))
+            })
+            .collect();
+        match added.filter(|added| !added.is_empty()) {
+            Some(added) => format!("write out what it would add: {}", added.join(", ")),
+            None => "write out what it would add".into(),
         }
     }
 
@@ -282,6 +305,9 @@ impl<'t> Context<'t> {
         }
     }
 }
+
+/// Maximum fields of a merge key that are spelled out.
+const MERGED_FIELDS_MAX: usize = 10;
 
 /// A part of a `$ref` without its percent escapes.
 pub(crate) fn unescaped(text: &str) -> String {

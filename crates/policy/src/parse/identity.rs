@@ -112,6 +112,7 @@ fn named(kind: &str, name: &str) -> Result<Identity, String> {
         "jwt" => Ok(Identity::Jwt(name.into())),
         "jwt_unverified" => Ok(Identity::JwtUnverified(name.into())),
         _ => Err(suggest::did_you_mean(kind, NAMED.iter().copied())
+            .map(|help| help.replace("`?", &format!(":{}`?", tollgate_http::text::shown(name))))
             .unwrap_or_else(|| format!("before the colon stands one of {}", NAMED.join(", ")))),
     }
 }

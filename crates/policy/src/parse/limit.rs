@@ -4,6 +4,7 @@ use tollgate_algorithms::Mode;
 
 use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::Place;
+use crate::document::suggest;
 use crate::document::tree::Value;
 use crate::model::{
     BusyStatus, Condition, Cost, Counted, PolicyLimit, Scope, StoreFails, TierNumbers, Where, ZeroStatus,
@@ -16,7 +17,7 @@ use crate::parse::schema_fields::{
     SCOPES, VISIBILITY, ZERO_STATUSES,
 };
 use crate::parse::{condition, cost, identity, numbers};
-use crate::quantity::whole;
+use crate::quantity::{duration, whole};
 
 /// So many limits may meet one operation. A longer list is refused: each is a decision on every request, and with its wider
 /// budgets up to three.
@@ -64,7 +65,7 @@ pub(crate) fn read<'t>(value: Value<'t>, at: &Where, context: &mut Context<'t>) 
     let several = list.iter().filter(|item| item.get("use").is_none()).count() > 1;
     let (mut items, mut limits): (Vec<Item>, Vec<PolicyLimit>) = (Vec::new(), Vec::new());
     for item in list {
-        match self::item(item, at, context) {
+        match self::item(item, (at, value.is_list()), context) {
             None => {}
             Some(Item::Use(named)) => items.push(Item::Use(named)),
             Some(Item::Limit(mut limit, when)) => {
@@ -79,7 +80,7 @@ pub(crate) fn read<'t>(value: Value<'t>, at: &Where, context: &mut Context<'t>) 
     Limits::List(items)
 }
 
-fn item<'t>(item: Value<'t>, at: &Where, context: &mut Context<'t>) -> Option<Item> {
+fn item<'t>(item: Value<'t>, (at, in_list): (&Where, bool), context: &mut Context<'t>) -> Option<Item> {
     beside_reference(item, context);
     let trail = context.trail(item)?;
     let resolved = *trail.last()?;
@@ -89,6 +90,10 @@ fn item<'t>(item: Value<'t>, at: &Where, context: &mut Context<'t>) -> Option<It
         return Some(Item::Use(Use::Named { name: name.clone(), cost: None, when: None, place }));
     }
     by_position(item, resolved, context);
+    if let Some(text) = resolved.text().filter(|_| !resolved.is_null()) {
+        context.findings.push(no_limit(text, item.place(), in_list));
+        return None;
+    }
     if resolved.get("use").is_some() {
         return limit_use::read(resolved, context).map(Item::Use);
     }
@@ -96,7 +101,9 @@ fn item<'t>(item: Value<'t>, at: &Where, context: &mut Context<'t>) -> Option<It
         None => None,
         Some(when) => Some(condition::read(when, context)?),
     };
-    Some(Item::Limit(Box::new(one(resolved, at, context)?), when))
+    let mut limit = one(resolved, at, context)?;
+    limit.references = item.get("$ref").map(Value::place).into_iter().collect();
+    Some(Item::Limit(Box::new(limit), when))
 }
 
 /// Advises against a `$ref` to a limit by its position: it means another limit as soon as the list changes.
@@ -137,25 +144,33 @@ fn beside_reference<'t>(item: Value<'t>, context: &mut Context<'t>) {
     }
 }
 
+/// What is said of a word that stands where a limit should.
+fn no_limit(text: &str, place: Place, in_list: bool) -> Diagnostic {
+    if in_list && text == "none" {
+        let finding = Diagnostic::error("type", place, "`none` stands alone, and not in a list");
+        return finding.help("take the other limits out, or `none`");
+    }
+    let message = format!("`{}` is not a limit", tollgate_http::text::shown(text));
+    let map = "a limit such as `{ algorithm: gcra, capacity: 5, refill_rate: 1 }`";
+    Diagnostic::error("type", place, message).help(if in_list {
+        format!("write {map}")
+    } else {
+        format!("write `none` to switch limits off, or {map}")
+    })
+}
+
 /// One limit.
 pub(crate) fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> Option<PolicyLimit> {
-    if let Some(text) = map.text().filter(|_| !map.is_null()) {
-        let message = format!("`{}` is not a limit", tollgate_http::text::shown(text));
-        let finding = Diagnostic::error("type", map.place(), message);
-        context
-            .findings
-            .push(finding.help("write `none` alone to switch limits off, or a map with `algorithm`"));
-        return None;
-    }
     let map = context.map(map, "a limit")?;
     context.unknown_fields(map, &[LIMIT, NUMBERS], "a limit");
     let algorithm = algorithm(map, context);
-    let written = numbers::read(map, context);
+    let written = numbers::read(map, algorithm, context);
     let key = identity::read(map, context);
     let mut limit = PolicyLimit {
         name: String::new(),
         named: false,
         place: map.place(),
+        references: Vec::new(),
         at: at.clone(),
         algorithm: algorithm.unwrap_or(Algorithm::TokenBucket),
         written: written.unwrap_or_default(),
@@ -170,6 +185,7 @@ pub(crate) fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> 
         counted: Counted::Together,
         zero_status: ZeroStatus::Forbidden,
         busy_status: BusyStatus::TooManyRequests,
+        wait: None,
         description: None,
         visible: true,
         owner: None,
@@ -178,10 +194,9 @@ pub(crate) fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> 
     };
     words(map, &mut limit, context);
     busy_status(map, algorithm, &mut limit, context);
+    wait(map, algorithm, &mut limit, context);
     texts(map, &mut limit, context);
-    if let Some(value) = map.get("cost") {
-        limit.cost = cost::read(value, context)?;
-    }
+    let cost = map.get("cost").map_or(Some(Cost::Fixed(1)), |value| cost::read(value, context));
     if let Some(value) = map.get("address_ceiling") {
         limit.address_ceiling = context.parsed(value, "address_ceiling", |text| match whole(text) {
             Ok(0) => Err("would refuse everything: it is how many times the limit one address gets".into()),
@@ -191,17 +206,42 @@ pub(crate) fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> 
     let written = written?;
     limit.numbers = numbers::build(&written, algorithm?, map, context)?;
     tiers(map, &mut limit, context);
+    // A wrong cost hides no other mistake.
+    limit.cost = cost?;
     Some(limit)
 }
 
 fn algorithm<'t>(map: Value<'t>, context: &mut Context<'t>) -> Option<Algorithm> {
     let Some(value) = map.get("algorithm") else {
-        let finding = Diagnostic::error("missing-field", map.place(), "this limit has no `algorithm`");
-        context.findings.push(finding.help(format!("add one of {}", ALGORITHMS.join(", "))));
+        // What a merge key would add has been asked for already.
+        if map.get("<<").is_none() {
+            let finding = Diagnostic::error("missing-field", map.place(), "this limit has no `algorithm`");
+            context.findings.push(finding.help(format!("add one of {}", fitting(map).join(", "))));
+        }
         return None;
     };
-    let word = context.word(value, "algorithm", ALGORITHMS)?;
+    let is_unlike_any = |text| suggest::did_you_mean(text, ALGORITHMS.iter().copied()).is_none();
+    let word = if value.text().is_some_and(is_unlike_any) {
+        context.word(value, "algorithm", &fitting(map))?
+    } else {
+        context.word(value, "algorithm", ALGORITHMS)?
+    };
     Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == word)
+}
+
+/// The algorithms that have all the numbers of a map; every one if none has.
+fn fitting(map: Value<'_>) -> Vec<&'static str> {
+    let written: Vec<_> = map.entries().map(|entry| entry.key).collect();
+    let is_number = |field: &&str| NUMBERS.iter().any(|number| number.name == *field);
+    let has = |algorithm: &Algorithm| {
+        let mut fields = written.iter().filter(|field| is_number(field));
+        let all_known =
+            fields.all(|field| algorithm.needs().contains(field) || algorithm.may_have().contains(field));
+        all_known && algorithm.needs().iter().all(|field| written.contains(field))
+    };
+    let fitting: Vec<_> =
+        Algorithm::ALL.iter().filter(|algorithm| has(algorithm)).map(|it| it.name()).collect();
+    if fitting.is_empty() { ALGORITHMS.to_vec() } else { fitting }
 }
 
 fn words<'t>(map: Value<'t>, limit: &mut PolicyLimit, context: &mut Context<'t>) {
@@ -251,6 +291,30 @@ fn busy_status<'t>(
     if context.word(entry.value, "busy_status", BUSY_STATUSES) == Some("503") {
         limit.busy_status = BusyStatus::ServiceUnavailable;
     }
+}
+
+/// `wait`, which limits have that refuse at once without it.
+fn wait<'t>(
+    map: Value<'t>,
+    algorithm: Option<Algorithm>,
+    limit: &mut PolicyLimit,
+    context: &mut Context<'t>,
+) {
+    let Some(entry) = map.entry("wait") else { return };
+    let wrong = if algorithm == Some(Algorithm::LeakyBucketQueue) {
+        Some((
+            "leaky_bucket_queue has no `wait`",
+            "write `max_wait`, which bounds how long a request waits in it",
+        ))
+    } else if limit.mode == Mode::Shadow {
+        Some(("a limit with `mode: shadow` makes nobody wait", "remove `wait`, or enforce the limit"))
+    } else {
+        None
+    };
+    if let Some((message, help)) = wrong {
+        context.findings.push(Diagnostic::error("numbers", entry.key_at, message).help(help));
+    }
+    limit.wait = context.parsed(entry.value, "wait", duration);
 }
 
 /// `allow`, `deny`, `local`, `local 1/4`.
@@ -312,19 +376,20 @@ fn tiers<'t>(map: Value<'t>, limit: &mut PolicyLimit, context: &mut Context<'t>)
         return;
     }
     for entry in tiers.entries() {
-        let place = entry.value.place();
+        let (place, name_at) = (entry.value.place(), entry.key_at);
         if entry.value.text() == Some("none") {
             let tier = entry.key.to_owned();
-            limit.tiers.push(TierNumbers { tier, written: None, numbers: Numbers::Unlimited, place });
+            let (written, numbers) = (None, Numbers::Unlimited);
+            limit.tiers.push(TierNumbers { tier, written, numbers, place, name_at });
             continue;
         }
         let what = format!("the tier `{}`", tollgate_http::text::shown(entry.key));
         let Some(own) = context.map(entry.value, &what) else { continue };
         context.unknown_fields(own, &[NUMBERS], &what);
-        let Some(written) = numbers::read(own, context) else { continue };
+        let Some(written) = numbers::read(own, Some(limit.algorithm), context) else { continue };
         let written = written.over(&limit.written);
         let Some(numbers) = numbers::build(&written, limit.algorithm, own, context) else { continue };
         let tier = entry.key.to_owned();
-        limit.tiers.push(TierNumbers { tier, written: Some(written), numbers, place });
+        limit.tiers.push(TierNumbers { tier, written: Some(written), numbers, place, name_at });
     }
 }

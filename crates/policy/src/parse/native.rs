@@ -105,9 +105,9 @@ fn route<'t>(value: Value<'t>, draft: &mut ParsedDocument, context: &mut Context
     context.unknown_fields(map, &[ROUTE], "a route");
     let Some(path) = map.get("path") else {
         let finding = Diagnostic::error("missing-field", map.place(), "this route has no `path`");
-        context
-            .findings
-            .push(finding.help("add one, such as `path: /reports/{id}`, or `/{rest*}` for every path"));
+        context.findings.push(
+            finding.help("add one, such as `path: '/reports/{id}'`, or `path: '/{rest*}'` for every path"),
+        );
         return;
     };
     let Some(template) = context.text(path, "path", PATH_CHARS_MAX) else { return };

@@ -1,6 +1,6 @@
 //! The numbers of a limit, as they are written in a map, with the place of each. What they make is in `numbers.rs` above.
 
-use tollgate_algorithms::{Micros, UtcOffset, Window};
+use tollgate_algorithms::{Limit, Micros, UtcOffset, Window};
 
 use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::Place;
@@ -11,7 +11,14 @@ use crate::parse::context::Context;
 use crate::quantity::{duration, rate, utc_offset, whole, window};
 
 /// Reads every number that is there. `None` if one of them is wrong, and has been said.
-pub(crate) fn read<'t>(map: Value<'t>, context: &mut Context<'t>) -> Option<Written> {
+///
+/// `algorithm` is the limit's: what is recommended depends on it.
+pub(crate) fn read<'t>(
+    map: Value<'t>,
+    algorithm: Option<Algorithm>,
+    context: &mut Context<'t>,
+) -> Option<Written> {
+    let span = |text: &str| span_of(text, algorithm);
     let mut good = true;
     let mut written = Written::default();
     for entry in map.entries() {
@@ -43,8 +50,24 @@ pub(crate) fn read<'t>(map: Value<'t>, context: &mut Context<'t>) -> Option<Writ
 }
 
 fn seconds(text: &str) -> Result<Micros, String> {
-    let seconds = whole(text)?;
-    seconds.checked_mul(1_000_000).map(Micros::new).ok_or_else(|| "is longer than can be counted".into())
+    let most = Limit::WINDOW_MAX.get() / Micros::SECOND.get();
+    match whole(text)? {
+        0 => Err("is no length of time: write `1` or more".into()),
+        seconds if seconds > most => {
+            Err(format!("is longer than the longest window: write `{most}` or less"))
+        }
+        seconds => Ok(Micros::from_secs(seconds)),
+    }
+}
+
+/// A window of a limit: only a fixed window is recommended the calendar.
+fn span_of(text: &str, algorithm: Option<Algorithm>) -> Result<Span, String> {
+    let follows_calendar = algorithm.is_none_or(|algorithm| algorithm == Algorithm::FixedWindow);
+    match (follows_calendar, text.starts_with("calendar ")) {
+        (true, _) => span(text),
+        (false, true) => span(text).map_err(|_| "is no window: write a length such as `1 day`".into()),
+        (false, false) => duration(text).map(Span::Length),
+    }
 }
 
 /// A window without its offset.

@@ -133,7 +133,7 @@ fn extension<'t>(
         if entry.key == "<<" {
             let message = "merge keys are not part of YAML 1.2, and are not followed";
             context.findings.push(
-                Diagnostic::error("merge-key", entry.key_at, message).help("write it out, or use $ref"),
+                Diagnostic::error("merge-key", entry.key_at, message).help("write out what it would add"),
             );
         } else if looks_like_extension(entry.key) {
             let message = format!("`{}` is not read as a limit", tollgate_http::text::shown(entry.key));

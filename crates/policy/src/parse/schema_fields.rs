@@ -187,6 +187,11 @@ pub(crate) const LIMIT: &[Field] = &[
         FieldType::Word(BUSY_STATUSES),
         "What concurrency answers when as many requests as it allows are in progress: 429 or 503.",
     ),
+    field(
+        "wait",
+        FieldType::Duration,
+        "How long a request waits for its turn, in order of arrival, before it is refused.",
+    ),
     field("visibility", FieldType::Word(VISIBILITY), "Whether clients are shown its numbers."),
     field("owner", FieldType::Text(NAME_CHARS_MAX), "Whose it is."),
     field("reviewers", FieldType::Texts(&NAME), "Who has to approve a change, besides the owner."),

@@ -234,6 +234,7 @@ fn jwt<'t>(value: Value<'t>, here: &str, context: &mut Context<'t>) -> Option<Jw
         context.findings.push(finding.help("name the file with the keys, such as `jwks: jwks.json`"));
         return None;
     };
+    let jwks_at = jwks.place();
     let jwks = beside(here, context.text(jwks, "jwks", PATH_CHARS_MAX)?);
     let mut text = |field: &str| map.get(field).and_then(|value| context.text(value, field, PATH_CHARS_MAX));
     let (issuer, audience) = (text("issuer").map(Into::into), text("audience").map(Into::into));
@@ -242,7 +243,7 @@ fn jwt<'t>(value: Value<'t>, here: &str, context: &mut Context<'t>) -> Option<Jw
         None => AUTHORIZATION,
         Some(value) => context.parsed(value, "header", header)?,
     };
-    Some(JwtSettings { jwks, issuer, audience, leeway, header })
+    Some(JwtSettings { jwks, jwks_at, issuer, audience, leeway, header })
 }
 
 fn proxies<'t>(value: Value<'t>, context: &mut Context<'t>) -> Option<TrustedProxies> {

@@ -67,14 +67,16 @@ fn too_many_paths_are_refused_as_one_mistake() {
 }
 
 #[test]
-fn a_million_mistakes_are_counted_and_not_kept() {
-    let mut text = openapi("paths:\n");
-    for path in 0..20_000 {
-        text.push_str(&format!("  /p{path}: {{ get: {{ x-rate-limit: 5 }} }}\n"));
+fn more_mistakes_than_are_kept_are_counted() {
+    let beyond = 5_000;
+    let mut text = openapi("paths: {}\nx-rate-limit:\n");
+    for field in 0..Findings::FINDINGS_MAX + beyond {
+        text.push_str(&format!("  field{field}: 1\n"));
     }
     let refused = Policy::parse("bomb.yaml", &text).expect_err("it is wrong");
     assert_eq!(refused.findings.all().len(), Findings::FINDINGS_MAX);
-    assert_eq!(refused.findings.more(), 20_000 - Findings::FINDINGS_MAX);
+    // And the limit has no algorithm.
+    assert_eq!(refused.findings.more(), beyond + 1);
 }
 
 /// Cut anywhere, a document is refused or read, and never anything else.
@@ -108,7 +110,7 @@ fn what_is_looked_up_often_is_looked_up_fast() {
     for field in 0..200_000 {
         unknown.push_str(&format!("  field{field}: 1\n"));
     }
-    assert_eq!(codes(&unknown), ["unknown-field"]);
+    assert!(codes(&unknown).starts_with(&["unknown-field"]));
 }
 
 #[test]

@@ -13,5 +13,6 @@ mod named_limits;
 mod organisations;
 mod overlays;
 mod real_documents;
+mod recommended;
 mod required;
 mod support;

@@ -7,12 +7,12 @@ use tollgate_policy::scenario::Scenarios;
 use tollgate_policy::{Findings, Policy, Sources};
 use tollgate_testing::snapshot;
 
-fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/messages")
 }
 
 /// The documents: every `.yaml` and `.json` whose name has no second part (`x.part.yaml` belongs to `x.yaml`).
-fn documents() -> Vec<PathBuf> {
+pub(crate) fn documents() -> Vec<PathBuf> {
     let entries = fs::read_dir(folder()).expect("the folder is there");
     let mut found: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
     found.retain(|path| path.extension().is_some_and(|end| end == "yaml" || end == "json"));

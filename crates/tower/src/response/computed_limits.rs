@@ -1,4 +1,4 @@
-//! Limits with numbers that a rule computed for a request, as responses show them: rendered once for each set of numbers.
+//! Limits with numbers computed per request, rendered once for each set of numbers.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};

@@ -25,6 +25,8 @@ pub(crate) struct RenderedStatus<'a> {
     pub(crate) rendered: &'a RenderedLimit,
     pub(crate) decision: Decision,
     pub(crate) mode: Mode,
+    /// Whether clients see its numbers.
+    pub(crate) is_shown: bool,
     /// The partition key, if responses carry one.
     pub(crate) partition: u64,
 }
@@ -141,11 +143,6 @@ impl LimitHeaders {
 }
 
 impl RenderedStatus<'_> {
-    /// Returns true if clients see the limit's numbers.
-    pub(crate) fn is_shown(&self) -> bool {
-        self.rendered.is_shown(self.mode)
-    }
-
     /// Time until more quota is available: enough for this request if it was refused, otherwise the full quota.
     fn until(&self) -> Micros {
         match self.decision.retry() {

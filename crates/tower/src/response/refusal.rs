@@ -68,7 +68,7 @@ pub(crate) fn refused(
     };
     let mut headers = HeaderMap::with_capacity(10);
     headers.extend(seconds.map(|seconds| (RETRY_AFTER, numbers::value(seconds))));
-    LimitHeaders::of(lines.iter().copied().filter(RenderedStatus::is_shown), config, now).write(&mut headers);
+    LimitHeaders::of(lines.iter().copied().filter(|line| line.is_shown), config, now).write(&mut headers);
     problem::common(&mut headers);
     let (status, kind, start) = match (retry, rendered.capacity, rendered.zero_status) {
         (Retry::After(_), _, _) if rendered.busy_status == Some(BusyStatus::ServiceUnavailable) => {
@@ -84,7 +84,7 @@ pub(crate) fn refused(
     let mut body = Vec::with_capacity(512);
     body.extend_from_slice(start.as_bytes());
     detail(&mut body, rendered, seconds);
-    rest(&mut body, &violated, seconds, lines.iter().copied().filter(RenderedStatus::is_shown));
+    rest(&mut body, &violated, seconds, lines.iter().copied().filter(|line| line.is_shown));
     body.push(b'}');
     let body = Bytes::from(body);
     Some(ErrorResponse { status, headers, body, kind, retry: Some(retry) })

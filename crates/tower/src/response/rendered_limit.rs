@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use http::HeaderValue;
-use tollgate_algorithms::{Limit, Micros, Mode, Window};
+use tollgate_algorithms::{Limit, Micros, Window};
 use tollgate_engine::{BusyStatus, LimitDescriptor, Visibility, ZeroStatus};
 
 use crate::response::{json, numbers, sf};
@@ -74,11 +74,6 @@ impl RenderedLimit {
             name_json: escaped(name),
             description_json: description.as_deref().map(|text| escaped(text.trim_end())),
         }
-    }
-
-    /// Whether clients see its numbers when it is charged in this mode. Clients never see a limit in shadow mode.
-    pub(crate) fn is_shown(&self, mode: Mode) -> bool {
-        mode == Mode::Enforced && self.visibility == Visibility::Shown
     }
 }
 

@@ -225,6 +225,7 @@ impl ResponseWriter {
             Some(numbers) => computed.get(status.id, numbers)?,
         };
         let partition = if self.config.partition_key { status.key_fingerprint } else { 0 };
-        Some(RenderedStatus { rendered, decision: status.decision, mode: status.mode, partition })
+        let (decision, mode, is_shown) = (status.decision, status.mode, status.is_shown());
+        Some(RenderedStatus { rendered, decision, mode, is_shown, partition })
     }
 }

@@ -115,10 +115,18 @@ fn what_is_wrong_with_rules_is_said_in_a_sentence() {
         why(twice),
         Err("two rules are named `a` and would share their keys: give each its own name".into())
     );
-    let many =
-        |count: usize| (0..count).map(|number| Rule::new(number.to_string(), bucket(1))).collect::<Vec<_>>();
-    assert_eq!(why(many(tollgate::HITS_MAX)), Ok(()));
-    let error = Rules::new(limiter.clone(), many(tollgate::HITS_MAX + 1)).map(|_| ());
+    let many = |count: usize, key: KeyExtractor| {
+        let rule = |number: usize| Rule::new(number.to_string(), bucket(1)).keyed_by(key.clone());
+        (0..count).map(rule).collect::<Vec<_>>()
+    };
+    let (everyone, address) = (KeyExtractor::everyone(), KeyExtractor::address());
+    assert_eq!(why(many(tollgate::HITS_MAX, everyone.clone())), Ok(()));
+    assert_eq!(why(many(tollgate::HITS_MAX / 2, address.clone())), Ok(()));
+    let error = Rules::new(limiter.clone(), many(tollgate::HITS_MAX + 1, everyone)).map(|_| ());
     assert_eq!(error, Err(RulesError::TooMany { rules: 33 }));
+    assert_eq!(
+        why(many(17, address)),
+        Err("17 rules are more than can be charged together: give at most 32, and at most 16 that may charge an address".into())
+    );
     assert_eq!(why(Vec::new()), Ok(()));
 }

@@ -1,6 +1,7 @@
-//! A comparison as JSON. A stable interface: fields are only added.
+//! A comparison as JSON. A stable interface: fields are only added. `schemas/diff-output.schema.json` describes it.
 
 use serde_json::{Value, json};
+use tollgate_algorithms::Micros;
 use tollgate_policy::diff::{Change, Diff, FailOn, LimitDiff, OperationDiff, Terms, TierDiff, Verdict};
 use tollgate_policy::impact::Impact;
 
@@ -32,12 +33,24 @@ fn operation(operation: &OperationDiff) -> Value {
     json!({
         "name": operation.name,
         "tier": operation.tier,
-        "verdict": change(&operation.verdict),
+        "change": kind(&operation.verdict),
+        "verdict": verdict(operation.effect),
         "before": operation.before.as_ref().map(impact),
         "after": operation.after.as_ref().map(impact),
         "limits": limits,
         "approvals": operation.approvals,
     })
+}
+
+/// Whether an operation is new, gone, or only another one.
+fn kind(change: &Change) -> &'static str {
+    if *change == Change::Added {
+        "added"
+    } else if *change == Change::Removed {
+        "removed"
+    } else {
+        "changed"
+    }
 }
 
 fn limit(limit: &LimitDiff) -> Value {
@@ -47,6 +60,7 @@ fn limit(limit: &LimitDiff) -> Value {
         "at": limit.at,
         "changes": changes(&limit.changes),
         "verdict": verdict(limit.verdict),
+        "longest_lockout": limit.longest_lockout.map(Micros::secs_rounded_up),
         "tiers": tiers,
         "approvals": limit.approvals,
     })
@@ -57,7 +71,8 @@ fn tier(tier: &TierDiff) -> Value {
         "tier": tier.tier,
         "before": tier.before.as_ref().map(terms),
         "after": tier.after.as_ref().map(terms),
-        "verdict": verdict(tier.verdict),
+        // There is nothing to compare with what is new or gone.
+        "verdict": tier.before.as_ref().and(tier.after.as_ref()).map(|_| verdict(tier.verdict)),
     })
 }
 

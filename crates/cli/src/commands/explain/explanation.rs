@@ -4,6 +4,7 @@ use tollgate_algorithms::Micros;
 use tollgate_policy::{BadRequest, Directory, Facts, Hits, Matched, Nearest, Policy, Request, Scratch};
 
 use super::args::Asked;
+use super::key_trace;
 use super::limits::{self, Case, Farther, Met};
 use super::preview::{self, Told};
 use super::suggest::{self, Near};
@@ -20,9 +21,18 @@ pub(super) struct Answer {
     /// Operations that it might have been meant for.
     pub(super) near: Vec<Near>,
     /// What it is answered in place of being forwarded, before any limit is looked at.
-    pub(super) refused: Option<(u16, String)>,
+    pub(super) refused: Option<Answered>,
     /// What the client is told of limits.
     pub(super) told: Told,
+}
+
+/// An answer before any limit is looked at.
+#[derive(Debug)]
+pub(super) struct Answered {
+    pub(super) status: u16,
+    pub(super) because: String,
+    /// Where it was looked for who is asking, and what was found there, if that is why.
+    pub(super) looked: Vec<String>,
 }
 
 /// The request, normalised.
@@ -68,7 +78,7 @@ pub(super) fn answer(asked: &Asked, policy: &Policy, directory: Option<&Director
     };
     let facts = match policy.facts(&request, &mut scratch) {
         Ok(facts) => Facts { tier: asked.tier.as_deref(), ..facts },
-        Err(bad) => return Answer { refused: Some(wrong(&bad)), ..Answer::empty() },
+        Err(bad) => return Answer { refused: Some(wrong(&bad, Vec::new())), ..Answer::empty() },
     };
     let matched = policy.matched(&facts);
     let mut hits = Hits::default();
@@ -82,15 +92,18 @@ pub(super) fn answer(asked: &Asked, policy: &Policy, directory: Option<&Director
         answer.near = suggest::near(policy, &facts);
     }
     if let Matched::Unmatched { other_methods } = matched {
-        answer.refused = Some(if other_methods {
-            (405, "the path is there, but not with this method".into())
+        let (status, because) = if other_methods {
+            (405, "the path is there, but not with this method")
         } else {
-            (404, "no operation has this path, and `unmatched` is `reject`".into())
-        });
-    } else if let Err(bad) = charged {
-        answer.refused = Some(wrong(&bad));
+            (404, "no operation has this path, and `unmatched` is `reject`")
+        };
+        answer.refused = Some(Answered { status, because: because.into(), looked: Vec::new() });
+        return answer;
+    }
+    let case = Case { policy, facts: &facts, matched, hits: &hits, directory };
+    if let Err(bad) = charged {
+        answer.refused = Some(wrong(&bad, looked_at(&bad, &case)));
     } else {
-        let case = Case { policy, facts: &facts, matched, hits: &hits, directory };
         answer.limits = limits::met(&case);
         answer.told = preview::told(&answer.limits, now);
     }
@@ -104,8 +117,20 @@ impl Answer {
     }
 }
 
-fn wrong(bad: &BadRequest) -> (u16, String) {
-    (400, bad.to_string())
+fn wrong(bad: &BadRequest, looked: Vec<String>) -> Answered {
+    Answered { status: 400, because: bad.to_string(), looked }
+}
+
+/// Where a limit looked for who is asking, if that is why the request is wrong.
+fn looked_at(bad: &BadRequest, case: &Case<'_>) -> Vec<String> {
+    let (BadRequest::NoIdentity { limit }
+    | BadRequest::InvalidToken { limit }
+    | BadRequest::TwoIdentities { limit }) = bad
+    else {
+        return Vec::new();
+    };
+    let limit = case.policy.limit_named(limit).map(|(_, limit)| limit);
+    limit.map(|limit| key_trace::places_of(limit, case)).unwrap_or_default()
 }
 
 fn normal(facts: &Facts<'_>, hits: &Hits) -> Normal {

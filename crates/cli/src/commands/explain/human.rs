@@ -8,7 +8,7 @@ use tollgate_policy::Budget;
 
 use crate::finding::printable;
 
-use super::explanation::{Answer, Match, Normal};
+use super::explanation::{Answer, Answered, Match, Normal};
 use super::limits::{Charged, Farther, Met};
 use super::preview::Told;
 use super::refusal::Refusal;
@@ -30,10 +30,13 @@ pub(super) fn write(answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
         self::limit(limit, out)?;
     }
     match &answer.refused {
-        Some((status, why)) => {
+        Some(Answered { status, because, looked }) => {
             heading("answer", out)?;
             line("status", &status.to_string(), out)?;
-            line("because", why, out)?;
+            line("because", because, out)?;
+            for (number, place) in looked.iter().enumerate() {
+                line(if number == 0 { "looked at" } else { "" }, place, out)?;
+            }
             line("charged", "nothing", out)
         }
         None => told(&answer.told, out),
@@ -96,6 +99,9 @@ fn near(near: &[Near], out: &mut dyn Write) -> io::Result<()> {
 fn limit(limit: &Met, out: &mut dyn Write) -> io::Result<()> {
     heading(&format!("limit {}", limit.name), out)?;
     line("written", &limit.at, out)?;
+    if let Some(reference) = &limit.reference {
+        line("by $ref", &format!("at {reference}"), out)?;
+    }
     line("nearest", &limit.nearest, out)?;
     if let Some(whom) = &limit.unlimited_for {
         line("allows", &format!("everything, for {}", printable(whom)), out)?;
@@ -103,10 +109,9 @@ fn limit(limit: &Met, out: &mut dyn Write) -> io::Result<()> {
     for charged in &limit.charges {
         self::charged(charged, limit.algorithm, out)?;
     }
-    let mode = match (limit.not_yet, limit.mode) {
-        (true, _) => "not yet enforced: it is read and shown, and refuses nobody",
-        (false, Mode::Enforced) => "enforced",
-        (false, Mode::Shadow) => "shadow: it is counted, and refuses nobody",
+    let mode = match limit.mode {
+        Mode::Enforced => "enforced",
+        Mode::Shadow => "shadow: it is counted, and refuses nobody",
     };
     line("mode", mode, out)?;
     if !limit.visible {
@@ -163,9 +168,7 @@ fn told(told: &Told, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out)?;
     match &told.refusal {
-        None if told.in_flight => {
-            heading("it is never refused: limits on what is in flight are not yet enforced", out)
-        }
+        None if told.in_flight => heading("it is refused only while others are in progress or in line", out),
         None => heading("it is never refused", out),
         Some(refusal) => refused(refusal, out),
     }

@@ -1,9 +1,9 @@
-//! The explanation as JSON. A stable interface: fields are only added.
+//! The explanation as JSON. A stable interface: fields are only added. `schemas/explain-output.schema.json` describes it.
 
 use serde_json::{Map, Value, json};
 use tollgate_policy::Budget;
 
-use super::explanation::{Answer, Match, Normal};
+use super::explanation::{Answer, Answered, Match, Normal};
 use super::limits::{Charged, Met};
 use super::suggest::Near;
 
@@ -31,11 +31,15 @@ pub(super) fn answer(answer: &Answer) -> Value {
         "matched": answer.matched.as_ref().map(matched),
         "limits": limits,
         "near": near,
-        "answered": answer.refused.as_ref().map(|(status, why)| json!({ "status": status, "because": why })),
+        "answered": answer.refused.as_ref().map(answered),
         "granted": { "RateLimit-Policy": answer.told.policy, "RateLimit": answer.told.first },
         "refused": refusal,
         "limited_in_flight": answer.told.in_flight,
     })
+}
+
+fn answered(answered: &Answered) -> Value {
+    json!({ "status": answered.status, "because": answered.because, "looked_at": answered.looked })
 }
 
 fn request(request: &Normal) -> Value {
@@ -69,6 +73,7 @@ fn limit(limit: &Met) -> Value {
     json!({
         "name": limit.name,
         "at": limit.at,
+        "reference": limit.reference,
         "level": limit.level,
         "nearest": limit.nearest,
         "algorithm": limit.algorithm,

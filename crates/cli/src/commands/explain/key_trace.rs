@@ -56,6 +56,49 @@ pub(super) fn looked(limit: &PolicyLimit, key: &[Part<'_>], case: &Case<'_>) -> 
     Some(format!("{}, so {so}", missing.join(", and ")))
 }
 
+/// Every place where a limit looks for who is asking, and what is there.
+pub(super) fn places_of(limit: &PolicyLimit, case: &Case<'_>) -> Vec<String> {
+    let mut told: Vec<String> = Vec::new();
+    let mut tell = |text: String| {
+        if !told.contains(&text) {
+            told.push(text);
+        }
+    };
+    for identity in limit.key.chain.iter().flatten() {
+        match identity {
+            Identity::ApiKey | Identity::Consumer | Identity::Organisation => {
+                let places = places(case);
+                if places.is_empty() {
+                    tell("there is no API key that is known".into());
+                }
+                places.iter().for_each(|place| tell(there(place, case)));
+            }
+            Identity::Header(name) => tell(there(&KeyPlace::Header(name.clone()), case)),
+            Identity::Cookie(name) => tell(there(&KeyPlace::Cookie(name.clone()), case)),
+            Identity::Query(name) => tell(there(&KeyPlace::Query(name.clone()), case)),
+            Identity::Jwt(claim) | Identity::JwtUnverified(claim) => {
+                if let Look::Not(why) = token(claim, false, case) {
+                    tell(why);
+                }
+            }
+            Identity::Address | Identity::Everyone => {}
+        }
+    }
+    told
+}
+
+/// What is in a place, and for a key that is there and did not count, why.
+fn there(place: &KeyPlace, case: &Case<'_>) -> String {
+    match found(place, case) {
+        State::Missing => format!("{}: it is not there", name(place)),
+        State::Unclear => format!("{}: it is there twice, or cannot be read", name(place)),
+        State::One if case.directory.is_some() => {
+            format!("{}: it is there; only a key of the consumers file counts", name(place))
+        }
+        State::One => format!("{}: it is there", name(place)),
+    }
+}
+
 fn word(identity: &Identity) -> &'static str {
     match identity {
         Identity::ApiKey => "the API key",
@@ -90,7 +133,12 @@ fn look(identity: &Identity, key: &[Part<'_>], case: &Case<'_>) -> Look {
 /// An API key may stand in several places, and be nobody's.
 fn api_key(taken: bool, case: &Case<'_>) -> Look {
     let places = places(case);
-    let there = places.iter().find(|place| !matches!(found(place, case), State::Missing));
+    let mut sent = places.iter().filter(|place| !matches!(found(place, case), State::Missing));
+    let there = sent.next();
+    if let (Some(first), Some(second), true, true) = (there, sent.next(), taken, case.directory.is_some()) {
+        let both = format!("the {} or {}", name(first), name(second));
+        return Look::There(Some(format!("{both}, whichever is in the consumers file, else the first")));
+    }
     match (there, taken) {
         (Some(place), true) => Look::There(Some(format!("the {}", name(place)))),
         (None, true) => Look::There(None),

@@ -2,10 +2,13 @@
 
 use tollgate_algorithms::Mode;
 use tollgate_policy::model::{Cost, Level, LimitUse, PolicyLimit, Where, ZeroStatus};
-use tollgate_policy::numbers::{Algorithm, Numbers};
-use tollgate_policy::{Budget, Charge, Directory, Facts, Hits, Matched, Nearest, Operation, Policy, key};
+use tollgate_policy::numbers::Numbers;
+use tollgate_policy::{
+    Budget, Charge, Directory, Facts, FileId, Hits, Matched, Nearest, Operation, Place, Policy, key,
+};
 
 use super::key_trace::looked;
+use super::reference;
 
 /// A limit that a request meets.
 #[derive(Debug)]
@@ -13,14 +16,14 @@ pub(super) struct Met {
     pub(super) name: String,
     /// Where it is written: file, line and column.
     pub(super) at: String,
+    /// Where the `$ref` stands that leads to it, if one does.
+    pub(super) reference: Option<String>,
     /// In one word, for programs: `operation`, `path`, `tag` or `root`.
     pub(super) level: &'static str,
     /// Why it is this one and no other.
     pub(super) nearest: String,
     pub(super) algorithm: &'static str,
     pub(super) mode: Mode,
-    /// Whether it is of an algorithm that is read and shown, and refuses nobody as yet.
-    pub(super) not_yet: bool,
     pub(super) visible: bool,
     pub(super) zero_status: ZeroStatus,
     pub(super) owner: Option<String>,
@@ -73,7 +76,7 @@ pub(super) struct Farther {
 pub(super) fn farther(policy: &Policy, operation: &Operation) -> Vec<Farther> {
     let limits = policy.limits().iter().enumerate();
     let others = limits.filter(|(at, limit)| {
-        !operation.limits.iter().any(|id| id.index() == *at) && limit.place.file == operation.place.file
+        !operation.limits.iter().any(|id| id.index() == *at) && is_in(limit, operation.place.file)
     });
     let found = others.filter_map(|(_, limit)| {
         let level = match &limit.at {
@@ -94,6 +97,10 @@ pub(super) fn farther(policy: &Policy, operation: &Operation) -> Vec<Farther> {
 /// The limits of a request, in the policy's order.
 pub(super) fn met(case: &Case<'_>) -> Vec<Met> {
     let Case { policy, matched, hits, .. } = *case;
+    let operation = match matched {
+        Matched::Operation(id) | Matched::Loosely(id) => policy.operation(id),
+        Matched::Preflight | Matched::Forwarded | Matched::Unmatched { .. } => None,
+    };
     let limits = policy.applied(case.facts, matched);
     let limits = limits.filter_map(|(_, at)| Some((at, policy.limits().get(at.limit.index())?)));
     let with_charges = limits.map(|(used, limit)| {
@@ -101,15 +108,16 @@ pub(super) fn met(case: &Case<'_>) -> Vec<Met> {
         let charges = hits.charges().iter().chain(hits.held()).filter(|charge| charge.limit == id);
         let charges = charges.filter_map(|charge| charged(charge, limit, case));
         let charges: Vec<_> = charges.collect();
-        let (level, nearest) = why(used, limit, case);
+        let reference = operation.and_then(|operation| reference::of(limit, operation, policy));
+        let (level, nearest) = why(used, limit, (reference, operation), policy);
         Met {
             name: limit.name.clone(),
             at: policy.sources().locate(limit.place),
+            reference: reference.map(|place| policy.sources().locate(place)),
             level,
             nearest,
             algorithm: limit.algorithm.name(),
             mode: limit.mode,
-            not_yet: limit.algorithm == Algorithm::LeakyBucketQueue,
             visible: limit.visible,
             zero_status: limit.zero_status,
             owner: limit.owner.clone(),
@@ -155,40 +163,52 @@ fn unlimited_for(limit: &PolicyLimit, tier: Option<&str>) -> String {
 }
 
 impl Met {
-    /// In one word, for programs: `enforced`, `shadow` or `not_yet_enforced`.
+    /// In one word, for programs: `enforced` or `shadow`.
     pub(super) const fn mode_word(&self) -> &'static str {
-        match (self.not_yet, self.mode) {
-            (true, _) => "not_yet_enforced",
-            (false, Mode::Enforced) => "enforced",
-            (false, Mode::Shadow) => "shadow",
+        match self.mode {
+            Mode::Enforced => "enforced",
+            Mode::Shadow => "shadow",
         }
     }
 }
 
-/// Why a limit applies: the level in one word, and a sentence.
-fn why(used: &LimitUse, limit: &PolicyLimit, case: &Case<'_>) -> (&'static str, String) {
-    let operation = match case.matched {
-        Matched::Operation(id) | Matched::Loosely(id) => case.policy.operations().get(id.index()),
-        Matched::Preflight | Matched::Forwarded | Matched::Unmatched { .. } => None,
-    };
+/// Whether a limit, or a `$ref` to it, stands in a file.
+fn is_in(limit: &PolicyLimit, file: FileId) -> bool {
+    limit.place.file == file || limit.references.iter().any(|reference| reference.file == file)
+}
+
+/// Why a limit applies: the level in one word, and a sentence. Several operations may share a limit by its name or by a
+/// `$ref`, so that it may be written elsewhere.
+fn why(
+    used: &LimitUse,
+    limit: &PolicyLimit,
+    (reference, operation): (Option<Place>, Option<&Operation>),
+    policy: &Policy,
+) -> (&'static str, String) {
     let nearest = operation.map(|operation| operation.nearest);
     let path = operation.map_or("", |operation| operation.written.as_str());
-    let (word, place, plain) = match used.level {
-        Level::Operation => ("operation", "the operation itself".to_owned(), Nearest::Operation),
-        Level::Path => ("path", format!("the path {path}"), Nearest::Path),
+    let (word, place, plain, here) = match used.level {
+        Level::Operation => {
+            let here = matches!(&limit.at, Where::Operation(name) if name.ends_with(path));
+            ("operation", "on the operation itself".to_owned(), Nearest::Operation, here)
+        }
+        Level::Path => {
+            let here = matches!(&limit.at, Where::Path(at) if at == path);
+            ("path", format!("on the path {path}"), Nearest::Path, here)
+        }
         Level::Tag(at) => {
             let tag = operation.and_then(|operation| operation.tags.get(at)).map_or("", String::as_str);
-            ("tag", format!("the tag {tag}"), Nearest::Tag)
+            let here = matches!(&limit.at, Where::Tag(at) if at == tag);
+            ("tag", format!("on the tag {tag}"), Nearest::Tag, here)
         }
-        Level::Root => ("root", "the root".into(), Nearest::Root),
+        Level::Root => ("root", "at the root".into(), Nearest::Root, limit.at == Where::Root),
     };
-    let stands = match (&limit.at, used.level) {
-        (Where::Named(_), _) => {
-            let used_at = case.policy.sources().locate(used.place);
-            format!("it is named at {used_at}, on {place}").replace("on the root", "at the root")
-        }
-        (_, Level::Root) => "it stands at the root".into(),
-        (_, _) => format!("it stands on {place}"),
+    let stands = match (&limit.at, reference) {
+        (Where::Named(_), _) => format!("it is named at {}, {place}", policy.sources().locate(used.place)),
+        (_, Some(_)) => format!("a `$ref` to it stands {place}"),
+        (_, None) if here => format!("it stands {place}"),
+        // The first limit of a name is the one that is kept.
+        (_, None) => format!("it is shared, and stands here too: {place}"),
     };
     let why = match (operation, nearest == Some(plain)) {
         (None, _) => ", and no operation is met",

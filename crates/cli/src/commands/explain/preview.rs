@@ -3,8 +3,8 @@
 use http::HeaderMap;
 use tollgate_algorithms::{Decision, Limit, Micros, Mode, decide};
 use tollgate_engine::{DescriptorId, LimitDescriptor, LimitStatus, Visibility, ZeroStatus};
+use tollgate_policy::model;
 use tollgate_policy::numbers::Numbers;
-use tollgate_policy::{Budget, model};
 use tollgate_tower::{Generations, Reset, ResponseConfig, ResponseWriter};
 
 use super::limits::{Charged, Met};
@@ -43,10 +43,15 @@ pub(super) struct Fresh {
 /// The status of each hit after these decisions. The position of a hit identifies its descriptor.
 pub(super) fn statuses<'a>(
     hits: &'a [Fresh],
-    decisions: impl Iterator<Item = Decision> + 'a,
+    decisions: impl Iterator<Item = Decision>,
 ) -> impl Iterator<Item = LimitStatus<'a>> {
     let both = (0..).zip(hits).zip(decisions);
-    both.map(|((id, hit), decision)| LimitStatus::new(DescriptorId::from(id), &hit.descriptor, decision))
+    let status = |((id, hit), decision): ((usize, &'a Fresh), _)| {
+        LimitStatus::new(DescriptorId::from(id), &hit.descriptor, decision)
+    };
+    let mut statuses: Vec<_> = both.map(status).collect();
+    LimitStatus::mark_binding(&mut statuses);
+    statuses.into_iter()
 }
 
 /// Writes the responses that a client would see.
@@ -79,13 +84,7 @@ pub(super) fn told(limits: &[Met], now: Micros) -> Told {
 fn fresh(met: &Met) -> Vec<Fresh> {
     let hit = |charge: &Charged| match charge.numbers {
         Numbers::Counted(limit) => {
-            let visibility = match (met.visible, charge.budget) {
-                (false, _) => Visibility::Hidden,
-                (true, Budget::Own) => Visibility::Shown,
-                (true, Budget::AddressCeiling | Budget::WideAddress | Budget::WideCeiling) => {
-                    Visibility::Named
-                }
-            };
+            let visibility = if met.visible { Visibility::Shown } else { Visibility::Hidden };
             let zero_status = match met.zero_status {
                 model::ZeroStatus::Forbidden => ZeroStatus::Forbidden,
                 model::ZeroStatus::TooManyRequests => ZeroStatus::TooManyRequests,
@@ -93,6 +92,7 @@ fn fresh(met: &Met) -> Vec<Fresh> {
             let descriptor = LimitDescriptor::new(&met.name, limit).with_visibility(visibility);
             let descriptor = descriptor.with_zero_status(zero_status);
             let descriptor = descriptor.with_description(met.description.as_deref());
+            let descriptor = descriptor.for_budget(charge.budget);
             Some(Fresh { descriptor, limit, cost: charge.cost })
         }
         // Of what is in flight nothing can be said beforehand.

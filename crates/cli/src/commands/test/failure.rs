@@ -25,9 +25,17 @@ pub(super) struct Failure {
     differences: Vec<Difference>,
     /// What is wrong with the request, if something is.
     wrong: Option<String>,
+    /// Which limit refused the last request of the step, if one did.
+    by: Option<String>,
 }
 
 impl Failure {
+    /// In one line: where, when, what was sent, and what came otherwise.
+    pub(super) fn line(&self) -> String {
+        let place = self.finding.place();
+        format!("{place}: at {}, {}: {}", self.at, self.request, self.finding.message)
+    }
+
     /// With its place and its differences, for programs.
     pub(super) fn json(&self) -> Value {
         let differences = self.differences.iter();
@@ -37,6 +45,7 @@ impl Failure {
         let mut object = formats::json::finding(&self.finding);
         object["at"] = json!(self.at);
         object["request"] = json!(self.request);
+        object["by"] = json!(self.by);
         object["differences"] = differences;
         object
     }
@@ -67,14 +76,18 @@ pub(super) fn failures(
 }
 
 fn diagnostic(step: &Step, message: String, label: String) -> Diagnostic {
-    let (severity, code) = (Severity::Error, "scenario");
-    Diagnostic { severity, code, message, place: step.place, label, also: Vec::new(), help: None }
+    Diagnostic { label, ..Diagnostic::new(Severity::Error, "scenario", step.place, message) }
 }
 
 fn failure(step: &Step, report: &StepReport, sources: &Sources) -> Failure {
     let differences: Vec<_> = report.differences.iter().map(|difference| difference.to_string()).collect();
     let wrong = report.last.wrong.clone();
-    let because = wrong.as_ref().map_or_else(String::new, |why| format!("; the request is wrong: {why}"));
+    let by = report.last.by.clone();
+    let because = match (&wrong, &by) {
+        (Some(why), _) => format!("; the request is wrong: {why}"),
+        (None, Some(limit)) => format!("; the last one was refused by `{limit}`"),
+        (None, None) => String::new(),
+    };
     let (at, message) = (spoken(step.at), printable(&format!("{}{because}", differences.join("; "))));
     Failure {
         finding: Finding::of(&diagnostic(step, message, format!("at {at}")), sources),
@@ -82,6 +95,7 @@ fn failure(step: &Step, report: &StepReport, sources: &Sources) -> Failure {
         request: format!("{} {}", step.method, step.target),
         differences: report.differences.clone(),
         wrong,
+        by,
     }
 }
 
@@ -107,6 +121,10 @@ fn rows(failures: &[Failure]) -> String {
     lines.extend(wrong.take(ROWS_MAX).map(|(failure, why)| {
         format!("at {}, {} is wrong: {}", failure.at, shown(&failure.request), printable(why))
     }));
+    let refused = failures.iter().filter_map(|failure| Some((failure, failure.by.as_ref()?)));
+    lines.extend(refused.take(ROWS_MAX).map(|(failure, limit)| {
+        format!("at {}, {} was refused by `{}`", failure.at, shown(&failure.request), printable(limit))
+    }));
     lines.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }
 
@@ -127,6 +145,7 @@ fn more_differences_than_fit_a_table_are_counted() {
         request: "GET /".into(),
         differences: vec![Difference { what: "by", expected: "a".into(), got: "b".into() }],
         wrong: None,
+        by: None,
     };
     let text = rows(&(0..ROWS_MAX + 1).map(failure).collect::<Vec<_>>());
     assert_eq!(text.lines().count(), ROWS_MAX + 2);

@@ -21,7 +21,8 @@ impl Worker {
     /// A request was asked about.
     pub(crate) fn decided(&self, live: &InForce, scratch: &Scratch, since: &Stopwatch) {
         self.metrics.decision.record(since.nanos());
-        for (charge, granted) in scratch.hits().held().iter().zip(scratch.acquired()) {
+        for (place, granted) in scratch.asked() {
+            let Some(charge) = scratch.hits().held().get(*place) else { continue };
             let Some(meters) = live.meters.get(charge.limit.index()) else { continue };
             meters.count(*granted, charge.mode, Source::Own);
         }

@@ -8,9 +8,10 @@ use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use http::header::{CONNECTION, TRANSFER_ENCODING};
-use http::{HeaderValue, Request, Response, StatusCode, Version, request};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, request};
 use hyper::body::Incoming;
 use tollgate_engine::{Admission, Body, BodyWanted, CheckError, Outcome, RequestHead, Scratch};
 use tollgate_policy::Matched;
@@ -29,6 +30,7 @@ use super::error_response::Stopped;
 use super::max_forwards::{self, Reach};
 use super::rewrite_head::{self, Outgoing};
 use super::stopwatch::Stopwatch;
+use super::time_left;
 use super::tunnel::Tunnel;
 use super::upstream::{Answered, Departing, Effort, UpstreamError};
 use super::websocket;
@@ -161,6 +163,7 @@ impl Came {
         // Other requests may be checked meanwhile, with buffers of their own.
         let mut scratch = SCRATCH.take();
         let head = head_of(&self.parts, self.to_answer.running.client(), body);
+        let head = head.with_time_left(self.to_answer.time_left(&self.parts.headers));
         let checked = self.live.enforcer.check(&head, &mut scratch).await;
         let checked = self.record(checked, &scratch);
         SCRATCH.set(scratch);
@@ -236,7 +239,7 @@ impl Came {
     /// Passes a request on. All that can be done without waiting is done here: a future has room for what it begins with.
     fn pass(self, admission: Admission, rest: Rest) -> Exchange {
         let Self { parts, live, mut to_answer, .. } = self;
-        if let Some(most) = admission.permits().max_hold() {
+        if let Some(most) = admission.max_hold() {
             to_answer.running.watch().shorten_total(most);
         }
         to_answer.running.passed_on();
@@ -262,6 +265,13 @@ async fn answer_of(exchange: Exchange) -> Response<ResponseBody> {
 }
 
 impl ToAnswer {
+    /// How long the client still waits for its response, as far as is known.
+    fn time_left(&self, headers: &HeaderMap) -> Option<Duration> {
+        let total = self.running.client().worker.settings.timeouts.total;
+        let passed = Duration::from_nanos(self.running.since().nanos());
+        time_left::of(total, passed, self.grpc.then_some(headers))
+    }
+
     /// How fast the body has to come. A call of gRPC may be a stream of messages that are far apart.
     fn pace(&self) -> Option<Pace> {
         let settings = &self.running.client().worker.settings;
@@ -299,7 +309,7 @@ impl ToAnswer {
     async fn pass(
         mut self,
         live: Arc<InForce>,
-        mut admission: Admission,
+        admission: Admission,
         departing: Departing,
     ) -> Response<ResponseBody> {
         match answered(departing, &self.running).await {

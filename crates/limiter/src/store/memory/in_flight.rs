@@ -1,4 +1,4 @@
-//! How many permits are in flight, by key: counts in a table of their own. It knows no limits and no time.
+//! Counts permits by key, in a table of its own. It knows no limits and no time.
 
 use super::locked::Place;
 use super::moving::{MOVED_LINES_PER_CHARGE, MOVED_LINES_PER_NEW_KEY};

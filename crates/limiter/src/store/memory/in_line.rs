@@ -1,4 +1,4 @@
-//! Permits for those who wait: handed on in order of arrival, and never idle while somebody waits. Futures are not here.
+//! Hands permits to waiters in order of arrival, so that none is idle while somebody waits.
 
 use std::sync::{Arc, PoisonError};
 use std::task::Waker;

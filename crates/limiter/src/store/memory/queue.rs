@@ -1,4 +1,4 @@
-//! Who waits for each key, in order of arrival: lists through one slab. It decides nothing.
+//! The waiters of each key in order of arrival, as linked lists in one slab.
 
 use std::collections::HashMap;
 use std::task::Waker;

@@ -37,7 +37,7 @@ fn said(policy: &Policy) -> (Vec<String>, Vec<PolicyLimit>) {
     });
     let nowhere = |place: Place| Place { start: 0, end: 0, ..place };
     let limits = policy.limits().iter().map(|limit| {
-        let mut limit = PolicyLimit { place: nowhere(limit.place), ..limit.clone() };
+        let mut limit = PolicyLimit { place: nowhere(limit.place), references: Vec::new(), ..limit.clone() };
         limit.tiers.iter_mut().for_each(|tier| tier.place = nowhere(tier.place));
         limit
     });

@@ -27,6 +27,8 @@ pub(super) struct Rows<'a> {
     changed: Vec<bool>,
     diff: &'a mut Diff,
     reviews: &'a mut Reviews,
+    /// Where the rows of the latest operation begin.
+    first_row: usize,
 }
 
 impl<'a> Rows<'a> {
@@ -46,7 +48,7 @@ impl<'a> Rows<'a> {
             }
         }
         let changed = pairs.iter().map(|pair| reviews.has(*pair)).collect();
-        Self { old, new, uses, pairs, of_old, of_new, changed, diff, reviews }
+        Self { old, new, uses, pairs, of_old, of_new, changed, diff, reviews, first_row: 0 }
     }
 
     /// Compares one operation by its limits before and after. `None` is: no such operation.
@@ -56,6 +58,7 @@ impl<'a> Rows<'a> {
         before: Option<&'a [LimitUse]>,
         after: Option<&'a [LimitUse]>,
     ) {
+        self.first_row = self.diff.operations.len();
         let meetings = self.meetings(before.unwrap_or(&[]), after.unwrap_or(&[]));
         let limits = meetings.iter().flat_map(|meeting| [meeting.new, meeting.old]).flatten();
         let tiers = tiers(limits, Defaults::of(self.old, self.new));
@@ -90,9 +93,12 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Counts something for what a check refuses that is in no row, or not as what it is.
-    pub(super) const fn count(&mut self, verdict: Verdict) {
+    /// Says what the latest operation, which is new or gone, means for clients.
+    pub(super) fn count(&mut self, verdict: Verdict) {
         self.diff.found.verdict(verdict);
+        for row in self.diff.operations.iter_mut().skip(self.first_row) {
+            row.effect = verdict;
+        }
     }
 
     /// The limits that meet the operation on either side: the new ones in their order, then those that are gone.
@@ -157,8 +163,23 @@ impl<'a> Rows<'a> {
             let limit = meeting.new.or(meeting.old);
             limits.extend(limit.map(|limit| LimitAt { name: limit.name.clone(), changes: changes.clone() }));
         }
+        let effect = match verdict {
+            Change::Looser => Verdict::Looser,
+            Change::Tighter => Verdict::Tighter,
+            Change::Mixed => Verdict::Mixed,
+            Change::Same
+            | Change::Added
+            | Change::Removed
+            | Change::Renamed { .. }
+            | Change::OtherAlgorithm { .. }
+            | Change::OtherKey
+            | Change::ModeChanged { .. }
+            | Change::CostChanged
+            | Change::Other { .. } => Verdict::Same,
+        };
         let (name, tier) = (name(), tier.name.map(Into::into));
-        self.diff.operations.push(OperationDiff { name, tier, verdict, before, after, limits, approvals });
+        let row = OperationDiff { name, tier, verdict, effect, before, after, limits, approvals };
+        self.diff.operations.push(row);
     }
 }
 

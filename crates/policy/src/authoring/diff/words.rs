@@ -17,13 +17,14 @@ type InWords = fn(&PolicyLimit) -> String;
 
 /// Every such field that is different.
 pub(super) fn others(old: &PolicyLimit, new: &PolicyLimit) -> Vec<Change> {
-    let fields: [(&'static str, InWords); 11] = [
+    let fields: [(&'static str, InWords); 12] = [
         ("address_ceiling", ceiling),
         ("counted", |limit| counted(limit).into()),
         ("when_store_fails", |limit| store_fails(limit.when_store_fails)),
         ("scope", |limit| scope(limit.scope).into()),
         ("zero_status", |limit| zero_status(limit.zero_status).into()),
         ("busy_status", |limit| busy_status(limit.busy_status).into()),
+        ("wait", |limit| limit.wait.map_or_else(|| "none".into(), spoken)),
         ("visibility", |limit| if limit.visible { "shown" } else { "hidden" }.into()),
         ("description", |limit| text(limit.description.as_ref())),
         ("owner", |limit| text(limit.owner.as_ref())),

@@ -3,14 +3,11 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use crate::document::diagnostic::Diagnostic;
+use crate::document::diagnostic::{Diagnostic, Parts};
 use crate::document::sources::Place;
 use crate::model::PolicyLimit;
 
 use super::named;
-
-/// So many limits are shown beside the first one. Further ones are only counted, in the message.
-pub(super) const ALSO_MAX: usize = 10;
 
 /// A warning or a note with this code: [`Diagnostic::warning`] or [`Diagnostic::note`].
 pub(super) type Kind = fn(&'static str, Place, String) -> Diagnostic;
@@ -23,21 +20,10 @@ pub(super) fn finding(
     limits: &[&PolicyLimit],
     (one, many): (&str, &str),
 ) -> Option<Diagnostic> {
-    let (first, others) = limits.split_first()?;
-    let name = named(&first.name);
-    if others.is_empty() {
-        return Some(kind(code, first.place, format!("{name} {one}")));
-    }
-    let more = match others.len().saturating_sub(ALSO_MAX) {
-        0 => String::new(),
-        more => format!("; and {more} more than are shown"),
-    };
-    let message = format!("{} limits, {name} and others, {many}{more}", limits.len());
-    let mut finding = kind(code, first.place, message);
-    for other in others.iter().take(ALSO_MAX) {
-        finding = finding.also(other.place, format!("{} too", named(&other.name)));
-    }
-    Some(finding)
+    let first = limits.first()?;
+    let each = limits.iter().map(|limit| (limit.place, named(&limit.name))).collect();
+    let parts = Parts { each, one: one.into(), many: many.into() };
+    kind(code, first.place, String::new()).of_parts(parts)
 }
 
 /// Limits by what is to be said of them, in the order of the first of each.

@@ -22,11 +22,11 @@ enum Cause {
 /// use tollgate_policy::{Policy, lint::not_enforced};
 /// let policy = Policy::parse("tollgate.yaml", "
 /// tollgate: 1
-/// rate_limit: { name: at once, algorithm: leaky_bucket_queue, capacity: 3, refill_rate: 1 }
+/// rate_limit: { name: at once, algorithm: concurrency, limit: 3 }
 /// ")?;
 /// assert_eq!(
 ///     not_enforced(&policy)[0].message,
-///     "`at once` is not enforced yet: this version reads and shows `leaky_bucket_queue`, and refuses nobody"
+///     "`at once` is counted by each process for itself: this version does not share `concurrency` between processes yet"
 /// );
 /// # Ok::<(), tollgate_policy::Refused>(())
 /// ```
@@ -35,19 +35,21 @@ pub fn not_enforced(policy: &Policy) -> Vec<Diagnostic> {
     let causes = policy.limits().iter().flat_map(|limit| {
         let algorithm = match limit.algorithm {
             Algorithm::Concurrency if limit.scope != Scope::Local => Some(Cause::Concurrency),
-            Algorithm::LeakyBucketQueue => Some(Cause::Queue),
+            Algorithm::LeakyBucketQueue if limit.scope != Scope::Local => Some(Cause::Queue),
             Algorithm::TokenBucket
             | Algorithm::LeakyBucket
             | Algorithm::Gcra
             | Algorithm::FixedWindow
             | Algorithm::SlidingWindow
             | Algorithm::SlidingWindowLog
+            | Algorithm::LeakyBucketQueue
             | Algorithm::Concurrency => None,
         };
         let scope = match limit.scope {
-            Scope::Leased if limit.algorithm != Algorithm::Concurrency => Some(Cause::Leased),
-            Scope::Synced if limit.algorithm != Algorithm::Concurrency => Some(Cause::Synced),
-            Scope::Local | Scope::Exact | Scope::Leased | Scope::Synced => None,
+            _ if algorithm.is_some() => None,
+            Scope::Leased => Some(Cause::Leased),
+            Scope::Synced => Some(Cause::Synced),
+            Scope::Local | Scope::Exact => None,
         };
         algorithm.into_iter().chain(scope).map(move |cause| (cause, limit))
     });
@@ -56,15 +58,15 @@ pub fn not_enforced(policy: &Policy) -> Vec<Diagnostic> {
 
 fn warning(cause: Cause, limits: &[&PolicyLimit]) -> Option<Diagnostic> {
     let (what, help) = match cause {
-        Cause::Concurrency => (
-            "counted by each process for itself: this version does not share `concurrency` between processes yet"
-                .into(),
-            "write `scope: local`, which is what happens, until the release that shares it",
-        ),
-        Cause::Queue => (
-            "not enforced yet: this version reads and shows `leaky_bucket_queue`, and refuses nobody".into(),
-            "do not rely on it: keep another limit beside it until the release that enforces it",
-        ),
+        Cause::Concurrency | Cause::Queue => {
+            let name = if cause == Cause::Queue { "leaky_bucket_queue" } else { "concurrency" };
+            (
+                format!(
+                    "counted by each process for itself: this version does not share `{name}` between processes yet"
+                ),
+                "write `scope: local`, which is what happens, until the release that shares it",
+            )
+        }
         Cause::Leased | Cause::Synced => {
             let scope = if cause == Cause::Synced { "synced" } else { "leased" };
             (

@@ -4,6 +4,7 @@
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
 use tollgate_algorithms::{Decision, Micros, Mode, Outcome, Retry};
+use tollgate_engine::Visibility;
 
 use super::{refused, seconds_to_wait};
 use crate::response::config::ResponseConfig;
@@ -38,7 +39,8 @@ impl Ready {
     /// Prepares the refusal. `None` if the limit is not visible or counts requests in progress, if its name contains a placeholder,
     /// or if responses carry a partition key.
     pub(crate) fn new(rendered: &RenderedLimit, config: &ResponseConfig) -> Option<Box<Self>> {
-        if !rendered.is_shown(Mode::Enforced) || config.partition_key || rendered.busy_status.is_some() {
+        let is_shown = rendered.visibility == Visibility::Shown;
+        if !is_shown || config.partition_key || rendered.busy_status.is_some() {
             return None;
         }
         let decision = Decision {
@@ -49,7 +51,8 @@ impl Ready {
             charged: 0,
             at: Micros::ZERO,
         };
-        let line = RenderedStatus { rendered, decision, mode: Mode::Enforced, partition: 0 };
+        let (mode, is_shown, partition) = (Mode::Enforced, true, 0);
+        let line = RenderedStatus { rendered, decision, mode, is_shown, partition };
         let plainly = ResponseConfig { retry_jitter: Micros::ZERO, ..*config };
         let answer = refused(&[line], &plainly, Micros::from_secs(NOW))?;
         let mut headers = answer.headers;

@@ -147,6 +147,25 @@ fn looser_one_way_is_tighter_the_other() {
     assert!(seen.iter().all(|count| *count > 50), "a verdict that is never seen is not tested: {seen:?}");
 }
 
+/// What a check refuses stands in the lists, and what stands in the lists is refused.
+#[test]
+fn the_lists_say_what_a_check_refuses() {
+    for seed in 0..600 {
+        let found = diff(&policy(&document(seed)), &policy(&document(seed + 1_000_000)));
+        let listed = found.operations.iter().map(|row| row.effect);
+        let listed = listed.chain(found.limits.iter().map(|limit| limit.verdict));
+        let listed: Vec<_> = listed.chain(found.settings.iter().map(|setting| setting.verdict)).collect();
+        let has = |verdict| listed.iter().any(|listed| [verdict, Verdict::Mixed].contains(listed));
+        assert_eq!(found.fails_on(FailOn::Looser), has(Verdict::Looser), "seed {seed}");
+        assert_eq!(found.fails_on(FailOn::Tighter), has(Verdict::Tighter), "seed {seed}");
+        let changes = found.operations.iter().flat_map(|row| {
+            row.limits.iter().flat_map(|limit| &limit.changes).chain(std::iter::once(&row.verdict))
+        });
+        let mut changes = changes.chain(found.limits.iter().flat_map(|limit| &limit.changes));
+        assert_eq!(found.fails_on(FailOn::Removed), changes.any(|change| *change == Change::Removed));
+    }
+}
+
 #[test]
 fn the_same_two_policies_are_always_drawn_alike() {
     for seed in 0..50 {

@@ -256,7 +256,7 @@ fn owners_shadows_and_what_is_to_come() {
     );
     check("shadow-limit", &[("", &limit(""), &[])]);
     let queue = "      - { name: x, algorithm: leaky_bucket_queue, capacity: 5, refill_rate: 1 }\n";
-    let said = "5 warning not-yet-enforced: `x` is not enforced yet: this version reads and shows `leaky_bucket_queue`, and refuses nobody";
+    let said = "5 warning not-yet-enforced: `x` is counted by each process for itself: this version does not share `leaky_bucket_queue` between processes yet";
     check("not-yet-enforced", &[("", queue, &[said]), ("", &limit(""), &[])]);
     let scoped = |scope: &str| {
         format!(

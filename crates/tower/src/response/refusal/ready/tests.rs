@@ -23,7 +23,7 @@ fn refusal(rendered: &RenderedLimit, (wait, remaining, reset): (u64, u64, u64)) 
         reset_after: Micros::new(reset),
         at: AT,
     };
-    RenderedStatus { rendered, decision, mode: Mode::Enforced, partition: 7 }
+    RenderedStatus { rendered, decision, mode: Mode::Enforced, is_shown: true, partition: 7 }
 }
 
 /// Every set of generations in both forms of the reset.
@@ -97,7 +97,7 @@ fn what_cannot_be_ready_is_not() {
         );
     }
     assert!(Ready::new(&rendered("a", 5, None), &with_keys).is_none());
-    for visibility in [Visibility::Named, Visibility::Hidden] {
+    for visibility in [Visibility::IfBinding, Visibility::Hidden] {
         assert!(
             Ready::new(
                 &RenderedLimit::new(&LimitDescriptor::new("a", limit).with_visibility(visibility)),
