@@ -192,7 +192,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "refused by {:?}, ", self.limit().name())?;
         match self.retry {
-            Retry::After(wait) => write!(f, "retry after {wait}"),
+            Retry::After(wait) => write!(f, "retry after {} s", wait.secs_rounded_up()),
             Retry::Never => f.write_str("retrying will never succeed"),
         }
     }
