@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use http::{HeaderMap, StatusCode};
 use smallvec::SmallVec;
@@ -32,7 +33,7 @@ pub struct Admission {
     /// The decisions after charges were settled or refunded, by the place of the hit; the last one counts.
     pub(crate) settled: OnceLock<Mutex<Vec<(usize, Decision)>>>,
     pub(crate) pending: PendingSettlement,
-    pub(crate) permits: Permits,
+    pub(crate) permits: Mutex<Permits>,
     #[cfg(feature = "policy")]
     pub(crate) matched: Option<tollgate_policy::Matched>,
 }
@@ -51,7 +52,7 @@ impl Admission {
             receipt: Mutex::new(None),
             settled: OnceLock::new(),
             pending: PendingSettlement::default(),
-            permits: Permits::default(),
+            permits: Mutex::default(),
             #[cfg(feature = "policy")]
             matched: None,
         }
@@ -141,13 +142,14 @@ impl Admission {
     }
 
     /// Takes the permits out, for whoever knows when the work ends. If they stay, they are released with the admission.
-    pub fn take_permits(&mut self) -> Permits {
-        std::mem::take(&mut self.permits)
+    pub fn take_permits(&self) -> Permits {
+        std::mem::take(&mut self.permits.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The permits that the request holds.
-    pub const fn permits(&self) -> &Permits {
-        &self.permits
+    /// How long the request may hold its permits, from when they were acquired: see [`Permits::max_hold`].
+    #[must_use]
+    pub fn max_hold(&self) -> Option<Duration> {
+        self.permits.lock().unwrap_or_else(PoisonError::into_inner).max_hold()
     }
 
     /// Replaces every cost that was an estimate with the actual cost: refunds what was charged in excess, and charges what is

@@ -16,7 +16,6 @@ use crate::fingerprint::fingerprint;
 use crate::head::RequestHead;
 use crate::ids::DescriptorId;
 use crate::outcome::{Outcome, Refusal, Undetermined, refusing};
-use crate::permits::Permits;
 #[cfg(feature = "policy")]
 use crate::policy_limits::PolicyLimits;
 use crate::rules::Rules;
@@ -289,7 +288,7 @@ impl Enforcer {
             receipt: Mutex::new(charged.receipt),
             settled: OnceLock::new(),
             pending: PendingSettlement::default(),
-            permits: Permits::default(),
+            permits: Mutex::default(),
             #[cfg(feature = "policy")]
             matched: charged.matched,
         };

@@ -22,6 +22,8 @@
 //! ```
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(feature = "policy")]
+mod acquired;
 mod admission;
 #[cfg(feature = "policy")]
 mod allowed_methods;

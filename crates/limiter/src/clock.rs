@@ -4,12 +4,13 @@
 mod calendar;
 #[cfg(any(test, all(target_os = "linux", target_arch = "x86_64")))]
 mod counter;
+mod manual;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod tsc;
 
 use std::fmt;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tollgate_algorithms::Micros;
@@ -17,6 +18,7 @@ use tollgate_algorithms::Micros;
 use crate::timers::Shared;
 
 pub(crate) use calendar::Calendar;
+pub use manual::ManualClock;
 
 /// The clock of a limiter.
 ///
@@ -172,9 +174,7 @@ impl Clock {
     /// ```
     #[must_use]
     pub fn manual(now: Micros) -> ManualClock {
-        let (micros, correction) = (AtomicU64::new(now.get()), AtomicI64::new(0));
-        let hands = Hands { micros, correction, timers: Mutex::new(Vec::new()) };
-        ManualClock(Arc::new(hands))
+        ManualClock::new(now)
     }
 
     /// The current time.
@@ -200,7 +200,7 @@ impl Clock {
             #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
             Kind::Tsc(tsc) => tsc.micros(),
             Kind::Ticked(ticked) => ticked.micros.load(Ordering::Acquire),
-            Kind::Manual(manual) => manual.0.micros.load(Ordering::Acquire),
+            Kind::Manual(manual) => manual.now().get(),
             Kind::Asked(asked) => asked.micros(),
         }
     }
@@ -208,7 +208,7 @@ impl Clock {
     /// Fires these timers whenever the clock is moved on, if that takes somebody who moves it.
     pub(crate) fn on_advance(&self, timers: Weak<Shared>) {
         if let Kind::Manual(manual) = &self.0 {
-            manual.0.timers.lock().unwrap_or_else(PoisonError::into_inner).push(timers);
+            manual.on_advance(timers);
         }
     }
 
@@ -222,7 +222,7 @@ impl Clock {
                 Asked::Monotonic(anchor) => anchor,
                 Asked::Coarse(coarse) => &coarse.anchor,
             },
-            Kind::Manual(manual) => return manual.0.correction.load(Ordering::Acquire),
+            Kind::Manual(manual) => return manual.correction(),
         };
         let (wall, ours) = (wall_micros(), anchor.micros());
         i64::try_from(i128::from(wall) - i128::from(ours)).unwrap_or(0)
@@ -305,55 +305,6 @@ impl Coarse {
 struct Ticked {
     micros: AtomicU64,
     anchor: Anchor,
-}
-
-/// Controls a [manual clock](Clock::manual): every limiter with that clock sees the change.
-#[derive(Clone, Debug)]
-pub struct ManualClock(Arc<Hands>);
-
-#[derive(Debug)]
-struct Hands {
-    micros: AtomicU64,
-    correction: AtomicI64,
-    /// Fired when the clock is moved on.
-    timers: Mutex<Vec<Weak<Shared>>>,
-}
-
-impl ManualClock {
-    /// The clock, for [`Builder::clock`](crate::Builder::clock).
-    #[must_use]
-    pub fn clock(&self) -> Clock {
-        Clock(Kind::Manual(self.clone()))
-    }
-
-    /// The current time of the clock.
-    #[must_use]
-    pub fn now(&self) -> Micros {
-        Micros::new(self.0.micros.load(Ordering::Acquire))
-    }
-
-    /// Advances the clock.
-    pub fn advance(&self, by: Duration) {
-        self.set(self.now().saturating_add(Micros::from_duration(by)));
-    }
-
-    /// Sets the clock to an instant, unless that has passed: it does not run back.
-    ///
-    /// Whoever waits for that instant, or an earlier one, is woken.
-    pub fn set(&self, to: Micros) {
-        self.0.micros.fetch_max(to.get(), Ordering::AcqRel);
-        let timers: Vec<_> = {
-            let mut timers = self.0.timers.lock().unwrap_or_else(PoisonError::into_inner);
-            timers.retain(|timers| timers.strong_count() > 0);
-            timers.iter().filter_map(Weak::upgrade).collect()
-        };
-        timers.iter().for_each(|timers| timers.fire());
-    }
-
-    /// Corrects the wall clock by this many microseconds, forwards or back, without advancing the time.
-    pub fn correct_wall_clock(&self, by_micros: i64) {
-        self.0.correction.fetch_add(by_micros, Ordering::AcqRel);
-    }
 }
 
 /// The shortest interval of a ticked clock.

@@ -173,6 +173,20 @@ impl ConcurrencyLimit {
         self.0.take(key.key_bytes().as_ref(), Wish::Enforced, self)
     }
 
+    /// Acquires a permit if the key has fewer than so many, at most the limit.
+    pub(crate) fn try_acquire_below(&self, key: impl AsKey, most: u32) -> Result<Permit, AcquireError> {
+        let id = self.0.id(key.key_bytes().as_ref())?;
+        let most = most.min(self.limit());
+        let taken = match self.0.table() {
+            Some(table) => table.take(id, Wish::Enforced, most, &self.0.family.overflow),
+            None => self.0.family.overflow.take(Wish::Enforced, most),
+        };
+        match taken {
+            Ok(granted) => Ok(self.0.permit(id, Wish::Enforced, granted, self)),
+            Err(in_flight) => Err(AcquireError::Busy(self.0.busy(id, in_flight))),
+        }
+    }
+
     /// Acquires a permit that is counted and never refused, to see what a limit would do: [`Permit::exceeds_limit`] says whether it would
     /// have refused. These permits have a count of their own.
     ///

@@ -6,6 +6,7 @@
 #![warn(clippy::expect_used)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+pub mod adaptive;
 mod adjustment;
 #[cfg(feature = "redis")]
 mod alone;

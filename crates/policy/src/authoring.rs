@@ -4,5 +4,6 @@ pub(crate) mod annotate;
 pub mod diff;
 pub mod impact;
 pub mod lint;
+pub(crate) mod lockout;
 pub mod scenario;
 pub(crate) mod schema;

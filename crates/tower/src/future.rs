@@ -14,7 +14,7 @@ use tower_service::Service;
 use tollgate_engine::{Admission, CheckError, Outcome};
 
 use crate::admitted::Admitted;
-use crate::body::ResponseBody;
+use crate::body::{Held, ResponseBody};
 use crate::layer::LayerState;
 use crate::live::ActiveLimits;
 use crate::service::{finish, proceed};
@@ -97,12 +97,14 @@ where
             Projected::Admitted { future, limits, admitted } => {
                 let mut response = ready!(future.poll(context))?;
                 finish(limits, (admitted.admission(), Some(admitted)), &mut response);
-                Poll::Ready(Ok(response.map(ResponseBody::inner)))
+                let held = Held::permits(admitted.admission());
+                Poll::Ready(Ok(response.map(|body| ResponseBody::inner(body, held))))
             }
             Projected::Untold { future, limits, admission } => {
                 let mut response = ready!(future.poll(context))?;
                 finish(limits, (admission, None), &mut response);
-                Poll::Ready(Ok(response.map(ResponseBody::inner)))
+                let held = Held::permits(admission);
+                Poll::Ready(Ok(response.map(|body| ResponseBody::inner(body, held))))
             }
             Projected::Answered { response } => match response.take() {
                 Some(response) => Poll::Ready(Ok(response.map(ResponseBody::answer))),

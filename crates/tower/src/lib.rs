@@ -3,6 +3,7 @@
 #![cfg_attr(feature = "axum", doc = include_str!("docs/front.md"))]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod adaptive;
 mod admitted;
 mod body;
 mod check;
@@ -16,6 +17,7 @@ mod peer;
 mod response;
 mod service;
 
+pub use adaptive::{Adaptive, AdaptiveFuture, AdaptiveLayer};
 pub use admitted::Admitted;
 pub use body::ResponseBody;
 pub use check::check;

@@ -1,5 +1,7 @@
 //! Which crate may use which. A new arrow needs a decision record.
 
+use std::collections::BTreeSet;
+
 use super::{assert_none, files, read};
 use crate::package::SHIPPED;
 use crate::run::{command, result_of};
@@ -40,6 +42,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
         &[
             "futures-util",
             "http-body-util",
+            "jsonschema",
             "rcgen",
             "tokio-tungstenite",
             "tollgate-testing",
@@ -258,6 +261,22 @@ fn nothing_that_ships_depends_on_the_redis_client_library() {
         findings.extend(listed.lines().find(is_redis).map(|line| format!("{package} depends on {line}")));
     }
     assert_none(&findings, "connections and replies are ours; `redis` is for tests only:");
+}
+
+/// Packages that the layer may take with rules only, and without a shared store: neither YAML nor JWT nor SHA-2 is among them.
+const PACKAGES_WITH_RULES_MAX: usize = 45;
+
+#[test]
+fn the_layer_with_rules_only_takes_few_packages() {
+    let tree =
+        "cargo tree --locked --no-default-features --edges normal --prefix none --package tollgate-tower";
+    let listed = result_of(command(tree)).expect("cargo lists the dependencies");
+    let packages: BTreeSet<_> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(packages.contains("tollgate-engine"), "{listed}");
+    assert!(packages.len() <= PACKAGES_WITH_RULES_MAX, "{} packages: {packages:?}", packages.len());
+    let unwanted = ["granit-parser", "jsonwebtoken", "serde_json", "sha2", "tollgate-policy"];
+    let found: Vec<_> = unwanted.into_iter().filter(|name| packages.contains(name)).collect();
+    assert!(found.is_empty(), "rules need none of {found:?}");
 }
 
 #[test]

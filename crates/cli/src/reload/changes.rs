@@ -3,6 +3,7 @@
 use tollgate_engine::PolicyLimits;
 use tollgate_http::text::shown;
 use tollgate_policy::diff::{LimitDiff, diff};
+use tollgate_policy::quantity::spoken;
 
 use crate::finding::counted;
 
@@ -50,7 +51,10 @@ pub(super) fn changes(old: &PolicyLimits, new: &PolicyLimits) -> String {
 /// The limits, with what became of each.
 fn limits(changed: &[LimitDiff]) -> String {
     let told = changed.iter().take(NAMED_MAX).map(|limit| {
-        let what = limit.changes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let mut what = limit.changes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        if let Some(wait) = limit.longest_lockout {
+            what.push_str(&format!(", a key that was used up waits up to {}", spoken(wait)));
+        }
         format!("{} ({})", shown(&limit.name), shown(&what))
     });
     let mut told: Vec<_> = told.collect();
@@ -110,6 +114,22 @@ mod tests {
         // The setting is stronger than the title, and without a store there is nothing to name.
         assert_eq!(of(&shared, Some("mine")), "no limit, operation or setting");
         assert_eq!(of(&Limiter::new().unwrap(), None), "no limit, operation or setting");
+    }
+
+    /// The old debt stays: 972 s next to a limit of 10 that is restored in 10 s.
+    #[test]
+    fn a_lowered_limit_is_told_with_the_longest_lockout() {
+        let bucket = |capacity: u64| {
+            let text = format!(
+                "tollgate: 1\nroutes: [{{ path: /a, rate_limit: {{ name: l, algorithm: token_bucket, capacity: {capacity}, refill_rate: 1, consumer_key: ip }} }}]\n"
+            );
+            let policy = Arc::new(Policy::parse("t.yaml", &text).unwrap());
+            PolicyLimits::new(Limiter::new().unwrap(), policy, None)
+        };
+        let said = changes(&bucket(981), &bucket(10));
+        assert!(said.contains("limits l (tighter, a key that was used up waits up to 972 s)"), "{said}");
+        let said = changes(&bucket(10), &bucket(981));
+        assert!(said.contains("limits l (looser)"), "{said}");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::peers::{client_http2, nothing, request};
 use crate::support::{PATIENCE, Rig, field, read_to_end, reset, status};
 
 /// One request of an address at a time, with some variants.
-const POLICY: &str = "
+pub(crate) const POLICY: &str = "
 openapi: 3.1.0
 info: { title: Test, version: '1' }
 paths:
@@ -42,7 +42,7 @@ paths:
   /rate:
     get:
       x-rate-limit:
-        - { name: at once, algorithm: concurrency, limit: 3, scope: local, consumer_key: ip }
+        - { name: three at once, algorithm: concurrency, limit: 3, scope: local, consumer_key: ip }
         - { name: rate, algorithm: gcra, capacity: 1, refill_rate: 20, wait: 20s, scope: local, consumer_key: ip }
   /both:
     get:
@@ -52,13 +52,13 @@ paths:
 ";
 
 /// An upstream that answers probes at once, and hands every other connection to the test when a whole head has come.
-struct Upstream {
-    address: SocketAddr,
-    accepted: mpsc::Receiver<TcpStream>,
+pub(crate) struct Upstream {
+    pub(crate) address: SocketAddr,
+    pub(crate) accepted: mpsc::Receiver<TcpStream>,
 }
 
 impl Upstream {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
         let address = listener.local_addr().expect("it is bound");
         let (sender, accepted) = mpsc::channel();
@@ -95,11 +95,11 @@ fn serve(mut stream: TcpStream, sender: &mpsc::Sender<TcpStream>) {
     }
 }
 
-fn write(stream: &mut TcpStream, bytes: &str) {
+pub(crate) fn write(stream: &mut TcpStream, bytes: &str) {
     stream.write_all(bytes.as_bytes()).expect("it takes bytes");
 }
 
-fn read_head(stream: &mut TcpStream) -> String {
+pub(crate) fn read_head(stream: &mut TcpStream) -> String {
     let (mut head, mut byte) = (Vec::new(), [0]);
     while !head.ends_with(b"\r\n\r\n") {
         stream.read_exact(&mut byte).expect("a whole head comes");
@@ -109,17 +109,17 @@ fn read_head(stream: &mut TcpStream) -> String {
 }
 
 /// A gateway, its upstream, and one request that the upstream has got and not answered.
-struct Held {
+pub(crate) struct Held {
     // Dropped before the gateway, which would wait for the request.
-    client: TcpStream,
-    server: TcpStream,
-    rig: Rig,
-    upstream: Upstream,
+    pub(crate) client: TcpStream,
+    pub(crate) server: TcpStream,
+    pub(crate) rig: Rig,
+    pub(crate) upstream: Upstream,
     path: &'static str,
 }
 
 impl Held {
-    fn new(path: &'static str, change: impl FnOnce(&mut Settings)) -> Self {
+    pub(crate) fn new(path: &'static str, change: impl FnOnce(&mut Settings)) -> Self {
         let upstream = Upstream::new();
         let rig = Rig::new(POLICY, upstream.address, change);
         let mut client = rig.connect();
@@ -164,7 +164,7 @@ impl Held {
     }
 }
 
-fn probe(rig: &Rig, path: &str) -> String {
+pub(crate) fn probe(rig: &Rig, path: &str) -> String {
     rig.get(&format!("{path}?probe"), "")
 }
 
@@ -349,82 +349,4 @@ fn a_limit_in_shadow_mode_refuses_nobody() {
     }
     let seen = probe(&rig, "/shadow");
     assert_eq!((status(&seen), field(&seen, "ratelimit")), (200, None));
-}
-
-/// Sends requests on connections of their own, one after the other, and says when each was answered, in milliseconds, with what.
-#[expect(clippy::disallowed_methods, reason = "real requests take real time")]
-fn answered(rig: &Rig, path: &str, count: usize) -> Vec<(u128, u16)> {
-    let start = std::time::Instant::now();
-    let mut clients = Vec::new();
-    for _ in 0..count {
-        let mut client = rig.connect();
-        write(&mut client, &format!("GET {path}?probe HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"));
-        clients.push(client);
-    }
-    let answers = clients.into_iter().map(|mut client| {
-        let status = status(&read_to_end(&mut client));
-        (start.elapsed().as_millis(), status)
-    });
-    answers.collect()
-}
-
-#[test]
-fn a_request_waits_for_a_permit_in_turn() {
-    let mut held = Held::new("/patient?", |_| ());
-    let mut waiting = Vec::new();
-    for _ in 0..2 {
-        let mut client = held.rig.connect();
-        write(&mut client, "GET /patient HTTP/1.1\r\nHost: a\r\n\r\n");
-        waiting.push(client);
-    }
-    assert!(held.upstream.accepted.try_recv().is_err(), "nobody is passed on while one is in progress");
-    // The first that waits goes, perhaps just when it is its turn: the second is served.
-    reset(waiting.remove(0));
-    write(&mut held.server, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
-    assert_eq!(status(&read_head(&mut held.client)), 200);
-    let accepted = held.upstream.accepted;
-    std::thread::spawn(move || {
-        for mut server in accepted {
-            let _ = server.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
-        }
-    });
-    assert_eq!(status(&read_head(&mut waiting[0])), 204);
-}
-
-#[test]
-fn a_wait_ends_with_the_time_of_the_whole_exchange() {
-    let held = Held::new("/patient?", |settings| settings.timeouts.total = Some(Duration::from_secs(2)));
-    let refused = held.rig.get("/patient", "");
-    assert_eq!(status(&refused), 429, "{refused}");
-    assert!(refused.contains("(an estimate)"), "{refused}");
-}
-
-#[test]
-fn requests_leave_a_queue_one_interval_apart() {
-    let upstream = Upstream::new();
-    let rig = Rig::new(POLICY, upstream.address, |_| ());
-    let answers = answered(&rig, "/queue", 4);
-    assert!(answers.iter().all(|(_, status)| *status == 200), "{answers:?}");
-    assert!(answers[3].0 >= 145, "three intervals of 50 ms: {answers:?}");
-}
-
-#[test]
-fn who_would_wait_in_a_queue_for_too_long_is_told_for_how_long() {
-    let upstream = Upstream::new();
-    let rig = Rig::new(POLICY, upstream.address, |_| ());
-    let admitted = probe(&rig, "/hasty");
-    assert_eq!((status(&admitted), field(&admitted, "ratelimit-policy")), (200, Some(r#""hasty";q=3;w=30"#)));
-    let refused = probe(&rig, "/hasty");
-    // In 5 s it would have to wait for 5 s only.
-    assert_eq!((status(&refused), field(&refused, "retry-after")), (429, Some("5")), "{refused}");
-}
-
-#[test]
-fn requests_wait_for_a_rate_and_hold_no_permit_meanwhile() {
-    let upstream = Upstream::new();
-    let rig = Rig::new(POLICY, upstream.address, |_| ());
-    // Six wait at once, though only three may be in progress.
-    let answers = answered(&rig, "/rate", 6);
-    assert!(answers.iter().all(|(_, status)| *status == 200), "{answers:?}");
-    assert!(answers[5].0 >= 245, "five intervals of 50 ms: {answers:?}");
 }

@@ -38,6 +38,7 @@ mod streaming;
 mod support;
 mod tls;
 mod told;
+mod turns;
 mod unreadable;
 mod uploads;
 mod websocket;

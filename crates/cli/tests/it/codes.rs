@@ -15,6 +15,7 @@ const WITHOUT_DOCUMENTS: &[&str] = &[
     "overlay-alone",
     "overlay-target",
     "request",
+    "required",
     "scenario",
     "settings",
     "several-defaults",

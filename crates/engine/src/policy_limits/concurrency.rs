@@ -10,11 +10,11 @@ use tollgate_policy::numbers::Numbers;
 use tollgate_policy::{Budget, Hits, Variant};
 
 use super::PolicyLimits;
+use crate::acquired::{Acquired, Wanted, acquire};
 use crate::descriptor::{BusyStatus, Concurrency, LimitDescriptor};
 use crate::enforcer::Enforcer;
 use crate::error::CheckError;
 use crate::ids::DescriptorId;
-use crate::permits::{Acquired, Wanted, acquire};
 use crate::scratch::Asked;
 
 /// The descriptor of a concurrency limit for one of its budgets.

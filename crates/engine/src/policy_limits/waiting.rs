@@ -10,11 +10,11 @@ use tollgate_policy::numbers::Numbers;
 use tollgate_policy::{Charge, Hits, Variant};
 
 use super::{FEW, PolicyLimits};
+use crate::acquired::{Acquired, acquire};
 use crate::charge::Charged;
 use crate::enforcer::Enforcer;
 use crate::error::CheckError;
 use crate::ids::DescriptorId;
-use crate::permits::{Acquired, acquire};
 use crate::scratch::Asked;
 use crate::status::StoredStatus;
 

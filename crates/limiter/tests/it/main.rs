@@ -1,6 +1,7 @@
 //! The front door, as its users see it: one file for each thing that is promised.
 #![cfg(test)]
 
+mod adaptive;
 mod changed;
 mod clocks;
 mod concurrency;

@@ -20,6 +20,8 @@ mod uses;
 mod verdict;
 mod words;
 
+use tollgate_algorithms::Micros;
+
 use crate::authoring::impact::Impact;
 use crate::numbers::Numbers;
 use crate::policy::Policy;
@@ -71,6 +73,9 @@ pub struct LimitDiff {
     pub changes: Vec<Change>,
     /// All in all, for clients. A limit that does not refuse, neither before nor after, is [`Verdict::Same`].
     pub verdict: Verdict,
+    /// The longest wait of a key that was used up under the old numbers, in whole seconds. `None` if no key waits longer than the
+    /// new numbers take to be restored in full, or if keys start afresh.
+    pub longest_lockout: Option<Micros>,
     /// The numbers of everybody, then of each tier that has others before or after.
     pub tiers: Vec<TierDiff>,
     /// Who has to agree: owner and reviewers, before and after.

@@ -9,6 +9,7 @@ mod dropped;
 mod group_findings;
 mod hygiene;
 mod keys;
+mod lockout;
 mod sharing;
 mod spoofable_keys;
 mod store_share;
@@ -73,6 +74,7 @@ pub fn advise(policy: &Policy) -> Advice {
         tiers::advise(&lint),
         unreachable::advise(&lint),
         windows::advise(&lint),
+        lockout::advise(&lint),
         spoofable_keys::advise(&lint),
         keys::advise(&lint),
         client_selectable::advise(&lint),

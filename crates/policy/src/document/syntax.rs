@@ -203,7 +203,9 @@ impl Text<'_> {
             })
             .collect();
         let length = alias.len().saturating_add(1);
-        if alias.is_empty() {
+        // In a Tollgate file it may be a secret that begins with a star.
+        let begins = |line: &str| line.trim_start_matches(['{', ' ', '"', '\'']).starts_with("tollgate");
+        if alias.is_empty() || self.text.lines().any(begins) {
             let help = "put a text that begins with `*` in quotes";
             return self.error(at, length, "there is no such anchor above this").help(help);
         }

@@ -6,6 +6,7 @@ mod denied;
 mod fields;
 mod grpc;
 mod handle;
+mod in_progress;
 mod injection;
 mod layer;
 mod nested;

@@ -1,6 +1,7 @@
 //! A comparison as JSON. A stable interface: fields are only added. `schemas/diff-output.schema.json` describes it.
 
 use serde_json::{Value, json};
+use tollgate_algorithms::Micros;
 use tollgate_policy::diff::{Change, Diff, FailOn, LimitDiff, OperationDiff, Terms, TierDiff, Verdict};
 use tollgate_policy::impact::Impact;
 
@@ -59,6 +60,7 @@ fn limit(limit: &LimitDiff) -> Value {
         "at": limit.at,
         "changes": changes(&limit.changes),
         "verdict": verdict(limit.verdict),
+        "longest_lockout": limit.longest_lockout.map(Micros::secs_rounded_up),
         "tiers": tiers,
         "approvals": limit.approvals,
     })

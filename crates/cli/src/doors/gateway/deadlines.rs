@@ -3,6 +3,8 @@
 //! A request that goes well sets a deadline several times, and none of them is ever reached. So setting one is a store to
 //! memory, and a sweep looks at all of them a few times a second.
 
+mod max_hold;
+
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
@@ -208,13 +210,6 @@ impl Watch {
         self.begun.fetch_add(1, Ordering::Relaxed);
         self.total.store(self.ticks.deadline(Due::Total), Ordering::Relaxed);
         self.rest();
-    }
-
-    /// The exchange may take no longer than this from now on.
-    pub(crate) fn shorten_total(&self, most: Duration) {
-        // The tick that is running is not counted.
-        let end = self.now().saturating_add(self.ticks.of(most)).saturating_add(1);
-        self.total.fetch_min(end, Ordering::Relaxed);
     }
 
     /// How many exchanges have begun. The number wraps around.

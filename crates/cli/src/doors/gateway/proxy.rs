@@ -239,7 +239,7 @@ impl Came {
     /// Passes a request on. All that can be done without waiting is done here: a future has room for what it begins with.
     fn pass(self, admission: Admission, rest: Rest) -> Exchange {
         let Self { parts, live, mut to_answer, .. } = self;
-        if let Some(most) = admission.permits().max_hold() {
+        if let Some(most) = admission.max_hold() {
             to_answer.running.watch().shorten_total(most);
         }
         to_answer.running.passed_on();
@@ -309,7 +309,7 @@ impl ToAnswer {
     async fn pass(
         mut self,
         live: Arc<InForce>,
-        mut admission: Admission,
+        admission: Admission,
         departing: Departing,
     ) -> Response<ResponseBody> {
         match answered(departing, &self.running).await {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::{Change, Diff, LimitAt, LimitDiff, OperationDiff, Terms, TierDiff, Verdict, fold};
 use crate::authoring::impact::Impact;
+use crate::quantity::spoken;
 
 /// The heads of the columns of operations.
 pub(super) const OPERATION_HEADS: [&str; 7] =
@@ -158,6 +159,20 @@ pub(super) fn rollout(diff: &Diff) -> Option<String> {
             "During a rollout, processes with the old policy and with the new one count {} apart, also in a shared store: \
              each enforces its own limit, and a client may use up to both together.",
             fold::names(&names)
+        )
+    })
+}
+
+/// How long keys wait that were used up under the old numbers of a limit. Nothing if none waits longer than under the new ones.
+pub(super) fn lockouts(diff: &Diff) -> Option<String> {
+    let waits = diff.limits.iter().filter_map(|limit| Some((limit, limit.longest_lockout?)));
+    let waits: Vec<String> = waits
+        .map(|(limit, wait)| format!("{}: {}", tollgate_http::text::shown(&limit.name), spoken(wait)))
+        .collect();
+    (!waits.is_empty()).then(|| {
+        format!(
+            "What a key owes stays owed under lower numbers. A key that has used up the old limit waits up to ({}); to reset it ends that.",
+            waits.join("; ")
         )
     })
 }

@@ -17,6 +17,9 @@ impl Diff {
         if let Some(rollout) = cells::rollout(self) {
             out.push_str(&format!("\n{rollout}\n"));
         }
+        if let Some(lockouts) = cells::lockouts(self) {
+            out.push_str(&format!("\n{lockouts}\n"));
+        }
         let settings: Vec<Vec<String>> =
             self.settings.iter().map(|of| vec![of.verdict.to_string(), of.text.clone()]).collect();
         table(&mut out, &["Change", "Setting"], &settings);

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use tollgate_algorithms::Mode;
+use tollgate_algorithms::{Micros, Mode};
 
 use super::operations::{Matched, Met};
 use super::tier::{Defaults, Tier, tiers};
 use super::verdict::{costs, numbers};
 use super::words;
 use super::{Change, LimitDiff, Terms, TierDiff, Verdict};
+use crate::authoring::lockout::{Side, longest};
 use crate::compile::load::by_name;
 use crate::ids::LimitId;
 use crate::model::{PolicyLimit, Where};
@@ -120,9 +121,30 @@ pub(super) fn compare(old: &Policy, new: &Policy, pair: Pair) -> Option<LimitDif
         at: policy.sources().locate(limit.place),
         changes,
         verdict,
+        longest_lockout: before.zip(after).and_then(|both| lockout((old, new), both, &tiers)),
         tiers: of_tiers(before, after, &tiers),
         approvals: super::approvals::who(before, after),
     })
+}
+
+/// The longest wait of a key that was used up before, over all tiers. A limit of another name, of other keys or of another kind
+/// of state starts afresh.
+fn lockout(
+    (old, new): (&Policy, &Policy),
+    (before, after): (&PolicyLimit, &PolicyLimit),
+    tiers: &[Tier<'_>],
+) -> Option<Micros> {
+    let is_kept = !is_counted_otherwise(before, after) || (is_bucket(before) && is_bucket(after));
+    let is_same = before.name == after.name && before.key == after.key && is_kept;
+    if !is_same || after.mode != Mode::Enforced {
+        return None;
+    }
+    let of_tier = |tier: &Tier<'_>| {
+        let was = Side { limit: before, numbers: tier.before(before), settings: old.settings() };
+        let is = Side { limit: after, numbers: tier.after(after), settings: new.settings() };
+        longest(was, is)
+    };
+    tiers.iter().filter_map(of_tier).max()
 }
 
 fn if_enforced(limit: &PolicyLimit, verdict: Verdict) -> Verdict {

@@ -18,7 +18,8 @@ impl Diff {
     #[must_use]
     pub fn markdown(&self) -> String {
         let summary = format!("**{}**\n", escaped(&cells::summary(self)));
-        let rollout = cells::rollout(self).map_or_else(String::new, |text| format!("\n{}\n", escaped(&text)));
+        let notes = [cells::rollout(self), cells::lockouts(self)].into_iter().flatten();
+        let notes: String = notes.map(|text| format!("\n{}\n", escaped(&text))).collect();
         let settings = self.settings.iter().map(|of| format!("{}: {}", of.verdict, escaped(&of.text)));
         let settings = list("Settings", settings).drawn(LIST_CHARS_MAX);
         let approvals = self.approvals.iter().map(|approval| {
@@ -36,12 +37,12 @@ impl Diff {
         let operations =
             self.folded_away(table(&cells::OPERATION_HEADS, &fold::operations(&self.operations)));
         // Either table may have half of the room, and what the other does not need.
-        let taken = [&summary, &rollout, &settings, &approvals].map(|text| length(text)).iter().sum();
+        let taken = [&summary, &notes, &settings, &approvals].map(|text| length(text)).iter().sum();
         let room = MARKDOWN_CHARS_MAX.saturating_sub(taken);
         let least = length(&operations.drawn(room / 2));
         let limits = limits.drawn(room.saturating_sub(least));
         let operations = operations.drawn(room.saturating_sub(length(&limits)));
-        [summary, limits, rollout, operations, settings, approvals].concat()
+        [summary, limits, notes, operations, settings, approvals].concat()
     }
 
     /// The table of operations, behind a line to open it if it is long.

@@ -24,6 +24,31 @@ fn check(old: &str, new: &str, expected: &str) {
 }
 
 #[test]
+fn a_lowered_limit_says_how_long_old_debts_lock_out() {
+    let bucket = |capacity: u64, more: &str| {
+        one(&format!("algorithm: token_bucket, capacity: {capacity}, refill_rate: 1, consumer_key: {more}"))
+    };
+    let lockout = |old: &str, new: &str| {
+        let text = between(old, new).human();
+        text.lines().find(|line| line.starts_with("What a key owes")).map(str::to_owned)
+    };
+    let said = |wait: &str| {
+        Some(format!(
+            "What a key owes stays owed under lower numbers. A key that has used up the old limit waits up to (x: {wait}); to reset it ends that."
+        ))
+    };
+    assert_eq!(lockout(&bucket(981, "ip"), &bucket(10, "ip")), said("972 s"));
+    // A 401 may overdraw the address of a claimed key.
+    assert_eq!(lockout(&bucket(981, "api_key"), &bucket(10, "api_key")), said("1953 s"));
+    assert_eq!(lockout(&bucket(981, "ip"), &bucket(10, "ip, address_ceiling: 3")), said("972 s"));
+    assert_eq!(lockout(&bucket(10, "ip"), &bucket(981, "ip")), None);
+    assert_eq!(lockout(&bucket(981, "ip"), &bucket(10, "everyone")), None, "its keys start afresh");
+    assert_eq!(lockout(&bucket(981, "ip"), &bucket(10, "ip, mode: shadow")), None);
+    let markdown = between(&bucket(981, "ip"), &bucket(10, "ip")).markdown();
+    assert!(markdown.contains("waits up to (x: 972 s)"), "{markdown}");
+}
+
+#[test]
 fn numbers_that_let_more_or_less_through() {
     let expected = "\
 Nothing changes.

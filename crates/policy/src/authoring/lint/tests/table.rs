@@ -87,6 +87,17 @@ fn shares_that_are_smaller_than_a_cost() {
 }
 
 #[test]
+fn tiers_between_which_a_client_is_locked_out() {
+    let limit = |capacity: u64| {
+        format!(
+            "      - {{ name: x, algorithm: gcra, capacity: 10, refill_rate: 1, consumer_key: ip, tier_overrides: {{ pro: {{ capacity: {capacity} }} }} }}\n"
+        )
+    };
+    let said = "5 note long-lockout: a client that has used up `x` in the tier `pro`, and moves to no tier, waits up to 7191 s";
+    check("long-lockout", &[("", &limit(7_200), &[said]), ("", &limit(3_600), &[])]);
+}
+
+#[test]
 fn costs_that_cannot_fit() {
     let limit = |cost: &str| {
         format!(
