@@ -91,7 +91,7 @@ fn errors_of_targets_say_what_to_send() {
         (TargetError::Empty, "send / for the root"),
         (TargetError::TooLong(9000), "a target of 9000 bytes is too long: send at most 8192"),
         (TargetError::BadByte(0xe9), "the target has the byte 0xe9: send it as %E9"),
-        (TargetError::Fragment, "send it as %23"),
+        (TargetError::Fragment, "send a literal # as %23"),
         (TargetError::NotATarget, "send /path or http://host/path"),
         (TargetError::AsteriskNotOptions, "for OPTIONS only"),
         (TargetError::NotAuthority, "send host:443"),

@@ -100,7 +100,7 @@ fn a_link_starts_without_a_server_and_finds_it_when_it_comes() {
         until("calls end at once", || link.health().trouble.is_some()).await;
         let error = link.call(&count("a")).await.unwrap_err();
         assert!(matches!(error, LinkError::Unreachable { cause: Cause::Refused, .. }), "{error:?}");
-        assert!(error.to_string().starts_with("there is no connection to the store (refused): "), "{error}");
+        assert!(error.to_string().starts_with("no connection to the store (refused): "), "{error}");
         server.start().await;
         until("the link is up", || link.health().up).await;
         assert!(link.call(&count("a")).await.is_ok());

@@ -87,7 +87,7 @@ fn a_file_that_cannot_be_read_any_more_is_named_and_tried_again() {
         stage.cut();
         let error = stage.fails(Cause::File).await;
         let file = stage.file.display().to_string();
-        let start = "there is no connection to the store (file): the store password file cannot be read: ";
+        let start = "no connection to the store (file): the store password file cannot be read: ";
         assert!(error.starts_with(&format!("{start}{file}: ")), "{error}");
         fs::write(&stage.file, "\n").unwrap();
         until("that there is none in it is named", || {
@@ -113,12 +113,12 @@ fn there_is_one_password_where_there_should_be_one_when_a_link_is_opened() {
             (
                 "redis://h",
                 Some(PathBuf::from("/no/such/file")),
-                "of the store cannot be read: /no/such/file: ",
+                "the store password file cannot be read: /no/such/file: ",
             ),
             ("redis://h", file("empty", b" \n"), "the store password file is empty: "),
             ("redis://h", file("bytes", b"\xff"), "is not UTF-8"),
-            ("redis://u:hunter2@h", file("good", b"hunter3"), "a file with one is named besides"),
-            ("redis://u@h", None, "names a user without a password: write `user:password@`, or name a file"),
+            ("redis://u:hunter2@h", file("good", b"hunter3"), "both the store address and a file have a password"),
+            ("redis://u@h", None, "has a user without a password: write `user:password@`, or set the file"),
         ];
         for (address, password, words) in rows {
             let settings = Settings { password, ..patient() };

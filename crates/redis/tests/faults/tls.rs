@@ -142,7 +142,7 @@ fn certificates_that_cannot_be_read_are_refused_when_the_link_is_opened() {
         }
         let settings = Settings { roots: Roots::File("/no/such/file".into()), ..patient() };
         let error = Link::open("rediss://localhost".parse().unwrap(), settings).map(drop).unwrap_err();
-        assert!(error.to_string().contains("by cannot be read: /no/such/file: No such file"), "{error}");
+        assert!(error.to_string().contains("CA file cannot be read: /no/such/file: No such file"), "{error}");
     });
 }
 
@@ -161,7 +161,7 @@ fn a_server_that_wants_a_certificate_gets_one_and_says_so_if_there_is_none() {
         }
         let unknown = Settings { identity: Some(stranger.identify(&server, "stranger")), ..settings.clone() };
         let rows = [
-            (settings, "the server requires a client certificate: name the files"),
+            (settings, "the server requires a client certificate: set the files"),
             (unknown, "the server rejected the client certificate: "),
         ];
         for (settings, words) in rows {
