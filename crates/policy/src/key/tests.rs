@@ -195,7 +195,7 @@ fn bytes_that_can_be_read_are_the_bytes_that_would_be_written() {
 fn bytes_that_were_not_written_here_are_refused() {
     let cases: [(&str, &[u8]); 11] = [
         ("an unknown tag", &[0]),
-        ("an unknown tag with a name", &[15, 1, b'a', 0]),
+        ("an unknown tag with a name", &[16, 1, b'a', 0]),
         ("an unknown tag that says hashed", &[0x80]),
         ("no value", &[9]),
         ("a value that is too short", &[9, 2, b'a']),
