@@ -200,6 +200,7 @@ const TOWER: &[&str] = &[
     "tollgate-engine",
     "tollgate-http",
     "tollgate-policy",
+    "tonic",
     "tower-layer",
     "tower-service",
 ];
