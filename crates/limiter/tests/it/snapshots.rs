@@ -223,7 +223,10 @@ fn a_store_that_cannot_be_saved_says_so() {
     let folder = folder("nowhere");
     let (limiter, _clock) = used(false);
     let said = limiter.save(&folder.join("no such folder").join("store")).unwrap_err().to_string();
-    assert!(said.contains("the store could not be saved (") && said.ends_with("is still whole"), "{said}");
+    assert!(
+        said.contains("cannot save the store (") && said.ends_with("an existing file is unchanged"),
+        "{said}"
+    );
 }
 
 /// Whoever has opened the file before keeps the old one, whole: nothing is ever written into it.
