@@ -154,9 +154,12 @@ fn one(segments: &mut [Vec<Piece>], name: String, is_long: bool) {
 mod tests {
     use super::*;
 
+    /// A path, the parameters that take several segments, its ordinary form and its long one.
+    type Case<'a> = (&'a str, &'a [&'a str], &'a str, Option<(&'a str, &'a str)>);
+
     #[test]
     fn paths_are_read_as_their_authors_mean_them() {
-        let table: [(&str, &[&str], &str, Option<(&str, &str)>); 16] = [
+        let table: [Case<'_>; 16] = [
             ("/a/{b}/c", &[], "/a/{b}/c", None),
             ("/", &[], "/", None),
             ("/a/", &[], "/a/", None),

@@ -345,7 +345,7 @@ mod tests {
     fn shape(kind: &Kind) -> String {
         match kind {
             Kind::Scalar { plain, .. } => format!("scalar {plain}"),
-            other => format!("{other:?}"),
+            Kind::List { .. } | Kind::Map { .. } | Kind::Alias(_) => format!("{kind:?}"),
         }
     }
 
