@@ -145,9 +145,10 @@ impl Spec {
         };
         let limit = random.within(1, 6);
         // No further random number, so that the seeds keep their other limits.
-        let (calendar, days) = match calendar {
-            Calendar::Month(minutes) if limit == 6 => (Calendar::Year(minutes), 365),
-            other => (other, days),
+        let (calendar, days) = if limit == 6 && matches!(calendar, Calendar::Month(_)) {
+            (Calendar::Year(minutes), 365)
+        } else {
+            (calendar, days)
         };
         Self {
             algorithm: Algorithm::FixedWindow,
