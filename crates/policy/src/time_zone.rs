@@ -88,7 +88,7 @@ fn size(part: &[u8], time: usize) -> Option<usize> {
 /// How far clocks are ahead of UTC at an instant, in seconds.
 fn offset_at(offset: UtcOffset, seconds: i64) -> Option<i64> {
     let micros = u64::try_from(seconds).ok()?.checked_mul(1_000_000)?;
-    Some(offset.ahead_at(tollgate_algorithms::Micros::new(micros)).checked_div(1_000_000)?)
+    offset.ahead_at(tollgate_algorithms::Micros::new(micros)).checked_div(1_000_000)
 }
 
 /// A rule as POSIX writes it: `EST5EDT,M3.2.0,M11.1.0`, `<+0530>-5:30`.
