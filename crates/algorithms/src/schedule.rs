@@ -57,7 +57,9 @@ impl Schedule {
     /// Somebody leaves at `now`, which is not before [`next`](Self::next). An earlier instant counts as that one.
     pub fn depart(&mut self, quota: &Quota, now: Micros, slack: Micros) {
         let (next, now) = (self.next_under(quota), units(quota, now));
-        let is_on_time = now <= next + units(quota, slack);
+        // Clocks tick in whole microseconds, so nobody can leave before the next one.
+        let count = u128::from(quota.count()).max(1);
+        let is_on_time = now <= next.div_ceil(count) * count + units(quota, slack);
         let since = if is_on_time { next } else { now };
         let count = NonZeroU64::new(quota.count()).unwrap_or(NonZeroU64::MIN);
         *self = Self { next: since + u128::from(quota.period()), count };

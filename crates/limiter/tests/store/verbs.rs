@@ -190,9 +190,12 @@ fn a_receipt_is_void_if_a_reset_came_before_its_charge_was_heard_of() {
     assert!(limiter.try_charge(&[limit.hit("other")]).unwrap().granted());
     let hits = [limit.hit("k").cost(5)];
     let mut charging = pin!(limiter.charge_for_receipt(&hits));
+    // Stopped meanwhile, so that the server does not answer before it is asked for the reset.
+    world.server.signal("STOP").unwrap();
     let entered = world.runtime.enter();
     let first = charging.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     drop(entered);
+    world.server.signal("CONT").unwrap();
     assert!(first.is_pending(), "it is on its way: {first:?}");
     assert!(limiter.try_reset(&limit, "k").unwrap(), "it was charged before");
     assert!(limiter.try_charge(&[limit.hit("k").cost(5)]).unwrap().granted(), "somebody else");
