@@ -37,6 +37,7 @@ pub(crate) type AddressKey = SmallVec<[u8; 24]>;
 #[derive(Clone, Debug)]
 pub(crate) struct Reported {
     /// The limit of the policy, by number: its charges are next to each other.
+    #[cfg(feature = "policy")]
     pub(crate) limit: usize,
     pub(crate) charges: u32,
     pub(crate) header: HeaderName,
