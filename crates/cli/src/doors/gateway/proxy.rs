@@ -177,7 +177,8 @@ impl Came {
         if let Ok(Outcome::NeedsBody { wanted, matched }) = checked {
             return Checked::NeedsBody(wanted, matched);
         }
-        let Self { parts, live, reach, since, to_answer: ToAnswer { running, noted, websocket, .. } } = self;
+        let Self { parts, live, reach, since, to_answer: ToAnswer { running, noted, websocket, .. }, .. } =
+            self;
         let worker = &running.client().worker;
         worker.decided(live, scratch, since);
         worker.note(live, &parts.headers, &checked, noted);
