@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use tollgate_policy::{Policy, Severity};
 use tollgate_policy::scenario::Scenarios;
+use tollgate_policy::{Policy, Severity};
 
 use crate::support::{asked, openapi};
 
