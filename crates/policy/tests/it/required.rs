@@ -54,7 +54,7 @@ fn a_document_may_keep_tighten_and_add() {
     let good = [
         "{ use: inherited }".to_owned(),
         format!("[{{ use: inherited }}, {tighter}]"),
-        format!("[{{ use: inherited }}, {{ use: monthly, cost: 25 }}]"),
+        "[{ use: inherited }, { use: monthly, cost: 25 }]".to_owned(),
         // Limits that are at least as strict, in place of the required ones.
         format!("[{MONTHLY}, {tighter}]"),
         format!("[{{ name: less, algorithm: fixed_window, limit: 500, window: calendar month }}, {tighter}]"),
