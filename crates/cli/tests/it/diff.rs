@@ -38,7 +38,16 @@ fn only_the_changes_that_are_named_fail_a_check() {
 
 #[test]
 fn documents_that_cannot_be_compared_are_told() {
-    check("diff-bad", &["diff", OLD, "tests/documents/bad-consumers.yaml"]);
+    check("diff-bad", &["diff", OLD, "tests/documents/bad.yaml"]);
     check("diff-unreadable", &["diff", "none.yaml", "neither.yaml"]);
     check("diff-twice-standard-input", &["diff", "-", "-"]);
+}
+
+/// Consumers are not compared, so that a file of theirs that is wrong or not there is no reason to stop.
+#[test]
+fn consumers_files_are_not_read() {
+    for document in ["tests/documents/bad-consumers.yaml", "tests/documents/no-consumers.yaml"] {
+        let ran = run(&["diff", document, document]);
+        assert_eq!((ran.exit, ran.err.as_str()), (Exit::Fine, ""), "{document}: {}", ran.out);
+    }
 }

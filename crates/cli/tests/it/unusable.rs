@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tollgate_cli::Exit;
 
-use crate::support::{check, run};
+use crate::support::run;
 
 const GOOD: &str = "tests/documents/good.yaml";
 const BAD: &str = "tests/documents/bad.yaml";
@@ -37,7 +37,10 @@ fn programs_get_the_errors_as_data_from_every_command() {
 #[test]
 fn errors_of_consumers_are_among_them() {
     let consumers = "tests/documents/bad-consumers.yaml";
-    check("diff-bad-json", &["diff", "--format", "json", GOOD, consumers]);
+    let ran = run(&["explain", "--format", "json", consumers, "GET /"]);
+    let data: Value = serde_json::from_str(&ran.out).expect("it is JSON");
+    let codes = data["findings"].as_array().expect("a list").iter().map(|finding| &finding["code"]);
+    assert_eq!((ran.exit, codes.last()), (Exit::Findings, Some(&Value::from("consumers"))));
 }
 
 #[test]
