@@ -2,6 +2,7 @@
 
 mod concurrency;
 mod descriptor;
+mod matching;
 mod settling;
 mod waiting;
 
@@ -13,22 +14,21 @@ use tollgate::{
     AddressHit, ConcurrencyLimit, HITS_MAX, Hit, LeakyQueue, Limiter, NamedLimit, StoreFails, Verdict,
 };
 use tollgate_algorithms::{Limit, Mode};
-use tollgate_policy::model::{self, Identity, PolicyLimit};
-use tollgate_policy::{
-    Charge, Directory, Facts, Hits, Matched, Policy, Request, RequestBody, Variant, VariantId,
-};
+use tollgate_policy::model::{self, PolicyLimit};
+use tollgate_policy::{Charge, Directory, Facts, Hits, Matched, Policy, Variant, VariantId};
 
+use self::matching::{Matching, has_key_in_body};
 use self::waiting::Waited;
 use crate::admission::Admission;
-use crate::allowed_methods::{allowed, methods};
+use crate::allowed_methods::methods;
 use crate::charge;
 use crate::descriptor::LimitDescriptor;
 use crate::enforcer::{Charged, Enforcer};
 use crate::error::CheckError;
 use crate::failure;
-use crate::head::{Body, RequestHead};
+use crate::head::RequestHead;
 use crate::ids::DescriptorId;
-use crate::operations::{BodyKind, BodyWanted, count_in_query};
+use crate::operations::{BodyKind, BodyWanted};
 use crate::outcome::Outcome;
 use crate::scratch::Scratch;
 use settling::may_settle;
@@ -248,72 +248,6 @@ impl PolicyLimits {
         Ok(self.hits_of(hits, &charges).try_charge(verdict)?)
     }
 
-    /// The facts that the policy reads from a request.
-    fn facts<'a>(
-        &self,
-        head: &RequestHead<'a>,
-        (target, scratch): (&'a mut String, &'a mut tollgate_policy::Scratch),
-    ) -> Result<Facts<'a>, CheckError> {
-        let RequestHead { method, headers, authority, tier, .. } = *head;
-        let target = if head.target.starts_with('?') {
-            // `GET http://host?query`
-            target.clear();
-            target.push('/');
-            target.push_str(head.target);
-            target
-        } else {
-            head.target
-        };
-        let peer = head.peer.ok_or(CheckError::UnknownPeer)?;
-        let request = Request { method, target, headers, authority, peer, now: self.limiter.now() };
-        let facts = self.policy.facts(&request, scratch)?;
-        let query_operations = if self.counts_queries {
-            count_in_query(facts.query, self.policy.settings().query_semicolons)
-        } else {
-            0
-        };
-        let (body_operations, body) = match (head.body, head.body_text) {
-            (Body::Read { operations, .. }, Some(text)) => (operations, RequestBody::Whole(text)),
-            (Body::Read { operations, .. }, None) => (operations, RequestBody::TooLarge),
-            (Body::Unreadable | Body::Unread, _) => (None, RequestBody::Unread),
-        };
-        Ok(Facts { body, body_operations, query_operations, tier, ..facts })
-    }
-
-    /// Matches a request, and writes its hits into `hits`.
-    fn match_request(
-        &self,
-        head: &RequestHead<'_>,
-        facts: &Facts<'_>,
-        hits: &mut Hits,
-    ) -> Result<Matching, CheckError> {
-        let matched = match head.body {
-            Body::Read { matched, .. } => matched,
-            Body::Unreadable | Body::Unread => self.policy.matched(facts),
-        };
-        if head.body == Body::Unread && self.reads_bodies {
-            let costs = self.policy.costs_of(facts, matched).filter_map(BodyWanted::of);
-            let applied = self.policy.applied(facts, matched);
-            let limits = applied.filter_map(|(_, used)| self.policy.limits().get(used.limit.index()));
-            let keys = limits.filter(|limit| has_key_in_body(limit)).map(|_| BodyWanted::KEY);
-            let wanted = costs.chain(keys);
-            if let Some(wanted) = wanted.reduce(BodyWanted::and) {
-                return Ok(Matching::NeedsBody(Outcome::NeedsBody { wanted, matched }));
-            }
-        }
-        self.policy.hits(facts, matched, self.directory(), hits)?;
-        match matched {
-            Matched::Unmatched { other_methods: false } => Err(CheckError::NotFound),
-            Matched::Unmatched { other_methods: true } => {
-                let allowed = allowed(&self.policy, &self.methods, facts);
-                Err(CheckError::MethodNotAllowed { allowed })
-            }
-            Matched::Operation(_) | Matched::Loosely(_) | Matched::Preflight | Matched::Forwarded => {
-                Ok(Matching::Matched(matched))
-            }
-        }
-    }
-
     /// The policy's hits as the limiter's.
     fn charges<'a, const N: usize>(&'a self, hits: &'a Hits) -> SmallVec<[Hit<'a>; N]> {
         let mut charges = SmallVec::new();
@@ -402,18 +336,6 @@ const fn store_fails(limit: &PolicyLimit) -> StoreFails {
         model::StoreFails::Deny => StoreFails::Deny,
         model::StoreFails::Local { share, of } => StoreFails::Local { share, of },
     }
-}
-
-/// The result of matching a request.
-#[expect(clippy::large_enum_variant, reason = "it is unwrapped where it is made")]
-enum Matching {
-    Matched(Matched),
-    NeedsBody(Outcome),
-}
-
-/// Whether the key of a limit may be in the body.
-fn has_key_in_body(limit: &PolicyLimit) -> bool {
-    limit.key.chain.iter().flatten().any(|identity| matches!(identity, Identity::Body(_)))
 }
 
 impl fmt::Debug for PolicyLimits {

@@ -155,5 +155,5 @@ fn what_is_not_enforced_yet_is_warned_about_at_the_start_and_at_every_reload() {
     let queue = scoped("exact").replace("gcra", "leaky_bucket_queue");
     replace(&file, &queue);
     process.signal(Signal::HUP);
-    process.wait_log("this version reads and shows `leaky_bucket_queue`, and refuses nobody");
+    process.wait_log("this version does not share `leaky_bucket_queue` between processes yet");
 }

@@ -115,7 +115,7 @@ fn yaml(text: &str, reader: &mut Reader) -> Option<Diagnostic> {
                 let at = offset(error.marker().byte_offset()).saturating_add(shift);
                 let place = Place { file: reader.file, start: at, end: at };
                 if *error.kind() == ErrorKind::RecursionLimitExceeded {
-                    return Some(too_deep(place));
+                    return Some(syntax::too_deep(place));
                 }
                 let source = reader.source();
                 let text = syntax::Text {
@@ -132,14 +132,6 @@ fn yaml(text: &str, reader: &mut Reader) -> Option<Diagnostic> {
             return Some(*finding);
         }
     }
-}
-
-fn too_deep(at: Place) -> Diagnostic {
-    Diagnostic::error(
-        "too-deep",
-        at,
-        format!("lists and maps stand more than {DEPTH_MAX} deep in one another"),
-    )
 }
 
 fn offset(bytes: Option<usize>) -> u32 {
@@ -271,7 +263,7 @@ impl Reader {
 
     pub(super) fn begin(&mut self, kind: Kind, at: Place, anchor: usize) -> Result<(), Box<Diagnostic>> {
         if self.open.len() >= DEPTH_MAX {
-            return Err(Box::new(too_deep(at)));
+            return Err(Box::new(syntax::too_deep(at)));
         }
         let node = self.node(kind, at)?;
         if anchor > 0 {

@@ -4,6 +4,7 @@ use granit_parser::{ErrorKind, ScanError};
 use tollgate_http::text::shown;
 
 use super::diagnostic::Diagnostic;
+use super::read::DEPTH_MAX;
 use super::sources::{FileId, Place};
 use super::suggest;
 
@@ -261,4 +262,13 @@ const fn closing(open: char) -> char {
 
 fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
+}
+
+/// Lists and maps stand in one another deeper than is read.
+pub(super) fn too_deep(at: Place) -> Diagnostic {
+    Diagnostic::error(
+        "too-deep",
+        at,
+        format!("lists and maps stand more than {DEPTH_MAX} deep in one another"),
+    )
 }

@@ -42,7 +42,7 @@ impl One {
         match self.line.join(self.books(), KEY, &self.limit, Waker::noop()) {
             Joined::Waits(place) => Some(place),
             Joined::Granted(..) => None,
-            Joined::NoRoom => panic!("there is room"),
+            Joined::NoRoom => unreachable!("there is room"),
         }
     }
 
