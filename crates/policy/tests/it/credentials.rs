@@ -256,15 +256,16 @@ fn of_several_keys_the_one_in_the_consumers_file_counts() {
     let text = openapi(&format!("{settings}\npaths: {{ /a: {{ get: {{ x-rate-limit: {limit} }} }} }}\n"));
     let policy = policy(&text);
     let mut loader = Loader::new(Limits::default());
-    loader.feed(
-        b"key_sha256,consumer\n8ed3f6ad685b959ead7022518e1af76cd816f8e8ec7ccdda1ed4018e8f2223f8,alf\n",
-    );
+    loader
+        .feed(b"key_sha256,consumer\n8ed3f6ad685b959ead7022518e1af76cd816f8e8ec7ccdda1ed4018e8f2223f8,alf\n");
     let consumers = loader.finish().unwrap_or_else(|errors| panic!("{errors:?}"));
     let directory = Directory::new(consumers, &policy).unwrap_or_else(|errors| panic!("{errors:?}"));
     let hits = |request: &str| asked(request).hits(&policy, Some(&directory)).expect("it is clear").1;
     let known = hits("GET /a X-A: alpha");
     assert!(known[0].contains("consumer alf"), "{known:?}");
-    for request in ["GET /a X-B: alpha", "GET /a X-A: made-up | X-B: alpha", "GET /a X-A: alpha | X-B: made-up"] {
+    for request in
+        ["GET /a X-B: alpha", "GET /a X-A: made-up | X-B: alpha", "GET /a X-A: alpha | X-B: made-up"]
+    {
         assert_eq!(hits(request), known, "{request}");
     }
     assert_eq!(hits("GET /a X-A: made-up | X-B: made-up-too"), hits("GET /a"));
