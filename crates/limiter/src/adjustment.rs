@@ -25,6 +25,7 @@ impl Adjustment {
         Self { refunded, ..Self::NONE }
     }
 
+    #[cfg(feature = "redis")]
     pub(crate) const fn charged(charged: u64) -> Self {
         Self { charged, ..Self::NONE }
     }

@@ -126,7 +126,7 @@ fn what_is_wrong_with_rules_is_said_in_a_sentence() {
     assert_eq!(error, Err(RulesError::TooMany { rules: 33 }));
     assert_eq!(
         why(many(17, address)),
-        Err("17 rules are more than can be charged together: give at most 32, and at most 16 that may charge an address".into())
+        Err("17 rules are too many: at most 32 can be charged together, and at most 16 of them may charge an address".into())
     );
     assert_eq!(why(Vec::new()), Ok(()));
 }

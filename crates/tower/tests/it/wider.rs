@@ -57,7 +57,7 @@ routes: [{ path: / }]
     assert_eq!(refusal(&told), (429, "50", list, ["6", "0"], json!(["login (address)"])));
     let policies = &told.problem()["policies"];
     assert_eq!(policies[1], json!({ "name": "login (address)", "limit": 6, "remaining": 0, "reset": 300 }));
-    let detail = "The limit login (address) is used up; the same request can be granted in 50 s.";
+    let detail = "Rate limit 'login (address)' exceeded. Retry in 50 s.";
     assert_eq!(told.problem()["detail"], detail);
 }
 
