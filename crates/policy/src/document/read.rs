@@ -384,11 +384,9 @@ impl Reader {
 #[cfg(test)]
 pub(super) fn read_as(file: FileId, source: &Arc<Source>, as_json: bool) -> Option<Tree> {
     let mut reader = Reader::new(file, source, Reason::Use);
-    if as_json {
-        json::read(&mut reader).ok()?;
-    } else if yaml(source.text(), &mut reader).is_some() {
-        return None;
-    }
-    reader.tree.root = reader.root?;
+    let text = source.text();
+    let is_wrong =
+        as_json && json::read(&mut reader).is_err() || !as_json && yaml(text, &mut reader).is_some();
+    reader.tree.root = reader.root.filter(|_| !is_wrong)?;
     Some(reader.tree)
 }
