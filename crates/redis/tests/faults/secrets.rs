@@ -117,7 +117,11 @@ fn there_is_one_password_where_there_should_be_one_when_a_link_is_opened() {
             ),
             ("redis://h", file("empty", b" \n"), "the store password file is empty: "),
             ("redis://h", file("bytes", b"\xff"), "is not UTF-8"),
-            ("redis://u:hunter2@h", file("good", b"hunter3"), "both the store address and a file have a password"),
+            (
+                "redis://u:hunter2@h",
+                file("good", b"hunter3"),
+                "both the store address and a file have a password",
+            ),
             ("redis://u@h", None, "has a user without a password: write `user:password@`, or set the file"),
         ];
         for (address, password, words) in rows {

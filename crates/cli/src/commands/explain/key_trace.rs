@@ -81,7 +81,9 @@ pub(super) fn places_of(limit: &PolicyLimit, case: &Case<'_>) -> Vec<String> {
                     tell(why);
                 }
             }
-            Identity::Body(pointer) => tell(format!("`{pointer}` of the body: it is not there, or cannot be read")),
+            Identity::Body(pointer) => {
+                tell(format!("`{pointer}` of the body: it is not there, or cannot be read"))
+            }
             Identity::Address | Identity::Everyone => {}
         }
     }
