@@ -4,16 +4,10 @@ mod response_future;
 mod to_answer;
 
 use std::cell::RefCell;
-use std::future::{Future, poll_fn};
-use std::net::IpAddr;
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
-use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONNECTION, TRANSFER_ENCODING};
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, request};
+use http::{Request, Response, request};
 use hyper::body::Incoming;
 use tollgate_engine::{Admission, Body, BodyWanted, CheckError, Outcome, RequestHead, Scratch};
 use tollgate_policy::Matched;
@@ -22,23 +16,17 @@ use tollgate_tower::{ErrorResponse, Reply, grpc};
 pub(crate) use self::response_future::Exchange;
 use self::response_future::Waiting;
 use self::to_answer::ToAnswer;
-use super::access_log::Noted;
-use super::body::{RequestBody, ResponseBody, Rest, Source};
-use super::body_rate::Pace;
+use super::body::{RequestBody, ResponseBody, Rest};
 use super::buffered_body::{Held, hold};
 use super::check_head::{bad, not_implemented, prepare, trusted_proxies};
-use super::client_connection::{Client, Running};
-use super::deadlines::{Due, Fault, Switching};
+use super::client_connection::Client;
+use super::deadlines::Switching;
 use super::error_response::Stopped;
 use super::max_forwards::{self, Reach};
-use super::rewrite_head::{self, Outgoing};
 use super::stopwatch::Stopwatch;
-use super::time_left;
-use super::tunnel::Tunnel;
-use super::upstream::{Answered, Departing, Effort, UpstreamError};
 use super::websocket;
 use crate::active_policy::InForce;
-use crate::telemetry::logs::{RequestId, X_REQUEST_ID};
+use crate::telemetry::logs::RequestId;
 
 thread_local! {
     /// The buffers of a thread's checks.
