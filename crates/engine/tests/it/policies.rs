@@ -217,7 +217,7 @@ fn an_account_has_one_budget_from_wherever_it_is_tried() {
     for body in [r#"{"username": "ada", "username": "x"}"#.to_owned(), format!("{ada}{}", " ".repeat(70_000))]
     {
         let refused = login(&enforced, &body, "203.0.113.3");
-        assert!(refused.contains("send it once") || refused.contains("cannot be read"), "{refused}");
+        assert!(refused.contains("send one") || refused.contains("cannot be read"), "{refused}");
     }
     assert!(login(&enforced, r#"{"password": "x"}"#, "203.0.113.3").contains("has to know who is asking"));
 }
