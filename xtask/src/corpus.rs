@@ -77,7 +77,7 @@ fn fetch() -> Result<String, String> {
         let name = package.trim_start_matches('@').replace('/', "-");
         let unpacked = folder.join(&name);
         let version = result_of(command(&format!("npm view {package} version")))?.trim().to_owned();
-        versions.push(format!("`{package}` {version}"));
+        versions.push(format!("{package} {version}"));
         let archive = format!("{name}-{version}.tgz");
         if folder.join(&archive).exists() && unpacked.exists() {
             continue;
@@ -155,10 +155,7 @@ fn report(outcomes: &[Outcome], versions: &str) -> Result<String, String> {
     let header = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let mut sections = vec![head];
     let reasons = refused.iter().flat_map(|outcome| {
-        outcome
-            .errors
-            .iter()
-            .map(|(code, why)| vec![format!("`{}`", outcome.file), format!("`{code}`"), why.clone()])
+        outcome.errors.iter().map(|(code, why)| vec![outcome.file.clone(), format!("`{code}`"), why.clone()])
     });
     let about = "Every document that is refused, and the first error of each kind.";
     sections.extend(section(
@@ -185,7 +182,7 @@ fn report(outcomes: &[Outcome], versions: &str) -> Result<String, String> {
     let rows = slowest.into_iter().take(SLOWEST).map(|outcome| {
         let megabytes = |bytes: u64| format!("{} MB", tenths(bytes, 1_000_000));
         vec![
-            format!("`{}`", outcome.file),
+            outcome.file.clone(),
             megabytes(outcome.bytes),
             grouped(outcome.operations),
             format!("{} ms", grouped(outcome.milliseconds)),

