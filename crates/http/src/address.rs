@@ -21,7 +21,7 @@ pub const KEY_BYTES: usize = 18;
 /// addresses is none.
 ///
 /// ```
-/// use tollgate_policy::address::{Client, Prefixes};
+/// use tollgate_http::address::{Client, Prefixes};
 /// let prefixes = Prefixes::new(32, 64, Some(48)).unwrap();
 /// let client = |text: &str| Client::of(text.parse().unwrap(), &prefixes);
 ///

@@ -64,7 +64,7 @@ pub enum Credentials<'a> {
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
-/// use tollgate_policy::authorization::{Credentials, Scheme, Text, find};
+/// use tollgate_http::authorization::{Credentials, Scheme, Text, find};
 /// let (mut headers, mut buffer) = (HeaderMap::new(), Vec::new());
 /// headers.insert(AUTHORIZATION, HeaderValue::from_static("bearer  abc"));
 /// assert_eq!(find(&headers, Scheme::Any, &mut buffer), Ok(Credentials::Bearer(Text::Sent(b"abc"))));

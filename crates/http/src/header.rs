@@ -10,7 +10,7 @@ use crate::found::{Found, trimmed};
 ///
 /// ```
 /// use http::{HeaderMap, HeaderName, HeaderValue};
-/// use tollgate_policy::{found::Found, header};
+/// use tollgate_http::{found::Found, header};
 /// let name = HeaderName::from_static("x-api-key");
 /// let mut headers = HeaderMap::new();
 /// headers.append(&name, HeaderValue::from_static(" abc "));
@@ -35,7 +35,7 @@ pub fn find<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Found<'a> {
 ///
 /// ```
 /// use http::HeaderName;
-/// use tollgate_policy::header::is_plain;
+/// use tollgate_http::header::is_plain;
 /// assert!(is_plain(&HeaderName::from_static("x-api-key")));
 /// assert!(!is_plain(&HeaderName::from_static("x_api_key")));
 /// assert!(!is_plain(&HeaderName::from_static("x.api.key")));
@@ -51,7 +51,7 @@ pub fn is_plain(name: &HeaderName) -> bool {
 ///
 /// ```
 /// use http::HeaderName;
-/// use tollgate_policy::header::is_origin;
+/// use tollgate_http::header::is_origin;
 /// assert!(is_origin(&HeaderName::from_static("x-real-ip")));
 /// assert!(!is_origin(&HeaderName::from_static("x-api-key")));
 /// ```

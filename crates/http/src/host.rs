@@ -42,11 +42,11 @@ impl Host<'_> {
 /// stands in the buffer, whose former content is lost.
 ///
 /// ```
-/// use tollgate_policy::host::canonical;
+/// use tollgate_http::host::canonical;
 /// let mut buffer = Vec::new();
 /// let host = canonical(b"API.Example.org.:8080", &mut buffer)?;
 /// assert_eq!((host.name, host.port), ("api.example.org", Some(8080)));
-/// # Ok::<(), tollgate_policy::host::HostError>(())
+/// # Ok::<(), tollgate_http::host::HostError>(())
 /// ```
 ///
 /// # Errors

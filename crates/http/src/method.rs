@@ -9,7 +9,7 @@ pub const METHOD_MAX: usize = 32;
 /// servers disagree on whether it means `GET`. Unknown methods are valid.
 ///
 /// ```
-/// use tollgate_policy::method::{MethodError, check};
+/// use tollgate_http::method::{MethodError, check};
 /// assert_eq!(check(b"PROPFIND"), Ok("PROPFIND"));
 /// assert_eq!(check(b"get"), Err(MethodError::LowerCase));
 /// ```

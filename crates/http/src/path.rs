@@ -30,7 +30,7 @@ pub const SEGMENTS_MAX: usize = 64;
 /// What two servers could read differently is refused, not repaired: see [`PathError`].
 ///
 /// ```
-/// use tollgate_policy::path::{PathError, normalise};
+/// use tollgate_http::path::{PathError, normalise};
 ///
 /// let mut buffer = String::new();
 /// assert_eq!(normalise("/login", &mut buffer), Ok("/login"));

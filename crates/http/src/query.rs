@@ -26,7 +26,7 @@ pub enum Semicolons {
 /// into the buffer, which is overwritten; one without is borrowed from the query.
 ///
 /// ```
-/// use tollgate_policy::{found::Found, query};
+/// use tollgate_http::{found::Found, query};
 /// let mut buffer = Vec::new();
 /// assert_eq!(query::find("page=2&api%5Fkey=a%2Bb", "api_key", &mut buffer), Found::One(b"a+b"));
 /// assert_eq!(query::find("key=a&k%65y=b", "key", &mut buffer), Found::Repeated);

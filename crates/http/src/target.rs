@@ -63,11 +63,11 @@ impl Scheme {
 /// with a path is taken in origin form: that is how WebSockets over HTTP/2 begin (RFC 8441).
 ///
 /// ```
-/// use tollgate_policy::target::{Form, parse};
+/// use tollgate_http::target::{Form, parse};
 /// let target = parse("GET", b"http://api.example.org/users?page=2")?;
 /// assert_eq!((target.form, target.host), (Form::Absolute, Some("api.example.org")));
 /// assert_eq!((target.path, target.query), ("/users", Some("page=2")));
-/// # Ok::<(), tollgate_policy::target::TargetError>(())
+/// # Ok::<(), tollgate_http::target::TargetError>(())
 /// ```
 ///
 /// # Errors

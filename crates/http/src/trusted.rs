@@ -27,7 +27,7 @@ pub const HOPS_MAX: u8 = 64;
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue};
-/// use tollgate_policy::trusted::{ForwardHeader, TrustedProxies, parse_cidr};
+/// use tollgate_http::trusted::{ForwardHeader, TrustedProxies, parse_cidr};
 /// let inside = [parse_cidr("10.0.0.0/8")?];
 /// let trusted = TrustedProxies::networks(&inside, ForwardHeader::XForwardedFor)?;
 ///

@@ -7,9 +7,7 @@ use axum::Router;
 use axum::http::HeaderName;
 use tollgate::{Limit, Limiter, Micros};
 use tollgate_policy::Policy;
-use tollgate_tower::{
-    Generations, KeyExtractor, PolicyLimits, ResponseConfig, Rule, Rules, TollgateLayer,
-};
+use tollgate_tower::{Generations, KeyExtractor, PolicyLimits, ResponseConfig, Rule, Rules, TollgateLayer};
 
 use crate::measure::document::{Limits, openapi};
 

@@ -14,7 +14,7 @@ pub const NODE_MAX: usize = 128;
 /// zeros (octal for some parsers, decimal for others), IPv4 in brackets, and text longer than [`NODE_MAX`].
 ///
 /// ```
-/// use tollgate_policy::address::parse_node;
+/// use tollgate_http::address::parse_node;
 /// assert_eq!(parse_node(b"203.0.113.9:80"), Some("203.0.113.9".parse().unwrap()));
 /// assert_eq!(parse_node(b"\"[2001:DB8::1]:443\""), Some("2001:db8::1".parse().unwrap()));
 /// assert_eq!(parse_node(b"fe80::1%eth0"), Some("fe80::1".parse().unwrap()));

@@ -12,12 +12,12 @@ use super::{Host, HostError, canonical};
 /// `*.`, and a longer domain before a shorter one.
 ///
 /// ```
-/// use tollgate_policy::host::HostPattern;
+/// use tollgate_http::host::HostPattern;
 /// let below = HostPattern::parse("*.Example.org")?;
 /// assert!(below.matches("api.example.org") && below.matches("a.b.example.org"));
 /// assert!(!below.matches("example.org") && !below.matches("badexample.org"));
 /// assert!(HostPattern::parse("api.example.org")?.specificity() > below.specificity());
-/// # Ok::<(), tollgate_policy::host::PatternError>(())
+/// # Ok::<(), tollgate_http::host::PatternError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct HostPattern(Kind);

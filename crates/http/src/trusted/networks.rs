@@ -81,7 +81,7 @@ fn is_within<T: Ord + Copy>(ranges: &[(T, T)], address: T) -> bool {
 /// not be guessed. The message gives the syntax for both.
 ///
 /// ```
-/// use tollgate_policy::trusted::parse_cidr;
+/// use tollgate_http::trusted::parse_cidr;
 /// assert_eq!(parse_cidr("10.0.0.1")?.to_string(), "10.0.0.1/32");
 /// assert!(parse_cidr("10.0.0.1/8").unwrap_err().contains("10.0.0.0/8"));
 /// # Ok::<(), String>(())
