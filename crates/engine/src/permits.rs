@@ -16,7 +16,7 @@ impl Permits {
     }
 
     /// When the first of them has to be dropped, as a time from when they were acquired: the shortest
-    /// [`max_hold`](ConcurrencyLimit::max_hold). `None` if they may be held for any time.
+    /// [`max_hold`](tollgate::ConcurrencyLimit::max_hold). `None` if they may be held for any time.
     #[must_use]
     pub fn max_hold(&self) -> Option<std::time::Duration> {
         self.0.iter().filter_map(|permit| permit.limit().max_hold()).min()
