@@ -27,6 +27,8 @@ mod acquired;
 mod admission;
 #[cfg(feature = "policy")]
 mod allowed_methods;
+#[cfg(feature = "policy")]
+pub mod body_cost;
 mod charge;
 mod descriptor;
 mod enforcer;
@@ -36,8 +38,6 @@ mod fingerprint;
 mod head;
 mod ids;
 mod key;
-#[cfg(feature = "policy")]
-pub mod operations;
 mod outcome;
 mod permits;
 #[cfg(feature = "policy")]
@@ -51,13 +51,13 @@ mod simulate;
 mod status;
 
 pub use admission::Admission;
+#[cfg(feature = "policy")]
+pub use body_cost::BodyWanted;
 pub use descriptor::{BusyStatus, Concurrency, LimitDescriptor, Visibility, ZeroStatus};
 pub use enforcer::Enforcer;
 pub use error::CheckError;
 pub use head::{Body, RequestHead};
 pub use ids::DescriptorId;
-#[cfg(feature = "policy")]
-pub use operations::BodyWanted;
 pub use outcome::{Outcome, Refusal, RefusalKind, Undetermined};
 pub use permits::Permits;
 #[cfg(feature = "policy")]

@@ -152,7 +152,7 @@ impl Builder {
             turns: Turns::default(),
             queues: LeakyQueues::default(),
             #[cfg(feature = "redis")]
-            shared: self.store.map(|(store, naming)| crate::shared::Shared::new(store, naming)),
+            shared: self.store.map(|(store, naming)| crate::remote::Shared::new(store, naming)),
         })))
     }
 }

@@ -5,13 +5,13 @@ use tollgate_algorithms::{Micros, Mode};
 
 use crate::error::HitError;
 use crate::event::{Event, Verb};
+use crate::inline_list::Listing;
 use crate::limit::Hit;
 use crate::limiter::{HITS_MAX, Inner, KEY_BYTES_MAX};
-use crate::listing::Listing;
 use crate::store::memory::batch::{Answered, Charge};
+use crate::store::memory::fast_path::{PLAIN_HITS_MAX, Plain, Weighed};
 use crate::store::memory::map::Spot;
-use crate::store::memory::rates::{Narrow, Raw};
-use crate::store::memory::words::{PLAIN_HITS_MAX, Plain, Weighed};
+use crate::store::memory::packed_rates::{Narrow, Raw};
 use crate::store::memory::{Ask, Charged, Given, NoRoom, Weight};
 use crate::verdict::{Answer, Kind, Source, Unavailable, Verdict};
 

@@ -8,30 +8,30 @@
 
 pub mod adaptive;
 mod adjustment;
-#[cfg(feature = "redis")]
-mod alone;
 mod builder;
 mod charging;
 mod check;
 mod clock;
 mod concurrency;
-mod denied;
+mod denied_credentials;
 mod error;
 mod event;
+#[cfg(feature = "redis")]
+mod fallback;
+#[cfg(feature = "redis")]
+mod fraction;
 mod hash;
+mod inline_list;
 mod key;
 mod leaky_queue;
 mod limit;
 mod limiter;
-mod listing;
 mod receipt;
+#[cfg(feature = "redis")]
+mod remote;
 mod reservation;
 #[cfg(feature = "serde")]
 pub mod serde;
-#[cfg(feature = "redis")]
-mod share;
-#[cfg(feature = "redis")]
-mod shared;
 mod snapshot;
 mod store;
 mod sync;
@@ -46,7 +46,7 @@ pub use adjustment::Adjustment;
 pub use builder::{BUDGET_BYTES_MIN, Builder};
 pub use clock::{Clock, ClockSource, ManualClock};
 pub use concurrency::{Acquire, AcquireError, Busy, CONCURRENCY_MAX, ConcurrencyLimit, Permit};
-pub use denied::{AddressHit, AddressRefusal};
+pub use denied_credentials::{AddressHit, AddressRefusal};
 pub use error::{BuildError, HitError};
 pub use event::{Event, Verb};
 pub use key::{AsKey, Key, KeyBytes};

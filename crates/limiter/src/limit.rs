@@ -7,7 +7,7 @@ use tollgate_algorithms::{Limit, Micros, Mode};
 
 use crate::hash::KeyHash;
 use crate::limiter::Limiter;
-use crate::store::memory::rates::Narrow;
+use crate::store::memory::packed_rates::Narrow;
 use crate::sync::AtomicU64;
 #[cfg(feature = "redis")]
 use crate::voided::Resets;

@@ -84,7 +84,7 @@ pub(crate) struct Inner {
     pub(crate) turns: Turns,
     pub(crate) queues: LeakyQueues,
     #[cfg(feature = "redis")]
-    pub(crate) shared: Option<crate::shared::Shared>,
+    pub(crate) shared: Option<crate::remote::Shared>,
 }
 
 /// What all limits of one name have in common.

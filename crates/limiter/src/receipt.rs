@@ -12,9 +12,9 @@ use tollgate_algorithms::{Limit, Micros};
 
 use crate::adjustment::Adjustment;
 use crate::error::HitError;
+use crate::inline_list::{Kept, Listed, Listing};
 use crate::limit::{Hit, Registered};
 use crate::limiter::{Inner, Limiter};
-use crate::listing::{Kept, Listed, Listing};
 use crate::store::memory::{Ask, NoRoom};
 use crate::verdict::{Answer, Answers, Kind, Unavailable, Verdict};
 

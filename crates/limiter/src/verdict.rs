@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use tollgate_algorithms::{Decision, Micros, Mode, Retry};
 
+use crate::inline_list::{Kept, Listed, Listing};
 use crate::limit::Hit;
-use crate::listing::{Kept, Listed, Listing};
-use crate::store::memory::rates::{Narrow, Raw};
-use crate::store::memory::words::Weighed;
+use crate::store::memory::fast_path::Weighed;
+use crate::store::memory::packed_rates::{Narrow, Raw};
 
 /// The result of the hits of one request.
 #[derive(Clone, Debug)]

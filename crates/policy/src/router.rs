@@ -1,18 +1,18 @@
 //! Which templates a path matches, nearest first. Not methods, hosts or headers: whoever asks looks at those.
 
 mod build;
-mod edges;
-mod fold;
+mod case_fold;
+mod children;
 mod key;
-mod meet;
+mod literals;
+mod overlap;
+mod prefix;
 mod search;
 mod segments;
-mod stem;
 mod table;
 #[cfg(test)]
 mod tests;
 mod trie;
-mod words;
 
 use core::fmt;
 use std::sync::Arc;

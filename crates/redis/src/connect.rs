@@ -13,8 +13,8 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::time::{Instant, timeout_at};
 
 use crate::address::Place;
+use crate::dns::Lookup;
 use crate::failed::Failed;
-use crate::lookup::Lookup;
 use crate::resp::{self, Frame};
 use crate::secrets::{Fresh, Secrets};
 use crate::{Address, Cause, OpenError, Settings};

@@ -17,9 +17,9 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use crate::connect::Stream;
 use crate::failed::Failed;
-use crate::group::Group;
-use crate::pipe::{Pipe, Taken};
+use crate::reply_waiters::Group;
 use crate::resp::{self, Form};
+use crate::send_queue::{Pipe, Taken};
 use crate::{Call, Cause, Script};
 
 /// How many bytes are gathered for one write. Calls beyond it stay in the queue, from which they can be taken back.

@@ -16,11 +16,11 @@ use tollgate_algorithms::Limit;
 use crate::breaker::Breaker;
 use crate::connect::Connector;
 use crate::health::Counts;
-use crate::lane::{Lane, State, keep, seed};
+use crate::link_state::Up;
 use crate::recent::Recent;
+use crate::reconnect::{Lane, State, keep, seed};
 use crate::shared::Shared;
 use crate::shared_breaker::SharedBreaker;
-use crate::up::Up;
 use crate::warm_up::WarmUp;
 use crate::{Address, Call, Cause, Health, LinkError, Naming, Script, Settings, StateKind, Value, Writes};
 

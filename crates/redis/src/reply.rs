@@ -4,7 +4,7 @@
 //! that state, and so all that is reported comes from one place; and if the two do not agree, that is an error.
 
 mod batch;
-pub(crate) mod stands;
+pub(crate) mod reported_state;
 #[cfg(test)]
 mod tests;
 
@@ -16,9 +16,9 @@ use tollgate_algorithms::{
 
 use batch::Told;
 
-use crate::calling::{credible, few};
+use crate::encode::{credible, few};
+use crate::script_targets::{Target, Targets};
 use crate::state::{number, told};
-use crate::targets::{Target, Targets};
 use crate::{Ask, Hit, KeyName, StateKind, StoreError, Value};
 
 /// The answer to an [`Ask`].

@@ -10,9 +10,9 @@ use tokio_rustls::TlsConnector;
 
 use crate::address::Place;
 use crate::failed::Failed;
-use crate::single::Single;
+use crate::single_flight::Single;
 use crate::tls::Tls;
-use crate::{Address, Cause, OpenError, Settings, small_file};
+use crate::{Address, Cause, OpenError, Settings, read_file};
 
 /// Where secrets come from.
 pub(crate) struct Secrets {
@@ -115,7 +115,7 @@ impl Sources {
 
 /// The password in a file, without the space around it: editors end files with a line's end.
 fn password_in(path: &Path) -> Result<Arc<str>, String> {
-    let bytes = small_file::read("the store password file", path)?;
+    let bytes = read_file::read("the store password file", path)?;
     let (trimmed, file) = (bytes.trim_ascii(), path.display());
     if trimmed.is_empty() {
         return Err(format!("the store password file is empty: {file}"));

@@ -11,12 +11,12 @@ use crate::breaker::Asker;
 use crate::cause::Sign;
 use crate::connect::Connector;
 use crate::health::Counts;
-use crate::lane::{Lane, State};
-use crate::pipe::{Ended, Pipe};
+use crate::link_state::Up;
 use crate::recent::Recent;
+use crate::reconnect::{Lane, State};
 use crate::resp::{Form, Frame};
+use crate::send_queue::{Ended, Pipe};
 use crate::shared_breaker::SharedBreaker;
-use crate::up::Up;
 use crate::warm_up::WarmUp;
 use crate::{Call, Cause, LinkError, Settings, Value};
 

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use tollgate_algorithms::{Decision, Limit, Mode, Receipt};
 
 use crate::link_error::cut;
-use crate::remembered::{Asking, Next, OnItsWay, Remembered, Turn};
+use crate::refusal_cache::{Asking, Next, OnItsWay, Remembered, Turn};
 use crate::{Address, Ask, Health, Hit, Link, LinkError, OpenError, Reply, Settings, StoreError, Value};
 
 /// The state of limits on one Redis or Valkey server, for several processes. Cheap to clone; clones refer to the same store.

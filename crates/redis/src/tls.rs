@@ -8,7 +8,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tokio_rustls::TlsConnector;
 
-use crate::{Identity, Roots, Settings, small_file};
+use crate::{Identity, Roots, Settings, read_file};
 
 /// How TLS is spoken to one host.
 pub(crate) struct Tls {
@@ -55,7 +55,7 @@ impl Tls {
         let store = match &self.trusted {
             Trusted::Known(store) => Arc::clone(store),
             Trusted::File(path) => {
-                let text = small_file::read("the store's CA file", path)?;
+                let text = read_file::read("the store's CA file", path)?;
                 certificates(&text, &format!(" in {}", path.display()))?
             }
         };
@@ -81,7 +81,7 @@ impl Tls {
 
 /// Our certificate, and those above it.
 fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
-    let text = small_file::read("the store client certificate file", path)?;
+    let text = read_file::read("the store client certificate file", path)?;
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     let chain = chain
         .map_err(|error| format!("the store client certificate in {} is not PEM: {error}", path.display()))?;
@@ -92,7 +92,7 @@ fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
 }
 
 fn key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
-    let text = small_file::read("the store client key file", path)?;
+    let text = read_file::read("the store client key file", path)?;
     PrivateKeyDer::from_pem_slice(&text)
         .map_err(|error| format!("there is no client key in {}: {error}", path.display()))
 }

@@ -34,7 +34,7 @@ pub use response::writer::{Reply, ResponseWriter};
 pub use response::{grpc, problem};
 pub use service::Tollgate;
 #[cfg(feature = "policy")]
-pub use tollgate_engine::{BodyWanted, PolicyLimits, operations};
+pub use tollgate_engine::{BodyWanted, PolicyLimits, body_cost};
 pub use tollgate_engine::{
     CheckError, Degradation, DescriptorId, Enforcer, KeyExtractor, LimitDescriptor, LimitStatus,
     NAME_CHARS_MAX, Refusal, RefusalKind, RequestHead, Rule, RuleKey, RuleKeyError, Rules, RulesError,

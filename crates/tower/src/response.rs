@@ -4,15 +4,15 @@ mod computed_limits;
 pub(crate) mod config;
 #[cfg(feature = "policy")]
 mod cors;
+mod decimal;
 pub(crate) mod error_response;
 pub mod grpc;
+mod header_cache;
 mod headers;
 mod jitter;
 mod json;
-mod numbers;
 pub mod problem;
 pub(crate) mod refusal;
-mod remembered;
 mod rendered_limit;
-mod sf;
+mod structured_fields;
 pub(crate) mod writer;

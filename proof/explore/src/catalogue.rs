@@ -58,7 +58,7 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         "two threads move at once",
         &[edit(
-            "waiting",
+            "mover_lock",
             "let taken = ",
             "free && mover.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok()",
             "free",
@@ -69,7 +69,7 @@ pub const MUTANTS: &[Mutant] = &[
         "a new key is put where the table has been moved from",
         &[
             edit("table", "", "self.home(id) != home", "false"),
-            edit("moving", "slot.rename(Tag::DEAD);\n            ", "slot.retire()", "slot.unlock(0)"),
+            edit("resize", "slot.rename(Tag::DEAD);\n            ", "slot.retire()", "slot.unlock(0)"),
         ],
         "go on moving and add",
     ),
@@ -101,7 +101,7 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         "the frontier passes without what was moved",
         &[edit(
-            "moving",
+            "resize",
             "Map { frontier: from.line + 1, ..map }.pack(), ",
             "Ordering::Release",
             "Ordering::Relaxed",
@@ -111,7 +111,7 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         "old slots are given up before the frontier passes",
         &[edit(
-            "moving",
+            "resize",
             "moved = self.put(region, id, (tag, slot.held()), keeper).map(|()| ",
             "count + 1",
             "{ slot.rename(Tag::DEAD); slot.unlock(0); count + 1 }",
@@ -125,12 +125,12 @@ pub const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "a batch of words that cannot have all its locks keeps those it has",
-        &[edit("words", "ours.for_each(|((slot, _, value), _)| ", "slot.unlock(*value)", "()")],
+        &[edit("fast_path", "ours.for_each(|((slot, _, value), _)| ", "slot.unlock(*value)", "()")],
         "a batch of words each, in opposite order",
     ),
     mutant(
         "a batch of words writes before it has all its locks",
-        &[edit("words", "Some(_) => ", "Table::lock_as_read(slot, tag, value).is_some()", "true")],
+        &[edit("fast_path", "Some(_) => ", "Table::lock_as_read(slot, tag, value).is_some()", "true")],
         "batches of words in opposite order",
     ),
     mutant(
@@ -141,7 +141,7 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         "a key that gets a slot starts afresh, whatever it was charged in common",
         &[edit(
-            "shared",
+            "overflow",
             "self.used.store(cells.pools, Ordering::Release);\n        }\n        ",
             "cells.get(family, share_of(id), now).cloned()",
             "None",
@@ -150,17 +150,12 @@ pub const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "a key without a cell for its numbers owes there what others owe",
-        &[edit(
-            "deciding",
-            "",
-            "self.take_out(known, whose, now, Some(&cells))",
-            "Taken::new(common.clone())",
-        )],
+        &[edit("apply", "", "self.take_out(known, whose, now, Some(&cells))", "Taken::new(common.clone())")],
         "numbers without a cell, one by one",
     ),
     mutant(
         "what a key is charged in common is not charged in its slot",
-        &[edit("deciding", "if ", "same && charged > 0", "false")],
+        &[edit("apply", "if ", "same && charged > 0", "false")],
         "numbers without a cell, one by one",
     ),
     mutant(
@@ -175,18 +170,18 @@ pub const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "a batch takes a key for one with a cell that has lost it",
-        &[edit("grip", "Some(locked) if ", "member.has_place(locked.tag)", "true")],
+        &[edit("batch_lock", "Some(locked) if ", "member.has_place(locked.tag)", "true")],
         "a batch and a cell that goes",
     ),
     mutant(
         "a key is dropped for its cell that was charged a moment ago",
-        &[edit("dropping", "if ", "is_spent(&value)", "true")],
+        &[edit("evict", "if ", "is_spent(&value)", "true")],
         "a cell that is looked for",
     ),
     mutant(
         "a key that is put in for a batch of words starts afresh, whatever it was charged in common",
         &[edit(
-            "arriving",
+            "insert",
             "&& ",
             "self.shared.start_of(None, &hit.limit.family(), hit.id, at.now).is_none()",
             "true",
@@ -195,7 +190,7 @@ pub const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "a key is put in for a batch of words that somebody has put in and charged meanwhile",
-        &[edit("arriving", "let is_plain = ", "locked.known().is_none()", "true")],
+        &[edit("insert", "let is_plain = ", "locked.known().is_none()", "true")],
         "batches of new keys in opposite order",
     ),
     mutant(

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::store::memory::locked::{Locked, Place};
 use crate::store::memory::slot::Tag;
+use crate::store::memory::slot_guard::{Locked, Place};
 use crate::store::memory::table::{Busy, Keeper, Table, Worth};
 use crate::sync::pause;
 

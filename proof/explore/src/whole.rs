@@ -8,7 +8,7 @@ use crate::clock::Clock;
 use crate::hash::KeyHash;
 use crate::limit::Registered;
 use crate::store::memory::batch::Charge;
-use crate::store::memory::words::Plain;
+use crate::store::memory::fast_path::Plain;
 use crate::store::memory::{Ask, Memory, Weight};
 
 /// A store, an instant, and a limit by two ways of writing it.

@@ -5,9 +5,9 @@ use tollgate_policy::{Facts, Hits, Matched, Request, RequestBody};
 
 use super::PolicyLimits;
 use crate::allowed_methods::allowed;
+use crate::body_cost::{BodyWanted, count_in_query};
 use crate::error::CheckError;
 use crate::head::{Body, RequestHead};
-use crate::operations::{BodyWanted, count_in_query};
 use crate::outcome::Outcome;
 
 impl PolicyLimits {

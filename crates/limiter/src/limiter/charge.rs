@@ -9,8 +9,8 @@ use crate::event::Verb;
 use crate::limit::Hit;
 use crate::limiter::Limiter;
 use crate::receipt::Receipt;
-use crate::store::memory::look::prefetch;
 use crate::store::memory::map::Spot;
+use crate::store::memory::prefetch::prefetch;
 use crate::verdict::Verdict;
 
 /// Hits of [`Limiter::try_charge_each`] whose memory is fetched ahead; a longer list is decided in groups of this size.

@@ -50,6 +50,6 @@ impl Receipt {
                 self.parts.iter().map(|part| part.hit).filter(|hit| is_local(*hit)).collect();
             return self.part(|hit| local.contains(&hit));
         }
-        (self, Self { parts: crate::listing::Listing::new() })
+        (self, Self { parts: crate::inline_list::Listing::new() })
     }
 }

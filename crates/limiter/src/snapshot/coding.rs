@@ -4,7 +4,7 @@ use tollgate_algorithms::algorithm::list::{Entry, List};
 use tollgate_algorithms::{Algorithm, Count, Debt, Micros, State, TwoCounts};
 
 use super::paper::{Reader, Writer};
-use crate::store::memory::rates::Rate;
+use crate::store::memory::packed_rates::Rate;
 use crate::store::memory::snapshot::{Saved, What};
 
 /// The numbers do not make sense.

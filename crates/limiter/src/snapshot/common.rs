@@ -4,7 +4,7 @@ use tollgate_algorithms::{Algorithm, Limit, Micros, UtcOffset, Window};
 
 use super::coding::{Torn, algorithm_of, number_of, read_state, write_state};
 use super::paper::{Reader, Writer};
-use crate::store::memory::shared::{Common, Family};
+use crate::store::memory::overflow::{Common, Family};
 use crate::store::memory::snapshot::SavedCommon;
 
 /// Which windows a fixed window has.

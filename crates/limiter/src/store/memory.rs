@@ -1,48 +1,48 @@
 //! The memory store: exact under any number of threads, bounded in bytes, without a background thread. Decides single hits;
 //! `memory/batch.rs` decides batches.
 
-pub(crate) mod arriving;
-pub(crate) mod asking;
+pub(crate) mod apply;
 pub(crate) mod batch;
+pub(crate) mod batch_lock;
 mod budget;
-pub(crate) mod cells;
-pub(crate) mod deciding;
-pub(crate) mod dropping;
-#[cfg(test)]
-mod engine;
-pub(crate) mod grip;
+pub(crate) mod evict;
+pub(crate) mod fast_path;
 pub(crate) mod in_flight;
 pub(crate) mod in_line;
-pub(crate) mod keeper;
-pub(crate) mod locked;
-pub(crate) mod look;
+pub(crate) mod insert;
+pub(crate) mod key_request;
+pub(crate) mod large_states;
 pub(crate) mod map;
-pub(crate) mod moving;
-pub(crate) mod peeking;
+pub(crate) mod mover_lock;
+pub(crate) mod overflow;
+pub(crate) mod packed_rates;
+pub(crate) mod peek;
+mod placement;
+pub(crate) mod prefetch;
 pub(crate) mod queue;
-pub(crate) mod rates;
 pub(crate) mod region;
-mod returns;
-mod rooms;
-pub(crate) mod shared;
+pub(crate) mod resize;
+mod reuse;
 pub(crate) mod slot;
+pub(crate) mod slot_guard;
+pub(crate) mod slot_owner;
 pub(crate) mod snapshot;
 pub(crate) mod table;
 #[cfg(test)]
+mod test_engine;
+#[cfg(test)]
 mod tests;
-pub(crate) mod waiting;
-pub(crate) mod words;
 
-pub(crate) use asking::{Ask, Charged, Found, Given, NoRoom, Weight};
-use cells::Cells;
-use deciding::asked;
-use locked::Place;
+use apply::asked;
+pub(crate) use key_request::{Ask, Charged, Found, Given, NoRoom, Weight};
+use large_states::Cells;
 use map::Spot;
-use moving::{MOVED_LINES_PER_CHARGE, MOVED_LINES_PER_NEW_KEY};
-use rates::{FRESH, IN_A_CELL, Rates, Raw};
-use returns::Returns;
-use shared::Shared;
+use overflow::Shared;
+use packed_rates::{FRESH, IN_A_CELL, Rates, Raw};
+use resize::{MOVED_LINES_PER_CHARGE, MOVED_LINES_PER_NEW_KEY};
+use reuse::Returns;
 use slot::Tag;
+use slot_guard::Place;
 use table::{Keeper, Table, Worth};
 use tollgate_algorithms::{Limit, Micros};
 

@@ -1,7 +1,7 @@
 //! Adds templates and builds the router from them. Not the search.
 
-use super::fold::fold;
-use super::meet::Meeting;
+use super::case_fold::fold;
+use super::overlap::Meeting;
 use super::table::Table;
 use super::trie::{NONE, Trie};
 use super::{Added, Loose, LooseTable, Router, RouterBuilder, RouterError};

@@ -1,7 +1,7 @@
 //! The search: down the nearest branch first, back when it does not fit. Not the table it goes through.
 
+use super::prefix::Stem;
 use super::segments::Segments;
-use super::stem::Stem;
 use super::table::{Between, Form, Node, Table};
 use super::trie::NONE;
 use crate::template::{between, whole};

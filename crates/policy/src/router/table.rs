@@ -2,10 +2,10 @@
 
 use core::cmp::Reverse;
 
-use super::edges::Edges;
-use super::stem::Stem;
+use super::children::Edges;
+use super::literals::Words;
+use super::prefix::Stem;
 use super::trie::{Branch, Follower, NONE, Trie, number};
-use super::words::Words;
 use super::{RouterError, STEPS_MAX};
 use crate::template::Pattern;
 

@@ -1,7 +1,7 @@
 //! The templates as a tree of segments, while they are added. Not the search, which has a flatter form.
 
-use super::edges::Edges;
-use super::words::Words;
+use super::children::Edges;
+use super::literals::Words;
 use super::{PATTERNS_MAX, RouterError, TEMPLATES_MAX};
 use crate::template::{Case, Pattern, Segment};
 

@@ -10,8 +10,8 @@ use tokio::sync::Semaphore;
 
 use super::*;
 use crate::Value;
-use crate::pipe::{Ended, Waiting};
 use crate::resp::Frame;
+use crate::send_queue::{Ended, Waiting};
 
 static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script {
     text: "return 1".into(),

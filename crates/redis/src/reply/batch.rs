@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 use tollgate_algorithms::{Batch, Decision, Hit as CoreHit, Limit, State, Target, decide, decide_batch};
 
 use super::{Answer, Read, Reply, state_of};
+use crate::script_targets::Targets;
 use crate::state::number;
-use crate::targets::Targets;
 use crate::{Hit, StoreError};
 
 /// Which driver answered.

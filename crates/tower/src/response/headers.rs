@@ -2,7 +2,7 @@
 
 mod degraded;
 mod draft;
-mod triple;
+mod legacy_draft;
 mod x_ratelimit;
 
 use std::cmp::Reverse;
@@ -15,7 +15,7 @@ use tollgate_http::header::whole_number;
 
 use crate::response::config::{Generations, Reset, ResponseConfig};
 use crate::response::rendered_limit::RenderedLimit;
-use crate::response::{numbers, sf};
+use crate::response::{decimal, structured_fields};
 
 pub(crate) use degraded::Degraded;
 
@@ -135,7 +135,7 @@ impl LimitHeaders {
                 three(headers, x_ratelimit::NAMES, (limit, remaining, reset));
             }
             if let Some(told) = older {
-                three(headers, triple::NAMES, told);
+                three(headers, legacy_draft::NAMES, told);
             }
         }
         degraded.write(headers);
@@ -164,7 +164,7 @@ impl Lists {
         if config.partition_key {
             for list in [&mut self.policy, &mut self.state] {
                 list.extend_from_slice(b";pk=");
-                sf::bytes(list, partition);
+                structured_fields::bytes(list, partition);
             }
         }
     }
@@ -186,7 +186,7 @@ pub(crate) const fn binds(decision: &Decision) -> (Reverse<Option<Retry>>, u64, 
 /// Writes three headers for one limit, unless the upstream's own may be at least as restrictive. Of several values, the least counts;
 /// an equal value may apply for longer. A value that is not a whole number, or is missing next to a limit or reset, may be less than ours.
 fn three(headers: &mut HeaderMap, names: [HeaderName; 3], told: (HeaderValue, u64, u64)) {
-    let values = [told.0.clone(), numbers::value(told.1), numbers::value(told.2)];
+    let values = [told.0.clone(), decimal::value(told.1), decimal::value(told.2)];
     for (written, (name, value)) in names.iter().zip(values).enumerate() {
         // The common case: the upstream sends no such header.
         if let Entry::Vacant(place) = headers.entry(name) {
@@ -218,7 +218,7 @@ fn three_beside(
     };
     if ours_stand {
         headers.insert(limit, there_is);
-        headers.insert(remaining, numbers::value(left));
-        headers.insert(reset, numbers::value(until));
+        headers.insert(remaining, decimal::value(left));
+        headers.insert(reset, decimal::value(until));
     }
 }

@@ -1,6 +1,6 @@
 //! A minimal JSON writer for problem bodies. It can read back a string that it wrote.
 
-use crate::response::sf::digits;
+use crate::response::structured_fields::digits;
 
 /// Writes a string without quotes. Escapes everything that could end a string, a line or a script.
 pub(crate) fn escaped(out: &mut Vec<u8>, text: &str) {

@@ -13,7 +13,7 @@ use crate::response::config::ResponseConfig;
 use crate::response::error_response::{ErrorKind, ErrorResponse};
 use crate::response::headers::{LimitHeaders, RenderedStatus};
 use crate::response::rendered_limit::RenderedLimit;
-use crate::response::{jitter, json, numbers, problem, sf};
+use crate::response::{decimal, jitter, json, problem, structured_fields};
 
 pub(crate) use ready::Ready;
 
@@ -67,7 +67,7 @@ pub(crate) fn refused(
         Retry::Never => None,
     };
     let mut headers = HeaderMap::with_capacity(10);
-    headers.extend(seconds.map(|seconds| (RETRY_AFTER, numbers::value(seconds))));
+    headers.extend(seconds.map(|seconds| (RETRY_AFTER, decimal::value(seconds))));
     LimitHeaders::of(lines.iter().copied().filter(|line| line.is_shown), config, now).write(&mut headers);
     problem::common(&mut headers);
     let (status, kind, start) = match (retry, rendered.capacity, rendered.zero_status) {
@@ -124,7 +124,7 @@ fn detail(body: &mut Vec<u8>, rendered: &RenderedLimit, seconds: Option<u64>) {
         body.extend_from_slice(part.as_bytes());
     }
     if let Some(seconds) = seconds {
-        sf::digits(body, seconds);
+        structured_fields::digits(body, seconds);
         body.extend_from_slice(if is_busy { b" s (an estimate)." } else { b" s." });
     }
     if let Some(says) = rendered.description_json.as_deref().filter(|_| !hidden) {

@@ -6,7 +6,7 @@ use http::HeaderValue;
 use tollgate_algorithms::{Limit, Micros, Window};
 use tollgate_engine::{BusyStatus, LimitDescriptor, Visibility, ZeroStatus};
 
-use crate::response::{json, numbers, sf};
+use crate::response::{decimal, json, structured_fields};
 
 /// The header values and JSON strings of one limit that do not depend on a request.
 #[derive(Clone, Debug)]
@@ -42,18 +42,18 @@ impl RenderedLimit {
             descriptor;
         let capacity = descriptor.capacity();
         let mut policy = Vec::new();
-        sf::string(&mut policy, name);
+        structured_fields::string(&mut policy, name);
         let mut state = policy.clone();
         state.extend_from_slice(b";r=");
         policy.extend_from_slice(b";q=");
-        sf::integer(&mut policy, capacity);
+        structured_fields::integer(&mut policy, capacity);
         if concurrency.is_some() {
             policy.extend_from_slice(b";qu=\"concurrent-requests\"");
         } else if let Some(seconds) =
             window(limit).map(Micros::secs_rounded_up).filter(|seconds| *seconds > 0)
         {
             policy.extend_from_slice(b";w=");
-            sf::integer(&mut policy, seconds);
+            structured_fields::integer(&mut policy, seconds);
         }
         let escaped = |text: &str| {
             let mut out = Vec::new();
@@ -67,7 +67,7 @@ impl RenderedLimit {
             // `sf` writes printable ASCII, which every field can hold.
             policy: HeaderValue::from_bytes(&policy).unwrap_or(HeaderValue::from_static("")),
             state: state.into(),
-            limit: numbers::value(capacity),
+            limit: decimal::value(capacity),
             capacity,
             busy_status: concurrency.map(|concurrency| concurrency.busy_status),
             zero_status: *zero_status,

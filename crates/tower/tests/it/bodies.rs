@@ -2,7 +2,7 @@
 
 use tollgate_engine::{Body, Outcome, RequestHead, Scratch};
 use tollgate_tower::BodyWanted;
-use tollgate_tower::operations::{BodyKind, count};
+use tollgate_tower::body_cost::{BodyKind, count};
 
 use crate::support::{Gateway, PEER, limiter};
 

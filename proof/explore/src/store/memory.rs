@@ -1,7 +1,7 @@
 //! The memory store, as it ships, on the memory of an exploration: its files, put together by the build script. What is below is
 //! how a small one is made.
 
-pub(crate) mod look;
+pub(crate) mod prefetch;
 pub(crate) mod region;
 
 include!(concat!(env!("OUT_DIR"), "/memory.rs"));

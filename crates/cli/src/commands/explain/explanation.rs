@@ -140,7 +140,7 @@ fn operations_of(policy: &Policy, facts: &Facts<'_>, matched: Matched) -> Option
         Cost::Operations { kind, .. } => Some(*kind),
         Cost::Fixed(_) | Cost::Asked { .. } | Cost::Reported { .. } => None,
     })?;
-    tollgate_engine::operations::count(kind, body)
+    tollgate_engine::body_cost::count(kind, body)
 }
 
 fn wrong(bad: &BadRequest, looked: Vec<String>) -> Answered {

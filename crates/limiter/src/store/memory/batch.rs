@@ -8,13 +8,13 @@ use std::cell::Cell;
 use smallvec::SmallVec;
 use tollgate_algorithms::{Batch, Decision, Hit, Limit, Micros, Mode, State, Target, decide_batch_into};
 
-use super::deciding::{Taken, is_stricter};
-use super::grip::{Grip, Others};
-use super::locked::{Locked, Place};
-use super::moving::{MOVED_LINES_PER_CHARGE, MOVED_LINES_PER_NEW_KEY};
-use super::rates::{FRESH, IN_A_CELL};
-use super::shared::{self, Common, Shared};
+use super::apply::{Taken, is_stricter};
+use super::batch_lock::{Grip, Others};
+use super::overflow::{self, Common, Shared};
+use super::packed_rates::{FRESH, IN_A_CELL};
+use super::resize::{MOVED_LINES_PER_CHARGE, MOVED_LINES_PER_NEW_KEY};
 use super::slot::Tag;
+use super::slot_guard::{Locked, Place};
 use super::table::Busy;
 use super::{At, Given, Memory, NoRoom, Whose};
 use crate::clock::Clock;
@@ -348,7 +348,7 @@ pub(super) fn place_of(charge: &Charge<'_>, members: &[Member<'_>]) -> usize {
 fn first_of(place: usize, members: &[Member<'_>]) -> usize {
     let Some(member) = members.get(place).filter(|member| member.shared) else { return place };
     let is_same = |other: &Member<'_>| {
-        let same_cell = shared::share_of(other.id) == shared::share_of(member.id);
+        let same_cell = overflow::share_of(other.id) == overflow::share_of(member.id);
         other.shared && same_cell && other.limit.family() == member.limit.family()
     };
     members.iter().position(is_same).unwrap_or(place)

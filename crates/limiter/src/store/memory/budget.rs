@@ -3,7 +3,7 @@
 use tollgate_algorithms::{Limit, Micros};
 
 use super::Memory;
-use super::rates::{Narrow, Rate, Rates};
+use super::packed_rates::{Narrow, Rate, Rates};
 use super::region::PIECE_BYTES;
 use super::slot::Line;
 use crate::limit::Registered;

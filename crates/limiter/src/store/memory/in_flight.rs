@@ -1,8 +1,8 @@
 //! Counts permits by key, in a table of its own. It knows no limits and no time.
 
-use super::locked::Place;
-use super::moving::{MOVED_LINES_PER_CHARGE, MOVED_LINES_PER_NEW_KEY};
+use super::resize::{MOVED_LINES_PER_CHARGE, MOVED_LINES_PER_NEW_KEY};
 use super::slot::Tag;
+use super::slot_guard::Place;
 use super::table::{Keeper, Table, Worth};
 use crate::sync::{AtomicU64, Ordering, pause};
 

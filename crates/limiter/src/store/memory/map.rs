@@ -1,6 +1,6 @@
 //! Where a search starts: the regions in use, and the home line of a key. `table.rs` searches.
 
-use super::look::{matching, prefetch_pair};
+use super::prefetch::{matching, prefetch_pair};
 use super::slot::{Line, Slot, Tag};
 use super::table::{Area, Table};
 use crate::sync::Ordering;

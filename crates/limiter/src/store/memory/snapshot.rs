@@ -2,10 +2,10 @@
 
 use tollgate_algorithms::{Micros, State};
 
-use super::locked::Place;
-use super::rates::{FRESH, IN_A_CELL, Rate};
-use super::shared::{Common, Family};
+use super::overflow::{Common, Family};
+use super::packed_rates::{FRESH, IN_A_CELL, Rate};
 use super::slot::Tag;
+use super::slot_guard::Place;
 use super::table::Keeper as _;
 use super::{At, Memory};
 use crate::sync::pause;

@@ -14,13 +14,13 @@
 
 use std::sync::OnceLock;
 
-pub(crate) use super::keeper::{Keeper, Worth};
-use super::locked::{Held, Locked, Place};
 use super::map::Map;
+use super::mover_lock::Alone;
+use super::placement::Rooms;
 use super::region::Region;
-use super::rooms::Rooms;
 use super::slot::{LINE_SLOTS, Line, REST_BITS, REST_MASK, Slot, Tag};
-use super::waiting::Alone;
+use super::slot_guard::{Held, Locked, Place};
+pub(crate) use super::slot_owner::{Keeper, Worth};
 use crate::sync::{AtomicU64, Ordering, pause};
 
 /// Regions are of sizes that are powers of two, and are used again: two of each size are enough for 2^32 lines.

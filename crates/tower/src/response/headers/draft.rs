@@ -5,10 +5,10 @@ use http::header::Entry;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tollgate_algorithms::Micros;
 
-use crate::response::numbers::in_digits;
-use crate::response::remembered::Remembered;
+use crate::response::decimal::in_digits;
+use crate::response::header_cache::Remembered;
 use crate::response::rendered_limit::RenderedLimit;
-use crate::response::sf::{self, INTEGER_MAX};
+use crate::response::structured_fields::{self, INTEGER_MAX};
 
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const STATE: HeaderName = HeaderName::from_static("ratelimit");
@@ -60,7 +60,7 @@ fn put(headers: &mut HeaderMap, name: HeaderName, ours: HeaderValue) {
             place.insert(ours);
         }
         Entry::Occupied(mut place) => {
-            let good = |value: &&HeaderValue| sf::is_list_of_strings(value.as_bytes());
+            let good = |value: &&HeaderValue| structured_fields::is_list_of_strings(value.as_bytes());
             let theirs: Vec<_> = place.iter().filter(good).cloned().collect();
             place.insert(ours);
             theirs.into_iter().for_each(|value| place.append(value));

@@ -11,7 +11,7 @@ use crate::response::config::ResponseConfig;
 use crate::response::error_response::{ErrorKind, ErrorResponse};
 use crate::response::headers::{LimitHeaders, RenderedStatus};
 use crate::response::rendered_limit::RenderedLimit;
-use crate::response::{numbers, sf};
+use crate::response::{decimal, structured_fields};
 
 /// Placeholder numbers that no limit has: the wait, the remaining quota and the reset.
 const WAIT: u64 = 4_111_222_333;
@@ -80,10 +80,10 @@ impl Ready {
         let mut headers = self.headers.clone();
         for value in headers.values_mut() {
             *value = match value.as_bytes() {
-                b"~wait" => numbers::value(seconds),
-                b"~remaining" => numbers::value(remaining),
-                b"~until" => numbers::value(until),
-                b"~reset" => numbers::value(now.saturating_add(decision.reset_after).secs_rounded_up()),
+                b"~wait" => decimal::value(seconds),
+                b"~remaining" => decimal::value(remaining),
+                b"~until" => decimal::value(until),
+                b"~reset" => decimal::value(now.saturating_add(decision.reset_after).secs_rounded_up()),
                 b"~state" => LimitHeaders::state(rendered, remaining, wait),
                 _ => continue,
             };
@@ -92,7 +92,7 @@ impl Ready {
         let mut body = Vec::with_capacity(self.length);
         for (piece, number) in [(start, seconds), (waits, seconds), (policies, remaining), (resets, until)] {
             body.extend_from_slice(piece);
-            sf::digits(&mut body, number);
+            structured_fields::digits(&mut body, number);
         }
         body.extend_from_slice(end);
         let (status, kind) = (http::StatusCode::TOO_MANY_REQUESTS, ErrorKind::Refused);

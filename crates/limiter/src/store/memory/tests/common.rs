@@ -3,7 +3,7 @@
 use tollgate_algorithms::{Limit, Micros, Mode, Window};
 
 use super::super::batch::Charge;
-use super::super::engine::registered;
+use super::super::test_engine::registered;
 use super::super::{Ask, Memory};
 use crate::clock::Clock;
 use crate::limit::Registered;

@@ -4,7 +4,7 @@ use tollgate_algorithms::{Hit, Limit, Micros, Mode, Receipt, Window};
 use tollgate_proof::random::Random;
 
 use super::super::batch::Charge;
-use super::super::engine::{answer, registered};
+use super::super::test_engine::{answer, registered};
 use super::super::{Ask, Memory};
 use super::reference::Reference;
 use crate::clock::Clock;

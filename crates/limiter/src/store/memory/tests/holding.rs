@@ -1,7 +1,7 @@
 //! A key that had no slot when it was looked up, and has one when its home is locked, is not charged elsewhere.
 
-use super::super::locked::Place;
 use super::super::slot::Tag;
+use super::super::slot_guard::Place;
 use super::super::table::{Busy, Keeper, Table, Worth};
 
 /// Every key is worth keeping, and the table is as large as it may be.
@@ -29,7 +29,7 @@ fn a_home_is_held_only_if_the_key_stands_as_it_was_seen() {
     let id = 0x0123_4567_89ab_cdef >> 10;
     let hold = |seen| match table.try_hold((id, seen), &[], &[]) {
         Ok(held) => {
-            held.0.into_iter().for_each(super::super::locked::Held::leave);
+            held.0.into_iter().for_each(super::super::slot_guard::Held::leave);
             true
         }
         Err(Busy) => false,

@@ -2,7 +2,7 @@
 
 use tollgate_algorithms::{Limit, Micros};
 
-use super::super::engine::registered;
+use super::super::test_engine::registered;
 use super::super::{Charged, Memory};
 use crate::clock::Clock;
 use crate::limit::Registered;

@@ -4,7 +4,7 @@ use tollgate_algorithms::Algorithm;
 use tollgate_proof::compare;
 use tollgate_proof::laws::Law;
 
-use super::super::engine::Stored;
+use super::super::test_engine::Stored;
 
 const SEED: u64 = 20_261_115;
 

@@ -3,9 +3,9 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use super::super::locked::Place;
 use super::super::map::Map;
 use super::super::slot::{LINE_SLOTS, Tag};
+use super::super::slot_guard::Place;
 use super::super::table::{Keeper, Table, Worth, reach};
 use crate::sync::Ordering;
 

@@ -2,8 +2,8 @@
 
 use tollgate_algorithms::{Algorithm, Limit, Micros, State};
 
-use super::super::engine::registered;
-use super::super::rates::{RATES_MAX, Rate, Rates};
+use super::super::packed_rates::{RATES_MAX, Rate, Rates};
+use super::super::test_engine::registered;
 use super::super::{Ask, Memory};
 use crate::clock::Clock;
 

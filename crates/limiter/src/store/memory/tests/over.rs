@@ -4,7 +4,7 @@ use tollgate_algorithms::{Limit, Micros, Mode, Window};
 
 use super::super::Ask;
 use super::super::batch::Charge;
-use super::super::shared::Common;
+use super::super::overflow::Common;
 use super::super::snapshot::SavedCommon;
 use super::common::Full;
 use crate::clock::Clock;

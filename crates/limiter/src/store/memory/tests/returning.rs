@@ -1,6 +1,6 @@
 //! A sample of keys shows whether they return.
 
-use super::super::returns::Returns;
+use super::super::reuse::Returns;
 use tollgate_algorithms::Micros;
 
 const NOW: Micros = Micros::SECOND;

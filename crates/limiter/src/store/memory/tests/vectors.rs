@@ -13,7 +13,7 @@ use tollgate_twins::vectors::played;
 use tollgate_twins::world::World;
 
 use super::super::batch::Charge;
-use super::super::engine::{answer, registered};
+use super::super::test_engine::{answer, registered};
 use super::super::{Ask, Memory};
 use crate::clock::Clock;
 
