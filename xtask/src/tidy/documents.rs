@@ -3,12 +3,15 @@
 use super::{assert_none, files, read};
 use crate::run::root;
 
+/// How words with slashes begin that are paths of requests, references, media types and time zones.
+const NOT_FILES: [&str; 5] = ["/", "#/", "application/", "Africa/", "Europe/"];
+
 /// Words in backquotes that look like paths of this repository.
 fn paths(markdown: &str) -> impl Iterator<Item = &str> {
     let quoted = markdown.split('`').skip(1).step_by(2);
     let is_path = |word: &&str| {
-        // A path that begins with a slash is a request's.
-        let plain = !word.contains([' ', '\n', '{', '*', '<', '$', '(', ':']) && !word.starts_with('/');
+        let plain = !word.contains([' ', '\n', '{', '*', '<', '$', '(', ':'])
+            && !NOT_FILES.iter().any(|start| word.starts_with(start));
         plain
             && (word.contains('/')
                 || [".md", ".toml", ".rs", ".txt", ".lock"].iter().any(|end| word.ends_with(end)))
