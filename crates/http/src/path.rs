@@ -45,11 +45,40 @@ pub fn normalise<'a>(raw: &'a str, buffer: &'a mut String) -> Result<&'a str, Pa
     if plain::end(raw.as_bytes()) == Some(raw.len()) {
         return Ok(raw);
     }
-    in_full(raw, buffer)
+    in_full(raw, buffer, EncodedSlashes::Refused)
+}
+
+/// As [`normalise`], but an encoded slash is a character of its segment and stays encoded, as `%2F`. For upstreams that decode a
+/// path only after they have split it.
+///
+/// A segment that has an empty part or dots alone beside an encoded slash is refused all the same: whoever decodes first would
+/// read another path.
+///
+/// ```
+/// use tollgate_http::path::{PathError, normalise_with_slashes};
+///
+/// let mut buffer = String::new();
+/// assert_eq!(normalise_with_slashes("/files/a%2fb", &mut buffer), Ok("/files/a%2Fb"));
+/// assert_eq!(normalise_with_slashes("/files/..%2Fadmin", &mut buffer), Err(PathError::EncodedSlash { at: 9 }));
+/// ```
+///
+/// # Errors
+/// With the first thing, from the left, for which the path is refused.
+pub fn normalise_with_slashes<'a>(raw: &'a str, buffer: &'a mut String) -> Result<&'a str, PathError> {
+    in_full(raw, buffer, EncodedSlashes::Kept)
+}
+
+/// What becomes of `%2F`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum EncodedSlashes {
+    /// The path is refused.
+    Refused,
+    /// It is a character of its segment.
+    Kept,
 }
 
 /// The normal form of a path that is not plainly normal, or why it has none. Right for every path.
-fn in_full<'a>(raw: &'a str, buffer: &'a mut String) -> Result<&'a str, PathError> {
+fn in_full<'a>(raw: &'a str, buffer: &'a mut String, slashes: EncodedSlashes) -> Result<&'a str, PathError> {
     if raw.is_empty() {
         return Ok("/");
     }
@@ -59,7 +88,7 @@ fn in_full<'a>(raw: &'a str, buffer: &'a mut String) -> Result<&'a str, PathErro
     if !raw.starts_with('/') {
         return Err(PathError::NoLeadingSlash);
     }
-    let mut writer = Writer { raw, buffer, copying: false };
+    let mut writer = Writer { raw, buffer, copying: false, slashes };
     let mut slash = 0;
     let mut segments = 0;
     while slash < raw.len() {
@@ -104,6 +133,7 @@ struct Writer<'a> {
     raw: &'a str,
     buffer: &'a mut String,
     copying: bool,
+    slashes: EncodedSlashes,
 }
 
 /// What a look at a raw segment found.
@@ -120,12 +150,15 @@ impl Writer<'_> {
     /// Takes the segment after the slash, and returns where the next slash is, or the end.
     fn segment(&mut self, slash: usize) -> Result<usize, PathError> {
         let begin = slash + 1;
-        let scan = scan(self.raw.as_bytes(), begin)?;
+        let scan = scan(self.raw.as_bytes(), begin, self.slashes)?;
         let last = scan.end == self.raw.len();
         if scan.end == begin && !last {
             return Err(PathError::EmptySegment { at: begin });
         }
         let segment = self.raw.get(begin..scan.end).unwrap_or_default();
+        if self.slashes == EncodedSlashes::Kept {
+            refuse_hidden_dots(segment, begin)?;
+        }
         if segment.starts_with('.') && self.dots(segment, slash, last)? {
             return Ok(scan.end);
         }
@@ -176,13 +209,20 @@ impl Writer<'_> {
 }
 
 /// Looks at every byte of a segment once.
-fn scan(bytes: &[u8], begin: usize) -> Result<Scan, PathError> {
+fn scan(bytes: &[u8], begin: usize, slashes: EncodedSlashes) -> Result<Scan, PathError> {
     let mut found = Scan { end: begin, changes: false, percent_sign: None };
     while let Some(&byte) = bytes.get(found.end) {
         match KINDS[usize::from(byte)] {
             Kind::Plain => found.end += 1,
             Kind::Slash => break,
             Kind::Percent => {
+                if slashes == EncodedSlashes::Kept
+                    && let Some([b'%', b'2', digit @ (b'F' | b'f')]) = bytes.get(found.end..found.end + 3)
+                {
+                    found.changes |= *digit == b'f';
+                    found.end += 3;
+                    continue;
+                }
                 let escape = escape(bytes, found.end)?;
                 if escape.value == '%' {
                     found.percent_sign = found.percent_sign.or(Some(found.end));
@@ -194,6 +234,15 @@ fn scan(bytes: &[u8], begin: usize) -> Result<Scan, PathError> {
         }
     }
     Ok(found)
+}
+
+/// Refuses a segment that has an empty part or dots alone beside an encoded slash.
+fn refuse_hidden_dots(segment: &str, begin: usize) -> Result<(), PathError> {
+    let lower = segment.replace("%2F", "%2f");
+    let Some(at) = lower.find("%2f") else { return Ok(()) };
+    // Parameters may be dropped before the dots are seen.
+    let is_hidden = |part: &str| matches!(part.split(';').next(), Some("" | "." | ".."));
+    if lower.split("%2f").any(is_hidden) { Err(PathError::EncodedSlash { at: begin + at }) } else { Ok(()) }
 }
 
 /// Refuses a segment in normal form that becomes a slash, a dot, a backslash or a NUL when it is decoded twice, or more

@@ -56,6 +56,8 @@ pub struct Policy {
     /// Headers that tell routes apart: sent twice, they could be read in two ways.
     pub(crate) condition_headers: Vec<HeaderName>,
     pub(crate) header_filter: HeaderFilter,
+    /// Whether some operation allows encoded slashes in its path.
+    pub(crate) allows_slashes: bool,
     pub(crate) variants: Variants,
     /// Every tag that sets limits or switches them off, and where.
     pub(crate) tag_limits: Vec<(String, Place)>,

@@ -236,3 +236,34 @@ fn a_target_without_a_path_goes_to_the_root() {
     );
     check(&forwarding_the_rest(), &[("GET http://a?x=1", To("/?x=1", "root"))]);
 }
+
+/// An encoded slash is a character of its segment on routes that allow it, and refused everywhere else.
+#[test]
+fn encoded_slashes_pass_on_routes_that_allow_them() {
+    let policy = "
+openapi: 3.1.0
+info: { title: Test, version: '1' }
+x-rate-limit: { name: root, algorithm: token_bucket, capacity: 1000, refill_rate: 0.001, consumer_key: ip }
+paths:
+  /files/{name}:
+    get:
+      x-encoded-slashes: allow
+      x-rate-limit: { name: files, algorithm: token_bucket, capacity: 1000, refill_rate: 0.001, consumer_key: ip }
+  /users/{id}: { get: {} }
+x-tollgate: { unmatched: forward }
+";
+    check(
+        policy,
+        &[
+            ("GET /files/a%2fb", To("/files/a%2Fb", "files")),
+            ("GET /x/../files/a%2Fb%2Fc", To("/files/a%2Fb%2Fc", "files")),
+            ("GET /files/..%2Fusers%2F1", Nowhere(400)),
+            ("GET /files/a%2F..", Nowhere(400)),
+            ("GET /files%2Fa", Nowhere(400)),
+            ("GET /users/a%2Fb", Nowhere(400)),
+            ("POST /files/a%2Fb", Nowhere(400)),
+            ("GET /elsewhere%2Fx", Nowhere(400)),
+            ("GET /users/7", To("/users/7", "root")),
+        ],
+    );
+}

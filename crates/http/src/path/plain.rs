@@ -91,7 +91,7 @@ pub const fn marks(bytes: u64, byte: u8) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::path::in_full;
+    use crate::path::{EncodedSlashes, in_full};
     use tollgate_testing::dice::Dice;
 
     /// What the first look says is what the second would have said: the path is normal as it is. And whoever reads on behind
@@ -100,7 +100,7 @@ mod tests {
         let Some(end) = end(text.as_bytes()) else { return false };
         let path = &text[..end];
         let mut buffer = String::new();
-        let found = in_full(path, &mut buffer);
+        let found = in_full(path, &mut buffer, EncodedSlashes::Refused);
         assert_eq!(found, Ok(path), "{text:?}");
         assert_eq!(found.unwrap().as_ptr(), text.as_ptr(), "{text:?} is copied");
         assert!(
@@ -136,7 +136,8 @@ mod tests {
                     continue;
                 };
                 let plain = assert_agrees(text) && end(text.as_bytes()) == Some(text.len());
-                let normal = in_full(text, &mut String::new()).is_ok_and(|path| path == text);
+                let normal =
+                    in_full(text, &mut String::new(), EncodedSlashes::Refused).is_ok_and(|path| path == text);
                 // A segment that begins with a dot is looked at again, and so is an escape: nothing else that is normal.
                 let again = byte == b'.' && b"/abcdefg/ijklmnop/rst"[place - 1] == b'/';
                 assert_eq!(plain, normal && !again, "{text:?}");

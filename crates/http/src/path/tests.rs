@@ -1,6 +1,6 @@
 //! The normaliser against a table of tricks, and against a slow reference.
 
-use super::{PATH_BYTES_MAX, PathError, SEGMENTS_MAX, normalise};
+use super::{PATH_BYTES_MAX, PathError, SEGMENTS_MAX, normalise, normalise_with_slashes};
 use tollgate_testing::dice::Dice;
 
 fn normal(raw: &str) -> Result<String, PathError> {
@@ -325,5 +325,30 @@ fn assert_normal(path: &str) {
         let value = u8::from_str_radix(&escape[..2], 16).unwrap();
         assert!(!escape[..2].contains(|digit: char| digit.is_ascii_lowercase()), "{path}");
         assert!(!value.is_ascii_alphanumeric() && !b"-_~./\\".contains(&value) && value > 31, "{path}");
+    }
+}
+
+#[test]
+fn a_kept_slash_is_a_character_of_its_segment() {
+    use PathError as E;
+    let table = [
+        ("/a%2fb", Ok("/a%2Fb")),
+        ("/a%2Fb/../c%2Fd", Ok("/c%2Fd")),
+        ("/a%2Fb%2Fc/d", Ok("/a%2Fb%2Fc/d")),
+        ("/a/b", Ok("/a/b")),
+        ("/..%2Fb", Err(E::EncodedSlash { at: 3 })),
+        ("/a%2F..", Err(E::EncodedSlash { at: 2 })),
+        ("/a%2F.%2Fb", Err(E::EncodedSlash { at: 2 })),
+        ("/a%2F..;x%2Fb", Err(E::EncodedSlash { at: 2 })),
+        ("/a%2F%2Fb", Err(E::EncodedSlash { at: 2 })),
+        ("/%2Fa", Err(E::EncodedSlash { at: 1 })),
+        ("/a%2F", Err(E::EncodedSlash { at: 2 })),
+        ("/a%252Fb", Err(E::DoublyEncoded { at: 2 })),
+        ("/a%5Cb", Err(E::EncodedBackslash { at: 2 })),
+        ("/a%2Fb%2e", Err(E::EncodedDot { at: 6 })),
+    ];
+    let mut buffer = String::new();
+    for (raw, expected) in table {
+        assert_eq!(normalise_with_slashes(raw, &mut buffer), expected, "{raw}");
     }
 }

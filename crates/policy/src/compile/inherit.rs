@@ -47,6 +47,8 @@ pub struct Operation {
     pub host: Option<HostPattern>,
     /// Headers that must be there, with their value if one is asked for.
     pub headers: Vec<(HeaderName, Option<String>)>,
+    /// Whether an encoded slash may stand in its path.
+    pub allows_encoded_slashes: bool,
     /// Its `operationId`, or the route's name.
     pub id: Option<String>,
     /// Its tags.
@@ -155,6 +157,7 @@ pub(crate) fn operations(
                 written: operation.template.clone(),
                 host,
                 headers: operation.headers.clone(),
+                allows_encoded_slashes: operation.allows_slashes,
                 id: operation.id.clone(),
                 tags: operation.tags.iter().map(|(tag, _)| tag.clone()).collect(),
                 place: operation.place,

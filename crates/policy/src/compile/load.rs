@@ -329,6 +329,7 @@ fn finish(
         routes.operations.iter().flat_map(|of| of.headers.iter().map(|(name, _)| name.clone())).collect();
     condition_headers.sort_by(|a, b| a.as_str().cmp(b.as_str()));
     condition_headers.dedup();
+    let allows_slashes = routes.operations.iter().any(|operation| operation.allows_encoded_slashes);
     Ok(Policy {
         sources: trees.sources,
         settings: read.settings,
@@ -342,6 +343,7 @@ fn finish(
         root_uses: root,
         root_api_key: inherit::key_places(api_key),
         condition_headers,
+        allows_slashes,
         header_filter,
         variants,
         tag_limits,

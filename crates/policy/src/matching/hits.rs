@@ -16,6 +16,7 @@ use crate::model::{Cost, Counted, LimitUse, PolicyLimit};
 use crate::numbers::Numbers;
 use crate::policy::Policy;
 use tollgate_http::address::Client;
+use tollgate_http::path::PathError;
 
 /// One hit to be charged.
 #[derive(Clone, Debug)]
@@ -181,6 +182,14 @@ impl Policy {
             Matched::Operation(id) | Matched::Loosely(id) => self.operations.get(id.index()),
             Matched::Preflight | Matched::Forwarded | Matched::Unmatched { .. } => None,
         };
+        // Another operation may allow it; where none is met, nobody does.
+        let allows_slashes = operation.is_some_and(|operation| operation.allows_encoded_slashes);
+        if self.allows_slashes
+            && !allows_slashes
+            && let Some(at) = facts.path.find("%2F")
+        {
+            return Err(BadRequest::Path(PathError::EncodedSlash { at }));
+        }
         let places = operation.map_or(self.root_api_key.as_slice(), |operation| &operation.api_key);
         let mut asking = RequestIdentity::new(facts, self, directory, places, (api_key, room));
         asking.tier(tier);

@@ -177,7 +177,7 @@ impl Policy {
         let method = method::check_text(request.method).map_err(BadRequest::Method)?;
         let Asked { path, query, host } = match Asked::plainly(request.target) {
             Some(asked) => asked,
-            None => Asked::in_full(method, request.target, path)?,
+            None => Asked::in_full(method, request.target, (path, self.allows_slashes))?,
         };
         for name in &self.condition_headers {
             // The upstream may read the other one.
@@ -237,9 +237,14 @@ impl<'a> Asked<'a> {
     }
 
     /// Of any target. The normal form of its path is written into `buffer`, unless it is as it came.
-    fn in_full(method: &str, target: &'a str, buffer: &'a mut String) -> Result<Self, BadRequest> {
+    fn in_full(
+        method: &str,
+        target: &'a str,
+        (buffer, keeps_slashes): (&'a mut String, bool),
+    ) -> Result<Self, BadRequest> {
         let target = target::parse(method, target.as_bytes()).map_err(BadRequest::Target)?;
-        let path = path::normalise(target.path, buffer).map_err(BadRequest::Path)?;
+        let normalise = if keeps_slashes { path::normalise_with_slashes } else { path::normalise };
+        let path = normalise(target.path, buffer).map_err(BadRequest::Path)?;
         Ok(Self { path, query: target.query, host: target.host })
     }
 }
@@ -290,7 +295,7 @@ mod tests {
             let mut buffer = String::new();
             for method in ["GET", "OPTIONS", "CONNECT"] {
                 assert_eq!(
-                    Asked::in_full(method, &target, &mut buffer),
+                    Asked::in_full(method, &target, (&mut buffer, false)),
                     Ok(asked),
                     "seed {seed}: {target:?}"
                 );

@@ -11,7 +11,9 @@ use crate::parse::context::{Context, beside};
 use crate::parse::identity::header;
 use crate::parse::openapi::OPERATIONS_MAX;
 use crate::parse::parsed_document::{LimitsAt, Operation, ParsedDocument, Tag, asked_for};
-use crate::parse::schema_fields::{NAME_CHARS_MAX, NATIVE, PATH_CHARS_MAX, ROUTE, SETTINGS, TAG};
+use crate::parse::schema_fields::{
+    ENCODED_SLASHES, NAME_CHARS_MAX, NATIVE, PATH_CHARS_MAX, ROUTE, SETTINGS, TAG,
+};
 use crate::parse::{limit, limit_use};
 
 /// The root of a native file: of a version that is known, and its unknown fields pointed at.
@@ -118,6 +120,8 @@ fn route<'t>(value: Value<'t>, draft: &mut ParsedDocument, context: &mut Context
     };
     let (name, host) = (text("name"), text("host"));
     let headers = map.get("headers").map(|value| headers((value, "headers"), context)).unwrap_or_default();
+    let slashes = map.get("encoded_slashes");
+    let slashes = slashes.and_then(|value| context.word(value, "encoded_slashes", ENCODED_SLASHES));
     let tags = map.get("tags").map(|value| context.texts(value, "tags", NAME_CHARS_MAX)).unwrap_or_default();
     for (tag, place) in tags.iter().filter(|(tag, _)| draft.tag(tag).is_none()) {
         // Tags may group without saying anything; one that is nearly a declared one is a slip that would cost its limits.
@@ -150,6 +154,7 @@ fn route<'t>(value: Value<'t>, draft: &mut ParsedDocument, context: &mut Context
             multi: Vec::new(),
             host: host.clone(),
             headers: headers.clone(),
+            allows_slashes: slashes == Some("allow"),
             id: name.as_ref().map(|(name, _)| name.clone()),
             tags: tags.clone(),
             place: map.place(),

@@ -7,7 +7,7 @@ use crate::document::tree::{Entry, Value};
 use crate::model::Where;
 use crate::parse::context::Context;
 use crate::parse::parsed_document::{LimitsAt, Operation, ParsedDocument, Tag};
-use crate::parse::schema_fields::NAME_CHARS_MAX;
+use crate::parse::schema_fields::{ENCODED_SLASHES, NAME_CHARS_MAX};
 use crate::parse::security::Security;
 use crate::parse::{limit, limit_use, parameters, servers, stray_limits};
 
@@ -274,6 +274,8 @@ fn operation<'t>(
     let tags = tags.into_iter().flat_map(Value::items);
     let tags = tags.filter_map(|tag| Some((tag.text()?.to_owned(), tag.place()))).collect();
     let bases = servers::base_paths(map, context).unwrap_or_else(|| item.bases.clone());
+    let slashes = map.get("x-encoded-slashes");
+    let slashes = slashes.and_then(|value| context.word(value, "x-encoded-slashes", ENCODED_SLASHES));
     let mut multi = item.multi.clone();
     multi.extend(parameters::multi_segment(map, context));
     let asked = whole.security.required(map, context);
@@ -286,6 +288,7 @@ fn operation<'t>(
         multi,
         host: None,
         headers: Vec::new(),
+        allows_slashes: slashes == Some("allow"),
         id: map.get("operationId").and_then(Value::text).map(Into::into),
         tags,
         place,

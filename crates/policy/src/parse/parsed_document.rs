@@ -54,6 +54,8 @@ pub(crate) struct Operation {
     pub(crate) host: Option<(String, Place)>,
     /// Headers that must be there, with their value if one is asked for.
     pub(crate) headers: Vec<(HeaderName, Option<String>)>,
+    /// Whether `%2F` may stand in its path.
+    pub(crate) allows_slashes: bool,
     pub(crate) id: Option<String>,
     pub(crate) tags: Vec<(String, Place)>,
     /// Where it is written.

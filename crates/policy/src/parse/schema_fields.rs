@@ -236,6 +236,7 @@ pub(crate) const DESCRIPTION_CHARS_MAX: usize = 1_000;
 pub(crate) const MISSING: &[&str] = &["address", "reject", "anonymous"];
 pub(crate) const REPEATED: &[&str] = &["reject", "address"];
 pub(crate) const MODES: &[&str] = &["enforced", "shadow"];
+pub(crate) const ENCODED_SLASHES: &[&str] = &["reject", "allow"];
 pub(crate) const SCOPES: &[&str] = &["local", "exact", "leased", "synced"];
 pub(crate) const COUNTED: &[&str] = &["together", "per_operation"];
 pub(crate) const ZERO_STATUSES: &[&str] = &["403", "429"];
@@ -382,6 +383,7 @@ pub(crate) const ROUTE: &[Field] = &[
     needed("path", FieldType::Template, "The path's template, such as `/reports/{id}` or `/files/{rest*}`."),
     field("host", FieldType::Text(NAME_CHARS_MAX), "The host, such as `api.example.org` or `*.example.org`."),
     field("headers", FieldType::Headers, "Headers that must be there, with their values."),
+    field("encoded_slashes", FieldType::Word(ENCODED_SLASHES), "Whether `%2F` may stand in a path."),
     field("tags", FieldType::Texts(&NAME), "Its tags."),
     field("rate_limit", FieldType::Limits, "Its limits."),
 ];

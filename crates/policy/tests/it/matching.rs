@@ -112,3 +112,27 @@ paths: { /login: { post: { x-rate-limit: { algorithm: gcra, capacity: 1, refill_
         format!("default: {} x1 (100 at once, then 100 per second)", shown("api-key", "k"))
     );
 }
+
+#[test]
+fn encoded_slashes_are_allowed_route_by_route() {
+    let policy = policy(
+        "
+tollgate: 1
+rate_limit: none
+routes:
+  - { path: '/files/{name}', encoded_slashes: allow }
+  - { path: '/users/{id}', encoded_slashes: reject }
+",
+    );
+    let charged = |request: &str| asked(request).hits(&policy, None).map(|(matched, _)| matched);
+    assert_eq!(asked("GET /files/a%2fb").operation(&policy), "* /files/{name}");
+    assert!(charged("GET /files/a%2fb").is_ok());
+    for refused in ["GET /users/a%2Fb", "GET /files/..%2Fb", "GET /nothing%2Fhere"] {
+        let error = charged(refused).expect_err(refused).to_string();
+        assert!(error.contains("encoded slash"), "{error}");
+    }
+    let wrong = openapi("paths: { /a: { get: { x-encoded-slashes: maybe } } }");
+    let refused =
+        tollgate_policy::Policy::parse("test.yaml", &wrong).expect_err("it is no word that is known");
+    assert!(refused.to_string().contains("x-encoded-slashes"), "{refused}");
+}
