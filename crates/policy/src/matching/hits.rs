@@ -316,7 +316,9 @@ impl Policy {
         match self.numbers(variant, one.directory) {
             None | Some(Numbers::Unlimited) => {}
             Some(Numbers::Counted(_)) => list.charges.push(charged()),
-            Some(Numbers::Queue { .. } | Numbers::Concurrency { .. }) => list.held.push(charged()),
+            Some(Numbers::Queue { .. } | Numbers::Concurrency { .. } | Numbers::Adaptive { .. }) => {
+                list.held.push(charged());
+            }
         }
     }
 

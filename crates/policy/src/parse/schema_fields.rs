@@ -115,7 +115,12 @@ pub(crate) const ALGORITHMS: &[&str] = &[
     "sliding_window",
     "sliding_window_log",
     "concurrency",
+    "adaptive",
 ];
+/// The methods of an adaptive limit by name.
+pub(crate) const METHODS: &[&str] = &["gradient2", "vegas", "gradient", "aimd"];
+/// The highest limit that an adaptive limit can have.
+const ADAPTIVE_MAX: u64 = tollgate_algorithms::adaptive::LIMIT_MAX as u64;
 
 /// The numbers, which overrides may change.
 pub(crate) const NUMBERS: &[Field] = &[
@@ -148,6 +153,23 @@ pub(crate) const NUMBERS: &[Field] = &[
         "max_hold",
         FieldType::Duration,
         "The longest that a request may be in progress; then its response is cut off.",
+    ),
+    field("method", FieldType::Word(METHODS), "How an adaptive limit follows the latency."),
+    field(
+        "target",
+        FieldType::Duration,
+        "The mean latency above which an adaptive limit shrinks, for `method: aimd` only.",
+    ),
+    field("min", FieldType::Between(1, ADAPTIVE_MAX), "The lowest limit that an adaptive limit may find: 1."),
+    field(
+        "max",
+        FieldType::Between(1, ADAPTIVE_MAX),
+        "The highest limit that an adaptive limit may find: 1000.",
+    ),
+    field(
+        "initial",
+        FieldType::Between(1, ADAPTIVE_MAX),
+        "The limit that an adaptive limit starts with: 8, within its range.",
     ),
 ];
 
@@ -190,7 +212,7 @@ pub(crate) const LIMIT: &[Field] = &[
     field(
         "busy_status",
         FieldType::Word(BUSY_STATUSES),
-        "What concurrency answers when as many requests as it allows are in progress: 429 or 503.",
+        "What concurrency and adaptive answer when as many requests as they allow are in progress: 429 or 503.",
     ),
     field(
         "wait",
