@@ -50,6 +50,7 @@ fn main() -> ExitCode {
         ["bench", "redis", "--quick"] => bench_redis::run(true),
         ["faults", words @ ..] => proof::faults(words),
         ["sim", "adaptive", seeds @ ..] => sim::adaptive(seeds),
+        ["sim", "collapse"] => sim::collapse(),
         ["corpus", folder @ ..] => corpus::run(folder.first().copied()),
         ["fuzz", numbers @ ..] => fuzz::run(numbers),
         _ => Err(include_str!("usage.txt").to_string()),

@@ -89,6 +89,18 @@ impl AdaptiveConcurrency {
         self.0.permits.in_flight(&*self.0.key)
     }
 
+    /// How many wait for permits of this name.
+    #[must_use]
+    pub fn total_waiting(&self) -> u64 {
+        self.0.permits.total_waiting()
+    }
+
+    /// The settings.
+    #[must_use]
+    pub fn config(&self) -> AdaptiveConfig {
+        *self.machine().config()
+    }
+
     /// How long permits of this name are held, as an average over the latest ones; zero before the first was released.
     #[must_use]
     pub fn average_hold(&self) -> Duration {
@@ -115,6 +127,20 @@ impl AdaptiveConcurrency {
     /// [`AcquireError::Busy`] if as many requests as the limit has for this priority are in progress.
     pub fn try_acquire_with(&self, priority: Priority) -> Result<AdaptivePermit, AcquireError> {
         self.admit(self.0.permits.try_acquire_with(&*self.0.key, priority))
+    }
+
+    /// Acquires a permit that is counted and never refused, to see what the limit would do: [`AdaptivePermit::exceeds_limit`] says whether
+    /// it would have refused. These permits have a count of their own.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn try_acquire_shadow(&self) -> Result<AdaptivePermit, AcquireError> {
+        let permit = self.0.permits.try_acquire_shadow(&*self.0.key)?;
+        if permit.exceeds_limit() {
+            let now = self.0.limiter.clock_now();
+            self.change(|machine| machine.refuse(now));
+        }
+        self.admit(Ok(permit))
     }
 
     /// Acquires a permit, and waits for it for as long as `most` says: first come, first served.
@@ -179,6 +205,12 @@ impl AdaptivePermit {
     #[must_use]
     pub const fn remaining(&self) -> u32 {
         self.permit.remaining()
+    }
+
+    /// Whether the limit would have refused it. Always `false` except for [shadow permits](AdaptiveConcurrency::try_acquire_shadow).
+    #[must_use]
+    pub const fn exceeds_limit(&self) -> bool {
+        self.permit.exceeds_limit()
     }
 
     /// When it was acquired, by the clock of the limiter.

@@ -7,4 +7,5 @@ pub(crate) mod hits;
 pub(crate) mod identity;
 pub(crate) mod key_builder;
 pub(crate) mod operation;
+mod priority;
 pub(crate) mod request;

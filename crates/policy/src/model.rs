@@ -3,6 +3,7 @@
 mod condition;
 mod cost;
 mod limit_use;
+mod priorities;
 
 use std::fmt;
 
@@ -15,6 +16,7 @@ use crate::numbers::{Algorithm, Numbers, Written};
 pub use condition::Condition;
 pub use cost::{BodyKind, Cost, CostFrom};
 pub use limit_use::{Level, LimitUse};
+pub use priorities::{Priorities, Priority, priority_name, priority_named};
 
 /// One way to tell who is asking.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

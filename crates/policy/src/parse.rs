@@ -13,6 +13,7 @@ pub(crate) mod numbers;
 pub(crate) mod openapi;
 mod parameters;
 pub(crate) mod parsed_document;
+mod priorities;
 pub(crate) mod schema_fields;
 pub(crate) mod security;
 pub(crate) mod servers;

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tollgate_algorithms::Micros;
+use tollgate_policy::numbers::MethodName;
 use tollgate_tower::{HeaderFormats, ResetFormat};
 
 use super::origin::Origin;
@@ -34,6 +35,7 @@ pub(super) enum Slot<'d> {
     Fields(&'d mut HeaderFormats),
     Reset(&'d mut ResetFormat),
     Protocol(&'d mut Protocol),
+    Method(&'d mut Option<MethodName>),
     Readiness(&'d mut Readiness),
 }
 
@@ -80,6 +82,10 @@ impl Slot<'_> {
             (Self::Protocol(slot), Value::Word(word)) => {
                 *slot = if word == "http1" { Protocol::Http1 } else { Protocol::Auto };
             }
+            (Self::Method(slot), Value::Word(word)) => {
+                *slot = MethodName::ALL.into_iter().find(|method| method.name() == word);
+            }
+            (Self::Method(slot), Value::Off(_)) => *slot = None,
             (Self::Readiness(slot), value) => *slot = readiness(&value),
             (_, value) => return Err(format!("is no value of its kind: {value}")),
         }
@@ -119,6 +125,7 @@ impl Slot<'_> {
                 Protocol::Auto | Protocol::Http2 => "auto",
                 Protocol::Http1 => "http1",
             })),
+            Self::Method(slot) => slot.map(|method| Value::Word(method.name())),
             Self::Readiness(slot) => {
                 words(&[(slot.policy, "policy"), (slot.store, "store"), (slot.upstream, "upstream")])
             }

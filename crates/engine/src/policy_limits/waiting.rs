@@ -1,6 +1,7 @@
 //! Requests that wait for their turn: first in queues, then for permits, then for charges. Who waits holds nothing of another limit.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use smallvec::SmallVec;
@@ -36,6 +37,19 @@ pub(super) struct Waiter<'a> {
     since: Micros,
     /// When its client has no more use for a response, by the limiter's clock.
     until: Option<Micros>,
+    /// Whether it had to wait.
+    waited: AtomicBool,
+}
+
+impl Waiter<'_> {
+    /// How long it has waited; `None` if it did not have to.
+    pub(super) fn waited(&self, now: Micros) -> Option<Micros> {
+        self.waited.load(Ordering::Relaxed).then(|| now.saturating_sub(self.since))
+    }
+
+    fn waits(&self) {
+        self.waited.store(true, Ordering::Relaxed);
+    }
 }
 
 impl PolicyLimits {
@@ -59,7 +73,7 @@ impl PolicyLimits {
     ) -> Waiter<'a> {
         let since = self.limiter.clock_now();
         let until = time_left.map(|left| since.saturating_add(Micros::from_duration(left)));
-        Waiter { enforcer, hits, now, since, until }
+        Waiter { enforcer, hits, now, since, until, waited: AtomicBool::new(false) }
     }
 
     /// Until when a request waits for a limit; `None` if it does not.
@@ -107,6 +121,7 @@ impl PolicyLimits {
                 return Ok(WaitResult::Charged(acquired, charged));
             };
             drop(acquired);
+            waiter.waits();
             if let Err(refused) = self.wait_in_line((hit, charge), &mut line, (wait, deadline)).await? {
                 return Ok(WaitResult::Refused(refused));
             }
@@ -144,6 +159,7 @@ impl PolicyLimits {
         for (hit, charge) in charges.iter().zip(waiter.hits.charges()) {
             let Some(deadline) = self.deadline(waiter, charge) else { continue };
             if self.limiter.has_line(hit)? {
+                waiter.waits();
                 let mut line = None;
                 let waited = self.wait_in_line((hit, charge), &mut line, (Micros::ZERO, deadline)).await?;
                 return Ok(waited.map(|()| line));
@@ -171,7 +187,8 @@ impl PolicyLimits {
                 return Ok(acquired);
             };
             let left = deadline.saturating_sub(self.limiter.clock_now());
-            match one.limit.acquire(one.key).within(left.into()).await {
+            waiter.waits();
+            match one.acquire_within(left.into()).await {
                 Ok(permit) => ready = Some((one.place, permit)),
                 Err(_) => return Ok(acquired),
             }
@@ -198,6 +215,9 @@ impl PolicyLimits {
                     queue.enter_within(key, until.saturating_sub(self.limiter.clock_now()).into()).await
                 }
             };
+            if result.as_ref().is_ok_and(|departure| !departure.waited.is_zero()) {
+                waiter.waits();
+            }
             let behind = result.as_ref().map_or(0, |departure| departure.behind);
             let left = waiter.until.map(|until| until.saturating_sub(waiter.since));
             let decision = decision(queue, result.map(|_| behind), (left, waiter.now))?;

@@ -12,7 +12,7 @@ use crate::matching::key_builder::{Whose, Written};
 use crate::matching::operation::Matched;
 use crate::matching::request::{BadRequest, Facts};
 use crate::matching::{cost as costing, key_builder as whose};
-use crate::model::{Cost, Counted, LimitUse, PolicyLimit};
+use crate::model::{Cost, Counted, LimitUse, PolicyLimit, Priority};
 use crate::numbers::Numbers;
 use crate::policy::Policy;
 use tollgate_http::address::Client;
@@ -58,6 +58,8 @@ pub struct Hits {
     tier: String,
     /// What the request matched.
     matched: Option<Matched>,
+    /// How important it is.
+    priority: Option<Priority>,
 }
 
 /// What is charged.
@@ -109,6 +111,12 @@ impl Hits {
     #[must_use]
     pub const fn matched(&self) -> Option<Matched> {
         self.matched
+    }
+
+    /// How important the request is; `None` if the policy does not say.
+    #[must_use]
+    pub const fn priority(&self) -> Option<Priority> {
+        self.priority
     }
 
     /// The tier that was found; `None` if there is none.
@@ -175,7 +183,7 @@ impl Policy {
         directory: Option<&Directory>,
         hits: &mut Hits,
     ) -> Result<(), BadRequest> {
-        let Hits { list, api_key, room, tier, matched: of_hits } = hits;
+        let Hits { list, api_key, room, tier, matched: of_hits, priority } = hits;
         list.clear();
         *of_hits = Some(matched);
         let operation = match matched {
@@ -193,6 +201,7 @@ impl Policy {
         let places = operation.map_or(self.root_api_key.as_slice(), |operation| &operation.api_key);
         let mut asking = RequestIdentity::new(facts, self, directory, places, (api_key, room));
         asking.tier(tier);
+        *priority = self.priority(facts, operation, tier);
         for (used, at) in self.applied(facts, matched) {
             let id = &at.limit;
             let Some(limit) = self.limits.get(id.index()) else { continue };

@@ -8,7 +8,7 @@ use crate::document::suggest;
 use crate::document::tree::Value;
 use crate::numbers::{Algorithm, MethodName, Numbers, NumbersError, Span, Written};
 use crate::parse::context::Context;
-use crate::parse::schema_fields::METHODS;
+use crate::parse::schema_fields::adaptive::METHODS;
 use crate::quantity::{duration, rate, utc_offset, whole, window};
 use crate::time_zone;
 

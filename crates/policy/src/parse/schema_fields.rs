@@ -1,5 +1,6 @@
 //! Every field that a document may contain: its name, type and description. Parser, messages and JSON Schema all use this table.
 
+pub(crate) mod adaptive;
 pub(crate) mod scenario;
 
 use tollgate_algorithms::Limit;
@@ -117,10 +118,6 @@ pub(crate) const ALGORITHMS: &[&str] = &[
     "concurrency",
     "adaptive",
 ];
-/// The methods of an adaptive limit by name.
-pub(crate) const METHODS: &[&str] = &["gradient2", "vegas", "gradient", "aimd"];
-/// The highest limit that an adaptive limit can have.
-const ADAPTIVE_MAX: u64 = tollgate_algorithms::adaptive::LIMIT_MAX as u64;
 
 /// The numbers, which overrides may change.
 pub(crate) const NUMBERS: &[Field] = &[
@@ -154,23 +151,11 @@ pub(crate) const NUMBERS: &[Field] = &[
         FieldType::Duration,
         "The longest that a request may be in progress; then its response is cut off.",
     ),
-    field("method", FieldType::Word(METHODS), "How an adaptive limit follows the latency."),
-    field(
-        "target",
-        FieldType::Duration,
-        "The mean latency above which an adaptive limit shrinks, for `method: aimd` only.",
-    ),
-    field("min", FieldType::Between(1, ADAPTIVE_MAX), "The lowest limit that an adaptive limit may find: 1."),
-    field(
-        "max",
-        FieldType::Between(1, ADAPTIVE_MAX),
-        "The highest limit that an adaptive limit may find: 1000.",
-    ),
-    field(
-        "initial",
-        FieldType::Between(1, ADAPTIVE_MAX),
-        "The limit that an adaptive limit starts with: 8, within its range.",
-    ),
+    adaptive::METHOD,
+    adaptive::TARGET,
+    adaptive::MIN,
+    adaptive::MAX,
+    adaptive::INITIAL,
 ];
 
 /// A limit, besides its numbers.
@@ -289,6 +274,11 @@ pub(crate) const SETTINGS: &[Field] = &[
         "Where an API key stands: `header:NAME`, `query:NAME` or `cookie:NAME`.",
     ),
     field("tiers", FieldType::Map(TIERS), "From where a consumer's tier is known."),
+    field(
+        "priorities",
+        FieldType::Map(adaptive::PRIORITIES),
+        "Which requests are refused first while too many are in progress.",
+    ),
     field("organisations", FieldType::Map(ORGANISATIONS), "From where a client's organisation is known."),
     field("jwt", FieldType::Map(JWT), "How tokens are verified."),
     field("trusted_proxies", FieldType::Map(PROXIES), "Whose word is taken for a client's address."),
@@ -406,6 +396,7 @@ pub(crate) const ROUTE: &[Field] = &[
     field("host", FieldType::Text(NAME_CHARS_MAX), "The host, such as `api.example.org` or `*.example.org`."),
     field("headers", FieldType::Headers, "Headers that must be there, with their values."),
     field("encoded_slashes", FieldType::Word(ENCODED_SLASHES), "Whether `%2F` may stand in a path."),
+    adaptive::PRIORITY,
     field("tags", FieldType::Texts(&NAME), "Its tags."),
     field("rate_limit", FieldType::Limits, "Its limits."),
 ];

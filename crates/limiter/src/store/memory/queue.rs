@@ -54,6 +54,11 @@ impl<T> Default for Queues<T> {
 }
 
 impl<T> Queues<T> {
+    /// How many places are taken.
+    pub(crate) const fn taken(&self) -> usize {
+        self.taken
+    }
+
     /// Puts a waiter behind all others of its key. `None` if there are as many waiters as can be counted.
     pub(crate) fn push(&mut self, (key, weight): (u64, u64), brought: T, waker: Waker) -> Option<Place> {
         let (brought, waker) = (Some(brought), Some(waker));
