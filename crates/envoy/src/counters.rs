@@ -21,8 +21,9 @@ impl Count {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Adds at most 2^32 at once, so that no request makes it run over.
     pub(crate) fn add(&self, more: u64) {
-        self.0.fetch_add(more, Ordering::Relaxed);
+        self.0.fetch_add(more.min(1 << 32), Ordering::Relaxed);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Charges the limits of a request together, all or none, and says what came of each.
 
 use smallvec::SmallVec;
-use tollgate::{Answer, HitError, Kind, Receipt, StoreFails, Verdict};
+use tollgate::{HitResult, HitError, Kind, Receipt, FailureRule, Verdict};
 use tonic::Status;
 
 use crate::plan::{Hits, Plan, Planned};
@@ -14,7 +14,7 @@ pub(crate) struct Decided {
     /// Whether the request is refused.
     pub(crate) is_refused: bool,
     /// For each limit of the plan; `None` if it is unlimited, or if nothing is known.
-    pub(crate) results: SmallVec<[Option<Answer>; 4]>,
+    pub(crate) results: SmallVec<[Option<HitResult>; 4]>,
 }
 
 impl Shared {
@@ -48,24 +48,24 @@ impl Shared {
         let hits: SmallVec<[_; 4]> = planned().filter_map(|planned| planned.hit(1)).collect();
         let verdict = self.limiter.peek(&hits).await.map_err(|error| wrong(&error))?;
         match verdict.kind() {
-            Kind::Unavailable(_) if self.options.when_store_fails == StoreFails::Allow => return Ok(()),
+            Kind::Unavailable(_) if self.options.when_store_fails == FailureRule::Allow => return Ok(()),
             Kind::Unavailable(why) => return Err(unavailable(why)),
             Kind::Granted | Kind::Refused => {}
         }
         decided.take(places, &verdict);
         let are_quotas_over = is_every_quota_over(places, plan, &verdict);
-        decided.is_refused |= !verdict.granted() || are_quotas_over;
+        decided.is_refused |= !verdict.is_granted() || are_quotas_over;
         Ok(())
     }
 
     /// Charges all or none; none if the request is refused already.
     async fn charge(&self, plan: &Plan, places: &[usize], decided: &mut Decided) -> Result<(), Status> {
         let planned = || places.iter().filter_map(|place| plan.get(*place));
-        let for_good = !self.receipts.are_kept();
+        let is_final = !self.receipts.are_kept();
         let hits: SmallVec<[_; 4]> = planned()
             .filter_map(|planned| match planned.hits {
                 // A quota may have to be given back.
-                Hits::Charge(cost) if for_good && !planned.is_quota() => planned.hit(cost).map(tollgate::Hit::for_good),
+                Hits::Charge(cost) if is_final && !planned.is_quota() => planned.hit(cost).map(tollgate::Hit::non_refundable),
                 Hits::Charge(cost) => planned.hit(cost),
                 Hits::Check | Hits::Refund(_) => None,
             })
@@ -83,7 +83,7 @@ impl Shared {
             return Err(unavailable(why));
         }
         decided.take(places, &verdict);
-        if !verdict.granted() {
+        if !verdict.is_granted() {
             decided.is_refused = true;
         } else if is_every_quota_over(places, plan, &verdict) {
             decided.is_refused = true;
@@ -123,7 +123,7 @@ impl Shared {
 
 impl Decided {
     fn take(&mut self, places: &[usize], verdict: &Verdict) {
-        for (place, answer) in places.iter().zip(verdict.answers()) {
+        for (place, answer) in places.iter().zip(verdict.results()) {
             if let Some(result) = self.results.get_mut(*place) {
                 *result = Some(*answer);
             }
@@ -134,8 +134,8 @@ impl Decided {
 /// Whether there are quotas, and none of them has room.
 fn is_every_quota_over(places: &[usize], plan: &Plan, verdict: &Verdict) -> bool {
     let planned = places.iter().filter_map(|place| plan.get(*place));
-    let mut quotas = planned.zip(verdict.answers()).filter(|(planned, _)| planned.is_quota()).peekable();
-    quotas.peek().is_some() && quotas.all(|(_, answer)| !answer.granted())
+    let mut quotas = planned.zip(verdict.results()).filter(|(planned, _)| planned.is_quota()).peekable();
+    quotas.peek().is_some() && quotas.all(|(_, answer)| !answer.is_granted())
 }
 
 fn keep<'p>(receipts: &Receipts, receipt: Receipt, planned: impl Iterator<Item = &'p Planned>) {

@@ -1,13 +1,13 @@
 //! What can be set about the service, besides the limits.
 
-use tollgate::StoreFails;
+use tollgate::FailureRule;
 
 /// Settings of the service.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// What happens to requests while the shared store makes no decision. Under [`StoreFails::Deny`], the call fails with
+    /// What happens to requests while the shared store makes no decision. Under [`FailureRule::Deny`], the call fails with
     /// `UNAVAILABLE`, and Envoy's `failure_mode_deny` decides.
-    pub when_store_fails: StoreFails,
+    pub when_store_fails: FailureRule,
     /// The namespace of the limits in the shared store.
     pub namespace: String,
     /// How many charges of each key are remembered for refunds (`is_negative_hits`). Older ones are not refunded. With 0, nothing is
@@ -37,7 +37,7 @@ pub const RECEIPTS_PER_KEY: usize = 8;
 impl Default for Options {
     fn default() -> Self {
         Self {
-            when_store_fails: StoreFails::Local { share: 1, of: 1 },
+            when_store_fails: FailureRule::Local { share: 1, of: 1 },
             namespace: String::new(),
             receipts_per_key: RECEIPTS_PER_KEY,
             headers: Headers::default(),

@@ -47,9 +47,9 @@ pub(crate) fn response(
             continue;
         };
         let Some(answer) = result else { continue };
-        let is_over = !answer.granted() && !planned.is_shadow();
+        let is_over = !answer.is_granted() && !planned.is_shadow();
         let rule = planned.rule.as_deref();
-        if let Some(of_rule) = rule.filter(|_| answer.granted()).and_then(|rule| rule.metadata.as_ref()) {
+        if let Some(of_rule) = rule.filter(|_| answer.is_granted()).and_then(|rule| rule.metadata.as_ref()) {
             metadata.get_or_insert_default().fields.extend(of_rule.fields.clone());
         }
         if !answer.source().has_numbers() {

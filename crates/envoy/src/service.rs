@@ -99,7 +99,7 @@ impl RateLimitService {
 fn count(plan: &Plan, decided: &crate::decide::Decided, in_force: &InForce) {
     for (planned, result) in plan.iter().zip(&decided.results) {
         let (Some(counters), Some(answer)) = (planned.counters(in_force), result) else { continue };
-        match (answer.granted(), planned.is_shadow()) {
+        match (answer.is_granted(), planned.is_shadow()) {
             (true, _) => counters.granted.inc(),
             (false, true) => counters.shadow_refused.inc(),
             (false, false) => counters.refused.inc(),

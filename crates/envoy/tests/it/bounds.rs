@@ -39,7 +39,7 @@ async fn what_is_beyond_a_bound_is_an_error_that_says_which() {
     assert!(status.message().contains("the domain has 4097 bytes"), "{status}");
     let status = rig.ask(request("edge", vec![descriptor(&["=1"])])).await.expect_err("the key is empty");
     assert!(status.message().contains("an entry with an empty key"), "{status}");
-    assert_eq!(rig.service.counters().invalid.get(), 7);
+    assert_eq!(rig.service.counters().invalid.get(), 8);
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ fn what_is_wrong_is_said_with_file_line_and_column() {
         ("descriptors: []\n", "edge.yaml:1:1: error: the file has no `domain`"),
         ("domain: ''\n", "edge.yaml:1:9: error: `domain` is empty"),
         ("domain: d\ndescriptors:\n  - value: a\n", "edge.yaml:3:5: error: this descriptor has no `key`"),
-        ("domain: d\ndescriptors: [{ key: a, rate_limit: { unit: fortnight, requests_per_unit: 1 } }]\n", "edge.yaml:2:45: error: `unit` is `fortnight`, which is no unit: write one of second, minute"),
+        ("domain: d\ndescriptors: [{ key: a, rate_limit: { unit: fortnight, requests_per_unit: 1 } }]\n", "edge.yaml:2:45: error: `unit: fortnight` is no unit: write one of second, minute"),
         ("domain: d\ndescriptors: [{ key: a, rate_limit: { requests_per_unit: 1 } }]\n", "this `rate_limit` has no `unit`"),
         ("domain: d\ndescriptors: [{ key: a, rate_limit: { unit: day, unlimited: true } }]\n", "an unlimited `rate_limit` has no `unit`"),
         ("domain: d\ndescriptors: [{ key: a, rate_limit: { unit: day, requests_per_unit: -1 } }]\n", "edge.yaml:2:69: error: "),
@@ -45,9 +45,9 @@ descriptors:
     assert_eq!(limits.rules().count(), 2);
     let notes = notes.join("\n");
     for part in [
-        "edge.yaml:4:38: note: `detailed_metric` has no effect",
+        "edge.yaml:4:32: note: `detailed_metric` has no effect",
         "`share_threshold` has no effect here, because `value` has no wildcard",
-        "edge.yaml:5:31: note: `value_to_metric` has no effect",
+        "edge.yaml:5:32: note: `value_to_metric` has no effect",
         "warning: `requests_per_unit` is missing, which means 0",
     ] {
         assert!(notes.contains(part), "{notes}");
