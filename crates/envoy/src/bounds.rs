@@ -29,7 +29,9 @@ pub(crate) fn check(domain: &str, descriptors: &[RateLimitDescriptor]) -> Result
     }
     if descriptors.len() > DESCRIPTORS_MAX {
         let count = descriptors.len();
-        return wrong(format!("there are {count} descriptors, and may be at most {DESCRIPTORS_MAX}: send several requests"));
+        return wrong(format!(
+            "there are {count} descriptors, and may be at most {DESCRIPTORS_MAX}: send several requests"
+        ));
     }
     for (number, descriptor) in descriptors.iter().enumerate() {
         let entries = descriptor.entries.len();
@@ -37,9 +39,12 @@ pub(crate) fn check(domain: &str, descriptors: &[RateLimitDescriptor]) -> Result
             return wrong(format!("descriptor {number} has no entries"));
         }
         if entries > ENTRIES_MAX {
-            return wrong(format!("descriptor {number} has {entries} entries, and may have at most {ENTRIES_MAX}"));
+            return wrong(format!(
+                "descriptor {number} has {entries} entries, and may have at most {ENTRIES_MAX}"
+            ));
         }
-        let lengths = descriptor.entries.iter().map(|entry| entry.key.len().saturating_add(entry.value.len()));
+        let lengths =
+            descriptor.entries.iter().map(|entry| entry.key.len().saturating_add(entry.value.len()));
         let bytes = lengths.fold(0_usize, usize::saturating_add);
         if bytes > DESCRIPTOR_BYTES_MAX {
             return wrong(format!(

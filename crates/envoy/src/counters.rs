@@ -68,7 +68,8 @@ impl Counters {
         let mut next = HashMap::new();
         let mut all = Vec::with_capacity(limits.rules.len());
         for rule in &limits.rules {
-            let counters = next.entry(rule.path.clone()).or_insert_with(|| known.remove(&rule.path).unwrap_or_default());
+            let counters =
+                next.entry(rule.path.clone()).or_insert_with(|| known.remove(&rule.path).unwrap_or_default());
             all.push(Arc::clone(counters));
         }
         *known = next;
@@ -79,7 +80,8 @@ impl Counters {
     #[must_use]
     pub fn rules(&self) -> Vec<(Box<str>, Arc<RuleCounters>)> {
         let rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut all: Vec<_> = rules.iter().map(|(path, counters)| (path.clone(), Arc::clone(counters))).collect();
+        let mut all: Vec<_> =
+            rules.iter().map(|(path, counters)| (path.clone(), Arc::clone(counters))).collect();
         all.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         all
     }

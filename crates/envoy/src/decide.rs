@@ -1,7 +1,7 @@
 //! Charges the limits of a request together, all or none, and says what came of each.
 
 use smallvec::SmallVec;
-use tollgate::{HitResult, HitError, Kind, Receipt, FailureRule, Verdict};
+use tollgate::{FailureRule, HitError, HitResult, Kind, Receipt, Verdict};
 use tonic::Status;
 
 use crate::plan::{Hits, Plan, Planned};
@@ -65,7 +65,9 @@ impl Shared {
         let hits: SmallVec<[_; 4]> = planned()
             .filter_map(|planned| match planned.hits {
                 // A quota may have to be given back.
-                Hits::Charge(cost) if is_final && !planned.is_quota() => planned.hit(cost).map(tollgate::Hit::non_refundable),
+                Hits::Charge(cost) if is_final && !planned.is_quota() => {
+                    planned.hit(cost).map(tollgate::Hit::non_refundable)
+                }
                 Hits::Charge(cost) => planned.hit(cost),
                 Hits::Check | Hits::Refund(_) => None,
             })
@@ -161,7 +163,8 @@ fn unavailable(why: tollgate::Unavailable) -> Status {
     let why = match why {
         tollgate::Unavailable::Store(cause) => format!("the shared store makes no decision: {cause}"),
         tollgate::Unavailable::NoRoom => "the memory for limits is full".into(),
-        other => format!("no decision: {other:?}"),
+        tollgate::Unavailable::TooManyReservations => "the maximum number of reservations is open".into(),
+        _ => "the limiter makes no decision".into(),
     };
     Status::unavailable(why)
 }

@@ -97,10 +97,8 @@ mod tests {
         let none = Headers { draft: false, x_ratelimit: false, triple: false, reset_is_epoch: true };
         assert_eq!(lines(none, false), [""; 0]);
         assert_eq!(lines(none, true), ["retry-after: 42"]);
-        let expected = [
-            r#"ratelimit-policy: "per \"ip\" ?";q=10;w=60"#,
-            r#"ratelimit: "per \"ip\" ?";r=0;t=42"#,
-        ];
+        let expected =
+            [r#"ratelimit-policy: "per \"ip\" ?";q=10;w=60"#, r#"ratelimit: "per \"ip\" ?";r=0;t=42"#];
         assert_eq!(lines(Headers { draft: true, ..none }, false), expected);
         let expected = ["x-ratelimit-limit: 10", "x-ratelimit-remaining: 0", "x-ratelimit-reset: 1042"];
         assert_eq!(lines(Headers { x_ratelimit: true, ..none }, false), expected);

@@ -13,6 +13,9 @@ use crate::unit::Unit;
 /// Most different numbers of overrides that are remembered. Beyond that, a request with others takes a little longer.
 pub const OVERRIDES_MAX: usize = 1_024;
 
+/// A domain, a count and a unit.
+type OverrideKey = (Box<str>, u32, Unit);
+
 /// Limits with their counters. Replaced as a whole.
 #[derive(Debug)]
 pub(crate) struct InForce {
@@ -20,7 +23,7 @@ pub(crate) struct InForce {
     /// By the number of the rule; `None` if it is unlimited.
     named: Vec<Option<NamedLimit>>,
     counters: Vec<Arc<RuleCounters>>,
-    overrides: RwLock<HashMap<(Box<str>, u32, Unit), NamedLimit>>,
+    overrides: RwLock<HashMap<OverrideKey, NamedLimit>>,
 }
 
 impl InForce {

@@ -21,7 +21,9 @@ mod unit;
 pub use bounds::{DESCRIPTOR_BYTES_MAX, DESCRIPTORS_MAX, DOMAIN_BYTES_MAX, ENTRIES_MAX, MESSAGE_BYTES_MAX};
 pub use counters::{Count, Counters, RuleCounters};
 pub use in_force::OVERRIDES_MAX;
-pub use limits::{DESCRIPTORS_OF_FILE_MAX, Limits, Match, Numbers, RULES_MAX, Rejected, Rule, Values, Window};
+pub use limits::{
+    DESCRIPTORS_OF_FILE_MAX, Limits, Match, Numbers, RULES_MAX, Rejected, Rule, Values, Window,
+};
 pub use options::{Headers, Options, RECEIPTS_PER_KEY};
 pub use receipts::RECEIPTS_MAX;
 pub use service::RateLimitService;

@@ -14,8 +14,8 @@ use envoy_types::pb::google::protobuf::Struct;
 use crate::unit::Unit;
 
 pub use load::Rejected;
-pub use matching::{Match, Values};
 pub(crate) use matching::Level;
+pub use matching::{Match, Values};
 
 /// Most limits of all files together. A file with more is rejected: each limit has counters, and takes memory.
 pub const RULES_MAX: usize = 10_000;

@@ -115,7 +115,8 @@ impl Planner<'_> {
         let mut plan = Plan::new();
         for (number, descriptor) in asked.descriptors.iter().enumerate() {
             let hits = hits(descriptor, asked.hits);
-            let entries = || descriptor.entries.iter().map(|entry| (entry.key.as_str(), entry.value.as_str()));
+            let entries =
+                || descriptor.entries.iter().map(|entry| (entry.key.as_str(), entry.value.as_str()));
             if let Some(numbers) = &descriptor.limit {
                 let Some(unit) = Unit::of_override(numbers.unit) else {
                     return Err(Status::invalid_argument(format!(
@@ -126,11 +127,19 @@ impl Planner<'_> {
                 let limit = self.in_force.overriding(asked.domain, of, self.limiter, self.options);
                 let numbers = Numbers { limit: of.0.into(), window: Window::Unit(unit) };
                 let key = key(entries().flat_map(|(key, value)| [key, value]));
-                plan.push(Planned { descriptor: number, rule: None, limited: Some((limit, numbers)), key, hits });
+                plan.push(Planned {
+                    descriptor: number,
+                    rule: None,
+                    limited: Some((limit, numbers)),
+                    key,
+                    hits,
+                });
                 continue;
             }
             match self.in_force.limits.find(asked.domain, entries()) {
-                Match::Limit(rule, values) => plan.push(self.of_rule(number, rule, key(values.into_iter()), hits)),
+                Match::Limit(rule, values) => {
+                    plan.push(self.of_rule(number, rule, key(values.into_iter()), hits))
+                }
                 Match::Nothing | Match::UnknownDomain => self.counters.unmatched.inc(),
             }
         }

@@ -112,8 +112,10 @@ mod tests {
     use super::*;
 
     fn charged(cost: u64) -> Charged {
-        let limiter = Limiter::builder().max_memory(tollgate::MAX_MEMORY_BYTES_MIN).build().expect("there is memory");
-        let limit = limiter.limit("a", Limit::per_minute(u32::MAX.into()).burst(1_000_000).expect("it is in range"));
+        let limiter =
+            Limiter::builder().max_memory(tollgate::MAX_MEMORY_BYTES_MIN).build().expect("there is memory");
+        let limit =
+            limiter.limit("a", Limit::per_minute(u32::MAX.into()).burst(1_000_000).expect("it is in range"));
         let hits = [limit.hit("k").cost(cost)];
         let (_, receipt) = limiter.try_charge_for_receipt(&hits).expect("the hit is valid");
         Charged { receipt: receipt.expect("it was charged"), cost }
@@ -139,8 +141,10 @@ mod tests {
     fn all_keys_together_have_a_bound() {
         let receipts = Receipts::new(2);
         let keys = u32::try_from(RECEIPTS_MAX * 2).expect("it is small");
-        let one = Limiter::builder().max_memory(tollgate::MAX_MEMORY_BYTES_MIN).build().expect("there is memory");
-        let limit = one.limit("a", Limit::per_minute(u32::MAX.into()).burst(1_000_000).expect("it is in range"));
+        let one =
+            Limiter::builder().max_memory(tollgate::MAX_MEMORY_BYTES_MIN).build().expect("there is memory");
+        let limit =
+            one.limit("a", Limit::per_minute(u32::MAX.into()).burst(1_000_000).expect("it is in range"));
         for key in 0..keys {
             let (_, receipt) = one.try_charge_for_receipt(&[limit.hit("k")]).expect("the hit is valid");
             let charged = Charged { receipt: receipt.expect("it was charged"), cost: 1 };

@@ -2,10 +2,10 @@
 
 use std::cmp::Reverse;
 
+use envoy_types::pb::envoy::service::ratelimit::v3::RateLimitResponse;
 use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_response::{
     Code, DescriptorStatus, RateLimit, rate_limit,
 };
-use envoy_types::pb::envoy::service::ratelimit::v3::RateLimitResponse;
 use envoy_types::pb::google::protobuf::{Duration, Struct};
 use tollgate::Micros;
 
@@ -71,7 +71,8 @@ pub(crate) fn response(
     }
     let overall_code = if decided.is_refused { Code::OverLimit } else { Code::Ok };
     // The closest to refusing first.
-    let seen: Vec<&Shown<'_>> = shown.iter().rev().map(|(_, shown)| shown).filter(|shown| shown.is_enforced).collect();
+    let seen: Vec<&Shown<'_>> =
+        shown.iter().rev().map(|(_, shown)| shown).filter(|shown| shown.is_enforced).collect();
     RateLimitResponse {
         overall_code: overall_code.into(),
         statuses,

@@ -78,9 +78,13 @@ fn limit<'t>(map: Yaml<'t>, reader: &mut SectionReader<'_, 't>) -> Option<Read> 
     let max = max.and_then(|yaml| reader.parsed(yaml, "max_value", |text| whole(text, Limit::COUNT_MAX)));
     let seconds = required(map, "seconds", reader);
     let longest = Limit::WINDOW_MAX.get() / 1_000_000;
-    let positive = |text: &str| whole(text, longest).and_then(|number| if number == 0 { Err("is 0".into()) } else { Ok(number) });
+    let positive = |text: &str| {
+        whole(text, longest).and_then(|number| if number == 0 { Err("is 0".into()) } else { Ok(number) })
+    };
     let seconds = seconds.and_then(|yaml| reader.parsed(yaml, "seconds", positive));
-    let name = ["name", "id"].into_iter().find_map(|field| Some((field, map.get(field).filter(|yaml| !yaml.is_null())?)));
+    let name = ["name", "id"]
+        .into_iter()
+        .find_map(|field| Some((field, map.get(field).filter(|yaml| !yaml.is_null())?)));
     let name = name.and_then(|(field, yaml)| text(yaml, field, reader)).unwrap_or_default();
     let (mut conditions, mut variables) = (Vec::new(), Vec::new());
     let mut written = [Vec::new(), Vec::new()];

@@ -44,11 +44,18 @@ pub(super) struct Loading {
 
 impl Loading {
     /// Adds a limit. `None`, with an error, if there are too many.
-    pub(super) fn add(&mut self, rule: Rule, place: Place, reader: &mut SectionReader<'_, '_>) -> Option<Arc<Rule>> {
+    pub(super) fn add(
+        &mut self,
+        rule: Rule,
+        place: Place,
+        reader: &mut SectionReader<'_, '_>,
+    ) -> Option<Arc<Rule>> {
         if self.rules.len() >= RULES_MAX {
             // Once is enough.
             if self.rules.len() == RULES_MAX {
-                let message = format!("there are more than {RULES_MAX} limits: remove some, or use values with wildcards");
+                let message = format!(
+                    "there are more than {RULES_MAX} limits: remove some, or use values with wildcards"
+                );
                 reader.error("too-many", place, message);
             }
             return None;
@@ -64,7 +71,8 @@ impl Loading {
             self.defined_in.insert(domain.into(), self.file.clone());
             return true;
         };
-        let message = format!("the domain `{domain}` is defined in {other} already: move its limits into one file");
+        let message =
+            format!("the domain `{domain}` is defined in {other} already: move its limits into one file");
         reader.error("repeated-domain", place, message);
         false
     }

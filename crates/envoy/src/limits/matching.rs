@@ -77,11 +77,7 @@ impl Level {
 
 impl Limits {
     /// The limit that applies to the entries of one descriptor, in a domain with a tree of descriptors.
-    pub fn find<'a>(
-        &'a self,
-        domain: &str,
-        entries: impl Iterator<Item = (&'a str, &'a str)>,
-    ) -> Match<'a> {
+    pub fn find<'a>(&'a self, domain: &str, entries: impl Iterator<Item = (&'a str, &'a str)>) -> Match<'a> {
         match self.domains.get(domain) {
             None => Match::UnknownDomain,
             Some(Domain::Tree(level)) => match level.find(entries) {

@@ -20,8 +20,16 @@ const METADATA_VALUES_MAX: usize = 256;
 
 const ROOT: [&str; 2] = ["domain", "descriptors"];
 const DESCRIPTOR: [&str; 10] = [
-    "key", "value", "rate_limit", "descriptors", "shadow_mode", "quota_mode", "detailed_metric",
-    "value_to_metric", "share_threshold", "metadata",
+    "key",
+    "value",
+    "rate_limit",
+    "descriptors",
+    "shadow_mode",
+    "quota_mode",
+    "detailed_metric",
+    "value_to_metric",
+    "share_threshold",
+    "metadata",
 ];
 const RATE_LIMIT: [&str; 5] = ["unit", "requests_per_unit", "unlimited", "name", "replaces"];
 
@@ -29,7 +37,8 @@ const RATE_LIMIT: [&str; 5] = ["unit", "requests_per_unit", "unlimited", "name",
 pub(super) fn read<'t>(root: Yaml<'t>, reader: &mut SectionReader<'_, 't>, loading: &mut Loading) {
     reader.unknown_keys(root, ROOT.into_iter(), "a limits file");
     let Some(domain) = root.get("domain") else {
-        let message = "the file has no `domain`: add the domain that Envoy's filter names, such as `domain: edge`";
+        let message =
+            "the file has no `domain`: add the domain that Envoy's filter names, such as `domain: edge`";
         return reader.error("missing-field", root.place(), message);
     };
     let Some(name) = text(domain, "domain", reader) else { return };
@@ -59,7 +68,8 @@ impl File<'_> {
         for descriptor in list.items() {
             if self.descriptors >= DESCRIPTORS_OF_FILE_MAX {
                 if self.descriptors == DESCRIPTORS_OF_FILE_MAX {
-                    let message = format!("the file has more than {DESCRIPTORS_OF_FILE_MAX} descriptors: split it");
+                    let message =
+                        format!("the file has more than {DESCRIPTORS_OF_FILE_MAX} descriptors: split it");
                     reader.error("too-many", descriptor.place(), message);
                     self.descriptors = self.descriptors.saturating_add(1);
                 }
@@ -100,7 +110,8 @@ impl File<'_> {
         }
         for field in ["detailed_metric", "value_to_metric"] {
             if flag(map, field, reader) {
-                let message = format!("`{field}` has no effect: values that clients send are never labels of metrics");
+                let message =
+                    format!("`{field}` has no effect: values that clients send are never labels of metrics");
                 reader.advise(note("no-effect", map.get(field).map_or(map.place(), Yaml::place), message));
             }
         }
@@ -123,7 +134,12 @@ impl File<'_> {
         }
     }
 
-    fn rule<'t>(&mut self, map: Yaml<'t>, path: &str, reader: &mut SectionReader<'_, 't>) -> Option<Arc<Rule>> {
+    fn rule<'t>(
+        &mut self,
+        map: Yaml<'t>,
+        path: &str,
+        reader: &mut SectionReader<'_, 't>,
+    ) -> Option<Arc<Rule>> {
         let is_shadow = flag(map, "shadow_mode", reader);
         let is_quota = flag(map, "quota_mode", reader);
         let metadata = map.get("metadata").and_then(|yaml| metadata(yaml, reader));
@@ -153,7 +169,11 @@ fn numbers<'t>(limit: Yaml<'t>, reader: &mut SectionReader<'_, 't>) -> Option<Op
     let unit = limit.get("unit").filter(|unit| !unit.is_null());
     if flag(limit, "unlimited", reader) {
         if let Some(unit) = unit {
-            reader.error("contradiction", unit.place(), "an unlimited `rate_limit` has no `unit`: remove one of them");
+            reader.error(
+                "contradiction",
+                unit.place(),
+                "an unlimited `rate_limit` has no `unit`: remove one of them",
+            );
             return None;
         }
         return Some(None);
@@ -184,7 +204,11 @@ fn numbers<'t>(limit: Yaml<'t>, reader: &mut SectionReader<'_, 't>) -> Option<Op
 fn replaces<'t>(limit: Yaml<'t>, own: &str, reader: &mut SectionReader<'_, 't>) -> Box<[Box<str>]> {
     let Some(list) = limit.get("replaces").filter(|list| !list.is_null()) else { return Box::default() };
     if !list.is_list() {
-        reader.error("type", list.place(), "`replaces` has to be a list, such as `replaces: [{ name: other }]`");
+        reader.error(
+            "type",
+            list.place(),
+            "`replaces` has to be a list, such as `replaces: [{ name: other }]`",
+        );
         return Box::default();
     }
     let mut names: Vec<Box<str>> = Vec::new();
@@ -271,7 +295,8 @@ fn scalar(yaml: Yaml<'_>) -> Kind {
         "true" | "True" | "TRUE" if yaml.is_plain() => Kind::BoolValue(true),
         "false" | "False" | "FALSE" if yaml.is_plain() => Kind::BoolValue(false),
         _ => {
-            let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
+            let number =
+                |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
             let parsed = text.parse::<f64>().ok().filter(|parsed| parsed.is_finite());
             match parsed.filter(|_| yaml.is_plain() && number(text)) {
                 Some(parsed) => Kind::NumberValue(parsed),

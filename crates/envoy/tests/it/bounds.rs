@@ -6,7 +6,8 @@ use tonic::Code;
 
 use crate::support::{Rig, descriptor, overridden, request};
 
-const FILE: &str = "{ domain: edge, descriptors: [{ key: a, rate_limit: { unit: hour, requests_per_unit: 1000000 } }] }";
+const FILE: &str =
+    "{ domain: edge, descriptors: [{ key: a, rate_limit: { unit: hour, requests_per_unit: 1000000 } }] }";
 
 #[tokio::test]
 async fn what_is_beyond_a_bound_is_an_error_that_says_which() {

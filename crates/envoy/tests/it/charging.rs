@@ -31,7 +31,14 @@ async fn a_limit_grants_so_many_in_each_aligned_window() {
 #[tokio::test]
 async fn every_descriptor_has_its_status_in_order() {
     let rig = Rig::new(FILE);
-    let all = || vec![descriptor(&["none=1"]), descriptor(&["free=1"]), descriptor(&["user=1"]), descriptor(&["shadow=1"])];
+    let all = || {
+        vec![
+            descriptor(&["none=1"]),
+            descriptor(&["free=1"]),
+            descriptor(&["user=1"]),
+            descriptor(&["shadow=1"]),
+        ]
+    };
     assert_eq!(rig.said(all()).await, "Ok: ok, ok unlimited, ok 9/10 reset 3590, ok 0/1 reset 50");
     // The limit in shadow mode is over, and refuses nothing.
     assert_eq!(rig.said(all()).await, "Ok: ok, ok unlimited, ok 8/10 reset 3590, ok 0/1 reset 50");
@@ -104,13 +111,15 @@ async fn an_override_takes_the_place_of_the_limit() {
 
 #[tokio::test]
 async fn a_quota_refuses_only_if_all_quotas_are_over() {
-    let rig = Rig::new("
+    let rig = Rig::new(
+        "
 domain: edge
 descriptors:
   - { key: a, quota_mode: true, rate_limit: { unit: hour, requests_per_unit: 1 } }
   - { key: b, quota_mode: true, rate_limit: { unit: hour, requests_per_unit: 2 } }
   - { key: c, rate_limit: { unit: hour, requests_per_unit: 9 } }
-");
+",
+    );
     let ask = || rig.said(vec![descriptor(&["a=1"]), descriptor(&["b=1"]), descriptor(&["c=1"])]);
     assert_eq!(ask().await, "Ok: ok 0/1 reset 3590, ok 1/2 reset 3590, ok 8/9 reset 3590");
     assert_eq!(ask().await, "Ok: over 0/1 reset 3590, ok 0/2 reset 3590, ok 7/9 reset 3590");
@@ -123,7 +132,8 @@ descriptors:
 #[tokio::test]
 async fn a_limit_that_is_replaced_is_not_charged() {
     // Example 7 of envoyproxy/ratelimit.
-    let rig = Rig::new("
+    let rig = Rig::new(
+        "
 domain: edge
 descriptors:
   - key: key_1
@@ -138,7 +148,8 @@ descriptors:
       - key: user
         value: bkthomps
         rate_limit: { replaces: [{ name: specific_limit }], requests_per_unit: 10, unit: second }
-");
+",
+    );
     let (one, two) = (&["key_1=value_1", "user=bkthomps"], &["key_2=value_2", "user=bkthomps"]);
     assert_eq!(rig.said(vec![descriptor(one), descriptor(two)]).await, "Ok: ok, ok 9/10 reset 1");
     assert_eq!(rig.said(vec![descriptor(one)]).await, "Ok: ok 4/5 reset 1");
@@ -147,12 +158,14 @@ descriptors:
 
 #[tokio::test]
 async fn values_of_a_wildcard_share_a_counter_if_they_are_told_to() {
-    let rig = Rig::new("
+    let rig = Rig::new(
+        "
 domain: edge
 descriptors:
   - { key: a, value: 'x*', share_threshold: true, rate_limit: { unit: hour, requests_per_unit: 3 } }
   - { key: b, value: 'x*', rate_limit: { unit: hour, requests_per_unit: 3 } }
-");
+",
+    );
     assert_eq!(rig.said(vec![descriptor(&["a=x1"])]).await, "Ok: ok 2/3 reset 3590");
     assert_eq!(rig.said(vec![descriptor(&["a=x2"])]).await, "Ok: ok 1/3 reset 3590");
     assert_eq!(rig.said(vec![descriptor(&["b=x1"])]).await, "Ok: ok 2/3 reset 3590");
@@ -190,7 +203,9 @@ descriptors:
 async fn units_are_those_of_envoyproxy_ratelimit() {
     let day = START.get() / 86_400_000_000;
     for (unit, days) in [("week", 7), ("month", 30), ("year", 365)] {
-        let file = format!("{{ domain: edge, descriptors: [{{ key: a, rate_limit: {{ unit: {unit}, requests_per_unit: 4 }} }}] }}");
+        let file = format!(
+            "{{ domain: edge, descriptors: [{{ key: a, rate_limit: {{ unit: {unit}, requests_per_unit: 4 }} }}] }}"
+        );
         let rig = Rig::new(&file);
         let left = (days - day % days) * 86_400 - 10;
         assert_eq!(rig.said(vec![descriptor(&["a=1"])]).await, format!("Ok: ok 3/4 reset {left}"), "{unit}");
@@ -201,7 +216,9 @@ async fn units_are_those_of_envoyproxy_ratelimit() {
 async fn new_limits_keep_the_usage_of_keys() {
     let rig = Rig::new(FILE);
     rig.said(vec![descriptor(&["ip=1"])]).await;
-    rig.service.replace(limits("{ domain: edge, descriptors: [{ key: ip, rate_limit: { unit: minute, requests_per_unit: 9 } }] }"));
+    rig.service.replace(limits(
+        "{ domain: edge, descriptors: [{ key: ip, rate_limit: { unit: minute, requests_per_unit: 9 } }] }",
+    ));
     assert_eq!(rig.said(vec![descriptor(&["ip=1"])]).await, "Ok: ok 7/9 reset 50");
     assert_eq!(rig.said(vec![descriptor(&["user=1"])]).await, "Ok: ok");
     assert_eq!(rig.service.counters().rules().len(), 1);

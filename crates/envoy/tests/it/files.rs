@@ -10,19 +10,46 @@ fn rejected(file: &str) -> String {
 #[test]
 fn what_is_wrong_is_said_with_file_line_and_column() {
     for (file, expected) in [
-        ("domain: d\ndescriptors:\n  - key: a\n    rate_limits: {}\n", "edge.yaml:4:5: error: a descriptor has no field `rate_limits`; did you mean `rate_limit`?"),
+        (
+            "domain: d\ndescriptors:\n  - key: a\n    rate_limits: {}\n",
+            "edge.yaml:4:5: error: a descriptor has no field `rate_limits`; did you mean `rate_limit`?",
+        ),
         ("descriptors: []\n", "edge.yaml:1:1: error: the file has no `domain`"),
         ("domain: ''\n", "edge.yaml:1:9: error: `domain` is empty"),
         ("domain: d\ndescriptors:\n  - value: a\n", "edge.yaml:3:5: error: this descriptor has no `key`"),
-        ("domain: d\ndescriptors: [{ key: a, rate_limit: { unit: fortnight, requests_per_unit: 1 } }]\n", "edge.yaml:2:45: error: `unit: fortnight` is no unit: write one of second, minute"),
-        ("domain: d\ndescriptors: [{ key: a, rate_limit: { requests_per_unit: 1 } }]\n", "this `rate_limit` has no `unit`"),
-        ("domain: d\ndescriptors: [{ key: a, rate_limit: { unit: day, unlimited: true } }]\n", "an unlimited `rate_limit` has no `unit`"),
-        ("domain: d\ndescriptors: [{ key: a, rate_limit: { unit: day, requests_per_unit: -1 } }]\n", "edge.yaml:2:69: error: "),
-        ("domain: d\ndescriptors: [{ key: a, rate_limit: { unit: day, requests_per_unit: 4294967296 } }]\n", "is no whole number from 0 to 4294967295"),
+        (
+            "domain: d\ndescriptors: [{ key: a, rate_limit: { unit: fortnight, requests_per_unit: 1 } }]\n",
+            "edge.yaml:2:45: error: `unit: fortnight` is no unit: write one of second, minute",
+        ),
+        (
+            "domain: d\ndescriptors: [{ key: a, rate_limit: { requests_per_unit: 1 } }]\n",
+            "this `rate_limit` has no `unit`",
+        ),
+        (
+            "domain: d\ndescriptors: [{ key: a, rate_limit: { unit: day, unlimited: true } }]\n",
+            "an unlimited `rate_limit` has no `unit`",
+        ),
+        (
+            "domain: d\ndescriptors: [{ key: a, rate_limit: { unit: day, requests_per_unit: -1 } }]\n",
+            "edge.yaml:2:69: error: ",
+        ),
+        (
+            "domain: d\ndescriptors: [{ key: a, rate_limit: { unit: day, requests_per_unit: 4294967296 } }]\n",
+            "is no whole number from 0 to 4294967295",
+        ),
         ("domain: d\ndescriptors: [{ key: a, shadow_mode: yes }]\n", "is neither `true` nor `false`"),
-        ("domain: d\ndescriptors: [{ key: a }, { key: a }]\n", "edge.yaml:2:27: error: the descriptor `d.a` is there twice"),
-        ("domain: d\ndescriptors: [{ key: a, value: 'x*' }, { key: a, value: 'x*' }]\n", "the descriptor `d.a_x*` is there twice"),
-        ("domain: d\ndescriptors: [{ key: a, rate_limit: { name: n, replaces: [{ name: n }], unit: day } }]\n", "a limit cannot replace itself"),
+        (
+            "domain: d\ndescriptors: [{ key: a }, { key: a }]\n",
+            "edge.yaml:2:27: error: the descriptor `d.a` is there twice",
+        ),
+        (
+            "domain: d\ndescriptors: [{ key: a, value: 'x*' }, { key: a, value: 'x*' }]\n",
+            "the descriptor `d.a_x*` is there twice",
+        ),
+        (
+            "domain: d\ndescriptors: [{ key: a, rate_limit: { name: n, replaces: [{ name: n }], unit: day } }]\n",
+            "a limit cannot replace itself",
+        ),
         ("domain: d\ndescriptors: { key: a }\n", "`descriptors` has to be a list"),
         ("just text\n", "a limits file has `domain` and `descriptors`"),
         ("domain: d\n descriptors: [\n", "edge.yaml:2:"),

@@ -46,10 +46,13 @@ async fn hits_may_be_a_check() {
 
 #[test]
 fn limits_are_the_same_if_all_but_their_value_is() {
-    let limit = |value, conditions: &str| format!("- {{ namespace: a, seconds: 1, max_value: {value}, conditions: [{conditions}] }}\n");
+    let limit = |value, conditions: &str| {
+        format!("- {{ namespace: a, seconds: 1, max_value: {value}, conditions: [{conditions}] }}\n")
+    };
     let (one, two) = ("\"descriptors[0].a == 'b'\"", "\"descriptors[0].c == 'd'\"");
     let (first, swapped) = (limit(1, &format!("{one}, {two}")), limit(2, &format!("{two}, {one}")));
-    let said = Limits::load(&[("l.yaml", &format!("{first}{swapped}"))]).expect_err("they are the same").to_string();
+    let said =
+        Limits::load(&[("l.yaml", &format!("{first}{swapped}"))]).expect_err("they are the same").to_string();
     assert!(said.contains("l.yaml:2:3: error: this limit is there twice"), "{said}");
     let different = format!("{first}{}", limit(2, one));
     assert!(Limits::load(&[("l.yaml", &different)]).is_ok());
@@ -61,8 +64,14 @@ fn what_is_wrong_is_said_with_its_place() {
         ("- { namespace: a, seconds: 1 }", "l.yaml:1:3: error: this limit has no `max_value`"),
         ("- { namespace: a, seconds: 0, max_value: 1 }", "l.yaml:1:28: error: "),
         ("- { namespace: a, seconds: 1, max_value: 1, policy: x }", "a limit has no field `policy`"),
-        ("- { namespace: a, seconds: 1, max_value: 1, conditions: [\"a == 'b'\"] }", "l.yaml:1:58: error: `a` is not known: values are `descriptors[0].a`"),
-        ("- { namespace: a, seconds: 1, max_value: 1, variables: [\"size(descriptors)\"] }", "`size` is not known"),
+        (
+            "- { namespace: a, seconds: 1, max_value: 1, conditions: [\"a == 'b'\"] }",
+            "l.yaml:1:58: error: `a` is not known: values are `descriptors[0].a`",
+        ),
+        (
+            "- { namespace: a, seconds: 1, max_value: 1, variables: [\"size(descriptors)\"] }",
+            "`size` is not known",
+        ),
         ("- { namespace: a, seconds: 1, max_value: 1, conditions: x }", "`conditions` has to be a list"),
     ] {
         let said = Limits::load(&[("l.yaml", file)]).expect_err(file).to_string();

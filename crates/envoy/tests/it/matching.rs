@@ -42,13 +42,16 @@ descriptors:
       unit: second
       requests_per_unit: 500
 ";
-    check(file, &[
-        (&["database=users"], "mongo_cps.database_users 500 by users"),
-        (&["database=default"], "mongo_cps.database_default 500 by default"),
-        (&["database=other"], "nothing"),
-        (&["database="], "nothing"),
-        (&["Database=users"], "nothing"),
-    ]);
+    check(
+        file,
+        &[
+            (&["database=users"], "mongo_cps.database_users 500 by users"),
+            (&["database=default"], "mongo_cps.database_default 500 by default"),
+            (&["database=other"], "nothing"),
+            (&["database="], "nothing"),
+            (&["Database=users"], "nothing"),
+        ],
+    );
 }
 
 #[test]
@@ -68,16 +71,19 @@ descriptors:
       unit: day
       requests_per_unit: 100
 ";
-    check(file, &[
-        (
-            &["message_type=marketing", "to_number=2061111111"],
-            "messaging.message_type_marketing.to_number 5 by marketing+2061111111",
-        ),
-        (&["to_number=2061111111"], "messaging.to_number 100 by 2061111111"),
-        (&["message_type=marketing"], "nothing"),
-        (&["message_type=other", "to_number=2061111111"], "nothing"),
-        (&["to_number=1", "message_type=marketing"], "nothing"),
-    ]);
+    check(
+        file,
+        &[
+            (
+                &["message_type=marketing", "to_number=2061111111"],
+                "messaging.message_type_marketing.to_number 5 by marketing+2061111111",
+            ),
+            (&["to_number=2061111111"], "messaging.to_number 100 by 2061111111"),
+            (&["message_type=marketing"], "nothing"),
+            (&["message_type=other", "to_number=2061111111"], "nothing"),
+            (&["to_number=1", "message_type=marketing"], "nothing"),
+        ],
+    );
 }
 
 #[test]
@@ -96,19 +102,25 @@ descriptors:
       unit: second
       requests_per_unit: 0
 ";
-    check(file, &[
-        (&["remote_address=50.0.0.1"], "edge_proxy_per_ip.remote_address 10 by 50.0.0.1"),
-        (&["remote_address=50.0.0.5"], "edge_proxy_per_ip.remote_address_50.0.0.5 0 by 50.0.0.5"),
-    ]);
+    check(
+        file,
+        &[
+            (&["remote_address=50.0.0.1"], "edge_proxy_per_ip.remote_address 10 by 50.0.0.1"),
+            (&["remote_address=50.0.0.5"], "edge_proxy_per_ip.remote_address_50.0.0.5 0 by 50.0.0.5"),
+        ],
+    );
 }
 
 #[test]
 fn example_4_as_many_entries_as_levels() {
     let flat = "{ domain: example4, descriptors: [{ key: key, value: value, rate_limit: { requests_per_unit: 300, unit: second } }] }";
-    check(flat, &[
-        (&["key=value", "subkey=subvalue"], "nothing"),
-        (&["key=value"], "example4.key_value 300 by value"),
-    ]);
+    check(
+        flat,
+        &[
+            (&["key=value", "subkey=subvalue"], "nothing"),
+            (&["key=value"], "example4.key_value 300 by value"),
+        ],
+    );
     let nested = "
 domain: example4
 descriptors:
@@ -136,10 +148,7 @@ descriptors:
       unit: minute
       requests_per_unit: 100
 ";
-    check(file, &[
-        (&["ldap=x"], "internal.ldap unlimited"),
-        (&["azure=x"], "internal.azure 100 by x"),
-    ]);
+    check(file, &[(&["ldap=x"], "internal.ldap unlimited"), (&["azure=x"], "internal.azure 100 by x")]);
 }
 
 #[test]
@@ -153,17 +162,23 @@ descriptors:
   - { key: key1, value: value_9, rate_limit: { unit: minute, requests_per_unit: 40 } }
   - { key: path, value: '/api/*/items', descriptors: [{ key: method, value: '*', rate_limit: { unit: hour, requests_per_unit: 5 } }] }
 ";
-    check(file, &[
-        (&["key1=value_1"], "example9.key1_value* 20 by value_1"),
-        (&["key1=value_2"], "example9.key1_value* 20 by value_2"),
-        (&["key1=value"], "example9.key1_value* 20 by value"),
-        // Of two wildcards, the first in the file.
-        (&["key1=valuable"], "example9.key1_val* 30 by val*"),
-        (&["key1=value_9"], "example9.key1_value_9 40 by value_9"),
-        (&["key1=other"], "example9.key1 1 by other"),
-        (&["path=/api/v1/items", "method=GET"], "example9.path_/api/*/items.method_* 5 by /api/v1/items+GET"),
-        (&["path=/api/items", "method=GET"], "nothing"),
-    ]);
+    check(
+        file,
+        &[
+            (&["key1=value_1"], "example9.key1_value* 20 by value_1"),
+            (&["key1=value_2"], "example9.key1_value* 20 by value_2"),
+            (&["key1=value"], "example9.key1_value* 20 by value"),
+            // Of two wildcards, the first in the file.
+            (&["key1=valuable"], "example9.key1_val* 30 by val*"),
+            (&["key1=value_9"], "example9.key1_value_9 40 by value_9"),
+            (&["key1=other"], "example9.key1 1 by other"),
+            (
+                &["path=/api/v1/items", "method=GET"],
+                "example9.path_/api/*/items.method_* 5 by /api/v1/items+GET",
+            ),
+            (&["path=/api/items", "method=GET"], "nothing"),
+        ],
+    );
 }
 
 /// A matching level without a limit is not left for another one at its side.
@@ -175,10 +190,13 @@ descriptors:
   - { key: a, value: x }
   - { key: a, rate_limit: { unit: second, requests_per_unit: 1 }, descriptors: [{ key: b, rate_limit: { unit: second, requests_per_unit: 2 } }] }
 ";
-    check(file, &[
-        (&["a=x"], "nothing"),
-        (&["a=x", "b=y"], "nothing"),
-        (&["a=z"], "d.a 1 by z"),
-        (&["a=z", "b=y"], "d.a.b 2 by z+y"),
-    ]);
+    check(
+        file,
+        &[
+            (&["a=x"], "nothing"),
+            (&["a=x", "b=y"], "nothing"),
+            (&["a=z"], "d.a 1 by z"),
+            (&["a=z", "b=y"], "d.a.b 2 by z+y"),
+        ],
+    );
 }

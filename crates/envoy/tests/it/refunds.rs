@@ -4,7 +4,8 @@ use tollgate_envoy::Options;
 
 use crate::support::{Rig, descriptor, hits, refund};
 
-const FILE: &str = "{ domain: edge, descriptors: [{ key: a, rate_limit: { unit: hour, requests_per_unit: 10 } }] }";
+const FILE: &str =
+    "{ domain: edge, descriptors: [{ key: a, rate_limit: { unit: hour, requests_per_unit: 10 } }] }";
 
 #[tokio::test]
 async fn negative_hits_give_back_the_newest_charges() {

@@ -28,9 +28,13 @@ impl Rig {
 
     pub(crate) fn with(file: &str, options: Options) -> Self {
         let manual = Clock::manual(START);
-        let limiter = Limiter::builder().max_memory(tollgate::MAX_MEMORY_BYTES_MIN).clock(manual.clock()).build();
+        let limiter =
+            Limiter::builder().max_memory(tollgate::MAX_MEMORY_BYTES_MIN).clock(manual.clock()).build();
         let limits = limits(file);
-        Self { service: RateLimitService::new(limiter.expect("there is memory"), limits, options), clock: manual }
+        Self {
+            service: RateLimitService::new(limiter.expect("there is memory"), limits, options),
+            clock: manual,
+        }
     }
 
     pub(crate) async fn ask(&self, request: RateLimitRequest) -> Result<RateLimitResponse, Status> {

@@ -15,9 +15,9 @@ pub(crate) enum Condition {
     In(Text, Vec<Text>),
     /// The descriptor has the key.
     Has(usize, Box<str>),
-    Not(Box<Condition>),
-    And(Vec<Condition>),
-    Or(Vec<Condition>),
+    Not(Box<Self>),
+    And(Vec<Self>),
+    Or(Vec<Self>),
 }
 
 /// How two texts are compared.

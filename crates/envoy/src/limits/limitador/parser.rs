@@ -228,7 +228,8 @@ impl<'a> Parser<'a> {
             }
             "" => return self.wrong("a value is missing here"),
             word => {
-                let what = format!("`{word}` is not known: values are `descriptors[0].{word}` and texts in quotes");
+                let what =
+                    format!("`{word}` is not known: values are `descriptors[0].{word}` and texts in quotes");
                 return self.wrong(what);
             }
         }
@@ -251,8 +252,10 @@ impl<'a> Parser<'a> {
         self.expect("[")?;
         self.skip();
         let rest = self.rest();
-        let digits = rest.len().saturating_sub(rest.trim_start_matches(|digit: char| digit.is_ascii_digit()).len());
-        let index = rest.get(..digits).and_then(|digits| digits.parse().ok()).filter(|index| *index <= INDEX_MAX);
+        let digits =
+            rest.len().saturating_sub(rest.trim_start_matches(|digit: char| digit.is_ascii_digit()).len());
+        let index =
+            rest.get(..digits).and_then(|digits| digits.parse().ok()).filter(|index| *index <= INDEX_MAX);
         let Some(index) = index else {
             return self.wrong(format!("the number of a descriptor is missing here: 0 to {INDEX_MAX}"));
         };

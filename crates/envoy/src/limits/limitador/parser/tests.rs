@@ -78,7 +78,28 @@ fn deep_nesting_is_an_error_and_no_overflow() {
 
 #[test]
 fn no_text_is_too_odd() {
-    let pieces = ["descriptors[0].a == 'x'", "true", "descriptors", "[0]", ".a", "'x'", "==", " in ", "&&", "||", "!", "(", ")", "[", "]", ",", "é", "\\", "\"", "9"];
+    let pieces = [
+        "descriptors[0].a == 'x'",
+        "true",
+        "descriptors",
+        "[0]",
+        ".a",
+        "'x'",
+        "==",
+        " in ",
+        "&&",
+        "||",
+        "!",
+        "(",
+        ")",
+        "[",
+        "]",
+        ",",
+        "é",
+        "\\",
+        "\"",
+        "9",
+    ];
     let mut dice = Dice::new(26);
     let mut conditions = 0;
     for _ in 0..20_000 {
