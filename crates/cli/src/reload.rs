@@ -199,7 +199,8 @@ impl Reloader {
         let (live, metrics, answers) = (Arc::clone(&self.live), Arc::clone(&self.metrics), self.answers);
         let namespace = self.namespace.clone();
         let run = move || {
-            let Looked { renewed, tokens_renewed, needs_restart, mut wrong, seen: others } = beside.look(&before);
+            let Looked { renewed, tokens_renewed, needs_restart, mut wrong, seen: others } =
+                beside.look(&before);
             let (changed, mut seen) = match load_after(&policy, &before) {
                 Ok(Loaded { policy, directory, seen }) => {
                     let old = live.load();

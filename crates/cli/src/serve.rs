@@ -230,7 +230,8 @@ impl Running {
     /// # Errors
     /// If a worker failed. The others are stopped then.
     pub fn run(self) -> Result<(), String> {
-        let Self { gateway, endpoints, common, operations, operations_at, reloader, stop, store, caught } = self;
+        let Self { gateway, endpoints, common, operations, operations_at, reloader, stop, store, caught } =
+            self;
         let Caught { runtime, signals, asked } = caught;
         let told = store.is_some().then(|| Arc::clone(&common.live));
         let logs = Arc::clone(&common.logs);

@@ -60,7 +60,9 @@ impl Access {
         if !files::is_there(file) {
             seen.note_whole(file, None);
             // It may be a token itself, by mistake: so it is not repeated.
-            return Err(format!("`{setting}` names a file that does not exist: write one token per line into a file"));
+            return Err(format!(
+                "`{setting}` names a file that does not exist: write one token per line into a file"
+            ));
         }
         let mut bytes = Vec::new();
         let read = files::feed_up_to(file, FILE_BYTES_MAX, &mut |piece| bytes.extend_from_slice(piece));

@@ -42,7 +42,9 @@ impl Certificate {
         if !files::is_there(&files.key) {
             // It may be the key itself, by mistake: so it is not repeated.
             let setting = files.key_setting;
-            return Err(format!("`{setting}` names a file that does not exist: set it to the file with the key"));
+            return Err(format!(
+                "`{setting}` names a file that does not exist: set it to the file with the key"
+            ));
         }
         let pair = Pair::read(files, seen)?;
         let config = ArcSwap::from_pointee(pair.config(files)?);

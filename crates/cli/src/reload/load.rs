@@ -76,7 +76,8 @@ pub(super) fn load_after(policy: &str, before: &Seen) -> Result<Loaded, NotLoade
 
 /// The policy of a process without one: it has no limits, and no request matches.
 fn nothing() -> Policy {
-    Policy::parse("no policy", "openapi: 3.1.0\npaths: {}\n").expect("a document without operations is a policy")
+    Policy::parse("no policy", "openapi: 3.1.0\npaths: {}\n")
+        .expect("a document without operations is a policy")
 }
 
 impl NotLoaded {

@@ -60,7 +60,11 @@ pub(crate) const SERVE: &[Field] = &[
     field("upstream", FieldType::Map(UPSTREAM), "The upstream."),
     field("grpc", FieldType::Map(ENDPOINT), "The gRPC endpoint, for Envoy."),
     field("resp", FieldType::Map(ENDPOINT), "The endpoint for Redis clients."),
-    field("api", FieldType::Map(ENDPOINT), "The HTTP endpoint, for the JSON API and for forward authentication."),
+    field(
+        "api",
+        FieldType::Map(ENDPOINT),
+        "The HTTP endpoint, for the JSON API and for forward authentication.",
+    ),
     field("tls", FieldType::Map(TLS), "The gateway's certificate. Without one, clients connect without TLS."),
     field("operations", FieldType::Map(OPERATIONS), "The listener for operators."),
     setting(

@@ -127,12 +127,7 @@ impl Draft {
     }
 
     /// What does not go together at an endpoint; and what would let everybody in.
-    fn endpoint(
-        &self,
-        (name, endpoint): (&str, &Endpoint),
-        given: GivenBy<'_>,
-        problems: &mut Vec<Problem>,
-    ) {
+    fn endpoint(&self, (name, endpoint): (&str, &Endpoint), given: GivenBy<'_>, problems: &mut Vec<Problem>) {
         let path = |setting: &str| format!("{name}.{setting}");
         let mut add = |severity, setting: &str, message: String, help: &str| {
             problems.push(Problem::about(severity, given(&path(setting)).as_ref(), &message, help));
@@ -148,7 +143,8 @@ impl Draft {
         }
         let Some(listen) = endpoint.listen else {
             if *endpoint != Endpoint::default() {
-                let message = format!("the section `{name}` has no effect, because `{name}.listen` is not given");
+                let message =
+                    format!("the section `{name}` has no effect, because `{name}.listen` is not given");
                 let set = ["tokens", "certificate", "key", "client_ca", "public", "connections"];
                 let set = set.into_iter().find(|setting| given(&path(setting)).is_some());
                 add(Severity::Warning, set.unwrap_or("listen"), message, "give an address to listen on");
