@@ -299,7 +299,9 @@ fn no_gateway_that_cannot_start_and_no_doctor_prints_a_secret() {
                 "store.certificate" => given.extend([("STORE_KEY", "policy.yaml")]),
                 "grpc.key" => given.extend([("GRPC_CERTIFICATE", "policy.yaml")]),
                 "resp.certificate" => given.extend([("RESP_KEY", "policy.yaml")]),
-                "api.client_ca" => given.extend([("API_CERTIFICATE", "policy.yaml"), ("API_KEY", "policy.yaml")]),
+                "api.client_ca" => {
+                    given.extend([("API_CERTIFICATE", "policy.yaml"), ("API_KEY", "policy.yaml")])
+                }
                 _ => {}
             }
             for endpoint in ["GRPC_LISTEN", "RESP_LISTEN", "API_LISTEN"] {
