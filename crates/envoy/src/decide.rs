@@ -164,7 +164,7 @@ fn unavailable(why: tollgate::Unavailable) -> Status {
         tollgate::Unavailable::Store(cause) => format!("the shared store makes no decision: {cause}"),
         tollgate::Unavailable::NoRoom => "the memory for limits is full".into(),
         tollgate::Unavailable::TooManyReservations => "the maximum number of reservations is open".into(),
-        _ => "the limiter makes no decision".into(),
+        tollgate::Unavailable::NoRandomness | _ => "the limiter makes no decision".into(),
     };
     Status::unavailable(why)
 }
