@@ -48,7 +48,7 @@ impl Rig {
 }
 
 pub(crate) fn limits(file: &str) -> Limits {
-    Limits::load(&[("edge.yaml", file)]).unwrap_or_else(|rejected| panic!("{rejected}")).0
+    Limits::load(&[("edge.yaml", file)]).expect("the file is valid").0
 }
 
 pub(crate) fn request(domain: &str, descriptors: Vec<RateLimitDescriptor>) -> RateLimitRequest {
