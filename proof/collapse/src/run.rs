@@ -61,9 +61,9 @@ pub(crate) async fn overloaded(plan: &Plan, method: Option<MethodName>) -> io::R
     let all = plan.before + plan.overload + plan.after;
     let offering = {
         let (address, counts) = (gateway.address, Arc::clone(&counts));
-        let (before, overload) = (at(plan.before), at(plan.before + plan.overload));
+        let [before, overload, after] = [plan.before, plan.before + plan.overload, all].map(at);
         tokio::spawn(async move {
-            for (times, until, seed) in [(CALM, before, 3), (OVERLOAD, overload, 4), (CALM, at(all), 5)] {
+            for (times, until, seed) in [(CALM, before, 3), (OVERLOAD, overload, 4), (CALM, after, 5)] {
                 offer(address, (times * CAPACITY, until), &counts, seed).await;
             }
         })

@@ -2,6 +2,7 @@
 
 pub mod counter;
 mod in_progress;
+pub mod endpoint;
 pub mod latency;
 pub mod limits;
 pub mod page;
@@ -15,6 +16,7 @@ use tollgate_engine::PolicyLimits;
 
 use crate::files;
 pub use counter::{Count, Counter, Level};
+pub use endpoint::EndpointMetrics;
 pub use latency::Latency;
 use limits::Limits;
 pub use limits::{LIMIT_SERIES_MAX, LimitMeters};
@@ -31,6 +33,7 @@ pub struct Metrics {
     limits: Mutex<Limits>,
     /// The limits in force, of which it is shown what is in progress.
     in_force: Mutex<Weak<PolicyLimits>>,
+    endpoints: Mutex<Vec<(&'static str, Arc<EndpointMetrics>)>>,
     /// The limiter whose store is reported.
     limiter: Mutex<Option<Limiter>>,
     /// Reloads by result.
@@ -78,6 +81,18 @@ impl Metrics {
         worker
     }
 
+    /// The metrics of an endpoint.
+    #[must_use]
+    pub fn endpoint(&self, name: &'static str) -> Arc<EndpointMetrics> {
+        let mut endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = endpoints.iter().find(|(known, _)| *known == name) {
+            return Arc::clone(known);
+        }
+        let metrics = Arc::<EndpointMetrics>::default();
+        endpoints.push((name, Arc::clone(&metrics)));
+        metrics
+    }
+
     /// Records that a policy is in force.
     pub(crate) fn put_in_force(&self, generation: u64) {
         self.reloads.generation.set(generation);
@@ -108,6 +123,8 @@ impl Metrics {
         }
         let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner).clone();
         worker::write(workers.iter().map(Arc::as_ref), &mut page);
+        let endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        endpoint::write(&endpoints, &mut page);
         self.write_reloads(&mut page);
         self.write_store(&mut page);
         let (dropped, left_out) = (self.lines.dropped.get(), self.lines.left_out.get());

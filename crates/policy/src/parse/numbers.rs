@@ -41,7 +41,7 @@ pub(crate) fn read<'t>(
             }
             "buckets" => context.parsed(value, name, whole).map(|number| written.buckets = Some(number)),
             "max_wait" => context.parsed(value, name, duration).map(|wait| written.max_wait = Some(wait)),
-            "max_hold" => context.parsed(value, name, duration).map(|hold| written.max_hold = Some(hold)),
+            "max_hold" => context.parsed(value, name, hold).map(|hold| written.max_hold = Some(hold)),
             "method" => context.word(value, name, METHODS).map(|word| written.method = method(word)),
             "target" => context.parsed(value, name, duration).map(|target| written.target = Some(target)),
             "min" => context.parsed(value, name, whole).map(|number| written.min = Some(number)),
@@ -67,6 +67,14 @@ pub(crate) fn read<'t>(
 
 fn method(word: &str) -> Option<MethodName> {
     MethodName::ALL.into_iter().find(|method| method.name() == word)
+}
+
+/// How long a request may be in progress.
+fn hold(text: &str) -> Result<Micros, String> {
+    match duration(text)? {
+        Micros::ZERO => Err("would end every request at once: write a length of time such as `30s`".into()),
+        length => Ok(length),
+    }
 }
 
 fn seconds(text: &str) -> Result<Micros, String> {
