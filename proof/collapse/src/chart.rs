@@ -48,7 +48,9 @@ pub(crate) fn draw(plan: &Plan, peak: f64, (with, without): (&[Second], &[Second
     );
     for second in (0..=with.len()).step_by(10) {
         let at = x(second as f64);
-        svg += &format!("<path class=\"grid\" d=\"M{at:.1} {top}V{bottom}\"/>\n<text x=\"{at:.1}\" y=\"400\">{second}</text>\n");
+        svg += &format!(
+            "<path class=\"grid\" d=\"M{at:.1} {top}V{bottom}\"/>\n<text x=\"{at:.1}\" y=\"400\">{second}</text>\n"
+        );
     }
     for number in [0.0, 50.0, 100.0, 150.0, 200.0, 250.0] {
         let at = y(number);

@@ -8,7 +8,6 @@
     clippy::as_conversions,
     clippy::float_arithmetic,
     clippy::indexing_slicing,
-    clippy::disallowed_methods,
     reason = "a report's numbers are small, and real requests take real time"
 )]
 
@@ -42,12 +41,21 @@ fn main() -> io::Result<()> {
         }
         println!("| | goodput at {} × capacity | of the peak |", run::OVERLOAD);
         println!("| --- | ---: | ---: |");
-        println!("| the server alone, {} requests at once: the peak | {peak:.1}/s | 100 % |", server::AT_ONCE);
+        println!(
+            "| the server alone, {} requests at once: the peak | {peak:.1}/s | 100 % |",
+            server::AT_ONCE
+        );
         for (name, seconds) in [("gateway without a limit", &without), ("gateway with `gradient2`", &with)] {
             let goodput = run::judged(&plan, seconds);
-            println!("| {name} | {goodput:.1}/s | {:.0} % |", 100.0 * goodput / peak);
+            let [refused, failed] = [|second: &run::Second| second.refused, |second: &run::Second| second.failed]
+                .map(|of| run::mean(&plan, seconds, of));
+            let part = 100.0 * goodput / peak;
+            println!("| {name} | {goodput:.1}/s | {part:.0} % | {refused:.0}/s | {failed:.0}/s |");
         }
-        let limits = with.iter().skip((plan.before + plan.settles) as usize).take(plan.overload as usize - plan.settles as usize);
+        let limits = with
+            .iter()
+            .skip((plan.before + plan.settles) as usize)
+            .take(plan.overload as usize - plan.settles as usize);
         let limits: Vec<_> = limits.filter_map(|second| second.limit).collect();
         let (least, most) = (limits.iter().min(), limits.iter().max());
         println!("\nThe limit was between {} and {} meanwhile.", least.unwrap_or(&0), most.unwrap_or(&0));
@@ -70,6 +78,9 @@ mod tests {
             let with = run::overloaded(&plan, Some(MethodName::Gradient2)).await.unwrap();
             [peak, run::judged(&plan, &without), run::judged(&plan, &with)]
         });
-        assert!(with >= 0.7 * peak && without <= 0.2 * peak, "{with:.0} and {without:.0} of {peak:.0} per second");
+        assert!(
+            with >= 0.7 * peak && without <= 0.2 * peak,
+            "{with:.0} and {without:.0} of {peak:.0} per second"
+        );
     }
 }

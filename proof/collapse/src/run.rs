@@ -82,9 +82,14 @@ pub(crate) async fn overloaded(plan: &Plan, method: Option<MethodName>) -> io::R
 
 /// The mean goodput of the overload, without the time in which the limit is found.
 pub(crate) fn judged(plan: &Plan, seconds: &[Second]) -> f64 {
+    mean(plan, seconds, |second| second.good)
+}
+
+/// The mean of a number in the same seconds.
+pub(crate) fn mean(plan: &Plan, seconds: &[Second], of: impl Fn(&Second) -> u64) -> f64 {
     let count = (plan.overload - plan.settles) as usize;
     let part = seconds.iter().skip((plan.before + plan.settles) as usize).take(count);
-    part.map(|second| second.good as f64).sum::<f64>() / count as f64
+    part.map(|second| of(second) as f64).sum::<f64>() / count as f64
 }
 
 /// A gateway that runs in this process.

@@ -1,8 +1,8 @@
 //! The gateway's metrics, and the page for Prometheus. Requests look up nothing by name.
 
 pub mod counter;
-mod in_progress;
 pub mod endpoint;
+mod in_progress;
 pub mod latency;
 pub mod limits;
 pub mod page;
