@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::file_hashes::Seen;
+use super::file_hashes::FileHashes;
 use crate::doors::tls::Certificate;
 use crate::files;
 use crate::settings::{CONFIG, Startup};
 
 /// What there is beside the policy.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Beside {
+pub(super) struct SettingsAndCertificate {
     /// The gateway's certificate, if it has one.
     pub(super) certificate: Option<Arc<Certificate>>,
     /// What the process was started with, if it was started by a command.
@@ -18,7 +18,7 @@ pub(super) struct Beside {
 
 /// What came of a look.
 #[derive(Debug)]
-pub(super) struct Looked {
+pub(super) struct ReloadCheck {
     /// Whether another certificate is in force.
     pub(super) renewed: bool,
     /// The settings that would be others after a restart.
@@ -26,12 +26,12 @@ pub(super) struct Looked {
     /// What is wrong.
     pub(super) wrong: Vec<String>,
     /// Every file that was asked for.
-    pub(super) seen: Seen,
+    pub(super) seen: FileHashes,
 }
 
-impl Beside {
+impl SettingsAndCertificate {
     /// Puts another certificate in force, if there is one, and compares the settings.
-    pub(super) fn look(&self, before: &Seen) -> Looked {
+    pub(super) fn look(&self, before: &FileHashes) -> ReloadCheck {
         let mut seen = before.afresh();
         let mut wrong = Vec::new();
         let renewed =
@@ -45,10 +45,10 @@ impl Beside {
             Vec::new()
         });
         seen.look_at_the_unread();
-        Looked { renewed, needs_restart, wrong, seen }
+        ReloadCheck { renewed, needs_restart, wrong, seen }
     }
 
-    fn compare(&self, seen: &mut Seen) -> Result<Vec<String>, String> {
+    fn compare(&self, seen: &mut FileHashes) -> Result<Vec<String>, String> {
         let Some(startup) = &self.startup else { return Ok(Vec::new()) };
         startup.changed(&mut |name| {
             let text = files::read_if_there(name);
