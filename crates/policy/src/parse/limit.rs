@@ -81,23 +81,17 @@ pub(crate) fn read<'t>(value: Value<'t>, at: &LimitLocation, context: &mut Conte
     ParsedLimits::List(items)
 }
 
-fn item<'t>(
-    item: Value<'t>,
-    (at, in_list): (&LimitLocation, bool),
-    context: &mut Context<'t>,
-) -> Option<LimitItem> {
+type At<'a> = (&'a LimitLocation, bool);
+
+fn item<'t>(item: Value<'t>, (at, in_list): At<'_>, context: &mut Context<'t>) -> Option<LimitItem> {
     beside_reference(item, context);
     let trail = context.trail(item)?;
     let resolved = *trail.last()?;
     context.used.insert((resolved.tree.file, resolved.id));
     if let Some(name) = trail.iter().find_map(|value| context.named.get(&(value.tree.file, value.id))) {
         let place = item.place();
-        return Some(LimitItem::Use(LimitReference::Named {
-            name: name.clone(),
-            cost: None,
-            when: None,
-            place,
-        }));
+        let named = LimitReference::Named { name: name.clone(), cost: None, when: None, place };
+        return Some(LimitItem::Use(named));
     }
     by_position(item, resolved, context);
     if let Some(text) = resolved.text().filter(|_| !resolved.is_null()) {
