@@ -79,9 +79,10 @@ impl Reloader {
     /// Creates a reloader. `seen` is what the policy was loaded from.
     #[must_use]
     pub fn new(common: &GatewayContext, startup: Option<Startup>, mut seen: FileHashes) -> Self {
-        let GatewayContext { settings, live, metrics, logs, certificate, .. } = common;
+        let GatewayContext { settings, live, metrics, logs, certificate, guards, .. } = common;
         let first = ReloadOutcome { generation: live.load().generation, ..ReloadOutcome::default() };
-        let beside = SettingsAndCertificate { certificate: certificate.clone(), startup };
+        let beside =
+            SettingsAndCertificate { certificate: certificate.clone(), guards: Arc::clone(guards), startup };
         seen.join(beside.look(&seen).seen);
         Self {
             policy: settings.policy.clone(),
@@ -199,7 +200,8 @@ impl Reloader {
         let (live, metrics, answers) = (Arc::clone(&self.live), Arc::clone(&self.metrics), self.answers);
         let namespace = self.namespace.clone();
         let run = move || {
-            let ReloadCheck { renewed, needs_restart, mut wrong, seen: others } = beside.look(&before);
+            let ReloadCheck { renewed, tokens_renewed, needs_restart, mut wrong, seen: others } =
+                beside.look(&before);
             let (changed, mut seen) = match load_after(&policy, &before) {
                 Ok(LoadedPolicy { policy, directory, seen }) => {
                     let old = live.load();
@@ -216,7 +218,7 @@ impl Reloader {
                 }
             };
             seen.join(others);
-            Reloaded { changed, renewed, needs_restart, wrong, seen }
+            Reloaded { changed, renewed, tokens_renewed, needs_restart, wrong, seen }
         };
         let reloaded = match tokio::task::spawn_blocking(run).await {
             Ok(reloaded) => reloaded,
@@ -225,6 +227,7 @@ impl Reloader {
                 wrong: vec!["loading it failed: report this document".into()],
                 changed: None,
                 renewed: false,
+                tokens_renewed: false,
                 needs_restart: Vec::new(),
                 seen: self.look().await,
             },
@@ -235,12 +238,15 @@ impl Reloader {
 
     /// Logs the result of a reload.
     fn tell(&self, reloaded: &Reloaded) {
-        let Reloaded { changed, renewed, needs_restart, wrong, .. } = reloaded;
+        let Reloaded { changed, renewed, tokens_renewed, needs_restart, wrong, .. } = reloaded;
         let generation = self.live.load().generation;
-        if changed.is_some() || *renewed {
+        if changed.is_some() || *renewed || *tokens_renewed {
             let certificate = renewed.then_some("renewed");
+            let tokens = tokens_renewed.then_some("renewed");
             let needs_restart = (!needs_restart.is_empty()).then(|| needs_restart.join(", "));
-            self.logs.within(|| tracing::info!(generation, changed, certificate, needs_restart, "reloaded"));
+            self.logs.within(|| {
+                tracing::info!(generation, changed, certificate, tokens, needs_restart, "reloaded");
+            });
         }
         if changed.is_some() {
             warn_unenforced(self.live.load().limits.policy(), &self.logs);
@@ -269,6 +275,8 @@ struct Reloaded {
     changed: Option<String>,
     /// Whether the certificate was replaced.
     renewed: bool,
+    /// Whether some endpoint's tokens were replaced.
+    tokens_renewed: bool,
     /// The settings that a restart would change.
     needs_restart: Vec<String>,
     /// The errors.

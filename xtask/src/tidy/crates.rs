@@ -39,15 +39,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     (
         "tollgate-cli",
         SERVER,
-        &[
-            "futures-util",
-            "http-body-util",
-            "jsonschema",
-            "rcgen",
-            "tokio-tungstenite",
-            "tollgate-testing",
-            "tollgate-twins",
-        ],
+        &["futures-util", "jsonschema", "rcgen", "tokio-tungstenite", "tollgate-testing", "tollgate-twins"],
     ),
     (
         "tollgate-engine",
@@ -164,6 +156,7 @@ const SERVER: &[&str] = &[
     "clap_mangen",
     "http",
     "http-body",
+    "http-body-util",
     "httparse",
     "hyper",
     "hyper-util",
@@ -173,6 +166,7 @@ const SERVER: &[&str] = &[
     "rustls",
     "rustls-native-certs",
     "serde_json",
+    "sha2",
     "smallvec",
     "tokio",
     "tokio-rustls",
