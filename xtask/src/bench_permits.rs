@@ -23,7 +23,8 @@ const REQUESTS: u64 = 2_000;
 /// How much more a forwarded request may cost with a concurrency limit, in percent.
 const CONCURRENCY_PERCENT_MAX: u64 = 3;
 /// A request, with one limit whatever is compared.
-const RATE: &str = "{ name: rate, algorithm: token_bucket, capacity: 1000000, refill_rate: 1000000, consumer_key: ip }";
+const RATE: &str =
+    "{ name: rate, algorithm: token_bucket, capacity: 1000000, refill_rate: 1000000, consumer_key: ip }";
 const REQUEST: &[u8] = b"GET /work HTTP/1.1\r\nHost: a\r\nX-API-Key: user-42\r\n\r\n";
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -53,7 +54,8 @@ pub(crate) fn run() -> Result<(), String> {
     );
     let (mut plain, mut wrong) = (None, None);
     for (name, limits, flags) in CASES {
-        let [once, twice] = [REQUESTS, 2 * REQUESTS].map(|requests| counted((limits, flags), upstream, requests));
+        let [once, twice] =
+            [REQUESTS, 2 * REQUESTS].map(|requests| counted((limits, flags), upstream, requests));
         let count = twice?.saturating_sub(once?) / REQUESTS;
         let plain = *plain.get_or_insert(count);
         let more = count.saturating_sub(plain);
@@ -75,7 +77,9 @@ fn upstream() -> Result<SocketAddr, String> {
     let address = listener.local_addr().map_err(|error| error.to_string())?;
     std::thread::spawn(move || {
         for mut stream in listener.incoming().map_while(Result::ok) {
-            std::thread::spawn(move || while exchange(&mut stream, None).is_ok() && stream.write_all(ANSWER).is_ok() {});
+            std::thread::spawn(move || {
+                while exchange(&mut stream, None).is_ok() && stream.write_all(ANSWER).is_ok() {}
+            });
         }
     });
     Ok(address)
@@ -111,9 +115,18 @@ fn counted((limits, flags): (&str, &[&str]), upstream: SocketAddr, requests: u64
     let policy = folder.put("policy.yaml", text.as_bytes());
     let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).map_err(said)?;
     let mut valgrind = Command::new("valgrind");
-    valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(root().join("target/release/tollgate"));
+    valgrind
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(root().join("target/release/tollgate"));
     valgrind.args(["serve", "--config", "none", "--workers", "1", "--operations-listen", "none"]);
-    valgrind.args(["--policy", &policy, "--upstream", &format!("http://{upstream}"), "--listen", &free.to_string()]);
+    valgrind.args([
+        "--policy",
+        &policy,
+        "--upstream",
+        &format!("http://{upstream}"),
+        "--listen",
+        &free.to_string(),
+    ]);
     valgrind.args(flags).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let gateway = valgrind.spawn().map_err(said)?;
     let mut stream = None;

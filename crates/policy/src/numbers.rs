@@ -110,7 +110,7 @@ pub enum Span {
 
 /// The numbers as they are written. What is not written is `None`.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Written {
+pub struct RawNumbers {
     /// `capacity`
     pub capacity: Option<u64>,
     /// `refill_rate`
@@ -141,7 +141,7 @@ pub struct Written {
     pub initial: Option<u64>,
 }
 
-impl Written {
+impl RawNumbers {
     /// These numbers, and those of `base` that are not among them.
     #[must_use]
     pub fn over(self, base: &Self) -> Self {

@@ -47,8 +47,9 @@ fn main() -> io::Result<()> {
         );
         for (name, seconds) in [("gateway without a limit", &without), ("gateway with `gradient2`", &with)] {
             let goodput = run::judged(&plan, seconds);
-            let [refused, failed] = [|second: &run::Second| second.refused, |second: &run::Second| second.failed]
-                .map(|of| run::mean(&plan, seconds, of));
+            let [refused, failed] =
+                [|second: &run::Second| second.refused, |second: &run::Second| second.failed]
+                    .map(|of| run::mean(&plan, seconds, of));
             let part = 100.0 * goodput / peak;
             println!("| {name} | {goodput:.1}/s | {part:.0} % | {refused:.0}/s | {failed:.0}/s |");
         }

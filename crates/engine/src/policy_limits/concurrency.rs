@@ -8,7 +8,7 @@ use tollgate::{CONCURRENCY_MAX, LeakyQueue};
 use tollgate_algorithms::{Micros, Mode};
 use tollgate_policy::model::{self, PolicyLimit};
 use tollgate_policy::numbers::Numbers;
-use tollgate_policy::{Budget, Hits, LimitId, Variant};
+use tollgate_policy::{Hits, LimitId, Variant, VariantKind};
 
 use super::PolicyLimits;
 use crate::acquired::{AcquiredPermits, PermitLimit, PermitRequest, acquire};
@@ -69,7 +69,7 @@ impl InProgress {
 }
 
 /// The descriptor of a concurrency limit for one of its budgets.
-pub(super) fn descriptor(limit: &PolicyLimit, budget: Budget, most: u64) -> LimitDescriptor {
+pub(super) fn descriptor(limit: &PolicyLimit, budget: VariantKind, most: u64) -> LimitDescriptor {
     let busy_status = match limit.busy_status {
         model::BusyStatus::TooManyRequests => BusyStatus::TooManyRequests,
         model::BusyStatus::ServiceUnavailable => BusyStatus::ServiceUnavailable,

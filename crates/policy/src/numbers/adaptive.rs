@@ -3,7 +3,7 @@
 use tollgate_algorithms::Micros;
 use tollgate_algorithms::adaptive::{AdaptiveConfig, Method};
 
-use super::{NumbersError, Written};
+use super::{NumbersError, RawNumbers};
 
 /// How an adaptive limit follows the latency, as it is written.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
@@ -47,7 +47,7 @@ impl MethodName {
 }
 
 /// The settings that these numbers make. What is not written has its default; `initial` then lies within the range.
-pub(super) fn config(written: &Written) -> Result<AdaptiveConfig, NumbersError> {
+pub(super) fn config(written: &RawNumbers) -> Result<AdaptiveConfig, NumbersError> {
     let method = match (written.method.unwrap_or_default(), written.target) {
         (MethodName::Aimd, None) => return Err(NumbersError::TargetMissing),
         (MethodName::Aimd, Some(Micros::ZERO)) => return Err(NumbersError::TargetZero),

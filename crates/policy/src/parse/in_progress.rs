@@ -4,7 +4,7 @@ use tollgate_algorithms::Mode;
 
 use crate::document::diagnostic::Diagnostic;
 use crate::document::tree::Value;
-use crate::model::{BusyStatus, Counted, Identity, PolicyLimit};
+use crate::model::{BusyStatus, CountScope, Identity, PolicyLimit};
 use crate::numbers::Algorithm;
 use crate::parse::context::Context;
 use crate::parse::schema_fields::BUSY_STATUSES;
@@ -67,7 +67,7 @@ pub(super) fn adaptive<'t>(
     if map.get("consumer_key").is_none() && map.get("missing_key").is_none() {
         limit.key.chain = vec![vec![Identity::Everyone]];
         if map.get("counted").is_none() {
-            limit.counted = Counted::PerOperation;
+            limit.counted = CountScope::PerOperation;
         }
     }
     if map.get("busy_status").is_none() {

@@ -4,32 +4,32 @@ use http::StatusCode;
 use tollgate::adaptive::Outcome;
 use tollgate_tower::{ErrorResponse, problem};
 
-use super::deadlines::Due;
+use super::deadlines::DeadlineKind;
 use super::upstream::UpstreamError;
 
 /// Why a request is not answered by the upstream.
 #[derive(Debug)]
-pub(crate) enum Stopped {
+pub(crate) enum Rejected {
     /// The gateway answers with this response. Boxed to keep the success path small.
     Answer(Box<ErrorResponse>),
     /// The upstream failed.
     Upstream(UpstreamError),
     /// A deadline passed.
-    Late(Due),
+    Late(DeadlineKind),
     /// The body exceeds the limit.
     TooLarge,
     /// The head has too many fields.
     HeadTooLarge,
 }
 
-impl Stopped {
+impl Rejected {
     /// What this says about the load of the upstream, for adaptive limits: that it did not accept a connection, closed one, or was
     /// late says that it is overloaded. What the client did, what the gateway rejects and a limit's `max_hold` say nothing.
     pub(crate) const fn load_outcome(&self, has_max_hold: bool) -> Outcome {
         match self {
             Self::Upstream(UpstreamError::Connect(_) | UpstreamError::Broken(_) | UpstreamError::Ended)
-            | Self::Late(Due::Connect | Due::Response) => Outcome::Dropped,
-            Self::Late(Due::Total) if !has_max_hold => Outcome::Dropped,
+            | Self::Late(DeadlineKind::Connect | DeadlineKind::Response) => Outcome::Dropped,
+            Self::Late(DeadlineKind::Total) if !has_max_hold => Outcome::Dropped,
             Self::Answer(_) | Self::Upstream(_) | Self::Late(_) | Self::TooLarge | Self::HeadTooLarge => {
                 Outcome::Ignored
             }
@@ -46,18 +46,22 @@ impl Stopped {
                 "The request body is incomplete. Send the whole body.",
             ),
             Self::Upstream(error) => (StatusCode::BAD_GATEWAY, "Bad Gateway", bad_gateway(&error)),
-            Self::Late(Due::Connect) => {
+            Self::Late(DeadlineKind::Connect) => {
                 (StatusCode::GATEWAY_TIMEOUT, "Gateway Timeout", "Connecting to the upstream timed out.")
             }
-            Self::Late(Due::Body | Due::Header | Due::Head | Due::Idle | Due::Write) => {
-                (StatusCode::REQUEST_TIMEOUT, "Request Timeout", "The request body stopped arriving.")
-            }
-            Self::Late(Due::Pace) => (
+            Self::Late(
+                DeadlineKind::Body
+                | DeadlineKind::Header
+                | DeadlineKind::Head
+                | DeadlineKind::Idle
+                | DeadlineKind::Write,
+            ) => (StatusCode::REQUEST_TIMEOUT, "Request Timeout", "The request body stopped arriving."),
+            Self::Late(DeadlineKind::Pace) => (
                 StatusCode::REQUEST_TIMEOUT,
                 "Request Timeout",
                 "The request body arrived too slowly. Send it faster, or in smaller requests.",
             ),
-            Self::Late(Due::Response | Due::ResponseBody | Due::Total) => {
+            Self::Late(DeadlineKind::Response | DeadlineKind::ResponseBody | DeadlineKind::Total) => {
                 (StatusCode::GATEWAY_TIMEOUT, "Gateway Timeout", "The upstream did not respond in time.")
             }
             Self::HeadTooLarge => (

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tollgate_engine::{InProgress, PolicyLimits};
 
 use super::limits::{LIMIT_SERIES_MAX, OTHER};
-use super::page::{Kind, Page};
+use super::page::{Kind, MetricsText};
 use crate::reload::UPSTREAM;
 
 /// The numbers of one limit. A limit that does not have one of them has no series of it.
@@ -18,7 +18,7 @@ struct Numbers {
 }
 
 /// Writes them down.
-pub(super) fn write(limits: &PolicyLimits, page: &mut Page) {
+pub(super) fn write(limits: &PolicyLimits, page: &mut MetricsText) {
     let mut by_name: BTreeMap<&str, Numbers> = BTreeMap::new();
     let all = limits.in_progress();
     for one in &all {
