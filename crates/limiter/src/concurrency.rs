@@ -21,6 +21,7 @@ use crate::key::AsKey;
 use crate::limiter::{KEY_BYTES_MAX, Limiter};
 use crate::store::memory::in_flight::{COUNT_MAX, Counted, Counts, InFlight, Overflow, Wish};
 use crate::store::memory::in_line::{Books, Line};
+use crate::store::memory::lanes::NO_MEMBER;
 use crate::sync::{AtomicU64, Ordering};
 use hold_time::HoldTime;
 
@@ -245,6 +246,11 @@ impl Inner {
             return Err(AcquireError::KeyTooLong { limit: self.family.name.to_string(), bytes: key.len() });
         }
         Ok(self.table().map_or(0, |table| table.id(self.family.hash.of(key))))
+    }
+
+    /// The number of a member of some key. None is that of no member.
+    fn member(&self, member: &[u8]) -> u64 {
+        self.family.hash.of(member).max(NO_MEMBER + 1)
     }
 
     fn take(&self, key: &[u8], wish: Wish, limit: &ConcurrencyLimit) -> Result<Permit, AcquireError> {

@@ -11,6 +11,7 @@ mod errors;
 mod flood;
 mod full;
 mod leaky_queues;
+mod members;
 mod lines;
 mod receipts;
 mod reservations;

@@ -6,7 +6,7 @@ use std::task::Waker;
 use smallvec::SmallVec;
 
 use super::in_flight::{Counted, InFlight, Overflow, Wish};
-use super::queue::{Place, Queues};
+use super::queue::{Place, Queues, Ticket};
 use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
 
 /// Those who wait for permits of one limit.
@@ -51,8 +51,14 @@ pub(crate) enum Joined {
 type Wakers = SmallVec<[Waker; 4]>;
 
 impl Line {
-    /// Takes a permit, or a place behind all who wait for the same key.
-    pub(crate) fn join(&self, books: Books<'_>, id: u64, limit: &Arc<AtomicU64>, waker: &Waker) -> Joined {
+    /// Takes a permit, or a place behind all who wait for the same member of the key.
+    pub(crate) fn join(
+        &self,
+        books: Books<'_>,
+        (id, member): (u64, u64),
+        limit: &Arc<AtomicU64>,
+        waker: &Waker,
+    ) -> Joined {
         let mut queues = self.lock();
         if queues.first(id).is_none() {
             if !books.table.note_waiters(id, true) {
@@ -65,7 +71,7 @@ impl Line {
             }
         }
         let waiter = Waiter { limit: Arc::clone(limit), granted: None };
-        match queues.push((id, 1), waiter, waker.clone()) {
+        match queues.push(Ticket { key: id, member, weight: 1 }, waiter, waker.clone()) {
             Some(place) => {
                 self.waiting.fetch_add(1, Ordering::Relaxed);
                 Joined::Waits(place)
@@ -91,7 +97,7 @@ impl Line {
             let mut queues = self.lock();
             let granted = queues.get(place).and_then(|waiter| waiter.granted);
             if granted.is_none() {
-                queues.unlink(place);
+                queues.unlink(place, false);
                 self.waiting.fetch_add(u64::MAX, Ordering::Relaxed);
             }
             queues.free(place);
@@ -144,7 +150,7 @@ impl Line {
             let Some(waiter) = queues.get_mut(first) else { break };
             let Ok(granted) = take(books, id, &waiter.limit) else { return wakers };
             waiter.granted = Some(granted);
-            queues.unlink(first);
+            queues.unlink(first, true);
             self.waiting.fetch_add(u64::MAX, Ordering::Relaxed);
             wakers.extend(queues.take_waker(first));
         }
