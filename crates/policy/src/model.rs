@@ -62,6 +62,16 @@ impl fmt::Display for Identity {
     }
 }
 
+/// A chain as it is written: `api_key, else header:X-User + ip`.
+#[must_use]
+pub fn shown_chain(chain: &[Vec<Identity>]) -> String {
+    let links = chain.iter().map(|link| {
+        let parts: Vec<_> = link.iter().map(ToString::to_string).collect();
+        parts.join(" + ")
+    });
+    links.collect::<Vec<_>>().join(", else ")
+}
+
 /// Whose budget is charged: the first of a chain that can be told. Each link is one or several identities together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConsumerKey {
@@ -246,6 +256,11 @@ pub struct PolicyLimit {
     pub busy_status: BusyStatus,
     /// How long a request waits for its turn before it is refused; `None` if it is refused at once.
     pub wait: Option<Micros>,
+    /// Whose requests wait in a line of their own, as a chain like that of a key. The lines of one key take turns. Empty if all requests of
+    /// a key wait in one line.
+    pub fair_by: Vec<Vec<Identity>>,
+    /// Whether no gap of a queue may ever be shorter than its interval.
+    pub strict: bool,
     /// For the client, in the problem body.
     pub description: Option<String>,
     /// Whether clients are shown its numbers.
@@ -259,6 +274,11 @@ pub struct PolicyLimit {
 }
 
 impl PolicyLimit {
+    /// Every identity that is looked for in a request: for the key, and for whose line it waits in.
+    pub fn identities(&self) -> impl Iterator<Item = &Identity> {
+        self.key.chain.iter().chain(&self.fair_by).flatten()
+    }
+
     /// The numbers for a tier.
     #[must_use]
     pub fn for_tier(&self, tier: Option<&str>) -> &Numbers {

@@ -13,6 +13,7 @@ mod full;
 mod leaky_queues;
 mod members;
 mod lines;
+mod pacing;
 mod receipts;
 mod reservations;
 mod serde;

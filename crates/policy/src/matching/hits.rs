@@ -66,7 +66,9 @@ struct List {
     charges: Vec<Charge>,
     /// Limits that are held rather than charged: concurrency and queues.
     held: Vec<Charge>,
-    /// The keys of both, one behind the other.
+    /// Whose line a request waits in, of each use of a limit with `fair_by`: the use, and where the key begins and ends.
+    members: Vec<(usize, u32, u32)>,
+    /// The keys of all of them, one behind the other.
     keys: Vec<u8>,
 }
 
@@ -87,6 +89,14 @@ impl Hits {
     #[must_use]
     pub fn key(&self, charge: &Charge) -> &[u8] {
         self.list.keys.get(charge.start as usize..charge.end as usize).unwrap_or(&[])
+    }
+
+    /// In whose line a request waits for the limit of a charge, if the lines of its key take turns.
+    #[must_use]
+    pub fn member(&self, charge: &Charge) -> Option<&[u8]> {
+        let is_own = charge.budget == Budget::Own;
+        let (_, start, end) = self.list.members.iter().find(|(used, ..)| is_own && *used == charge.used)?;
+        self.list.keys.get(*start as usize..*end as usize)
     }
 
     /// The key of the client's address on the limit of a charge to a [claimed](Whose::Claimed) identity: that of a client who
@@ -122,6 +132,7 @@ impl List {
     fn clear(&mut self) {
         self.charges.clear();
         self.held.clear();
+        self.members.clear();
         self.keys.clear();
     }
 }
@@ -252,6 +263,11 @@ impl Policy {
             wide_end: place(list.keys.len()),
             wide_variant: wide_variant.unwrap_or(NO_VARIANT),
         };
+        if !one.limit.fair_by.is_empty() {
+            let start = place(list.keys.len());
+            whose::write_member(one.limit, asking, &mut list.keys);
+            list.members.push((one.used, start, place(list.keys.len())));
+        }
         self.charge(&own, one, asking, list);
         let wider: &[Budget] = match whose {
             Whose::Claimed | Whose::Account => &[Budget::AddressCeiling, Budget::WideCeiling],

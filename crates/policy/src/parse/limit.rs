@@ -186,6 +186,8 @@ pub(crate) fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> 
         zero_status: ZeroStatus::Forbidden,
         busy_status: BusyStatus::TooManyRequests,
         wait: None,
+        fair_by: Vec::new(),
+        strict: false,
         description: None,
         visible: true,
         owner: None,
@@ -195,6 +197,8 @@ pub(crate) fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> 
     words(map, &mut limit, context);
     busy_status(map, algorithm, &mut limit, context);
     wait(map, algorithm, &mut limit, context);
+    fair_by(map, algorithm, &mut limit, context);
+    strict(map, algorithm, &mut limit, context);
     texts(map, &mut limit, context);
     let cost = map.get("cost").map_or(Some(Cost::Fixed(1)), |value| cost::read(value, context));
     if let Some(value) = map.get("address_ceiling") {
@@ -315,6 +319,50 @@ fn wait<'t>(
         context.findings.push(Diagnostic::error("numbers", entry.key_at, message).help(help));
     }
     limit.wait = context.parsed(entry.value, "wait", duration);
+}
+
+/// `fair_by`, which only limits have that make requests wait.
+fn fair_by<'t>(
+    map: Value<'t>,
+    algorithm: Option<Algorithm>,
+    limit: &mut PolicyLimit,
+    context: &mut Context<'t>,
+) {
+    let Some(entry) = map.entry("fair_by") else { return };
+    let waits = algorithm == Some(Algorithm::LeakyBucketQueue) || map.get("wait").is_some();
+    let wrong = if !waits && algorithm.is_some() {
+        Some((
+            "`fair_by` has no effect: nobody waits for this limit",
+            "add `wait`, or take `algorithm: leaky_bucket_queue`",
+        ))
+    } else if limit.mode == Mode::Shadow {
+        Some((
+            "`fair_by` has no effect: a limit with `mode: shadow` makes nobody wait",
+            "remove it, or enforce the limit",
+        ))
+    } else {
+        None
+    };
+    if let Some((message, help)) = wrong {
+        context.findings.push(Diagnostic::error("numbers", entry.key_at, message).help(help));
+    }
+    limit.fair_by = identity::fair_by(entry.value, context);
+}
+
+/// `strict`, which only queues have.
+fn strict<'t>(
+    map: Value<'t>,
+    algorithm: Option<Algorithm>,
+    limit: &mut PolicyLimit,
+    context: &mut Context<'t>,
+) {
+    let Some(entry) = map.entry("strict") else { return };
+    if let Some(other) = algorithm.filter(|algorithm| *algorithm != Algorithm::LeakyBucketQueue) {
+        let message = format!("{} has no `strict`", other.name());
+        let finding = Diagnostic::error("numbers", entry.key_at, message);
+        context.findings.push(finding.help("remove it: only `leaky_bucket_queue` spaces requests"));
+    }
+    limit.strict = context.word(entry.value, "strict", FLAG) == Some("true");
 }
 
 /// `allow`, `deny`, `local`, `local 1/4`.

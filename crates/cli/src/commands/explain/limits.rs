@@ -1,6 +1,6 @@
 //! Every limit that applies to a request, with the numbers in force and the reason.
 
-use tollgate_algorithms::Mode;
+use tollgate_algorithms::{Micros, Mode};
 use tollgate_policy::model::{Cost, Level, LimitUse, PolicyLimit, Where, ZeroStatus};
 use tollgate_policy::numbers::Numbers;
 use tollgate_policy::{
@@ -24,6 +24,10 @@ pub(super) struct Met {
     pub(super) nearest: String,
     pub(super) algorithm: &'static str,
     pub(super) mode: Mode,
+    /// How long a request waits for its turn, if it does.
+    pub(super) wait: Option<Micros>,
+    /// Whether no gap of a queue may be shorter than its interval.
+    pub(super) strict: bool,
     pub(super) visible: bool,
     pub(super) zero_status: ZeroStatus,
     pub(super) owner: Option<String>,
@@ -46,6 +50,8 @@ pub(super) struct Charged {
     pub(super) key: Vec<String>,
     /// Where it was looked for, if there is something to say.
     pub(super) key_from: Option<String>,
+    /// In whose line it waits, if lines take turns.
+    pub(super) line: Option<Vec<String>>,
     pub(super) cost: u64,
     /// Where the cost comes from, if it is not always the same.
     pub(super) cost_from: Option<String>,
@@ -118,6 +124,8 @@ pub(super) fn met(case: &Case<'_>) -> Vec<Met> {
             nearest,
             algorithm: limit.algorithm.name(),
             mode: limit.mode,
+            wait: limit.wait,
+            strict: limit.strict,
             visible: limit.visible,
             zero_status: limit.zero_status,
             owner: limit.owner.clone(),
@@ -151,7 +159,10 @@ fn charged(charge: &Charge, limit: &PolicyLimit, case: &Case<'_>) -> Option<Char
             "the operations in the body, at most {max}; a body that is not given counts as the most"
         )),
     };
-    Some(Charged { budget: charge.budget, numbers, numbers_of, key, key_from, cost: charge.cost, cost_from })
+    let line = hits.member(charge).and_then(key::parts);
+    let line = line.map(|parts| parts.map(|part| part.to_string()).collect());
+    let (budget, cost) = (charge.budget, charge.cost);
+    Some(Charged { budget, numbers, numbers_of, key, key_from, line, cost, cost_from })
 }
 
 /// Who is not limited by a limit: a tier, or else a consumer by an override.
