@@ -33,7 +33,10 @@ pub(crate) const ADVICE: &[(&str, &str)] = &[
     ),
     ("long-wait", "It takes very long until a limit that is used up lets something through again."),
     ("long-queue", "A queue has more places than requests that leave in the time that one may wait."),
-    ("low-concurrency", "Everyone together may have fewer requests in progress than a single client is promised."),
+    (
+        "low-concurrency",
+        "Everyone together may have fewer requests in progress than a single client is promised.",
+    ),
     ("lower-tier", "A tier gets less than those who have none."),
     ("mixed-traffic", "Operations that are unlike each other share a budget."),
     ("no-limit", "An operation has no limit."),

@@ -52,7 +52,7 @@ const SWEPT_EVERY: Micros = Micros::from_millis(100);
 #[derive(Clone)]
 pub struct LeakyQueue {
     limiter: Limiter,
-    family: Arc<Family>,
+    family: Arc<QueueFamily>,
     quota: Quota,
     max_wait: Option<Micros>,
     slack: Micros,
@@ -60,16 +60,16 @@ pub struct LeakyQueue {
 
 /// What all queues of one name share.
 #[derive(Debug)]
-struct Family {
+struct QueueFamily {
     name: Arc<str>,
     hash: KeyHash,
-    lines: Mutex<Lines>,
+    lines: Mutex<QueueLines>,
     keys_max: usize,
 }
 
 /// Who waits, and when the next of each key leaves.
 #[derive(Debug)]
-struct Lines {
+struct QueueLines {
     /// Of each key, the first has the turn.
     queues: Queues<bool>,
     schedules: HashMap<u64, Schedule, FixedState>,
@@ -79,7 +79,7 @@ struct Lines {
 
 /// The queues of a limiter, by name.
 #[derive(Debug, Default)]
-pub(crate) struct LeakyQueues(Mutex<HashMap<Arc<str>, Arc<Family>>>);
+pub(crate) struct LeakyQueues(Mutex<HashMap<Arc<str>, Arc<QueueFamily>>>);
 
 /// Somebody has left a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,8 +91,8 @@ pub struct Departure {
 }
 
 /// A place in a queue, until it is dropped.
-struct Waiting<'a> {
-    family: &'a Family,
+struct QueuePlace<'a> {
+    family: &'a QueueFamily,
     id: u64,
     place: Option<Place>,
     /// Whether it leaves because it was its turn.
@@ -116,14 +116,14 @@ impl Limiter {
         let number = NAMES_FROM | families.len() as u64;
         let keys_max = (self.0.memory.budget() / PART_OF_BUDGET / SCHEDULE_BYTES).max(1);
         let family = families.entry(name.into()).or_insert_with_key(|name| {
-            let lines = Lines {
+            let lines = QueueLines {
                 queues: Queues::default(),
                 schedules: HashMap::default(),
                 swept_at: SWEPT_AT,
                 swept: Micros::ZERO,
             };
             let (name, hash) = (Arc::clone(name), self.0.hashing.of_name(number));
-            Arc::new(Family { name, hash, lines: Mutex::new(lines), keys_max })
+            Arc::new(QueueFamily { name, hash, lines: Mutex::new(lines), keys_max })
         });
         let queue = LeakyQueue {
             limiter: self.clone(),
@@ -283,7 +283,7 @@ impl LeakyQueue {
     }
 
     /// Leaves at once (`None`), or takes a place behind the others.
-    fn join(&self, request: Request) -> Result<Option<Waiting<'_>>, QueueError> {
+    fn join(&self, request: Request) -> Result<Option<QueuePlace<'_>>, QueueError> {
         let Request { id, member, most, since: now } = request;
         let mut lines = self.family.lock();
         let (ahead, all) = (lines.queues.ahead(id, member), lines.queues.length(id));
@@ -300,7 +300,7 @@ impl LeakyQueue {
             }
             let ticket = Ticket { key: id, member, weight: 1 };
             let place = lines.queues.push(ticket, all == 0, Waker::noop().clone());
-            return Ok(Some(Waiting { family: &self.family, id, place, is_served: false }));
+            return Ok(Some(QueuePlace { family: &self.family, id, place, is_served: false }));
         }
         if !lines.has_room(id, now, self.family.keys_max) {
             return Err(QueueError::NoRoom);
@@ -310,13 +310,13 @@ impl LeakyQueue {
     }
 }
 
-impl Family {
-    fn lock(&self) -> MutexGuard<'_, Lines> {
+impl QueueFamily {
+    fn lock(&self) -> MutexGuard<'_, QueueLines> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Lines {
+impl QueueLines {
     /// Whether there is room for the schedule of a key. Those that are over go first.
     fn has_room(&mut self, id: u64, now: Micros, keys_max: usize) -> bool {
         let is_full = self.schedules.len() >= keys_max && now >= self.swept.saturating_add(SWEPT_EVERY);
@@ -332,7 +332,7 @@ impl Lines {
     }
 }
 
-impl Waiting<'_> {
+impl QueuePlace<'_> {
     /// `true` when it has the turn, `false` when the deadline has come before.
     fn poll_turn(&self, deadline: Option<&mut Sleep>, cx: &mut Context<'_>) -> Poll<bool> {
         // As many waiters as can be counted do not fit into memory; one more would wait for nobody.
@@ -347,7 +347,7 @@ impl Waiting<'_> {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for QueuePlace<'_> {
     fn drop(&mut self) {
         let Some(place) = self.place else { return };
         let next = self.family.lock().queues.leave_turn(place, self.id, self.is_served);

@@ -11,7 +11,7 @@ use tollgate::Pacer;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::body::{Held, ResponseBody};
+use crate::body::{RequestHold, ResponseBody};
 
 /// Lets each request wait until its server will take it, by what earlier responses said: see [`Pacer`]. For clients, such as those of hyper.
 ///
@@ -97,7 +97,7 @@ where
             let response = ready.call(request).await?;
             let fields = response.headers().iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
             pass.observe(response.status().as_u16(), fields);
-            Ok(response.map(|body| ResponseBody::inner(body, Some(Held::Pass(pass)))))
+            Ok(response.map(|body| ResponseBody::inner(body, Some(RequestHold::Pass(pass)))))
         })
     }
 }

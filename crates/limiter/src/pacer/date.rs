@@ -20,7 +20,11 @@ pub(super) fn seconds_of(text: &str) -> Option<u64> {
         return None;
     }
     // Years begin in March, so that the leap day is the last.
-    let (year, month) = if month < 2 { (year.checked_sub(1)?, month.checked_add(10)?) } else { (year, month.checked_sub(2)?) };
+    let (year, month) = if month < 2 {
+        (year.checked_sub(1)?, month.checked_add(10)?)
+    } else {
+        (year, month.checked_sub(2)?)
+    };
     let leaps = (year / 4).checked_sub(year / 100)?.checked_add(year / 400)?;
     let in_year = (month.checked_mul(153)?.checked_add(2)? / 5).checked_add(day)?.checked_sub(1)?;
     let days = year.checked_mul(365)?.checked_add(leaps)?.checked_add(in_year)?.checked_sub(719_468)?;
@@ -38,7 +42,12 @@ mod tests {
         assert_eq!(seconds_of("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777));
         assert_eq!(seconds_of("Tue, 29 Feb 2000 12:00:00 GMT"), Some(951_825_600));
         assert_eq!(seconds_of("Thu, 19 Nov 2026 22:00:00 GMT"), Some(1_795_125_600));
-        for wrong in ["", "Sun, 06 Nov 1994 08:49:37", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun, 6 Nov 1994 08:49:37 GMT"] {
+        for wrong in [
+            "",
+            "Sun, 06 Nov 1994 08:49:37",
+            "Sunday, 06-Nov-94 08:49:37 GMT",
+            "Sun, 6 Nov 1994 08:49:37 GMT",
+        ] {
             assert_eq!(seconds_of(wrong), None, "{wrong}");
         }
     }

@@ -136,7 +136,8 @@ impl Pace {
         let known = self.policies.iter().position(|policy| policy.name == item.name);
         let at = known.unwrap_or_else(|| {
             if self.policies.len() <= POLICIES_MAX {
-                let policy = Policy { name: item.name.clone(), at_once: None, remaining: VecDeque::new(), reset: now };
+                let policy =
+                    Policy { name: item.name.clone(), at_once: None, remaining: VecDeque::new(), reset: now };
                 self.policies.push(policy);
             }
             self.policies.len().saturating_sub(1)
@@ -174,7 +175,9 @@ impl Pace {
 
     /// Whether nothing is known that would be missed.
     pub(crate) fn is_idle(&self, now: Micros) -> bool {
-        self.in_progress == 0 && now >= self.blocked_until && self.policies.iter().all(|policy| policy.at_once.is_some() || now >= policy.reset)
+        self.in_progress == 0
+            && now >= self.blocked_until
+            && self.policies.iter().all(|policy| policy.at_once.is_some() || now >= policy.reset)
     }
 }
 

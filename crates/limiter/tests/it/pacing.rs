@@ -63,9 +63,9 @@ impl World {
     /// What the server says: whole seconds, rounded up, as in the headers of the layer.
     fn decide(&mut self) -> (u16, String) {
         let verdict = self.server.try_check("client").unwrap();
-        let decision = verdict.answers()[0].decision();
+        let decision = verdict.results()[0].decision();
         let seconds = |time: Micros| time.get().div_ceil(1_000_000);
-        if verdict.granted() {
+        if verdict.is_granted() {
             self.granted += 1;
             let (r, t) = (decision.remaining, seconds(decision.reset_after));
             return (200, format!("\"server\";r={r};t={t}"));

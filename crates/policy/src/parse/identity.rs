@@ -49,7 +49,9 @@ pub(crate) fn fair_by<'t>(value: Value<'t>, context: &mut Context<'t>) -> Vec<Ve
     if links.iter().flatten().any(|identity| matches!(identity, Identity::Body(_))) {
         let message = "`fair_by` cannot depend on the body, which is not read while a request waits";
         let finding = Diagnostic::error("unknown-key", value.place(), message);
-        context.findings.push(finding.help("take something of the request's head, such as `api_key` or `ip`"));
+        context
+            .findings
+            .push(finding.help("take something of the request's head, such as `api_key` or `ip`"));
     }
     links
 }

@@ -109,7 +109,8 @@ impl Lanes {
         if let Some(lane) = self.find(key, member) {
             return Some(lane);
         }
-        let lane = self.add(Lane { key, member, first: NONE, last: NONE, length: 0, before: NONE, after: NONE })?;
+        let lane =
+            self.add(Lane { key, member, first: NONE, last: NONE, length: 0, before: NONE, after: NONE })?;
         let line = self.keys.entry(key).or_insert(Line { turn: lane, plain: NONE, length: 0, weight: 0 });
         let turn = line.turn;
         if member == NO_MEMBER {

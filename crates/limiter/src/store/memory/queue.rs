@@ -7,7 +7,7 @@ use super::lanes::{Lanes, NO_MEMBER, NONE};
 /// Waiters of any number of keys. Leaving takes the same time wherever a waiter stands.
 #[derive(Debug)]
 pub(crate) struct Queues<T> {
-    seats: Vec<Seat<T>>,
+    seats: Vec<QueueNode<T>>,
     /// The first seat that nobody has; the others follow.
     free: u32,
     /// How many seats somebody has.
@@ -30,7 +30,7 @@ pub(crate) struct Ticket {
 pub(crate) struct Place(u32);
 
 #[derive(Debug)]
-struct Seat<T> {
+struct QueueNode<T> {
     /// The lane; none if it has left it.
     lane: u32,
     before: u32,
@@ -43,7 +43,7 @@ struct Seat<T> {
 }
 
 /// What a waiter for a permit takes in memory, besides its future.
-const _: () = assert!(size_of::<Seat<[u64; 2]>>() <= 64);
+const _: () = assert!(size_of::<QueueNode<[u64; 2]>>() <= 64);
 
 impl<T> Default for Queues<T> {
     fn default() -> Self {
@@ -56,7 +56,7 @@ impl<T> Queues<T> {
     pub(crate) fn push(&mut self, ticket: Ticket, brought: T, waker: Waker) -> Option<Place> {
         let Ticket { key, member, weight } = ticket;
         let (brought, waker) = (Some(brought), Some(waker));
-        let place = self.seat(Seat { lane: NONE, before: NONE, after: NONE, weight, brought, waker })?;
+        let place = self.seat(QueueNode { lane: NONE, before: NONE, after: NONE, weight, brought, waker })?;
         let Some(lane) = self.lanes.find_or_add(key, member) else {
             self.free(Place(place));
             return None;
@@ -78,7 +78,7 @@ impl<T> Queues<T> {
         Some(Place(place))
     }
 
-    fn seat(&mut self, seat: Seat<T>) -> Option<u32> {
+    fn seat(&mut self, seat: QueueNode<T>) -> Option<u32> {
         self.taken += 1;
         if let Some(free) = self.seats.get_mut(self.free as usize) {
             let place = std::mem::replace(&mut self.free, free.after);

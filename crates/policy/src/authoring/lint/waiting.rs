@@ -66,8 +66,11 @@ fn low_concurrency(lint: &Lint<'_>, id: LimitId, limit: &PolicyLimit) -> Option<
     if !all || limit.mode == Mode::Shadow || limit.numbers.concurrency().is_none() {
         return None;
     }
-    let beside: BTreeSet<_> =
-        lint.operations_of(id).flat_map(|operation| &operation.limits).filter(|other| **other != id).collect();
+    let beside: BTreeSet<_> = lint
+        .operations_of(id)
+        .flat_map(|operation| &operation.limits)
+        .filter(|other| **other != id)
+        .collect();
     beside.into_iter().find_map(|other| {
         let other = lint.limit(*other).filter(|other| other.mode == Mode::Enforced)?;
         let tiers = other.tiers.iter().map(|tier| Some(tier.tier.as_str()));

@@ -332,7 +332,8 @@ fn queues_with_places_that_nobody_can_use() {
     let said = "5 warning long-queue: `x` has 21 places, and only 20 requests leave within 2 s";
     let tier =
         "5 warning long-queue: the tier `pro` of `x` has 30 places, and only 20 requests leave within 2 s";
-    let tiers = format!("{queue}, capacity: 20, max_wait: 2s, tier_overrides: {{ pro: {{ capacity: 30 }} }} }}\n");
+    let tiers =
+        format!("{queue}, capacity: 20, max_wait: 2s, tier_overrides: {{ pro: {{ capacity: 30 }} }} }}\n");
     check(
         "long-queue",
         &[
