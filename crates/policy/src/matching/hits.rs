@@ -3,19 +3,19 @@
 use tollgate_algorithms::Mode;
 
 use crate::compile::uses;
-use crate::compile::variants::{VariantKind, VariantsOf};
+use crate::compile::variants::VariantKind;
 use crate::consumer_index::ConsumerIndex;
 use crate::ids::{LimitId, VariantId};
 use crate::key::{Kind, push};
 use crate::matching::identity::RequestIdentity;
 use crate::matching::key_builder::{BuiltKey, KeyTrust};
+use crate::matching::limit_charge::LimitCharge;
 use crate::matching::operation::RequestMatch;
 use crate::matching::request::{BadRequest, Facts};
 use crate::matching::{cost as costing, key_builder as whose};
-use crate::model::{Cost, CountScope, LimitUse, PolicyLimit};
+use crate::model::{Cost, CountScope, LimitUse};
 use crate::numbers::Numbers;
 use crate::policy::Policy;
-use tollgate_http::address::Client;
 use tollgate_http::path::PathError;
 
 /// One hit to be charged.
@@ -363,41 +363,6 @@ impl Policy {
         let own = self.variants.all.get(index);
         let extra = || directory?.variants().get(index.checked_sub(self.variants.all.len())?);
         own.or_else(extra).map(|variant| &variant.numbers)
-    }
-}
-
-/// A limit that is being charged.
-struct LimitCharge<'a> {
-    id: LimitId,
-    /// The position of its use.
-    used: usize,
-    limit: &'a PolicyLimit,
-    /// What a request costs where the limit is used.
-    cost: &'a Cost,
-    variants: VariantsOf<'a>,
-    /// The operation's name, if each has a budget of its own.
-    operation: Option<&'a str>,
-    tier: &'a str,
-    directory: Option<&'a ConsumerIndex>,
-}
-
-impl LimitCharge<'_> {
-    /// Whether it refuses nothing.
-    fn is_lenient(&self) -> bool {
-        self.limit.mode == Mode::Shadow || self.limit.numbers.limit().is_none()
-    }
-
-    /// The key of a wider budget: which one it is, and the network or address.
-    fn wider_key(&self, name: &str, (kind, client): (Kind, &Client), keys: &mut Vec<u8>) {
-        push(keys, Kind::Limit, name.as_bytes());
-        self.operation(keys);
-        push(keys, kind, &client.key_bytes());
-    }
-
-    fn operation(&self, keys: &mut Vec<u8>) {
-        if let Some(name) = self.operation {
-            push(keys, Kind::Operation, name.as_bytes());
-        }
     }
 }
 
