@@ -23,14 +23,12 @@ mod store;
 mod table;
 #[cfg(test)]
 mod tests;
+mod upstream_limit;
 mod value;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use tollgate_algorithms::Micros;
-use tollgate_algorithms::adaptive::AdaptiveConfig;
-use tollgate_policy::numbers::{Algorithm, MethodName, Numbers, RawNumbers};
 use tollgate_tower::ResponseConfig;
 
 pub(crate) use conceal::conceal;
@@ -45,6 +43,7 @@ pub use setting::{PREFIX, Setting};
 pub use source::{SettingProblem, SettingSource};
 pub use startup::Startup;
 pub(crate) use store::store;
+pub use upstream_limit::UpstreamLimit;
 pub use value::Value;
 
 /// The settings of `serve`, whole: nothing is looked up later.
@@ -118,48 +117,6 @@ pub struct Upstream {
     pub lookup: Option<Duration>,
     /// How many requests it works on at once.
     pub adaptive: UpstreamLimit,
-}
-
-/// A limit on how many requests an upstream works on at once, which follows what it can do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct UpstreamLimit {
-    /// How it is found. `None`: there is no limit.
-    pub method: Option<MethodName>,
-    /// The mean latency above which it shrinks, for `aimd`.
-    pub target: Option<Duration>,
-    /// The lowest limit.
-    pub min: u32,
-    /// The highest.
-    pub max: u32,
-    /// What it starts with.
-    pub initial: u32,
-}
-
-impl Default for UpstreamLimit {
-    fn default() -> Self {
-        let default = AdaptiveConfig::default();
-        let ((min, max), initial) = (default.range(), default.start());
-        Self { method: None, target: None, min, max, initial }
-    }
-}
-
-impl UpstreamLimit {
-    /// The limit's configuration; `None` if there is no limit, or none that can be kept, which is found when settings are read.
-    #[must_use]
-    pub fn config(&self) -> Option<AdaptiveConfig> {
-        let numbers = RawNumbers {
-            method: self.method,
-            target: self.target.map(Micros::from_duration),
-            min: Some(self.min.into()),
-            max: Some(self.max.into()),
-            initial: Some(self.initial.into()),
-            ..RawNumbers::default()
-        };
-        match numbers.build(Algorithm::Adaptive) {
-            Ok(Numbers::Adaptive { config, .. }) if self.method.is_some() => Some(config),
-            _ => None,
-        }
-    }
 }
 
 /// How an upstream is spoken to.

@@ -98,17 +98,28 @@ impl PermitRequest<'_> {
     }
 
     /// Waits for a permit, first come, first served.
-    pub(crate) async fn acquire_within(&self, most: Duration) -> Result<HeldPermit, AcquireError> {
-        match self.limit {
-            PermitLimit::Fixed(limit) => limit.acquire(self.key).within(most).await.map(HeldPermit::Fixed),
-            PermitLimit::Adaptive(limits, max_hold) => {
-                let permit = limits.of(self.key).acquire_within(most).await;
-                permit.map(|permit| HeldPermit::Adaptive(permit, *max_hold))
+    pub(crate) async fn acquire_within(
+        &self,
+        most: Duration,
+        member: Option<&[u8]>,
+    ) -> Result<HeldPermit, AcquireError> {
+        let (limit, max_hold) = match self.limit {
+            PermitLimit::Fixed(limit) => {
+                let acquire = limit.acquire(self.key).within(most);
+                let acquire = match member {
+                    Some(member) => acquire.for_member(member),
+                    None => acquire,
+                };
+                return acquire.await.map(HeldPermit::Fixed);
             }
-            PermitLimit::Upstream(limit) => {
-                limit.acquire_within(most).await.map(|permit| HeldPermit::Adaptive(permit, None))
-            }
-        }
+            PermitLimit::Adaptive(limits, max_hold) => (limits.of(self.key), *max_hold),
+            PermitLimit::Upstream(limit) => (limit.clone(), None),
+        };
+        let permit = match member {
+            Some(member) => limit.acquire_within_for(member, most).await,
+            None => limit.acquire_within(most).await,
+        };
+        permit.map(|permit| HeldPermit::Adaptive(permit, max_hold))
     }
 }
 

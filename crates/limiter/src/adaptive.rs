@@ -29,6 +29,7 @@ pub use by_key::{ADAPTIVE_KEYS_MAX, AdaptiveByKey};
 pub use tollgate_algorithms::adaptive::{AdaptiveConfig, LIMIT_MAX, Method, Outcome, Priority, RangeError};
 
 use crate::concurrency::{AcquireError, ConcurrencyLimit, Permit};
+use crate::key::AsKey;
 use crate::limiter::Limiter;
 
 /// A concurrency limit that follows what the service behind can do, made by [`Limiter::adaptive`]. Cheap to clone; clones share everything.
@@ -149,6 +150,20 @@ impl AdaptiveConcurrency {
     /// [`AcquireError::TimedOut`] if there is none in time.
     pub async fn acquire_within(&self, most: Duration) -> Result<AdaptivePermit, AcquireError> {
         self.admit(self.0.permits.acquire(&*self.0.key).within(most).await)
+    }
+
+    /// Like [`acquire_within`](Self::acquire_within), in turns with the other members who wait: see
+    /// [`Acquire::for_member`](crate::Acquire::for_member).
+    ///
+    /// # Errors
+    /// Like `acquire_within`.
+    pub async fn acquire_within_for(
+        &self,
+        member: impl AsKey,
+        most: Duration,
+    ) -> Result<AdaptivePermit, AcquireError> {
+        let acquire = self.0.permits.acquire(&*self.0.key).within(most).for_member(member);
+        self.admit(acquire.await)
     }
 
     fn admit(&self, acquired: Result<Permit, AcquireError>) -> Result<AdaptivePermit, AcquireError> {

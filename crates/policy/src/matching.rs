@@ -6,6 +6,7 @@ pub(crate) mod cost;
 pub(crate) mod hits;
 pub(crate) mod identity;
 pub(crate) mod key_builder;
+mod limit_charge;
 pub(crate) mod operation;
 mod priority;
 pub(crate) mod request;

@@ -6,6 +6,7 @@ pub(crate) mod cors;
 pub(crate) mod cost;
 pub(crate) mod identity;
 mod in_progress;
+mod in_turn;
 pub(crate) mod limit;
 pub(crate) mod limit_use;
 pub(crate) mod native;

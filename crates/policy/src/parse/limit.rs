@@ -17,7 +17,7 @@ use crate::parse::schema_fields::{
     ALGORITHMS, COUNTED, DESCRIPTION_CHARS_MAX, FLAG, LIMIT, MODES, NAME_CHARS_MAX, NUMBERS, SCOPES,
     VISIBILITY, ZERO_STATUSES,
 };
-use crate::parse::{condition, cost, identity, in_progress, not_a_limit, numbers};
+use crate::parse::{condition, cost, identity, in_progress, in_turn, not_a_limit, numbers};
 use crate::quantity::whole;
 
 /// So many limits may meet one operation. A longer list is refused: each is a decision on every request, and with its wider
@@ -175,6 +175,8 @@ pub(crate) fn one<'t>(map: Value<'t>, at: &LimitLocation, context: &mut Context<
         zero_status: ZeroStatus::Forbidden,
         busy_status: BusyStatus::TooManyRequests,
         wait: None,
+        fair_by: Vec::new(),
+        strict: false,
         description: None,
         visible: true,
         owner: None,
@@ -182,8 +184,10 @@ pub(crate) fn one<'t>(map: Value<'t>, at: &LimitLocation, context: &mut Context<
         required: None,
     };
     words(map, &mut limit, context);
-    in_progress::busy_status(map, algorithm, &mut limit, context);
-    in_progress::wait(map, algorithm, &mut limit, context);
+    in_turn::busy_status(map, algorithm, &mut limit, context);
+    in_turn::wait(map, algorithm, &mut limit, context);
+    in_turn::fair_by(map, algorithm, &mut limit, context);
+    in_turn::strict(map, algorithm, &mut limit, context);
     in_progress::adaptive(map, algorithm, &mut limit, context);
     texts(map, &mut limit, context);
     let cost = map.get("cost").map_or(Some(Cost::Fixed(1)), |value| cost::read(value, context));

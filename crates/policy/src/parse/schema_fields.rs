@@ -2,8 +2,11 @@
 
 pub(crate) mod adaptive;
 pub(crate) mod scenario;
+mod uses;
 
 use tollgate_algorithms::Limit;
+
+pub(crate) use uses::{USE, WHEN};
 
 /// What may stand in a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -204,6 +207,16 @@ pub(crate) const LIMIT: &[Field] = &[
         FieldType::Duration,
         "How long a request waits for its turn, in order of arrival, before it is refused.",
     ),
+    field(
+        "fair_by",
+        FieldType::Key,
+        "Whose requests wait in a line of their own; the lines of one `consumer_key` take turns.",
+    ),
+    field(
+        "strict",
+        FieldType::Flag,
+        "Whether requests never leave leaky_bucket_queue closer together than its rate says, not by 1 ms.",
+    ),
     field("visibility", FieldType::Word(VISIBILITY), "Whether clients are shown its numbers."),
     field("owner", FieldType::Text(NAME_CHARS_MAX), "Whose it is."),
     field("reviewers", FieldType::Texts(&NAME), "Who has to approve a change, besides the owner."),
@@ -213,27 +226,6 @@ pub(crate) const LIMIT: &[Field] = &[
         "In a file that names OpenAPI documents: whether the documents must not loosen this limit.",
     ),
     field("when", FieldType::When, "What a request must have so that the limit applies."),
-];
-
-/// What a request must have so that a limit applies.
-pub(crate) const WHEN: &[Field] = &[
-    field("header", FieldType::Headers, "Headers, with their values; nothing as a value is any value."),
-    field(
-        "query",
-        FieldType::Parameters,
-        "Query parameters, with their values; nothing as a value is any value.",
-    ),
-];
-
-/// A limit that is written under `limits`, where it applies.
-pub(crate) const USE: &[Field] = &[
-    needed(
-        "use",
-        FieldType::Ascii(NAME_CHARS_MAX),
-        "The name of a limit under `limits`, or `inherited`: the limits that would apply without this list.",
-    ),
-    field("cost", FieldType::Cost, "What a request costs here; what the limit says, if nothing is said."),
-    field("when", FieldType::When, "What a request must have so that the limit applies here."),
 ];
 
 /// The longest name. A longer one is refused.

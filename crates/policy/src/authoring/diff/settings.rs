@@ -100,7 +100,7 @@ fn priorities_of_operations(old: &Policy, new: &Policy) -> impl Iterator<Item = 
 fn moved_keys(old: &Policy, new: &Policy) -> Option<String> {
     let needs_key = |policy: &Policy, limits: &[LimitId]| {
         let limits = limits.iter().filter_map(|id| policy.limits().get(id.index()));
-        let mut parts = limits.flat_map(|limit| limit.key.chain.iter().flatten());
+        let mut parts = limits.flat_map(|limit| limit.identities());
         parts.any(|part| matches!(part, Identity::ApiKey | Identity::Consumer | Identity::Organisation))
     };
     let before: std::collections::HashMap<String, &Vec<KeyPlace>> =
