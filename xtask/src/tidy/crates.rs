@@ -35,6 +35,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ),
     ("tollgate", LIMITER, LIMITER_TESTS),
     ("tollgate-policy", POLICY, &["jsonschema", "tollgate-testing"]),
+    ("tollgate-resp", &[], &["resp-rs", "tollgate-testing"]),
     ("tollgate-redis", REDIS, &["rcgen", "redis", "tollgate-testing"]),
     (
         "tollgate-cli",

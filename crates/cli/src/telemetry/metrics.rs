@@ -4,10 +4,11 @@ pub mod counter;
 pub mod latency;
 pub mod limits;
 pub mod page;
+mod resp;
 mod store;
 pub mod worker;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tollgate::Limiter;
 use tollgate_engine::PolicyLimits;
@@ -15,6 +16,7 @@ use tollgate_engine::PolicyLimits;
 use crate::files;
 pub use counter::{Count, Counter, Level};
 pub use latency::Latency;
+pub use resp::RespMetrics;
 use limits::Limits;
 pub use limits::{LIMIT_SERIES_MAX, LimitMeters};
 use page::{Kind, Page};
@@ -30,6 +32,8 @@ pub struct Metrics {
     limits: Mutex<Limits>,
     /// The limiter whose store is reported.
     limiter: Mutex<Option<Limiter>>,
+    /// The endpoint for Redis clients, if there is one.
+    resp: OnceLock<Arc<RespMetrics>>,
     /// Reloads by result.
     pub reloads: Reloads,
     /// Log lines by result.
@@ -75,6 +79,12 @@ impl Metrics {
         worker
     }
 
+    /// The metrics of the endpoint for Redis clients, which are on the page from now on.
+    #[must_use]
+    pub fn resp(&self) -> Arc<RespMetrics> {
+        Arc::clone(self.resp.get_or_init(Arc::default))
+    }
+
     /// Records that a policy is in force.
     pub(crate) fn put_in_force(&self, generation: u64) {
         self.reloads.generation.set(generation);
@@ -98,6 +108,9 @@ impl Metrics {
         worker::write(workers.iter().map(Arc::as_ref), &mut page);
         self.write_reloads(&mut page);
         self.write_store(&mut page);
+        if let Some(resp) = self.resp.get() {
+            resp.write(&mut page);
+        }
         let (dropped, left_out) = (self.lines.dropped.get(), self.lines.left_out.get());
         let name = ("log_lines_dropped_total", Kind::Counter);
         page.number(name, "Log lines dropped because the queue was full.", dropped);

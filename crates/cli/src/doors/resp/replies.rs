@@ -1,0 +1,107 @@
+//! Verdicts as replies: the second half of the mapping.
+
+use tollgate::{Decision, Kind, Micros, Retry, Standing, Verdict};
+use tollgate_resp::{Protocol, Writer};
+
+use super::arguments::Refusal;
+
+/// Writes the five integers of `CL.THROTTLE`: limited, limit, remaining, seconds to the retry, seconds to the reset. Returns false if
+/// there is no decision, which is an error.
+#[inline]
+pub(super) fn write_throttle(out: &mut Vec<u8>, verdict: &Verdict) -> bool {
+    // Integers and errors are the same in both protocols.
+    let mut reply = Writer::new(out, Protocol::Resp2);
+    let (kind, answer) = (verdict.kind(), verdict.answers().first());
+    let Some(answer) = answer.filter(|_| !matches!(kind, Kind::Unavailable(_))) else {
+        let Refusal(message) = no_decision(verdict);
+        reply.error(&message);
+        return false;
+    };
+    let decision = answer.decision();
+    let retry = match decision.retry() {
+        Some(Retry::After(wait)) => ceil_to(wait, Micros::SECOND),
+        Some(Retry::Never) | None => -1,
+    };
+    reply.array(5);
+    reply.integer((!decision.granted()).into());
+    reply.integer(number(decision.limit));
+    reply.integer(number(decision.remaining));
+    reply.integer(retry);
+    reply.integer(ceil_to(decision.reset_after, Micros::SECOND));
+    true
+}
+
+/// Why there is no decision.
+pub(super) fn no_decision(verdict: &Verdict) -> Refusal {
+    match verdict.kind() {
+        Kind::Unavailable(why) => Refusal::unavailable(why),
+        Kind::Granted | Kind::Refused => Refusal::unavailable("the store gave no numbers"),
+    }
+}
+
+/// Writes a verdict on one hit as a map. The last field is an ID with its name, if the command makes one.
+pub(super) fn write_verdict(
+    reply: &mut Writer<'_>,
+    verdict: &Verdict,
+    id: Option<(&str, Option<String>)>,
+) -> Result<(), Refusal> {
+    let (Kind::Granted | Kind::Refused, Some(answer)) = (verdict.kind(), verdict.answers().first()) else {
+        return Err(no_decision(verdict));
+    };
+    let decision = answer.decision();
+    let shown = answer.source().has_numbers();
+    reply.map(usize::from(id.is_some()).saturating_add(8));
+    reply.bulk("granted");
+    reply.boolean(verdict.granted());
+    reply.bulk("charged");
+    reply.integer(number(decision.charged));
+    numbers(reply, &decision, shown);
+    reply.bulk("retry_ms");
+    match decision.retry() {
+        Some(Retry::After(wait)) => reply.integer(ceil_to(wait, Micros::MILLISECOND)),
+        Some(Retry::Never) => reply.integer(-1),
+        None => reply.null(),
+    }
+    reply.bulk("shadow_refused");
+    reply.boolean(verdict.granted() && !answer.granted());
+    reply.bulk("degraded");
+    reply.boolean(verdict.degraded());
+    if let Some((name, id)) = id {
+        reply.bulk(name);
+        match id {
+            Some(id) => reply.bulk(id),
+            None => reply.null(),
+        }
+    }
+    Ok(())
+}
+
+/// Writes the state of a key as a map.
+pub(super) fn write_standing(reply: &mut Writer<'_>, standing: &Standing) {
+    reply.map(5);
+    reply.bulk("known");
+    reply.boolean(standing.known);
+    reply.bulk("overflow");
+    reply.boolean(standing.shared);
+    numbers(reply, &standing.decision, true);
+}
+
+/// Limit, remaining and reset; null where there is no such number.
+fn numbers(reply: &mut Writer<'_>, decision: &Decision, shown: bool) {
+    for (name, value) in [("limit", decision.limit), ("remaining", decision.remaining)] {
+        reply.bulk(name);
+        if value == Decision::UNLIMITED || !shown { reply.null() } else { reply.integer(number(value)) }
+    }
+    reply.bulk("reset_ms");
+    if shown { reply.integer(ceil_to(decision.reset_after, Micros::MILLISECOND)) } else { reply.null() }
+}
+
+/// A number of ours, all of which are below 2^53.
+pub(super) fn number(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// A time in units, rounded up: who waits so long is never too early.
+pub(super) fn ceil_to(time: Micros, unit: Micros) -> i64 {
+    number(time.get().div_ceil(unit.get().max(1)))
+}
