@@ -183,6 +183,7 @@ const SERVER: &[&str] = &[
     "tollgate-http",
     "tollgate-policy",
     "tollgate-redis",
+    "tollgate-resp",
     "tollgate-tower",
     "tracing",
     "tracing-subscriber",

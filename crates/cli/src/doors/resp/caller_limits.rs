@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use tollgate::{Algorithm, ConcurrencyLimit, Limit, Limiter, NamedLimit, StoreFails};
+use tollgate::{Algorithm, ConcurrencyLimit, Limit, Limiter, NamedLimit, FailureRule};
 
 /// How many sets of numbers are kept ready. Beyond that all are forgotten and made anew when they are used again; keys keep their usage,
 /// which belongs to the limit's name and not to its numbers.
@@ -32,7 +32,7 @@ impl CallerLimits {
             known.clear();
         }
         let named =
-            self.limiter.shared_limit_in(&self.namespace, name(&limit), limit, StoreFails::Deny);
+            self.limiter.shared_limit_in(&self.namespace, name(&limit), limit, FailureRule::Deny);
         known.insert(limit, named.clone());
         named
     }

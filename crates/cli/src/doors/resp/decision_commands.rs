@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::arguments::{Arguments, Refusal};
 use super::dispatch::Done;
-use super::replies::{write_standing, write_verdict};
+use super::replies::{write_status, write_verdict};
 use super::reservation_commands::TTL_MAX;
 use super::selection::{By, Selected};
 use super::session::Session;
@@ -73,8 +73,8 @@ impl Session {
         arguments.end()?;
         match &selected.by {
             By::Rate(limit) => {
-                let standing = self.shared.limiter.inspect(limit, selected.key).await;
-                write_standing(&mut self.reply(), &standing.map_err(Refusal::unavailable)?);
+                let status = self.shared.limiter.inspect(limit, selected.key).await;
+                write_status(&mut self.reply(), &status.map_err(Refusal::unavailable)?);
             }
             By::Concurrency(limit) => {
                 self.shared.permits.expire();

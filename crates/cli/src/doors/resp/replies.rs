@@ -1,6 +1,6 @@
 //! Verdicts as replies: the second half of the mapping.
 
-use tollgate::{Decision, Kind, Micros, Retry, Standing, Verdict};
+use tollgate::{Decision, Kind, Micros, Retry, KeyStatus, Verdict};
 use tollgate_resp::{Protocol, Writer};
 
 use super::arguments::Refusal;
@@ -11,19 +11,19 @@ use super::arguments::Refusal;
 pub(super) fn write_throttle(out: &mut Vec<u8>, verdict: &Verdict) -> bool {
     // Integers and errors are the same in both protocols.
     let mut reply = Writer::new(out, Protocol::Resp2);
-    let (kind, answer) = (verdict.kind(), verdict.answers().first());
-    let Some(answer) = answer.filter(|_| !matches!(kind, Kind::Unavailable(_))) else {
+    let (kind, result) = (verdict.kind(), verdict.results().first());
+    let Some(result) = result.filter(|_| !matches!(kind, Kind::Unavailable(_))) else {
         let Refusal(message) = no_decision(verdict);
         reply.error(&message);
         return false;
     };
-    let decision = answer.decision();
+    let decision = result.decision();
     let retry = match decision.retry() {
         Some(Retry::After(wait)) => ceil_to(wait, Micros::SECOND),
         Some(Retry::Never) | None => -1,
     };
     reply.array(5);
-    reply.integer((!decision.granted()).into());
+    reply.integer((!decision.is_granted()).into());
     reply.integer(number(decision.limit));
     reply.integer(number(decision.remaining));
     reply.integer(retry);
@@ -45,14 +45,14 @@ pub(super) fn write_verdict(
     verdict: &Verdict,
     id: Option<(&str, Option<String>)>,
 ) -> Result<(), Refusal> {
-    let (Kind::Granted | Kind::Refused, Some(answer)) = (verdict.kind(), verdict.answers().first()) else {
+    let (Kind::Granted | Kind::Refused, Some(result)) = (verdict.kind(), verdict.results().first()) else {
         return Err(no_decision(verdict));
     };
-    let decision = answer.decision();
-    let shown = answer.source().has_numbers();
+    let decision = result.decision();
+    let shown = result.source().has_numbers();
     reply.map(usize::from(id.is_some()).saturating_add(8));
     reply.bulk("granted");
-    reply.boolean(verdict.granted());
+    reply.boolean(verdict.is_granted());
     reply.bulk("charged");
     reply.integer(number(decision.charged));
     numbers(reply, &decision, shown);
@@ -63,9 +63,9 @@ pub(super) fn write_verdict(
         None => reply.null(),
     }
     reply.bulk("shadow_refused");
-    reply.boolean(verdict.granted() && !answer.granted());
+    reply.boolean(verdict.is_granted() && !result.is_granted());
     reply.bulk("degraded");
-    reply.boolean(verdict.degraded());
+    reply.boolean(verdict.is_degraded());
     if let Some((name, id)) = id {
         reply.bulk(name);
         match id {
@@ -77,13 +77,13 @@ pub(super) fn write_verdict(
 }
 
 /// Writes the state of a key as a map.
-pub(super) fn write_standing(reply: &mut Writer<'_>, standing: &Standing) {
+pub(super) fn write_status(reply: &mut Writer<'_>, status: &KeyStatus) {
     reply.map(5);
     reply.bulk("known");
-    reply.boolean(standing.known);
+    reply.boolean(status.known);
     reply.bulk("overflow");
-    reply.boolean(standing.shared);
-    numbers(reply, &standing.decision, true);
+    reply.boolean(status.shared);
+    numbers(reply, &status.decision, true);
 }
 
 /// Limit, remaining and reset; null where there is no such number.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tollgate::{Closed, ReservationError, ReservationId};
+use tollgate::{ClosedReservation, ReservationError, ReservationId};
 
 use super::arguments::{Arguments, Refusal};
 use super::dispatch::Done;
@@ -52,7 +52,7 @@ impl Session {
         Ok(())
     }
 
-    fn write_closed(&mut self, Closed { adjustment, .. }: Closed) {
+    fn write_closed(&mut self, ClosedReservation { adjustment, .. }: ClosedReservation) {
         let unsettled = u64::try_from(adjustment.unsettled).unwrap_or(u64::MAX);
         let mut reply = self.reply();
         reply.map(3);
