@@ -42,7 +42,6 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
         SERVER,
         &[
             "futures-util",
-            "http-body-util",
             "jsonschema",
             "rcgen",
             "tokio-tungstenite",
@@ -165,6 +164,7 @@ const SERVER: &[&str] = &[
     "clap_mangen",
     "http",
     "http-body",
+    "http-body-util",
     "httparse",
     "hyper",
     "hyper-util",
@@ -174,6 +174,7 @@ const SERVER: &[&str] = &[
     "rustls",
     "rustls-native-certs",
     "serde_json",
+    "sha2",
     "smallvec",
     "tokio",
     "tokio-rustls",

@@ -17,21 +17,25 @@ mod permit_commands;
 mod replies;
 mod reservation_commands;
 mod selection;
-mod server;
 mod session;
 mod throttle;
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tollgate::Limiter;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch::Receiver;
 use tollgate_engine::PolicyLimits;
 
 use caller_limits::CallerLimits;
-use crate::telemetry::metrics::RespMetrics;
+use connection::Connection;
 use permit_book::PermitBook;
-pub use server::Server;
+use session::Session;
+use super::listener::{self, Context, Handler};
+use crate::telemetry::metrics::{EndpointMetrics, RespMetrics};
 
 /// The limits of one connection: what a client may send or leave unread, and for how long it may be silent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,6 +67,9 @@ pub type CheckToken = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
 /// The limits of the policy in force, if there is one.
 pub type CurrentPolicy = Arc<dyn Fn() -> Option<Arc<PolicyLimits>> + Send + Sync>;
 
+/// Numbers connections.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
 /// What the endpoint decides with, and who may use it. Cheap to clone; clones are the same endpoint.
 #[derive(Clone)]
 pub struct Endpoint(Arc<Shared>);
@@ -76,6 +83,7 @@ pub(crate) struct Shared {
     caller_limits: CallerLimits,
     permits: PermitBook,
     metrics: Arc<RespMetrics>,
+    endpoint: Arc<EndpointMetrics>,
 }
 
 impl Endpoint {
@@ -93,6 +101,7 @@ impl Endpoint {
             caller_limits,
             permits: PermitBook::default(),
             metrics: Arc::default(),
+            endpoint: Arc::default(),
         }))
     }
 
@@ -114,16 +123,45 @@ impl Endpoint {
         self.changed(|shared| shared.bounds = bounds)
     }
 
-    /// Counts in these metrics.
-    #[must_use]
-    pub fn with_metrics(self, metrics: Arc<RespMetrics>) -> Self {
-        self.changed(|shared| shared.metrics = metrics)
-    }
-
-    /// The metrics.
+    /// What it counts.
     #[must_use]
     pub fn metrics(&self) -> &Arc<RespMetrics> {
         &self.0.metrics
+    }
+
+    /// What it counts as every endpoint does. Whoever accepts its connections counts them there.
+    #[must_use]
+    pub fn endpoint_metrics(&self) -> &Arc<EndpointMetrics> {
+        &self.0.endpoint
+    }
+
+    /// The endpoint of a process: its limiter, its policy, its tokens.
+    pub(super) fn of_process(context: &Arc<Context>) -> Self {
+        let common = &context.common;
+        let (limiter, namespace) = {
+            let in_force = common.live.load();
+            (in_force.limits.limiter().clone(), in_force.limits.namespace().to_owned())
+        };
+        let live = Arc::clone(&common.live);
+        let write = common.settings.timeouts.write;
+        let bounds = ConnectionBounds { write, ..ConnectionBounds::default() };
+        let endpoint = Self::new(limiter, &namespace).with_bounds(bounds);
+        let endpoint = endpoint.with_policy(Arc::new(move || Some(Arc::clone(&live.load().limits))));
+        let endpoint = endpoint.changed(|shared| {
+            shared.metrics = common.metrics.resp();
+            shared.endpoint = Arc::clone(&context.metrics);
+        });
+        if !context.access.asks_for_token() {
+            return endpoint;
+        }
+        let access = Arc::clone(&context.access);
+        endpoint.with_token(Arc::new(move |token| access.check(Some(token)).is_ok()))
+    }
+
+    /// Serves one connection until it ends, or until `stop` is said and no command is left.
+    pub async fn serve(&self, stream: impl AsyncRead + AsyncWrite + Unpin, peer: String, stop: Receiver<bool>) {
+        let session = Session::new(Arc::clone(&self.0), NEXT.fetch_add(1, Ordering::Relaxed), peer);
+        Connection::new(stream, Arc::clone(&self.0), session).run(stop).await;
     }
 
     fn changed(mut self, change: impl FnOnce(&mut Shared)) -> Self {
@@ -132,6 +170,14 @@ impl Endpoint {
             change(shared);
         }
         self
+    }
+}
+
+impl Handler for Endpoint {
+    async fn serve(self: Arc<Self>, connection: listener::Connection) {
+        let listener::Connection { stream, peer, stop, place } = connection;
+        Self::serve(&self, stream, peer.to_string(), stop).await;
+        drop(place);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The gateway's metrics, and the page for Prometheus. Requests look up nothing by name.
 
 pub mod counter;
+pub mod endpoint;
 pub mod latency;
 pub mod limits;
 pub mod page;
@@ -15,6 +16,7 @@ use tollgate_engine::PolicyLimits;
 
 use crate::files;
 pub use counter::{Count, Counter, Level};
+pub use endpoint::EndpointMetrics;
 pub use latency::Latency;
 pub use resp::RespMetrics;
 use limits::Limits;
@@ -30,10 +32,11 @@ pub use worker::{TunnelEnds, WorkerMetrics};
 pub struct Metrics {
     workers: Mutex<Vec<Arc<WorkerMetrics>>>,
     limits: Mutex<Limits>,
+    endpoints: Mutex<Vec<(&'static str, Arc<EndpointMetrics>)>>,
+    /// What the endpoint for Redis clients counts besides, if there is one.
+    resp: OnceLock<Arc<RespMetrics>>,
     /// The limiter whose store is reported.
     limiter: Mutex<Option<Limiter>>,
-    /// The endpoint for Redis clients, if there is one.
-    resp: OnceLock<Arc<RespMetrics>>,
     /// Reloads by result.
     pub reloads: Reloads,
     /// Log lines by result.
@@ -79,7 +82,19 @@ impl Metrics {
         worker
     }
 
-    /// The metrics of the endpoint for Redis clients, which are on the page from now on.
+    /// The metrics of an endpoint.
+    #[must_use]
+    pub fn endpoint(&self, name: &'static str) -> Arc<EndpointMetrics> {
+        let mut endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = endpoints.iter().find(|(known, _)| *known == name) {
+            return Arc::clone(known);
+        }
+        let metrics = Arc::<EndpointMetrics>::default();
+        endpoints.push((name, Arc::clone(&metrics)));
+        metrics
+    }
+
+    /// What the endpoint for Redis clients counts besides. It is on the page from now on.
     #[must_use]
     pub fn resp(&self) -> Arc<RespMetrics> {
         Arc::clone(self.resp.get_or_init(Arc::default))
@@ -106,11 +121,13 @@ impl Metrics {
         self.limits.lock().unwrap_or_else(PoisonError::into_inner).write(&mut page);
         let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner).clone();
         worker::write(workers.iter().map(Arc::as_ref), &mut page);
-        self.write_reloads(&mut page);
-        self.write_store(&mut page);
+        let endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        endpoint::write(&endpoints, &mut page);
         if let Some(resp) = self.resp.get() {
             resp.write(&mut page);
         }
+        self.write_reloads(&mut page);
+        self.write_store(&mut page);
         let (dropped, left_out) = (self.lines.dropped.get(), self.lines.left_out.get());
         let name = ("log_lines_dropped_total", Kind::Counter);
         page.number(name, "Log lines dropped because the queue was full.", dropped);

@@ -27,7 +27,7 @@ limits:
     limit: 1
     max_hold: 30s
 routes:
-  - { path: /login, rate_limit: [logins, tried, reports] }
+  - { path: /login, rate_limit: [{ use: logins }, { use: tried }, { use: reports }] }
 ";
 
 fn served() -> Served {

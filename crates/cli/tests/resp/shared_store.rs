@@ -49,7 +49,7 @@ fn two_endpoints_share_a_budget_and_a_store_that_is_away_is_an_error() {
         let said = first.said(command);
         assert!(said.starts_with("-UNAVAILABLE "), "{command}: {said}");
     }
-    assert!(one.endpoint.metrics().errors.unavailable.get() >= 7);
+    assert!(one.endpoint.endpoint_metrics().undetermined.get() >= 7);
     assert_eq!(first.said("PING"), "PONG");
     redis.spawn().unwrap();
     redis.ready().unwrap();

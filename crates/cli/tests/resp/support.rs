@@ -2,9 +2,12 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::thread::JoinHandle;
 
+use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tollgate::{Clock, Limiter, ManualClock, Micros};
-use tollgate_cli::doors::resp::{Endpoint, Server};
+use tollgate_cli::doors::resp::Endpoint;
 use tollgate_resp::{Bounds, Value, parse_value};
 use tollgate_testing::patience::PATIENCE;
 
@@ -31,20 +34,13 @@ impl Served {
         Self::of(limiter, clock, change)
     }
 
-    pub(crate) fn with_connections(connections: usize) -> Self {
-        let mut served = Self::new();
-        served.stop();
-        served.server = Some(start(&served.endpoint, connections));
-        served
-    }
-
     pub(crate) fn of(
         limiter: Limiter,
         clock: ManualClock,
         change: impl FnOnce(Endpoint) -> Endpoint,
     ) -> Self {
         let endpoint = change(Endpoint::new(limiter.clone(), "tests"));
-        let server = Some(start(&endpoint, 1_000));
+        let server = Some(Server::start(&endpoint));
         Self { clock, limiter, endpoint, server }
     }
 
@@ -55,7 +51,7 @@ impl Served {
     }
 
     pub(crate) fn port(&self) -> u16 {
-        self.server.as_ref().unwrap().address().port()
+        self.server.as_ref().unwrap().port
     }
 
     pub(crate) fn client(&self) -> Client {
@@ -66,9 +62,47 @@ impl Served {
     }
 }
 
-fn start(endpoint: &Endpoint, connections: usize) -> Server {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    Server::start(endpoint, listener, (2, connections)).unwrap()
+/// Accepts connections as the listener of endpoints does, on two threads.
+struct Server {
+    port: u16,
+    stop: watch::Sender<bool>,
+    thread: JoinHandle<()>,
+}
+
+impl Server {
+    fn start(endpoint: &Endpoint) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let (port, stop) = (listener.local_addr().unwrap().port(), watch::channel(false).0);
+        let (endpoint, mut stopped) = (endpoint.clone(), stop.subscribe());
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let thread = std::thread::spawn(move || {
+            runtime.block_on(async {
+                let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+                let mut connections = JoinSet::new();
+                loop {
+                    let (stream, peer) = tokio::select! {
+                        accepted = listener.accept() => accepted.unwrap(),
+                        _ = stopped.wait_for(|stop| *stop) => break,
+                    };
+                    let (endpoint, stop) = (endpoint.clone(), stopped.clone());
+                    connections.spawn(async move {
+                        let open = &endpoint.endpoint_metrics().connections_open;
+                        open.inc();
+                        endpoint.serve(stream, peer.to_string(), stop).await;
+                        open.dec();
+                    });
+                }
+                while connections.join_next().await.is_some() {}
+            });
+        });
+        Self { port, stop, thread }
+    }
+
+    fn stop(self) {
+        self.stop.send_replace(true);
+        self.thread.join().unwrap();
+    }
 }
 
 impl Drop for Served {

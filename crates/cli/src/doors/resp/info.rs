@@ -29,9 +29,8 @@ impl Session {
     }
 
     fn sections(&self) -> [(&'static str, String); 5] {
-        let (metrics, limiter) = (&self.shared.metrics, &self.shared.limiter);
+        let (metrics, endpoint, limiter) = (&self.shared.metrics, &self.shared.endpoint, &self.shared.limiter);
         let (stats, version) = (limiter.stats(), env!("CARGO_PKG_VERSION"));
-        let errors = &metrics.errors;
         let store = match limiter.store_health() {
             None => "memory",
             Some(_) => "shared",
@@ -44,18 +43,20 @@ impl Session {
                     std::process::id()
                 ),
             ),
-            ("Clients", format!("connected_clients:{}\r\n", metrics.connections_open.get())),
+            ("Clients", format!("connected_clients:{}\r\n", endpoint.connections_open.get())),
             ("Persistence", "loading:0\r\n".into()),
             (
                 "Stats",
                 format!(
-                    "total_connections_received:{}\r\ntotal_commands_processed:{}\r\nerrors_invalid:{}\r\nerrors_denied:{}\r\n\
-                     errors_unavailable:{}\r\n",
-                    metrics.connections_total.get(),
+                    "total_connections_received:{}\r\ntotal_commands_processed:{}\r\ninvalid:{}\r\ndenied:{}\r\n\
+                     granted:{}\r\nrefused:{}\r\nundetermined:{}\r\n",
+                    endpoint.connections_total.get(),
                     metrics.commands(),
-                    errors.invalid.get(),
-                    errors.denied.get(),
-                    errors.unavailable.get()
+                    endpoint.invalid.get(),
+                    endpoint.denied.get(),
+                    endpoint.granted.get(),
+                    endpoint.refused.get(),
+                    endpoint.undetermined.get()
                 ),
             ),
             (

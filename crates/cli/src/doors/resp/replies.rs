@@ -4,18 +4,29 @@ use tollgate::{Decision, Kind, Micros, Retry, KeyStatus, Verdict};
 use tollgate_resp::{Protocol, Writer};
 
 use super::arguments::Refusal;
+use crate::telemetry::metrics::EndpointMetrics;
 
-/// Writes the five integers of `CL.THROTTLE`: limited, limit, remaining, seconds to the retry, seconds to the reset. Returns false if
-/// there is no decision, which is an error.
+/// Counts a decision by its result.
 #[inline]
-pub(super) fn write_throttle(out: &mut Vec<u8>, verdict: &Verdict) -> bool {
+pub(super) fn count(metrics: &EndpointMetrics, verdict: &Verdict) {
+    match verdict.kind() {
+        Kind::Granted => metrics.granted.inc(),
+        Kind::Refused => metrics.refused.inc(),
+        Kind::Unavailable(_) => metrics.undetermined.inc(),
+    }
+}
+
+/// Writes the five integers of `CL.THROTTLE`: limited, limit, remaining, seconds to the retry, seconds to the reset; an error if there is no
+/// decision.
+#[inline]
+pub(super) fn write_throttle(out: &mut Vec<u8>, verdict: &Verdict) {
     // Integers and errors are the same in both protocols.
     let mut reply = Writer::new(out, Protocol::Resp2);
     let (kind, result) = (verdict.kind(), verdict.results().first());
     let Some(result) = result.filter(|_| !matches!(kind, Kind::Unavailable(_))) else {
         let Refusal(message) = no_decision(verdict);
         reply.error(&message);
-        return false;
+        return;
     };
     let decision = result.decision();
     let retry = match decision.retry() {
@@ -28,7 +39,6 @@ pub(super) fn write_throttle(out: &mut Vec<u8>, verdict: &Verdict) -> bool {
     reply.integer(number(decision.remaining));
     reply.integer(retry);
     reply.integer(ceil_to(decision.reset_after, Micros::SECOND));
-    true
 }
 
 /// Why there is no decision.

@@ -71,13 +71,12 @@ impl Session {
 
     /// Writes an error, and counts it by its code.
     pub(super) fn refuse(&mut self, Refusal(message): &Refusal) {
-        let errors = &self.shared.metrics.errors;
-        let counter = match message.split(' ').next() {
-            Some("UNAVAILABLE") => &errors.unavailable,
-            Some("NOAUTH" | "WRONGPASS") => &errors.denied,
-            _ => &errors.invalid,
-        };
-        counter.inc();
+        let metrics = &self.shared.endpoint;
+        match message.split(' ').next() {
+            Some("UNAVAILABLE") => metrics.undetermined.inc(),
+            Some("NOAUTH" | "WRONGPASS") => metrics.denied.inc(),
+            _ => metrics.invalid.inc(),
+        }
         self.reply().error(message);
     }
 }

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use tollgate::{Hit, HitError, Limit, LimitError, Limiter, Verdict};
 
 use super::arguments::{Arguments, Refusal, shown};
-use super::replies::write_throttle;
+use super::replies::{count, write_throttle};
 use super::selection::period;
 use super::session::{RECENT_MAX, Session};
 
@@ -99,11 +99,10 @@ impl Session {
             Some(limit.hit(input.get(pending.key.clone())?).cost(pending.quantity))
         };
         let hits: SmallVec<[Hit<'_>; BATCH_MAX]> = batch.iter().filter_map(hit).collect();
-        let unavailable = &shared.metrics.errors.unavailable;
+        let metrics = &shared.endpoint;
         let mut each = |verdict: Verdict| {
-            if !write_throttle(out, &verdict) {
-                unavailable.inc();
-            }
+            count(metrics, &verdict);
+            write_throttle(out, &verdict);
         };
         let decided = if recent.iter().any(|(_, limit)| limit.is_shared()) {
             let verdicts = charge_all(&shared.limiter, &hits).await;
@@ -111,13 +110,13 @@ impl Session {
         } else {
             shared.limiter.try_charge_each(&hits, |_, verdict| each(verdict))
         };
-        let count = hits.len();
+        let decided_none = hits.len();
         let refusal = decided.err().map(Refusal::invalid);
         drop(hits);
         self.batch.clear();
         if let Some(refusal) = refusal {
             // No hit was decided: a key that is too long is no command.
-            (0..count).for_each(|_| self.refuse(&refusal));
+            (0..decided_none).for_each(|_| self.refuse(&refusal));
         }
     }
 }
