@@ -102,7 +102,9 @@ impl CommandParser {
         let range = self.arguments.get(number)?.clone();
         match self.state {
             State::Done { inline: true } => self.unquoted.get(range),
-            State::Start | State::Inline { .. } | State::Array { .. } | State::Done { .. } => input.get(range),
+            State::Start | State::Inline { .. } | State::Array { .. } | State::Done { .. } => {
+                input.get(range)
+            }
         }
     }
 
@@ -175,7 +177,11 @@ impl CommandParser {
         let fresh = input.get(seen..).unwrap_or_default();
         let Some(found) = fresh.iter().position(|byte| *byte == b'\n') else {
             self.state = State::Inline { seen: input.len() };
-            return if input.len() > self.bounds.line_bytes { Err(ProtocolError::InlineTooLong) } else { Ok(None) };
+            return if input.len() > self.bounds.line_bytes {
+                Err(ProtocolError::InlineTooLong)
+            } else {
+                Ok(None)
+            };
         };
         let end = seen.saturating_add(found);
         if end > self.bounds.line_bytes {

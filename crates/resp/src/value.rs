@@ -141,7 +141,8 @@ impl<'a> Reader<'a> {
             return if rest.len() > self.bounds.line_bytes { Err(ProtocolError::Line) } else { Ok(None) };
         };
         let line = within.get(..length).unwrap_or_default();
-        let line = line.strip_suffix(b"\r").filter(|line| !line.contains(&b'\r')).ok_or(ProtocolError::Line)?;
+        let line =
+            line.strip_suffix(b"\r").filter(|line| !line.contains(&b'\r')).ok_or(ProtocolError::Line)?;
         self.at = begin.saturating_add(length).saturating_add(1);
         Ok(Some(line))
     }

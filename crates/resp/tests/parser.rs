@@ -27,7 +27,8 @@ fn words(text: &[&str]) -> Vec<Vec<u8>> {
     text.iter().map(|word| word.as_bytes().to_vec()).collect()
 }
 
-const STREAM: &[u8] = b"*6\r\n$11\r\nCL.THROTTLE\r\n$7\r\nuser123\r\n$2\r\n15\r\n$2\r\n30\r\n$2\r\n60\r\n$1\r\n1\r\n\
+const STREAM: &[u8] =
+    b"*6\r\n$11\r\nCL.THROTTLE\r\n$7\r\nuser123\r\n$2\r\n15\r\n$2\r\n30\r\n$2\r\n60\r\n$1\r\n1\r\n\
     PING\r\n\r\n*0\r\n*-1\r\nSET \"a b\\x41\\n\" 'it\\'s'\n*2\r\n$4\r\nECHO\r\n$0\r\n\r\n";
 
 fn wanted() -> Vec<Vec<Vec<u8>>> {
@@ -110,7 +111,11 @@ fn nothing_is_waited_for_beyond_the_bounds() {
         loop {
             buffer.push(random.pick(alphabet));
             match parser.parse(&buffer) {
-                Ok(None) => assert!(buffer.len() <= 32 + 8, "case {case}: waits for more than {}", buffer.escape_ascii()),
+                Ok(None) => assert!(
+                    buffer.len() <= 32 + 8,
+                    "case {case}: waits for more than {}",
+                    buffer.escape_ascii()
+                ),
                 Ok(Some(length)) => {
                     assert_eq!(length, buffer.len(), "case {case}: a command ends with its last byte");
                     break;

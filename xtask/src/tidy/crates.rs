@@ -40,14 +40,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     (
         "tollgate-cli",
         SERVER,
-        &[
-            "futures-util",
-            "jsonschema",
-            "rcgen",
-            "tokio-tungstenite",
-            "tollgate-testing",
-            "tollgate-twins",
-        ],
+        &["futures-util", "jsonschema", "rcgen", "tokio-tungstenite", "tollgate-testing", "tollgate-twins"],
     ),
     (
         "tollgate-engine",

@@ -25,17 +25,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tollgate::Limiter;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch::Receiver;
+use tollgate::Limiter;
 use tollgate_engine::PolicyLimits;
 
+use super::listener::{self, Context, Handler};
+use crate::telemetry::metrics::{EndpointMetrics, RespMetrics};
 use caller_limits::CallerLimits;
 use connection::Connection;
 use permit_book::PermitBook;
 use session::Session;
-use super::listener::{self, Context, Handler};
-use crate::telemetry::metrics::{EndpointMetrics, RespMetrics};
 
 /// The limits of one connection: what a client may send or leave unread, and for how long it may be silent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -159,7 +159,12 @@ impl Endpoint {
     }
 
     /// Serves one connection until it ends, or until `stop` is said and no command is left.
-    pub async fn serve(&self, stream: impl AsyncRead + AsyncWrite + Unpin, peer: String, stop: Receiver<bool>) {
+    pub async fn serve(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Unpin,
+        peer: String,
+        stop: Receiver<bool>,
+    ) {
         let session = Session::new(Arc::clone(&self.0), NEXT.fetch_add(1, Ordering::Relaxed), peer);
         Connection::new(stream, Arc::clone(&self.0), session).run(stop).await;
     }

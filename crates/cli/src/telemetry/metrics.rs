@@ -18,10 +18,10 @@ use crate::files;
 pub use counter::{Count, Counter, Level};
 pub use endpoint::EndpointMetrics;
 pub use latency::Latency;
-pub use resp::RespMetrics;
 use limits::Limits;
 pub use limits::{LIMIT_SERIES_MAX, LimitMeters};
 use page::{Kind, Page};
+pub use resp::RespMetrics;
 pub use worker::{TunnelEnds, WorkerMetrics};
 
 /// All metrics.

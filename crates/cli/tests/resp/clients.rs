@@ -11,7 +11,8 @@ const NODE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools/node
 const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/resp");
 
 fn output(what: &'static str, mut command: Command) -> String {
-    let output = within(what, move || command.output()).expect("it is installed by `cargo xtask test install`");
+    let output =
+        within(what, move || command.output()).expect("it is installed by `cargo xtask test install`");
     let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{what}: {said}{errors}");
     format!("{said}{errors}")
@@ -31,7 +32,10 @@ fn redis_cli_shows_replies_of_both_protocols() {
         assert_eq!(said, "0\n16\n15\n-1\n2\n");
     }
     let said = redis_cli(&served, &["-3", "--no-raw", "TG.CHECK", "TOKEN_BUCKET", "key", "5", "1", "10"]);
-    assert!(said.contains("\"granted\" => (true)") && said.contains("\"remaining\" => (integer) 4"), "{said}");
+    assert!(
+        said.contains("\"granted\" => (true)") && said.contains("\"remaining\" => (integer) 4"),
+        "{said}"
+    );
     let said = redis_cli(&served, &["INFO"]);
     assert!(said.contains("tollgate_version:"), "{said}");
 }
@@ -40,7 +44,9 @@ fn redis_cli_shows_replies_of_both_protocols() {
 #[test]
 fn redis_cli_has_help_for_our_commands() {
     let served = Served::new();
-    let plain = |said: String| ["1", "90", "33", "0"].iter().fold(said, |said, code| said.replace(&format!("\x1b[{code}m"), ""));
+    let plain = |said: String| {
+        ["1", "90", "33", "0"].iter().fold(said, |said, code| said.replace(&format!("\x1b[{code}m"), ""))
+    };
     let said = plain(redis_cli(&served, &["help", "CL.THROTTLE"]));
     assert!(said.contains("CL.THROTTLE key max_burst count period [quantity]"), "{said}");
     assert!(said.contains("summary: Charges a key as in redis-cell"), "{said}");
@@ -63,7 +69,19 @@ fn redis_benchmark_runs_with_and_without_pipelines() {
     let served = Served::new();
     for pipeline in ["1", "16"] {
         let mut command = Command::new("redis-benchmark");
-        command.args(["-p", &served.port().to_string(), "-n", "20000", "-c", "20", "-r", "1000", "-q", "-e", "-P", pipeline]);
+        command.args([
+            "-p",
+            &served.port().to_string(),
+            "-n",
+            "20000",
+            "-c",
+            "20",
+            "-r",
+            "1000",
+            "-q",
+            "-P",
+            pipeline,
+        ]);
         command.args(["CL.THROTTLE", "key:__rand_int__", "15", "30", "60"]);
         let said = output("redis-benchmark", command);
         assert!(said.contains("requests per second") && !said.contains("WARNING"), "{said}");

@@ -29,7 +29,10 @@ fn what_clients_begin_with_is_understood() {
         ("CONFIG GET save", "save "),
         ("CONFIG GET maxmemory", ""),
         ("CONFIG SET save 1", "-ERR unknown subcommand 'SET'. Try CONFIG HELP."),
-        ("AUTH token", "-ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"),
+        (
+            "AUTH token",
+            "-ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?",
+        ),
         ("COMMAND COUNT", "23"),
         ("GET key", "-ERR unknown command 'GET', with args beginning with: 'key' "),
         ("ECHO", "-ERR wrong number of arguments for 'echo' command"),
@@ -65,7 +68,9 @@ fn with_token() -> Served {
 fn without_a_token_nothing_is_executed() {
     let served = with_token();
     let mut client = served.client();
-    for command in ["PING", "CL.THROTTLE key 15 30 60", "TG.CHECK GCRA key 1 1 1", "INFO", "COMMAND", "NOTHING"] {
+    for command in
+        ["PING", "CL.THROTTLE key 15 30 60", "TG.CHECK GCRA key 1 1 1", "INFO", "COMMAND", "NOTHING"]
+    {
         assert_eq!(client.said(command), "-NOAUTH Authentication required.", "{command}");
     }
     assert!(client.said("HELLO 3").starts_with("-NOAUTH HELLO must be called"));
@@ -85,7 +90,8 @@ fn without_a_token_nothing_is_executed() {
 #[test]
 fn without_a_token_little_is_read_and_not_for_long() {
     let served = Served::with(|endpoint| {
-        let bounds = ConnectionBounds { authentication: Duration::from_millis(50), ..ConnectionBounds::default() };
+        let bounds =
+            ConnectionBounds { authentication: Duration::from_millis(50), ..ConnectionBounds::default() };
         endpoint.with_token(Arc::new(|_| false)).with_bounds(bounds)
     });
     let mut client = served.client();
@@ -172,7 +178,10 @@ fn a_long_pipeline_is_executed_in_order() {
 #[test]
 fn a_client_that_does_not_read_is_disconnected() {
     let served = Served::with(|endpoint| {
-        endpoint.with_bounds(ConnectionBounds { write: Duration::from_millis(200), ..ConnectionBounds::default() })
+        endpoint.with_bounds(ConnectionBounds {
+            write: Duration::from_millis(200),
+            ..ConnectionBounds::default()
+        })
     });
     let client = served.client();
     let many = packed(&["CL.THROTTLE", "key", "15", "30", "60"]).repeat(10_000);
@@ -190,7 +199,8 @@ fn a_client_that_does_not_read_is_disconnected() {
 #[test]
 fn an_idle_connection_is_closed_and_a_busy_one_is_not() {
     let served = Served::with(|endpoint| {
-        endpoint.with_bounds(ConnectionBounds { idle: Duration::from_millis(400), ..ConnectionBounds::default() })
+        endpoint
+            .with_bounds(ConnectionBounds { idle: Duration::from_millis(400), ..ConnectionBounds::default() })
     });
     let (mut idle, mut busy) = (served.client(), served.client());
     idle.said("PING");

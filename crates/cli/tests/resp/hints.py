@@ -1,9 +1,12 @@
 """Runs redis-cli in a terminal, types a command's name, and prints all that redis-cli shows."""
 
+import fcntl
 import os
 import pty
 import select
+import struct
 import sys
+import termios
 import time
 
 pid, terminal = pty.fork()
@@ -11,10 +14,12 @@ if pid == 0:
     os.environ["TERM"] = "xterm"
     os.execvp("redis-cli", ["redis-cli", "-p", sys.argv[1]])
 
+# Without a size, redis-cli asks the terminal for it, which does not answer.
+fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 200, 0, 0))
 shown = b""
 
 
-def read_until(text, seconds=30):
+def read_until(text, seconds=20):
     global shown
     end = time.monotonic() + seconds
     while text not in shown and time.monotonic() < end:

@@ -31,7 +31,10 @@ fn every_algorithm_charges_refuses_and_says_when_to_retry() {
         let served = Served::new();
         let mut client = resp3(&served);
         let said = client.said(&format!("TG.CHECK {limit}"));
-        assert!(said.starts_with("{granted: true, charged: 1, limit: 2, remaining: 1, reset_ms: "), "{limit}: {said}");
+        assert!(
+            said.starts_with("{granted: true, charged: 1, limit: 2, remaining: 1, reset_ms: "),
+            "{limit}: {said}"
+        );
         assert_eq!(field(&said, "retry_ms"), "null");
         assert_eq!(field(&client.said(&format!("TG.PEEK {limit}")), "remaining"), "1");
         assert_eq!(field(&client.said(&format!("TG.CHECK {limit} COST 1")), "remaining"), "0");
@@ -42,8 +45,16 @@ fn every_algorithm_charges_refuses_and_says_when_to_retry() {
         // It is never too early.
         served.clock.advance(Micros::from_millis(wait.parse().unwrap()).into());
         assert_eq!(field(&client.said(&format!("TG.CHECK {limit}")), "granted"), "true", "{limit}");
-        assert_eq!(field(&client.said(&format!("TG.CHECK {limit} COST 3")), "retry_ms"), "-1", "never: {limit}");
-        assert!(client.said(&format!("TG.INSPECT {limit}")).starts_with("{known: true, overflow: false, limit: 2"));
+        assert_eq!(
+            field(&client.said(&format!("TG.CHECK {limit} COST 3")), "retry_ms"),
+            "-1",
+            "never: {limit}"
+        );
+        assert!(
+            client
+                .said(&format!("TG.INSPECT {limit}"))
+                .starts_with("{known: true, overflow: false, limit: 2")
+        );
         assert_eq!(client.said(&format!("TG.RESET {limit}")), "1", "{limit}");
         assert_eq!(client.said(&format!("TG.RESET {limit}")), "0", "{limit}");
         assert!(client.said(&format!("TG.INSPECT {limit}")).starts_with("{known: false"));
@@ -64,7 +75,14 @@ fn gcra_and_cl_throttle_have_one_budget() {
 fn a_limit_can_be_text() {
     let served = Served::new();
     let mut client = resp3(&served);
-    client.send(&super::support::packed(&["TG.CHECK", "TEXT", "key", "fixed_window: 5 per calendar day", "COST", "4"]));
+    client.send(&super::support::packed(&[
+        "TG.CHECK",
+        "TEXT",
+        "key",
+        "fixed_window: 5 per calendar day",
+        "COST",
+        "4",
+    ]));
     let said = super::support::shown(&client.reply());
     assert!(said.starts_with("{granted: true, charged: 4, limit: 5, remaining: 1"), "{said}");
     client.send(&super::support::packed(&["TG.CHECK", "TEXT", "key", "ten per second"]));
@@ -78,7 +96,8 @@ fn a_limit_can_be_text() {
 fn resp2_has_the_same_fields_in_an_array() {
     let served = Served::new();
     let said = served.client().said("TG.CHECK TOKEN_BUCKET key 2 1 10");
-    let expected = "granted 1 charged 1 limit 2 remaining 1 reset_ms 10000 retry_ms null shadow_refused 0 degraded 0";
+    let expected =
+        "granted 1 charged 1 limit 2 remaining 1 reset_ms 10000 retry_ms null shadow_refused 0 degraded 0";
     assert_eq!(said, expected);
 }
 
@@ -123,7 +142,9 @@ fn a_reservation_is_committed_with_its_actual_cost_or_cancelled() {
     let id = field(&client.said(reserve), "reservation");
     assert_eq!(client.said(&format!("TG.COMMIT {id} 15")), "{refunded: 25, charged: 0, unsettled: 0}");
     assert_eq!(client.said(&format!("TG.COMMIT {id} 15")), "{refunded: 0, charged: 0, unsettled: 0}");
-    assert!(client.said(&format!("TG.CANCEL {id}")).starts_with("-ENDED the reservation is already committed"));
+    assert!(
+        client.said(&format!("TG.CANCEL {id}")).starts_with("-ENDED the reservation is already committed")
+    );
     let id = field(&client.said(reserve), "reservation");
     assert_eq!(client.said(&format!("TG.COMMIT {id} 50")), "{refunded: 0, charged: 10, unsettled: 0}");
     let id = field(&client.said("TG.RESERVE TOKEN_BUCKET key 100 1 10 COST 30"), "reservation");
@@ -174,7 +195,10 @@ fn wrong_arguments_are_errors_that_name_them_and_change_nothing() {
         ("TG.CHECK BUCKET key", "-ERR unknown kind of limit 'BUCKET': try HELP"),
         ("TG.CHECK GCRA", "-ERR key is missing"),
         ("TG.CHECK GCRA key 1 1", "-ERR period is missing"),
-        ("TG.CHECK GCRA key 1 -1 1", "-ERR count must be a whole number such as 10, without sign, point or spaces: got '-1'"),
+        (
+            "TG.CHECK GCRA key 1 -1 1",
+            "-ERR count must be a whole number such as 10, without sign, point or spaces: got '-1'",
+        ),
         ("TG.CHECK GCRA key 1 0 1", "-ERR a rate of 0 never gives anything back"),
         ("TG.CHECK GCRA key 1 1 1 COST", "-ERR cost is missing"),
         ("TG.CHECK GCRA key 1 1 1 COST 1 COST 1", "-ERR unexpected argument 'COST'"),
@@ -182,7 +206,10 @@ fn wrong_arguments_are_errors_that_name_them_and_change_nothing() {
         ("TG.CHECK GCRA key 1 1 1 RECEIPT 0", "-ERR RECEIPT must be from 1 to 86400: got 0"),
         ("TG.CHECK GCRA key 1 1 1 UPTO RECEIPT 5", "-ERR UPTO has no receipt"),
         ("TG.PEEK GCRA key 1 1 1 UPTO", "-ERR unexpected argument 'UPTO'"),
-        ("TG.CHECK SLIDING_WINDOW_LOG key 70000 60", "-ERR a limit of 70000 is too large for sliding_window_log"),
+        (
+            "TG.CHECK SLIDING_WINDOW_LOG key 70000 60",
+            "-ERR a limit of 70000 is too large for sliding_window_log",
+        ),
         ("TG.CHECK SLIDING_WINDOW_BUCKETS key 5 60 0", "-ERR 0 buckets are out of range"),
         ("TG.CHECK FIXED_WINDOW key 5 99999999999999", "-ERR a window of"),
         ("TG.CHECK NAMED key logins", "-ERR there is no policy, and so no limit has a name"),
@@ -200,9 +227,22 @@ fn wrong_arguments_are_errors_that_name_them_and_change_nothing() {
 fn every_command_with_subcommands_has_help() {
     let served = Served::new();
     let mut client = served.client();
-    for command in ["TG.CHECK", "TG.PEEK", "TG.INSPECT", "TG.RESET", "TG.RESERVE", "TG.ACQUIRE", "CLIENT", "COMMAND", "CONFIG"] {
+    for command in [
+        "TG.CHECK",
+        "TG.PEEK",
+        "TG.INSPECT",
+        "TG.RESET",
+        "TG.RESERVE",
+        "TG.ACQUIRE",
+        "CLIENT",
+        "COMMAND",
+        "CONFIG",
+    ] {
         let said = client.said(&format!("{command} HELP"));
-        assert!(said.starts_with(&format!("{command} <subcommand>")) && said.ends_with("Print this help."), "{said}");
+        assert!(
+            said.starts_with(&format!("{command} <subcommand>")) && said.ends_with("Print this help."),
+            "{said}"
+        );
     }
     let said = client.said("TG.CHECK HELP");
     assert!(said.contains("GCRA key burst count period [COST cost] [RECEIPT seconds] [UPTO]"), "{said}");

@@ -44,7 +44,10 @@ fn a_limit_is_found_by_its_name_and_its_tiers_share_the_key() {
     let mut client = served.client();
     client.ask("HELLO 3");
     let said = client.said("TG.CHECK NAMED ada logins COST 2");
-    assert!(said.starts_with("{granted: true, charged: 2, limit: 3, remaining: 1, reset_ms: 20000"), "{said}");
+    assert!(
+        said.starts_with("{granted: true, charged: 2, limit: 3, remaining: 1, reset_ms: 20000"),
+        "{said}"
+    );
     let said = client.said("TG.PEEK NAMED ada logins TIER platform");
     assert!(said.contains("limit: 20, remaining: 18"), "{said}");
     assert!(client.said("TG.CHECK NAMED ada logins COST 2").starts_with("{granted: false"));
@@ -67,9 +70,15 @@ fn a_limit_in_shadow_mode_refuses_nobody_and_says_that_it_would() {
     let mut client = served.client();
     client.ask("HELLO 3");
     let first = client.said("TG.CHECK NAMED ada tried");
-    assert!(first.starts_with("{granted: true, charged: 1") && first.contains("shadow_refused: false"), "{first}");
+    assert!(
+        first.starts_with("{granted: true, charged: 1") && first.contains("shadow_refused: false"),
+        "{first}"
+    );
     let second = client.said("TG.CHECK NAMED ada tried");
-    assert!(second.starts_with("{granted: true, charged: 0") && second.contains("shadow_refused: true"), "{second}");
+    assert!(
+        second.starts_with("{granted: true, charged: 0") && second.contains("shadow_refused: true"),
+        "{second}"
+    );
 }
 
 #[test]

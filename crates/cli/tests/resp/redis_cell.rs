@@ -46,7 +46,12 @@ fn the_table_of_redis_cell_holds() {
         served.clock.advance(at.saturating_sub(now).into());
         now = at;
         let said = client.said(&format!("CL.THROTTLE foo 4 1 1 {quantity}"));
-        assert_eq!(said, expected, "case {case}, {} after the start", served.limiter.now().saturating_sub(start));
+        assert_eq!(
+            said,
+            expected,
+            "case {case}, {} after the start",
+            served.limiter.now().saturating_sub(start)
+        );
     }
 }
 
@@ -59,11 +64,15 @@ fn errors_have_the_texts_of_redis_cell() {
     assert_eq!(client.said("CL.THROTTLE key 1 2"), usage);
     assert_eq!(client.said("CL.THROTTLE key 1 2 3 4 5"), usage);
     for bad in ["x", "1.5", "1e3", "0x10", "1_000", "nan", "inf", "١٠"] {
-        let expected = format!("-Cell error: Store error: Couldn't parse as integer: {}", bad.as_bytes().escape_ascii());
+        let expected =
+            format!("-Cell error: Store error: Couldn't parse as integer: {}", bad.as_bytes().escape_ascii());
         assert_eq!(client.said(&format!("CL.THROTTLE key {bad} 30 60")), expected);
         assert_eq!(client.said(&format!("CL.THROTTLE key 15 30 60 {bad}")), expected);
     }
-    assert_eq!(client.said("CL.THROTTLE key 15 0 60"), "-Cell error: Store error: Zero rates are not supported");
+    assert_eq!(
+        client.said("CL.THROTTLE key 15 0 60"),
+        "-Cell error: Store error: Zero rates are not supported"
+    );
     assert_eq!(client.said("CL.THROTTLE key 15 30 60"), "0 16 15 -1 2", "no error has charged anything");
 }
 
@@ -161,7 +170,10 @@ fn exception_7_a_key_keeps_its_usage_when_the_numbers_change_and_more_is_never_l
     let served = Served::new();
     let mut client = served.client();
     for remaining in (5..10).rev() {
-        assert_eq!(client.said("CL.THROTTLE key 9 1 60"), format!("0 10 {remaining} -1 {}", (10 - remaining) * 60));
+        assert_eq!(
+            client.said("CL.THROTTLE key 9 1 60"),
+            format!("0 10 {remaining} -1 {}", (10 - remaining) * 60)
+        );
     }
     // Ten times the rate, twice the burst: what was used stays used.
     assert_eq!(client.said("CL.THROTTLE key 19 10 60 0"), "0 20 15 -1 30");

@@ -15,7 +15,8 @@ fn served(address: &str, runtime: &tokio::runtime::Runtime) -> Served {
     // Connections, scripts.
     runtime.block_on(store.ready());
     let clock = Clock::manual(Micros::from_secs(1));
-    let limiter = Limiter::builder().clock(clock.clock()).store(store, Naming::without_secret()).build().unwrap();
+    let limiter =
+        Limiter::builder().clock(clock.clock()).store(store, Naming::without_secret()).build().unwrap();
     Served::of(limiter, clock, |endpoint| endpoint)
 }
 

@@ -75,7 +75,8 @@ impl Server {
         listener.set_nonblocking(true).unwrap();
         let (port, stop) = (listener.local_addr().unwrap().port(), watch::channel(false).0);
         let (endpoint, mut stopped) = (endpoint.clone(), stop.subscribe());
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let thread = std::thread::spawn(move || {
             runtime.block_on(async {
                 let listener = tokio::net::TcpListener::from_std(listener).unwrap();

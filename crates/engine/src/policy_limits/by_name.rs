@@ -44,7 +44,9 @@ impl fmt::Display for NoSuchLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name(name) => write!(f, "the policy has no limit named '{name}'"),
-            Self::Tier(tier) => write!(f, "the limit has no tier '{tier}': leave it out for the limit's own numbers"),
+            Self::Tier(tier) => {
+                write!(f, "the limit has no tier '{tier}': leave it out for the limit's own numbers")
+            }
         }
     }
 }

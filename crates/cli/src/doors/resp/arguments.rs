@@ -87,9 +87,10 @@ impl<'a> Arguments<'a> {
 
     /// Whether the next one is this word, in any case; then it is taken.
     pub(super) fn word(&mut self, word: &str) -> bool {
-        let is_it = self.parser.argument(self.input, self.next).is_some_and(|argument| {
-            argument.eq_ignore_ascii_case(word.as_bytes())
-        });
+        let is_it = self
+            .parser
+            .argument(self.input, self.next)
+            .is_some_and(|argument| argument.eq_ignore_ascii_case(word.as_bytes()));
         self.next = self.next.saturating_add(usize::from(is_it));
         is_it
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use tollgate::{Algorithm, ConcurrencyLimit, Limit, Limiter, NamedLimit, FailureRule};
+use tollgate::{Algorithm, ConcurrencyLimit, FailureRule, Limit, Limiter, NamedLimit};
 
 /// How many sets of numbers are kept ready. Beyond that all are forgotten and made anew when they are used again; keys keep their usage,
 /// which belongs to the limit's name and not to its numbers.
@@ -31,8 +31,7 @@ impl CallerLimits {
         if known.len() >= CALLER_LIMITS_MAX {
             known.clear();
         }
-        let named =
-            self.limiter.shared_limit_in(&self.namespace, name(&limit), limit, FailureRule::Deny);
+        let named = self.limiter.shared_limit_in(&self.namespace, name(&limit), limit, FailureRule::Deny);
         known.insert(limit, named.clone());
         named
     }

@@ -172,12 +172,7 @@ pub(super) const COMMANDS: &[Command] = &[
             &[TTL],
         )
     },
-    plain(
-        "TG.RENEW",
-        Id::Renew,
-        (-2, "Extends the time for which a permit is held"),
-        &[text("permit"), TTL],
-    ),
+    plain("TG.RENEW", Id::Renew, (-2, "Extends the time for which a permit is held"), &[text("permit"), TTL]),
     plain(
         "TG.RELEASE",
         Id::Release,
@@ -255,7 +250,10 @@ impl Command {
     }
 
     /// The arguments of a subcommand, and then its own.
-    pub(super) fn arguments_with<'a>(&self, subcommand: &'a Subcommand) -> impl Iterator<Item = &'a Argument> {
+    pub(super) fn arguments_with<'a>(
+        &self,
+        subcommand: &'a Subcommand,
+    ) -> impl Iterator<Item = &'a Argument> {
         let own: &'static [Argument] = self.arguments;
         subcommand.arguments.iter().chain(own)
     }

@@ -138,7 +138,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             return Ok(());
         }
         // Nearly always the system takes them at once.
-        let written = timeout_if_pending(self.shared.bounds.write, self.stream.write_all(&self.session.out)).await;
+        let written =
+            timeout_if_pending(self.shared.bounds.write, self.stream.write_all(&self.session.out)).await;
         self.session.out.clear();
         match written {
             Some(written) => written,
@@ -187,7 +188,13 @@ impl Looks {
         let most = |time: std::time::Duration| {
             u32::try_from(time.as_nanos().checked_div(every.as_nanos()).unwrap_or(1)).unwrap_or(u32::MAX)
         };
-        Self { ticks, commands: 0, unchanged: 0, without_token: most(bounds.authentication), looks: most(bounds.idle) }
+        Self {
+            ticks,
+            commands: 0,
+            unchanged: 0,
+            without_token: most(bounds.authentication),
+            looks: most(bounds.idle),
+        }
     }
 
     /// Whether it has been silent for too long, or without a token.

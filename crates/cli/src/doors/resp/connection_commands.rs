@@ -194,7 +194,9 @@ fn connection_name(name: &[u8]) -> Result<String, Refusal> {
     let is_plain = name.iter().all(u8::is_ascii_graphic);
     match str::from_utf8(name) {
         Ok(name) if is_plain && name.len() <= NAME_MAX => Ok(name.into()),
-        _ if is_plain => Err(Refusal::invalid(format_args!("a client name has at most {NAME_MAX} characters"))),
+        _ if is_plain => {
+            Err(Refusal::invalid(format_args!("a client name has at most {NAME_MAX} characters")))
+        }
         _ => Err(Refusal::invalid("Client names cannot contain spaces, newlines or special characters.")),
     }
 }

@@ -80,7 +80,8 @@ impl Session {
                 self.shared.permits.expire();
                 let mut reply = self.reply();
                 reply.map(2);
-                for (name, value) in [("limit", limit.limit()), ("in_flight", limit.in_flight(selected.key))] {
+                for (name, value) in [("limit", limit.limit()), ("in_flight", limit.in_flight(selected.key))]
+                {
                     reply.bulk(name);
                     reply.integer(value.into());
                 }

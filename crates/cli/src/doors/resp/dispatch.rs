@@ -17,7 +17,11 @@ impl Session {
             return;
         };
         let is_own = command.name.starts_with("TG.");
-        if is_own { self.shared.metrics.own.inc() } else { self.shared.metrics.other.inc() }
+        if is_own {
+            self.shared.metrics.own.inc()
+        } else {
+            self.shared.metrics.other.inc()
+        }
         if !self.has_token && command.needs_token() {
             self.refuse(&no_token());
             return;

@@ -29,7 +29,8 @@ impl Session {
     }
 
     fn sections(&self) -> [(&'static str, String); 5] {
-        let (metrics, endpoint, limiter) = (&self.shared.metrics, &self.shared.endpoint, &self.shared.limiter);
+        let (metrics, endpoint, limiter) =
+            (&self.shared.metrics, &self.shared.endpoint, &self.shared.limiter);
         let (stats, version) = (limiter.stats(), env!("CARGO_PKG_VERSION"));
         let store = match limiter.store_health() {
             None => "memory",

@@ -1,6 +1,6 @@
 //! Verdicts as replies: the second half of the mapping.
 
-use tollgate::{Decision, Kind, Micros, Retry, KeyStatus, Verdict};
+use tollgate::{Decision, KeyStatus, Kind, Micros, Retry, Verdict};
 use tollgate_resp::{Protocol, Writer};
 
 use super::arguments::Refusal;

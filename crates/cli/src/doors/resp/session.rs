@@ -14,8 +14,13 @@ pub(super) const BOUNDS_UNAUTHENTICATED: Bounds =
     Bounds { elements: 16, bulk_bytes: 1_024, total_bytes: 4_096, line_bytes: 1_024, depth: 1 };
 
 /// What a client may send: the longest key of a limit, and all arguments that a command has beside it.
-pub(super) const BOUNDS: Bounds =
-    Bounds { elements: 1_024, bulk_bytes: tollgate::KEY_BYTES_MAX, total_bytes: 128 << 10, line_bytes: 64 << 10, depth: 1 };
+pub(super) const BOUNDS: Bounds = Bounds {
+    elements: 1_024,
+    bulk_bytes: tollgate::KEY_BYTES_MAX,
+    total_bytes: 128 << 10,
+    line_bytes: 64 << 10,
+    depth: 1,
+};
 
 /// How many sets of numbers of `CL.THROTTLE` a connection remembers, so that it need not look them up.
 pub(super) const RECENT_MAX: usize = 8;

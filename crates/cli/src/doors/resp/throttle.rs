@@ -41,7 +41,9 @@ impl Session {
     ) {
         self.shared.metrics.throttle.inc();
         let parsed = match parse(arguments) {
-            Ok((numbers, quantity, key)) => self.recent(numbers, input).await.map(|limit| (limit, quantity, key)),
+            Ok((numbers, quantity, key)) => {
+                self.recent(numbers, input).await.map(|limit| (limit, quantity, key))
+            }
             Err(refusal) => Err(refusal),
         };
         match (parsed, key_at) {
