@@ -6,6 +6,7 @@ use std::process::Command;
 
 use tollgate_testing::snapshot;
 
+use crate::clients;
 use crate::deadline::Deadline;
 use crate::run::{command, root};
 
@@ -28,7 +29,10 @@ pub(crate) fn run(deadline: &Deadline) -> Result<u64, String> {
             }
         }
     }
-    if count == 0 { Err("no example was found".into()) } else { Ok(count) }
+    if count == 0 {
+        return Err("no example was found".into());
+    }
+    Ok(clients::run(deadline)?.saturating_add(count))
 }
 
 fn compare(built: &Path, source: &Path, deadline: &Deadline) -> Result<(), String> {

@@ -1,5 +1,7 @@
 //! The parser of commands: input in any pieces, every bound, every kind of malformed input.
 
+#![expect(clippy::unwrap_used, reason = "what helps tests fails them")]
+
 use tollgate_resp::{Bounds, CommandParser, ProtocolError};
 use tollgate_testing::random::Random;
 

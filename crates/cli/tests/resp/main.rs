@@ -1,6 +1,6 @@
 //! The endpoint for Redis clients from outside: real sockets, real clients, and clients that do not behave.
 
-#![expect(clippy::panic, reason = "what helps tests fails them")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "what helps tests fails them")]
 
 mod clients;
 mod connections;

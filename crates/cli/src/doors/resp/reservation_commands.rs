@@ -73,6 +73,6 @@ fn ended(error: &ReservationError) -> Refusal {
     match error {
         ReservationError::Gone => Refusal(format!("GONE {error}")),
         ReservationError::Ended(_) => Refusal(format!("ENDED {error}")),
-        _ => Refusal::invalid(error),
+        ReservationError::WouldBlock | _ => Refusal::invalid(error),
     }
 }

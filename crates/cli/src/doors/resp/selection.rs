@@ -124,34 +124,45 @@ pub(super) fn named<'a>(shared: &Shared, arguments: &mut Arguments<'a>) -> Resul
 
 fn numbers(algorithm: Algorithm, arguments: &mut Arguments<'_>) -> Result<Limit, Refusal> {
     let limit = match algorithm {
-        Algorithm::TokenBucket | Algorithm::LeakyBucket | Algorithm::Gcra => {
-            let (burst, count) = (arguments.whole("burst")?, arguments.whole("count")?);
-            let period = period(arguments.whole("period")?);
-            match algorithm {
-                Algorithm::TokenBucket => Limit::token_bucket(burst, count, period),
-                Algorithm::LeakyBucket => Limit::leaky_bucket(burst, count, period),
-                _ => Limit::gcra(burst, count, period),
-            }
+        Algorithm::TokenBucket => {
+            let (burst, count, period) = quota_numbers(arguments)?;
+            Limit::token_bucket(burst, count, period)
+        }
+        Algorithm::LeakyBucket => {
+            let (burst, count, period) = quota_numbers(arguments)?;
+            Limit::leaky_bucket(burst, count, period)
+        }
+        Algorithm::Gcra => {
+            let (burst, count, period) = quota_numbers(arguments)?;
+            Limit::gcra(burst, count, period)
         }
         Algorithm::FixedWindow => {
-            let (limit, window) = (arguments.whole("limit")?, period(arguments.whole("window")?));
+            let (limit, window) = window_numbers(arguments)?;
             Limit::fixed_window(limit, Window::Every(window))
         }
         Algorithm::SlidingWindow => {
-            let (limit, window) = (arguments.whole("limit")?, period(arguments.whole("window")?));
+            let (limit, window) = window_numbers(arguments)?;
             Limit::sliding_window(limit, window)
         }
         Algorithm::SlidingWindowLog => {
-            let (limit, window) = (arguments.whole("limit")?, period(arguments.whole("window")?));
+            let (limit, window) = window_numbers(arguments)?;
             Limit::sliding_window_log(limit, window)
         }
         Algorithm::SlidingWindowBuckets => {
-            let (limit, window) = (arguments.whole("limit")?, period(arguments.whole("window")?));
+            let (limit, window) = window_numbers(arguments)?;
             let buckets = u32::try_from(arguments.whole("buckets")?).unwrap_or(u32::MAX);
             Limit::sliding_window_buckets(limit, window, buckets)
         }
     };
     limit.map_err(|error: LimitError| Refusal::invalid(error))
+}
+
+fn quota_numbers(arguments: &mut Arguments<'_>) -> Result<(u64, u64, Micros), Refusal> {
+    Ok((arguments.whole("burst")?, arguments.whole("count")?, period(arguments.whole("period")?)))
+}
+
+fn window_numbers(arguments: &mut Arguments<'_>) -> Result<(u64, Micros), Refusal> {
+    Ok((arguments.whole("limit")?, period(arguments.whole("window")?)))
 }
 
 /// Seconds as a period. One that is too long is found by the limit's constructor, as any longer than it can count.
