@@ -1,12 +1,13 @@
 //! Runs every example and compares what it prints with the file beside it.
 
+mod clients;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tollgate_testing::snapshot;
 
-use crate::clients;
 use crate::deadline::Deadline;
 use crate::run::{command, root};
 

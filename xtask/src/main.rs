@@ -7,7 +7,6 @@ mod bench_memory;
 mod bench_policy;
 mod bench_redis;
 mod chart;
-mod clients;
 mod corpus;
 mod deadline;
 mod examples;

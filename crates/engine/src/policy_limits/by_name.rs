@@ -4,7 +4,7 @@ use std::fmt;
 
 use tollgate::{ConcurrencyLimit, LeakyQueue, NamedLimit};
 use tollgate_algorithms::{Limit, Mode};
-use tollgate_policy::Budget;
+use tollgate_policy::VariantKind;
 
 use super::PolicyLimits;
 
@@ -64,7 +64,7 @@ impl PolicyLimits {
         let no_name = || NoSuchLimit::Name(name.into());
         let (id, limit) = self.policy.limit_named(name).ok_or_else(no_name)?;
         let mut of_limit = self.policy.variants().iter().enumerate().filter(|(_, variant)| {
-            variant.limit == id && variant.budget == Budget::Own && variant.tier.as_deref() == tier
+            variant.limit == id && variant.budget == VariantKind::Own && variant.tier.as_deref() == tier
         });
         let found = of_limit.next().ok_or_else(|| match tier {
             Some(tier) => NoSuchLimit::Tier(tier.into()),

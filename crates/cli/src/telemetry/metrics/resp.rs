@@ -1,7 +1,7 @@
 //! What the endpoint for Redis clients counts besides what every endpoint does: commands, and why it closed connections.
 
 use super::counter::{Count, Counter};
-use super::page::{Kind, Page};
+use super::page::{Kind, MetricsText};
 
 /// The numbers of the endpoint.
 #[derive(Default, Debug)]
@@ -34,7 +34,7 @@ impl RespMetrics {
         self.throttle.get().saturating_add(self.own.get()).saturating_add(self.other.get())
     }
 
-    pub(super) fn write(&self, page: &mut Page) {
+    pub(super) fn write(&self, page: &mut MetricsText) {
         let about = "Connections of Redis clients closed by the endpoint, by reason.";
         let mut family = page.family("resp_connections_closed_total", Kind::Counter, about);
         let closed = &self.closed;
