@@ -63,7 +63,7 @@ pub use load_outcome::load_outcome;
 pub use outcome::{Outcome, Refusal, RefusalKind, Undetermined};
 pub use permits::Permits;
 #[cfg(feature = "policy")]
-pub use policy_limits::{InProgress, PolicyLimits};
+pub use policy_limits::{CountedBy, InProgress, LimitByName, NoSuchLimit, PolicyLimits};
 pub use rule::{KeyExtractor, Rule};
 pub use rules::{NAME_CHARS_MAX, RuleKey, RuleKeyError, Rules, RulesError};
 pub use scratch::Scratch;

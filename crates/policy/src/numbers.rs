@@ -342,6 +342,12 @@ impl Numbers {
         }
     }
 
+    /// Whether the numbers are found by measuring a service.
+    #[must_use]
+    pub const fn is_adaptive(&self) -> bool {
+        matches!(self, Self::Adaptive { .. })
+    }
+
     /// How many requests may be in progress at once, where that is what is limited: at most, if it is found.
     #[must_use]
     pub const fn concurrency(&self) -> Option<u64> {

@@ -6,10 +6,11 @@ mod in_progress;
 pub mod latency;
 pub mod limits;
 pub mod page;
+mod resp;
 mod store;
 pub mod worker;
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use tollgate::Limiter;
 use tollgate_engine::PolicyLimits;
@@ -21,6 +22,7 @@ pub use latency::Latency;
 use limits::Limits;
 pub use limits::{LIMIT_SERIES_MAX, LimitMeters};
 use page::{Kind, MetricsText};
+pub use resp::RespMetrics;
 pub use worker::{TunnelEnds, WorkerMetrics};
 
 /// All metrics.
@@ -34,6 +36,8 @@ pub struct Metrics {
     /// The limits in force, of which it is shown what is in progress.
     in_force: Mutex<Weak<PolicyLimits>>,
     endpoints: Mutex<Vec<(&'static str, Arc<EndpointMetrics>)>>,
+    /// What the endpoint for Redis clients counts besides, if there is one.
+    resp: OnceLock<Arc<RespMetrics>>,
     /// The limiter whose store is reported.
     limiter: Mutex<Option<Limiter>>,
     /// Reloads by result.
@@ -93,6 +97,12 @@ impl Metrics {
         metrics
     }
 
+    /// What the endpoint for Redis clients counts besides. It is on the page from now on.
+    #[must_use]
+    pub fn resp(&self) -> Arc<RespMetrics> {
+        Arc::clone(self.resp.get_or_init(Arc::default))
+    }
+
     /// Records that a policy is in force.
     pub(crate) fn put_in_force(&self, generation: u64) {
         self.reloads.generation.set(generation);
@@ -125,6 +135,9 @@ impl Metrics {
         worker::write(workers.iter().map(Arc::as_ref), &mut page);
         let endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner).clone();
         endpoint::write(&endpoints, &mut page);
+        if let Some(resp) = self.resp.get() {
+            resp.write(&mut page);
+        }
         self.write_reloads(&mut page);
         self.write_store(&mut page);
         let (dropped, left_out) = (self.lines.dropped.get(), self.lines.left_out.get());

@@ -59,10 +59,6 @@ fn the_numbers_of_every_algorithm() {
         "algorithm: concurrency, limit: 5",
         "algorithm: concurrency, limit: 5, max_hold: 1 hour",
         "algorithm: fixed_window, limit: 0, window: 1m",
-        "algorithm: adaptive",
-        "algorithm: adaptive, method: vegas, min: 2, max: 65536, initial: 4, max_hold: 1m",
-        "algorithm: adaptive, method: aimd, target: 50ms, busy_status: 429",
-        "algorithm: adaptive, tier_overrides: { staff: none, free: {} }",
     ];
     good.iter().for_each(|numbers| judged(&format!("{{ {numbers} }}"), true));
     let bad = [
@@ -90,16 +86,6 @@ fn the_numbers_of_every_algorithm() {
         "algorithm: concurrency, limit: 5, window: 1m",
         "algorithm: concurrency, limit: 5, max_hold: 60",
         "algorithm: concurrency",
-        "algorithm: adaptive, limit: 5",
-        "algorithm: adaptive, method: aimd",
-        "algorithm: adaptive, method: netflix",
-        "algorithm: adaptive, target: 50ms",
-        "algorithm: adaptive, method: vegas, target: 50ms",
-        "algorithm: adaptive, min: 0",
-        "algorithm: adaptive, max: 65537",
-        "algorithm: adaptive, initial: 0",
-        "algorithm: adaptive, address_ceiling: 5",
-        "algorithm: adaptive, tier_overrides: { free: { max: 5 } }",
         "algorithm: concurrency, limit: 5, method: vegas",
         "algorithm: gcra, capacity: 5, refill_rate: 1, min: 5",
         "algorithm: gcra, capacity: -5, refill_rate: 1",
@@ -113,6 +99,30 @@ fn the_numbers_of_every_algorithm() {
         "algorithm: gcra, capacity: 5, refill_rate: 1 per fortnight",
         "algorithm: gcra, capacity: 5, refill_rate: .5 per second",
         "algorithm: gcra, capacity: ~, refill_rate: 1",
+    ];
+    bad.iter().for_each(|numbers| judged(&format!("{{ {numbers} }}"), false));
+}
+
+#[test]
+fn the_numbers_of_adaptive_limits() {
+    let good = [
+        "algorithm: adaptive",
+        "algorithm: adaptive, method: vegas, min: 2, max: 65536, initial: 4, max_hold: 1m",
+        "algorithm: adaptive, method: aimd, target: 50ms, busy_status: 429",
+        "algorithm: adaptive, tier_overrides: { staff: none, free: {} }",
+    ];
+    good.iter().for_each(|numbers| judged(&format!("{{ {numbers} }}"), true));
+    let bad = [
+        "algorithm: adaptive, limit: 5",
+        "algorithm: adaptive, method: aimd",
+        "algorithm: adaptive, method: netflix",
+        "algorithm: adaptive, target: 50ms",
+        "algorithm: adaptive, method: vegas, target: 50ms",
+        "algorithm: adaptive, min: 0",
+        "algorithm: adaptive, max: 65537",
+        "algorithm: adaptive, initial: 0",
+        "algorithm: adaptive, address_ceiling: 5",
+        "algorithm: adaptive, tier_overrides: { free: { max: 5 } }",
     ];
     bad.iter().for_each(|numbers| judged(&format!("{{ {numbers} }}"), false));
 }
