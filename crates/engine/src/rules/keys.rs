@@ -78,8 +78,7 @@ pub(super) fn push_key(
             return Ok(KeyOwner::Known);
         }
         Extraction::Fn(key) => {
-            if let Some(key) = key(head).filter(|key| !key.is_empty()) {
-                push(bytes, KeyKind::Consumer, &key);
+            if key(head, bytes) {
                 return Ok(KeyOwner::Known);
             }
         }
