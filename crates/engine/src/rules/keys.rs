@@ -1,4 +1,4 @@
-//! The keys of one request, one for each rule: whose they are, and their bytes. What is charged to them is not decided here.
+//! The keys of one request, one per rule: their bytes, and whether the client only claims them.
 
 use std::ops::Range;
 

@@ -136,7 +136,7 @@ fn made_name(limit: &PolicyLimit, before: &[PolicyLimit], several: bool) -> Stri
     if alike == 0 { name } else { format!("{name} #{}", alike.saturating_add(1)) }
 }
 
-/// What stands beside a `$ref` would be dropped silently.
+/// Fields beside a `$ref` would be ignored.
 fn beside_reference<'t>(item: Value<'t>, context: &mut Context<'t>) {
     if item.get("$ref").is_none() {
         return;
@@ -296,7 +296,7 @@ fn wait<'t>(
             "write `max_wait`, which bounds how long a request waits in it",
         ))
     } else if limit.mode == Mode::Shadow {
-        Some(("a limit with `mode: shadow` makes nobody wait", "remove `wait`, or enforce the limit"))
+        Some(("a limit with `mode: shadow` makes no request wait", "remove `wait`, or enforce the limit"))
     } else {
         None
     };
@@ -333,7 +333,7 @@ fn texts<'t>(map: Value<'t>, limit: &mut PolicyLimit, context: &mut Context<'t>)
         // It becomes a string of a structured field.
         if name.is_empty() || !name.bytes().all(|byte| (0x20..0x7f).contains(&byte)) {
             let finding =
-                Diagnostic::error("name", value.place(), "a name is printable ASCII: it stands in a header");
+                Diagnostic::error("name", value.place(), "a name must be printable ASCII, because a header contains it");
             context.findings.push(finding);
         } else {
             limit.name = name.into();
