@@ -354,8 +354,7 @@ impl Reader {
             for (number, node) in keys().enumerate() {
                 let Some(key) = self.text_of(node) else { continue };
                 if let Some(first) = seen.get(key) {
-                    let message =
-                        format!("the key `{}` is repeated here", tollgate_http::text::shown(key));
+                    let message = format!("the key `{}` is repeated here", tollgate_http::text::shown(key));
                     let finding = Diagnostic::error("repeated-key", at(node), message);
                     found.push(finding.also(*first, "first here").help("keep one of them"));
                     taken_away.insert(number);

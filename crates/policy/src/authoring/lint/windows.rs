@@ -115,7 +115,10 @@ fn long_wait(numbers: &Limit, whose: &str, place: Place) -> Option<Diagnostic> {
 fn window_wait(limit: u64, window: Micros, whose: &str) -> Option<String> {
     let long = window > WAIT_NOTED && limit > 0;
     long.then(|| {
-        format!("a client that has exhausted {whose} may wait {} for a further request", minutes(window.get()))
+        format!(
+            "a client that has exhausted {whose} may wait {} for a further request",
+            minutes(window.get())
+        )
     })
 }
 
