@@ -55,6 +55,7 @@ mod script;
 mod script_targets;
 mod secrets;
 mod send_queue;
+mod sentinel;
 mod settings;
 mod shared;
 mod shared_breaker;
@@ -67,7 +68,7 @@ mod value;
 mod warm_up;
 mod write_check;
 
-pub use address::{Address, AddressError};
+pub use address::{Address, AddressError, HOSTS_MAX};
 pub use breaker::Standing;
 pub use call::{Argument, Call, Script, Writes};
 pub use cause::Cause;
