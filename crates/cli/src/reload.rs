@@ -286,7 +286,7 @@ pub fn policy_limits(
     namespace: Option<&str>,
 ) -> PolicyLimits {
     let namespace = namespace.map_or_else(|| policy.namespace_of_title(), str::to_owned);
-    PolicyLimits::new(limiter, policy, directory).in_namespace(&namespace).for_good()
+    PolicyLimits::new(limiter, policy, directory).in_namespace(&namespace).non_refundable()
 }
 
 /// Waits until there were no events for a while.

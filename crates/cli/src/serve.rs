@@ -33,7 +33,7 @@ pub use banner::banner;
 
 /// Why a gateway could not start.
 #[derive(Debug)]
-pub enum NotStarted {
+pub enum StartError {
     /// The documents have errors.
     Documents(NotLoaded),
     /// Another error, as a message.
@@ -51,19 +51,19 @@ pub struct Running {
     stop: Sender<bool>,
     /// The runtime of the shared store's connections, if there is one.
     store: Option<Runtime>,
-    caught: Caught,
+    caught: SignalHandlers,
 }
 
 /// Signal handlers, installed before anybody can connect: accepted clients get responses even if a signal arrives during start-up.
 #[derive(Debug)]
-struct Caught {
+struct SignalHandlers {
     runtime: Runtime,
     signals: Signals,
     /// SIGHUP, which triggers a reload.
     asked: tokio::sync::mpsc::Receiver<()>,
 }
 
-impl Caught {
+impl SignalHandlers {
     fn new() -> Result<Self, String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| format!("cannot create a runtime: {error}"))?;
@@ -79,25 +79,25 @@ impl Caught {
 /// Starts a gateway with fixed settings. It serves requests when this returns.
 ///
 /// # Errors
-/// See [`NotStarted`]. Nothing runs then.
-pub fn start(settings: Settings, log: impl Write + Send + 'static) -> Result<Running, NotStarted> {
+/// See [`StartError`]. Nothing runs then.
+pub fn start(settings: Settings, log: impl Write + Send + 'static) -> Result<Running, StartError> {
     start_from(settings, None, log)
 }
 
 /// Like [`start`], with the sources of the settings, so that a reload can report which of them a restart would change.
 ///
 /// # Errors
-/// See [`NotStarted`]. Nothing runs then.
+/// See [`StartError`]. Nothing runs then.
 pub fn start_from(
     mut settings: Settings,
     startup: Option<Startup>,
     log: impl Write + Send + 'static,
-) -> Result<Running, NotStarted> {
+) -> Result<Running, StartError> {
     let metrics = Metrics::new();
     let clock = Clock::default();
     let logs = Logs::start(&settings.log, &metrics, clock.clone(), log);
     let logs = Arc::new(logs.map_err(|error| other(format!("cannot create the log thread: {error}")))?);
-    let mut loaded = reload::load(&settings.policy).map_err(NotStarted::Documents)?;
+    let mut loaded = reload::load(&settings.policy).map_err(StartError::Documents)?;
     reload::warn_unenforced(&loaded.policy, &logs);
     let certificate = settings.tls.as_ref().map(|tls| {
         let mut seen = loaded.seen.afresh();
@@ -106,7 +106,7 @@ pub fn start_from(
         certificate
     });
     let certificate = certificate.transpose().map_err(other)?.map(Arc::new);
-    let mut builder = Limiter::builder().budget(settings.memory).clock(clock);
+    let mut builder = Limiter::builder().max_memory(settings.memory).clock(clock);
     let opened = store::open(&settings.store).map_err(other)?;
     if let Some(opened) = &opened {
         builder = builder.store(opened.store.clone(), opened.naming.clone());
@@ -127,7 +127,7 @@ pub fn start_from(
     let store = opened.map(|opened| opened.runtime);
     let live = Arc::new(Live::new(InForce::new(limits, settings.answers, &metrics, 1), &metrics));
     file_descriptors::make_room(&mut settings, &logs);
-    let caught = Caught::new().map_err(other)?;
+    let caught = SignalHandlers::new().map_err(other)?;
     let listeners: Result<Vec<_>, _> = settings.listen.iter().map(bind).collect();
     let listeners = listeners?;
     let operations_at = settings.operations.as_ref().map(bind).transpose()?;
@@ -144,11 +144,11 @@ pub fn start_from(
 /// How long shutdown waits for calls to the shared store.
 const STORE_ENDS: Duration = Duration::from_millis(100);
 
-const fn other(why: String) -> NotStarted {
-    NotStarted::Other(why)
+const fn other(why: String) -> StartError {
+    StartError::Other(why)
 }
 
-fn bind(address: &SocketAddr) -> Result<TcpListener, NotStarted> {
+fn bind(address: &SocketAddr) -> Result<TcpListener, StartError> {
     let bound = TcpListener::bind(address);
     let listener = bound.map_err(|error| other(format!("cannot listen on {address}: {error}")))?;
     let unblocked = listener.set_nonblocking(true);
@@ -210,10 +210,10 @@ impl Running {
     /// If a worker failed. The others are stopped then.
     pub fn run(self) -> Result<(), String> {
         let Self { gateway, common, operations, operations_at, reloader, stop, store, caught } = self;
-        let Caught { runtime, signals, asked } = caught;
+        let SignalHandlers { runtime, signals, asked } = caught;
         let told = store.is_some().then(|| Arc::clone(&common.live));
         let logs = Arc::clone(&common.logs);
-        let around = Around { gateway, logs: Arc::clone(&logs), operations, operations_at, stop };
+        let around = ShutdownContext { gateway, logs: Arc::clone(&logs), operations, operations_at, stop };
         let ended = runtime.block_on(async {
             let reloading = tokio::spawn(reloader.run(asked, pending()));
             tokio::spawn(memory_full::tell(Arc::clone(&common.live), Arc::clone(&logs)));
@@ -234,7 +234,7 @@ impl Running {
 }
 
 /// Everything that shuts down with the gateway.
-struct Around {
+struct ShutdownContext {
     gateway: Gateway,
     logs: Arc<Logs>,
     operations: Arc<Operations>,
@@ -242,7 +242,7 @@ struct Around {
     stop: Sender<bool>,
 }
 
-impl Around {
+impl ShutdownContext {
     async fn until_stopped(self, mut signals: Signals, reloading: JoinHandle<()>) -> Result<(), String> {
         let Self { gateway, logs, operations, operations_at, stop } = self;
         if let Some(listener) = operations_at {

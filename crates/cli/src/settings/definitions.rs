@@ -32,7 +32,7 @@ const fn setting(name: &'static str, kind: Kind, about: &'static str) -> Field {
 const LISTENERS_MAX: usize = 16;
 /// Maximum number of worker threads.
 const WORKERS_MAX: u64 = 1_024;
-/// Minimum memory, as in `tollgate::BUDGET_BYTES_MIN`: less would hold hardly any keys.
+/// Minimum memory, as in `tollgate::MAX_MEMORY_BYTES_MIN`: less would hold hardly any keys.
 const MEMORY_MIN: u64 = 4 << 20;
 /// Maximum memory: more is probably a mistake.
 const MEMORY_MAX: u64 = 1 << 40;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{Method, StatusCode, Version};
-use tollgate_cli::serve::{NotStarted, start};
+use tollgate_cli::serve::{StartError, start};
 use tollgate_cli::settings::{Settings, Tls, Upstream};
 
 use crate::peers::{
@@ -188,7 +188,7 @@ fn a_wrong_certificate_file_is_told_at_the_start() {
         settings.operations = None;
         settings.tls = Some(Tls { certificate: certificate.into(), key: key.into() });
         match start(settings, io::sink()) {
-            Err(NotStarted::Other(why)) => assert!(why.contains(said), "{why}"),
+            Err(StartError::Other(why)) => assert!(why.contains(said), "{why}"),
             other => panic!("it did not say why: {other:?}"),
         }
     }
