@@ -21,6 +21,20 @@ pub(crate) enum Form {
     Digest,
     /// By its whole text: `EVAL`, which also makes the digest known. Alone.
     Text,
+    /// As `Digest`, after an `ASKING`: to the node that a slot moves to.
+    AskingDigest,
+    /// As `Text`, after an `ASKING`.
+    AskingText,
+}
+
+impl Form {
+    /// Whether `ASKING` comes first, which has a reply of its own.
+    pub(crate) const fn is_asking(self) -> bool {
+        match self {
+            Self::AskingDigest | Self::AskingText => true,
+            Self::Together | Self::Digest | Self::Text => false,
+        }
+    }
 }
 
 /// What a server says at a time.
@@ -39,9 +53,12 @@ pub(crate) struct Garbled(pub(crate) &'static str);
 /// Adds the bytes of a call.
 pub(crate) fn pack(bytes: &mut Vec<u8>, call: &Call, form: Form) {
     let (verb, script) = match form {
-        Form::Together | Form::Digest => ("EVALSHA", &call.script.digest),
-        Form::Text => ("EVAL", &call.script.text),
+        Form::Together | Form::Digest | Form::AskingDigest => ("EVALSHA", &call.script.digest),
+        Form::Text | Form::AskingText => ("EVAL", &call.script.text),
     };
+    if form.is_asking() {
+        bytes.extend_from_slice(&command(&["ASKING"]));
+    }
     head(bytes, b'*', 3 + call.names.len() + call.arguments.len());
     bulk(bytes, verb.as_bytes());
     bulk(bytes, script.as_bytes());
