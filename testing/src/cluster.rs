@@ -156,8 +156,8 @@ impl Monitored {
     /// If a server does not start, or the Sentinels do not agree.
     pub fn start(make: Make) -> Result<Self, String> {
         let primary = Node::start(make, &[])?;
-        let of = format!("127.0.0.1 {}", primary.port);
-        let replica = Node::start(make, &["--replicaof", &of])?;
+        let port = primary.port.to_string();
+        let replica = Node::start(make, &["--replicaof", "127.0.0.1", &port])?;
         until(|| replica.says(&["INFO", "replication"], "master_link_status:up"))?;
         let sentinels: Result<Vec<Node>, String> = (0..3).map(|_| sentinel(make, primary.port)).collect();
         let monitored = Self { nodes: vec![primary, replica], sentinels: sentinels? };
