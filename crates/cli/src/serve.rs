@@ -1,4 +1,4 @@
-//! Runs a gateway from settings: load, bind, start, watch, drain.
+//! Runs a gateway and endpoints from settings: load, bind, start, watch, drain.
 
 mod banner;
 mod file_descriptors;
@@ -21,6 +21,7 @@ use tollgate::{BuildError, Clock, Limiter};
 
 use crate::active_policy::{InForce, Live};
 use crate::admin::{self, Checks, Operations, Phase};
+use crate::doors::endpoints::{Endpoints, Guard};
 use crate::doors::gateway::upstream::{Addresses, Changed};
 use crate::doors::gateway::{Common, Gateway};
 use crate::doors::tls::Certificate;
@@ -43,7 +44,9 @@ pub enum StartError {
 /// A running gateway.
 #[derive(Debug)]
 pub struct Running {
-    gateway: Gateway,
+    /// `None` if there are only endpoints.
+    gateway: Option<Gateway>,
+    endpoints: Endpoints,
     common: Common,
     operations: Arc<Operations>,
     operations_at: Option<TcpListener>,
@@ -106,6 +109,9 @@ pub fn start_from(
         certificate
     });
     let certificate = certificate.transpose().map_err(other)?.map(Arc::new);
+    let mut seen = loaded.seen.afresh();
+    let guards = Guard::load_all(&settings, &mut seen).map_err(other)?;
+    loaded.seen.join(seen);
     let mut builder = Limiter::builder().max_memory(settings.memory).clock(clock);
     let opened = store::open(&settings.store).map_err(other)?;
     if let Some(opened) = &opened {
@@ -128,17 +134,25 @@ pub fn start_from(
     let live = Arc::new(Live::new(InForce::new(limits, settings.answers, &metrics, 1), &metrics));
     file_descriptors::make_room(&mut settings, &logs);
     let caught = SignalHandlers::new().map_err(other)?;
-    let listeners: Result<Vec<_>, _> = settings.listen.iter().map(bind).collect();
-    let listeners = listeners?;
+    let listen = if settings.has_gateway() { settings.listen.as_slice() } else { &[] };
+    let listeners = listen.iter().map(bind).collect::<Result<Vec<_>, _>>()?;
+    let mut entrances = Vec::new();
+    for (name, endpoint) in settings.endpoints() {
+        if let Some(listen) = &endpoint.listen {
+            entrances.push((name, bind(listen)?));
+        }
+    }
     let operations_at = settings.operations.as_ref().map(bind).transpose()?;
     let upstream = Arc::new(Addresses::new(&settings.upstream));
-    let common = Common { settings: Arc::new(settings), live, metrics, logs, certificate, upstream };
+    let common = Common { settings: Arc::new(settings), live, metrics, logs, certificate, upstream, guards };
     let operations = Arc::new(Operations::new(Checks::new(&common).map_err(other)?));
-    let gateway = Gateway::start(&common, listeners).map_err(other)?;
+    let gateway = (!listeners.is_empty()).then(|| Gateway::start(&common, listeners));
+    let gateway = gateway.transpose().map_err(other)?;
+    let endpoints = Endpoints::start(&common, entrances).map_err(other)?;
     operations.enter(Phase::Ready);
     let reloader = Reloader::new(&common, startup, loaded.seen);
     let stop = channel(false).0;
-    Ok(Running { gateway, common, operations, operations_at, reloader, stop, store, caught })
+    Ok(Running { gateway, endpoints, common, operations, operations_at, reloader, stop, store, caught })
 }
 
 /// How long shutdown waits for calls to the shared store.
@@ -168,10 +182,17 @@ impl Stopper {
 }
 
 impl Running {
-    /// The addresses that it listens on.
+    /// The addresses that the gateway listens on. None if there are only endpoints.
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
-        self.gateway.addresses()
+        self.gateway.as_ref().map_or(&[], Gateway::addresses)
+    }
+
+    /// The address of an endpoint, by the name of its section: `grpc`, `resp` or `api`.
+    #[must_use]
+    pub fn endpoint(&self, name: &str) -> Option<SocketAddr> {
+        let found = self.endpoints.addresses().iter().find(|(known, _)| *known == name);
+        found.map(|(_, address)| *address)
     }
 
     /// The address of the operations listener.
@@ -209,11 +230,14 @@ impl Running {
     /// # Errors
     /// If a worker failed. The others are stopped then.
     pub fn run(self) -> Result<(), String> {
-        let Self { gateway, common, operations, operations_at, reloader, stop, store, caught } = self;
+        let Self { gateway, endpoints, common, operations, operations_at, reloader, stop, store, caught } =
+            self;
         let SignalHandlers { runtime, signals, asked } = caught;
         let told = store.is_some().then(|| Arc::clone(&common.live));
         let logs = Arc::clone(&common.logs);
-        let around = ShutdownContext { gateway, logs: Arc::clone(&logs), operations, operations_at, stop };
+        let logs_of_around = Arc::clone(&logs);
+        let around =
+            ShutdownContext { gateway, endpoints, logs: logs_of_around, operations, operations_at, stop };
         let ended = runtime.block_on(async {
             let reloading = tokio::spawn(reloader.run(asked, pending()));
             tokio::spawn(memory_full::tell(Arc::clone(&common.live), Arc::clone(&logs)));
@@ -235,7 +259,8 @@ impl Running {
 
 /// Everything that shuts down with the gateway.
 struct ShutdownContext {
-    gateway: Gateway,
+    gateway: Option<Gateway>,
+    endpoints: Endpoints,
     logs: Arc<Logs>,
     operations: Arc<Operations>,
     operations_at: Option<TcpListener>,
@@ -244,7 +269,7 @@ struct ShutdownContext {
 
 impl ShutdownContext {
     async fn until_stopped(self, mut signals: Signals, reloading: JoinHandle<()>) -> Result<(), String> {
-        let Self { gateway, logs, operations, operations_at, stop } = self;
+        let Self { gateway, endpoints, logs, operations, operations_at, stop } = self;
         if let Some(listener) = operations_at {
             let listener = tokio::net::TcpListener::from_std(listener);
             let listener = listener.map_err(|error| format!("cannot listen for operators: {error}"))?;
@@ -254,17 +279,22 @@ impl ShutdownContext {
         tokio::select! {
             () = signals.next() => {}
             _ = stopped.wait_for(|stop| *stop) => {}
-            () = gateway.failing() => {
+            () = failing(gateway.as_ref()) => {
                 logs.within(|| tracing::error!("a worker failed: stopping"));
             }
         }
         logs.within(|| tracing::info!("stopping: no new connections; finishing requests in flight"));
         operations.enter(Phase::Draining);
         reloading.abort();
-        gateway.stop();
-        let waiting = tokio::task::spawn_blocking(move || gateway.wait());
+        gateway.as_ref().inspect(|gateway| gateway.stop());
+        endpoints.stop();
+        let waiting = tokio::task::spawn_blocking(move || gateway.map_or(Ok(()), Gateway::wait));
+        let both = async {
+            let (ended, ()) = tokio::join!(waiting, endpoints.drained());
+            ended
+        };
         let ended = tokio::select! {
-            ended = waiting => ended.unwrap_or_else(|_| Err("the gateway failed".into())),
+            ended = both => ended.unwrap_or_else(|_| Err("the gateway failed".into())),
             () = signals.next() => Err("stopped by a second signal".into()),
         };
         logs.within(|| tracing::info!("stopped"));
@@ -273,8 +303,19 @@ impl ShutdownContext {
     }
 }
 
+/// Waits until the gateway fails, if there is one.
+async fn failing(gateway: Option<&Gateway>) {
+    match gateway {
+        Some(gateway) => gateway.failing().await,
+        None => pending().await,
+    }
+}
+
 /// Resolves the upstream's name periodically, to drop connections to addresses that it no longer has.
 async fn look_up(common: Common) {
+    if !common.settings.has_gateway() {
+        return;
+    }
     let Some(every) = common.settings.upstream.lookup.filter(|_| common.upstream.can_change()) else {
         return;
     };

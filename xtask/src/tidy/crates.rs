@@ -39,16 +39,9 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     (
         "tollgate-cli",
         SERVER,
-        &[
-            "futures-util",
-            "http-body-util",
-            "jsonschema",
-            "rcgen",
-            "tokio-tungstenite",
-            "tollgate-testing",
-            "tollgate-twins",
-        ],
+        &["futures-util", "jsonschema", "rcgen", "tokio-tungstenite", "tollgate-testing", "tollgate-twins"],
     ),
+    ("tollgate-envoy", ENVOY, &["tollgate-testing"]),
     (
         "tollgate-engine",
         &[
@@ -164,6 +157,7 @@ const SERVER: &[&str] = &[
     "clap_mangen",
     "http",
     "http-body",
+    "http-body-util",
     "httparse",
     "hyper",
     "hyper-util",
@@ -173,18 +167,36 @@ const SERVER: &[&str] = &[
     "rustls",
     "rustls-native-certs",
     "serde_json",
+    "sha2",
     "smallvec",
     "tokio",
     "tokio-rustls",
     "tollgate",
     "tollgate-algorithms",
     "tollgate-engine",
+    "tollgate-envoy",
     "tollgate-http",
     "tollgate-policy",
     "tollgate-redis",
     "tollgate-tower",
     "tracing",
     "tracing-subscriber",
+];
+
+/// What Envoy's protocol is spoken with. Nothing else may depend on the generated code: docs/adr/0077.
+const ENVOY: &[&str] = &[
+    "arc-swap",
+    "envoy-types",
+    "prost",
+    "prost-types",
+    "smallvec",
+    "tokio",
+    "tollgate",
+    "tollgate-policy",
+    "tonic",
+    "tonic-health",
+    "tonic-prost",
+    "tonic-reflection",
 ];
 
 /// What the layer is built on. It opens no socket, so that it needs no runtime.
