@@ -75,6 +75,12 @@ impl Limiter {
         self.0.shared.as_ref().map_or(0, |shared| shared.store.refused_from_memory())
     }
 
+    /// The health of each node, by its address, if the store is a cluster.
+    #[must_use]
+    pub fn store_nodes(&self) -> Vec<(String, Health)> {
+        self.0.shared.as_ref().map_or_else(Vec::new, |shared| shared.store.nodes())
+    }
+
     /// How the link to the store is doing; `None` if there is none.
     #[must_use]
     pub fn store_health(&self) -> Option<Health> {
@@ -266,7 +272,9 @@ impl RemoteStore {
                 drop(here_charged);
                 self.remembered(inner, &hits, &known)
             }
-            Ok(Charged::InGroups(groups)) => self.decided_in_groups(inner, &hits, (here, here_charged), groups),
+            Ok(Charged::InGroups(groups)) => {
+                self.decided_in_groups(inner, &hits, (here, here_charged), groups)
+            }
             Ok(Charged::Asked(Reply::Decided { granted: true, decisions })) => {
                 let far = self.results(&hits, &decisions, Source::Own);
                 let answers = hits.merged(&here.answers, &far);

@@ -146,7 +146,10 @@ impl Cluster {
     /// See [`Link::ready`].
     pub(crate) async fn ready(&self) {
         let inner = &self.0.inner;
-        let known = timeout(inner.settings.connect_timeout, inner.owner(0, Instant::now() + inner.settings.connect_timeout));
+        let known = timeout(
+            inner.settings.connect_timeout,
+            inner.owner(0, Instant::now() + inner.settings.connect_timeout),
+        );
         let _known = known.await;
         for node in inner.map().nodes() {
             if let Ok(link) = inner.link(&node) {
@@ -174,9 +177,15 @@ impl Cluster {
 /// Whether an error may mean that another node serves the slot by now.
 const fn is_sign_of_change(error: &LinkError) -> bool {
     match error {
-        LinkError::Unreachable { .. } | LinkError::Lost { .. } | LinkError::Open | LinkError::Timeout { .. } => true,
+        LinkError::Unreachable { .. }
+        | LinkError::Lost { .. }
+        | LinkError::Open
+        | LinkError::Timeout { .. } => true,
         LinkError::Server { cause, .. } => {
-            matches!(cause, Cause::Moved | Cause::Ask | Cause::ReadOnly | Cause::ClusterDown | Cause::MasterDown)
+            matches!(
+                cause,
+                Cause::Moved | Cause::Ask | Cause::ReadOnly | Cause::ClusterDown | Cause::MasterDown
+            )
         }
         LinkError::TooManyInFlight => false,
     }
@@ -301,10 +310,12 @@ impl Inner {
 async fn keep_map(inner: Arc<Inner>) {
     loop {
         let result = inner.refresh().await;
-        *inner.trouble.lock().unwrap_or_else(PoisonError::into_inner) = result.err().map(|failed| failed.unreachable());
+        *inner.trouble.lock().unwrap_or_else(PoisonError::into_inner) =
+            result.err().map(|failed| failed.unreachable());
         inner.refreshed.notify_waiters();
         let began = Instant::now();
-        let jitter = Duration::from_millis(seed() % (u64::try_from(REFRESH_EVERY.as_millis()).unwrap_or(1) / 4));
+        let jitter =
+            Duration::from_millis(seed() % (u64::try_from(REFRESH_EVERY.as_millis()).unwrap_or(1) / 4));
         let _sign_or_time = timeout_at(began + REFRESH_EVERY + jitter, inner.outdated.notified()).await;
         sleep_until(began + REFRESH_MIN).await;
     }

@@ -46,7 +46,8 @@ impl Health {
         };
         let breaker = nodes.iter().map(|node| node.breaker).max_by_key(|standing| worst(*standing));
         let sum = |of: fn(&Self) -> &[(Cause, u64)]| {
-            let count = |cause: Cause| nodes.iter().flat_map(of).filter(|(of, _)| *of == cause).map(|(_, n)| n).sum();
+            let count =
+                |cause: Cause| nodes.iter().flat_map(of).filter(|(of, _)| *of == cause).map(|(_, n)| n).sum();
             Cause::all().map(|cause| (cause, count(cause))).collect()
         };
         let mut errors: Vec<LinkError> = Vec::new();

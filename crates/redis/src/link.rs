@@ -19,9 +19,9 @@ use crate::health::Counts;
 use crate::link_state::Up;
 use crate::recent::Recent;
 use crate::reconnect::{Lane, State, keep, seed};
+use crate::resp::Form;
 use crate::shared::Shared;
 use crate::shared_breaker::SharedBreaker;
-use crate::resp::Form;
 use crate::warm_up::{WarmUp, own_name};
 use crate::{Address, Call, Cause, Health, LinkError, Script, Settings, StateKind, Value, Writes};
 

@@ -262,9 +262,10 @@ impl Taken {
     fn takes_along(&self, next: &Queued, by_slot: bool) -> bool {
         let slot = |call: &Call| call.names.first().map(KeyName::slot);
         next.form == Form::Together
-            && self.calls.first().is_some_and(|first| {
-                next.call.joins(first) && (!by_slot || slot(first) == slot(&next.call))
-            })
+            && self
+                .calls
+                .first()
+                .is_some_and(|first| next.call.joins(first) && (!by_slot || slot(first) == slot(&next.call)))
     }
 }
 

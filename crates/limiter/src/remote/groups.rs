@@ -47,7 +47,8 @@ impl RemoteStore {
         }
         let mut said = verdict.answers.iter().copied();
         let now = inner.clock.now();
-        let unknown = |hit: &Hit<'_>| said.next().unwrap_or_else(|| HitResult::unknown(hit, now, Source::Nothing));
+        let unknown =
+            |hit: &Hit<'_>| said.next().unwrap_or_else(|| HitResult::unknown(hit, now, Source::Nothing));
         let far = combined(hits, &decisions, unknown);
         if verdict.kind == Kind::Refused {
             // A share of this process refuses, while other nodes granted.

@@ -53,7 +53,9 @@ mod tests {
         assert_eq!(of("MOVED 1 :6381"), Some(Redirect::Moved(1, node("asked", 6381))));
         assert_eq!(of("ASK 3999 host.example:7"), Some(Redirect::Ask(node("host.example", 7))));
         assert_eq!(of("TRYAGAIN Multiple keys request during rehashing of slot"), Some(Redirect::TryAgain));
-        for line in ["MOVED", "MOVED x h:1", "MOVED 1 h", "MOVED 1 h:x", "ERR MOVED 1 h:1", "CLUSTERDOWN down"] {
+        for line in
+            ["MOVED", "MOVED x h:1", "MOVED 1 h", "MOVED 1 h:x", "ERR MOVED 1 h:1", "CLUSTERDOWN down"]
+        {
             assert_eq!(of(line), None, "{line}");
         }
         assert_eq!(Redirect::of(&LinkError::Open, &asked), None);

@@ -153,7 +153,8 @@ mod tests {
             map.note(slot, &node(3));
         }
         let owner = |slot| map.owner(slot).map(|node| node.port);
-        let owners: Vec<_> = [0, 1, 49, 50, 51, 99, 100, 101, 150, 151, 200, SLOTS - 2, SLOTS - 1].map(owner).into();
+        let owners: Vec<_> =
+            [0, 1, 49, 50, 51, 99, 100, 101, 150, 151, 200, SLOTS - 2, SLOTS - 1].map(owner).into();
         let some = [Some(3), Some(1), Some(1), Some(3), Some(1), Some(1), Some(3)];
         assert_eq!(owners.get(..7), Some(&some[..]));
         assert_eq!(owners.get(7..), Some(&[None, Some(3), None, Some(2), Some(2), Some(3)][..]));
@@ -172,7 +173,8 @@ mod tests {
                 Value::Array(vec![bulk("replica"), Value::Int(7001), bulk("id")]),
             ])
         };
-        let reply = Value::Array(vec![entry(5, 9, bulk("")), entry(0, 4, bulk("b")), entry(10, 11, Value::Nil)]);
+        let reply =
+            Value::Array(vec![entry(5, 9, bulk("")), entry(0, 4, bulk("b")), entry(10, 11, Value::Nil)]);
         let map = SlotMap::read(&reply, &node(1)).unwrap();
         let hosts: Vec<_> = [0, 5, 10].map(|slot| map.owner(slot).map(|node| node.host.clone())).into();
         assert_eq!(hosts, [Some("b".into()), Some("h".into()), Some("h".into())]);

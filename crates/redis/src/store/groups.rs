@@ -81,7 +81,9 @@ pub(super) fn groups(hits: &[Hit<'_>]) -> SmallVec<[Group; 2]> {
         }
     }
     // The smallest capacity is likeliest to refuse, and what refuses first costs the least.
-    groups.sort_by_key(|(_, group)| group.iter().filter_map(|at| hits.get(*at)).map(|hit| hit.limit.capacity()).min());
+    groups.sort_by_key(|(_, group)| {
+        group.iter().filter_map(|at| hits.get(*at)).map(|hit| hit.limit.capacity()).min()
+    });
     let mut groups: SmallVec<[Group; 2]> = groups.into_iter().map(|(_, group)| group).collect();
     if groups.is_empty() {
         groups.push(Group::new());
@@ -119,11 +121,17 @@ impl Store {
                         for (at, decision) in decisions.iter_mut().enumerate() {
                             decision.iter_mut().filter(|_| !group.contains(&at)).for_each(uncharge);
                         }
-                        return Charged::InGroups(InGroups { decisions, refused: true, failed: None, charge });
+                        return Charged::InGroups(InGroups {
+                            decisions,
+                            refused: true,
+                            failed: None,
+                            charge,
+                        });
                     }
                 }
                 Ok((Reply::Reset { .. }, _)) => {
-                    failed = failed.or_else(|| Some(StoreError::Disagrees("the reply is for another command".into())));
+                    failed = failed
+                        .or_else(|| Some(StoreError::Disagrees("the reply is for another command".into())));
                 }
                 Err(error) => failed = failed.or(Some(error)),
             }

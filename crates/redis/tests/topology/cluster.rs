@@ -28,8 +28,11 @@ fn every_key_is_charged_on_the_node_of_its_slot_and_never_beyond_its_limit() {
                 }
                 assert_eq!(granted, 2, "{make:?}, key {at}");
             }
-            let sizes: Vec<usize> =
-                cluster.nodes.iter().map(|node| node.command(&["DBSIZE"]).unwrap().parse().unwrap()).collect();
+            let sizes: Vec<usize> = cluster
+                .nodes
+                .iter()
+                .map(|node| node.command(&["DBSIZE"]).unwrap().parse().unwrap())
+                .collect();
             assert!(sizes.iter().all(|size| *size > 20), "{make:?}: {sizes:?}");
             assert_eq!(sizes.iter().sum::<usize>(), KEYS);
             assert!(store.health().up && store.nodes().len() == 3);
@@ -92,7 +95,8 @@ fn run_on(
 #[test]
 fn a_replica_takes_over_from_a_primary_that_is_killed() {
     let mut cluster = Cluster::start(Make::Redis7, 3, 1).unwrap();
-    let (bucket, keys) = (limit(4_000), (0..30).map(|at| name("per client", &at.to_string())).collect::<Vec<_>>());
+    let (bucket, keys) =
+        (limit(4_000), (0..30).map(|at| name("per client", &at.to_string())).collect::<Vec<_>>());
     run(async {
         let store = store(&address(&cluster)).await;
         for key in &keys {
@@ -100,7 +104,8 @@ fn a_replica_takes_over_from_a_primary_that_is_killed() {
         }
         cluster.nodes[0].server.kill();
         for key in &keys {
-            until("each key is decided again", || async { charge(&store, &bucket, key).await == Ok(true) }).await;
+            until("each key is decided again", || async { charge(&store, &bucket, key).await == Ok(true) })
+                .await;
         }
         assert!(cluster.nodes[3].command(&["ROLE"]).unwrap().starts_with("master"));
     });
@@ -133,7 +138,8 @@ fn a_request_across_slots_is_charged_whole_or_given_back() {
             let of_address = second.decisions[1].expect("it was asked first");
             assert_eq!((of_address.remaining, of_address.charged), (4, 0), "as if it had not been charged");
             drop(second);
-            until("what was charged comes back", || async { remaining(&store, &wide, &address).await == 4 }).await;
+            until("what was charged comes back", || async { remaining(&store, &wide, &address).await == 4 })
+                .await;
             let peeked = store.ask(&Ask::Peek(&hits)).await.unwrap();
             let Reply::Decided { granted: false, decisions } = peeked else { panic!("it would be refused") };
             assert_eq!(decisions.iter().map(|decision| decision.remaining).collect::<Vec<_>>(), [0, 4]);
@@ -148,7 +154,9 @@ fn a_node_that_is_gone_leaves_the_limits_on_others_enforced() {
         node.command(&["CONFIG", "SET", "cluster-require-full-coverage", "no"]).unwrap();
     }
     let owner = |key: &tollgate_redis::Name| usize::from(key.of(StateKind::Debt).slot()) * 3 / 16_384;
-    let on = |node: usize| (0..).map(|at| name("per client", &at.to_string())).find(|key| owner(key) == node).unwrap();
+    let on = |node: usize| {
+        (0..).map(|at| name("per client", &at.to_string())).find(|key| owner(key) == node).unwrap()
+    };
     let (lost, kept) = (on(0), on(1));
     cluster.nodes[0].server.kill();
     run(async {
@@ -160,7 +168,10 @@ fn a_node_that_is_gone_leaves_the_limits_on_others_enforced() {
             panic!("they are on two nodes")
         };
         assert!(groups.failed.is_some() && !groups.refused);
-        assert!(groups.decisions[0].is_none() && groups.decisions[1].is_some_and(|decision| decision.is_granted()));
+        assert!(
+            groups.decisions[0].is_none()
+                && groups.decisions[1].is_some_and(|decision| decision.is_granted())
+        );
         groups.charge.keep();
         let Charged::InGroups(groups) = store.charge(&hits, &[false, false]).await.unwrap() else {
             panic!("they are on two nodes")

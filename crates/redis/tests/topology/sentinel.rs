@@ -27,7 +27,8 @@ fn a_store_follows_the_primary_through_failovers() {
                 servers.nodes[0].command(&["ROLE"]).is_ok_and(|role| role.starts_with("slave"))
             })
             .await;
-            until("the store charges again", || async { charge(&store, &bucket, &key).await == Ok(true) }).await;
+            until("the store charges again", || async { charge(&store, &bucket, &key).await == Ok(true) })
+                .await;
             let writes = |node: usize| servers.nodes[node].command(&["DBSIZE"]).unwrap();
             assert_eq!(writes(1).trim(), "1", "{make:?}: it was charged on the new primary");
         });
@@ -36,7 +37,8 @@ fn a_store_follows_the_primary_through_failovers() {
         run(async {
             let store = store(&format!("redis+sentinel://{}/main", servers.hosts())).await;
             let (bucket, key) = (limit(1_000), name("per client", "ada"));
-            until("the store charges again", || async { charge(&store, &bucket, &key).await == Ok(true) }).await;
+            until("the store charges again", || async { charge(&store, &bucket, &key).await == Ok(true) })
+                .await;
             assert!(servers.nodes[0].command(&["ROLE"]).unwrap().starts_with("master"));
         });
     }

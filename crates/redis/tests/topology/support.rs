@@ -10,7 +10,12 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Runs something in a runtime of its own.
 pub(crate) fn run<R>(what: impl Future<Output = R>) -> R {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime").block_on(what)
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime")
+        .block_on(what)
 }
 
 /// A store at this address, which knows where its servers are.
