@@ -19,15 +19,28 @@ fn naming() -> Naming {
 
 /// A limiter on a cluster, and what its connections live in.
 fn limiter(cluster: &Cluster) -> (Runtime, Limiter) {
-    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    let address = format!("redis+cluster://{}", cluster.hosts()).parse().unwrap();
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+    let address = format!("redis+cluster://{}", cluster.hosts()).parse().expect("an address");
     let settings = Settings { budget: Duration::from_secs(1), ..Settings::default() };
     let store = runtime.block_on(async {
-        let store = Store::open(address, settings).unwrap();
+        let store = Store::open(address, settings).expect("a store");
         store.ready().await;
         store
     });
-    (runtime, Limiter::builder().store(store, naming()).build().unwrap())
+    (runtime, Limiter::builder().store(store, naming()).build().expect("a limiter"))
+}
+
+/// Whether something becomes so.
+#[expect(clippy::disallowed_methods, reason = "patience has an end")]
+fn comes_true(mut so: impl FnMut() -> bool) -> bool {
+    let end = Instant::now() + tollgate_testing::patience::PATIENCE;
+    while !so() {
+        if Instant::now() > end {
+            return false;
+        }
+        std::thread::yield_now();
+    }
+    true
 }
 
 /// A key whose states are on this primary.
@@ -36,7 +49,7 @@ fn key_on(primary: usize) -> String {
         let slot = naming().name("", key.as_bytes()).of(StateKind::Debt).slot();
         usize::from(slot) * PRIMARIES / 16_384 == primary
     };
-    (0..).map(|at| format!("key {at}")).find(is_there).unwrap()
+    (0..).map(|at| format!("key {at}")).find(is_there).expect("there are enough")
 }
 
 #[test]
@@ -59,11 +72,8 @@ fn threads_on_two_keys_of_two_nodes_never_get_more_than_either_limit() {
     });
     assert_eq!(granted.load(Ordering::Relaxed), 25, "the smaller of the two");
     // What refused requests were charged under the larger limit comes back.
-    let end = Instant::now() + tollgate_testing::patience::PATIENCE;
-    while limiter.try_inspect(&address, &one).unwrap().decision.remaining != 15 {
-        assert!(Instant::now() < end, "{:?}", limiter.try_inspect(&address, &one));
-        std::thread::yield_now();
-    }
+    let given_back = || limiter.try_inspect(&address, &one).unwrap().decision.remaining == 15;
+    assert!(comes_true(given_back), "{:?}", limiter.try_inspect(&address, &one));
 }
 
 #[test]

@@ -126,9 +126,10 @@ fn a_request_across_slots_is_charged_whole_or_given_back() {
                 charge(&store, &narrow, &client).await.unwrap();
             }
             let hits = [hit(&narrow, &client), hit(&wide, &address)];
-            let ask = async || match store.charge(&hits, &[true, true]).await.unwrap() {
-                Charged::InGroups(groups) => groups,
-                other => panic!("they are in two slots: {other:?}"),
+            let ask = async || {
+                let charged = store.charge(&hits, &[true, true]).await.unwrap();
+                let Charged::InGroups(groups) = charged else { panic!("they are in two slots") };
+                groups
             };
             let first = ask().await;
             assert!(!first.refused && first.decisions.iter().flatten().all(Decision::is_granted), "{make:?}");
