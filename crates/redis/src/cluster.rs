@@ -18,7 +18,7 @@ use tollgate_algorithms::Limit;
 
 use crate::address::{Node, Place};
 use crate::connect::{Connector, exchange};
-use crate::failed::Failed;
+use crate::failed::ConnectionFailure;
 use crate::health::{Counts, Health};
 use crate::reconnect::seed;
 use crate::resp::{self, Frame};
@@ -254,15 +254,16 @@ impl Inner {
     }
 
     /// Asks one node after another for the map, until one knows it.
-    async fn refresh(&self) -> Result<(), Failed> {
-        let mut failed = Failed::new(Cause::Dns, "the store address has no host");
+    async fn refresh(&self) -> Result<(), ConnectionFailure> {
+        let mut failed = ConnectionFailure::new(Cause::Dns, "the store address has no host");
         let mut nodes = self.map().nodes();
         nodes.extend(self.seeds.iter().filter(|seed| !nodes.contains(seed)).cloned().collect::<Vec<_>>());
         for node in nodes {
             failed = match self.ask(&node).await {
-                Ok(map) if map.served() == 0 => {
-                    Failed::new(Cause::ClusterDown, &format!("{node} knows no node that serves a slot"))
-                }
+                Ok(map) if map.served() == 0 => ConnectionFailure::new(
+                    Cause::ClusterDown,
+                    &format!("{node} knows no node that serves a slot"),
+                ),
                 Ok(map) => {
                     self.take(map);
                     return Ok(());
@@ -274,20 +275,21 @@ impl Inner {
     }
 
     /// What one node says of the slots.
-    async fn ask(&self, node: &Node) -> Result<SlotMap, Failed> {
+    async fn ask(&self, node: &Node) -> Result<SlotMap, ConnectionFailure> {
         let connector = Connector::new(self.address.at(node), &self.settings);
-        let connector = connector.map_err(|error| Failed::new(Cause::File, &error.to_string()))?;
+        let connector = connector.map_err(|error| ConnectionFailure::new(Cause::File, &error.to_string()))?;
         let mut stream = connector.connect().await?;
         let mut input = Vec::new();
         let question = resp::command(&["CLUSTER", "SLOTS"]);
         let asked = timeout(self.settings.connect_timeout, exchange(&mut stream, &question, 1, &mut input));
         let limit = self.settings.connect_timeout;
-        let reply = asked.await.unwrap_or_else(|_| Err(Failed::late(limit)))?.pop();
+        let reply = asked.await.unwrap_or_else(|_| Err(ConnectionFailure::late(limit)))?.pop();
         match reply {
-            Some(Frame::Value(value)) => SlotMap::read(&value, node)
-                .ok_or_else(|| Failed::new(Cause::Garbled, "the reply to CLUSTER SLOTS is not one")),
-            Some(Frame::Error(line)) => Err(Failed::said(line)),
-            None => Err(Failed::new(Cause::Garbled, "no reply")),
+            Some(Frame::Value(value)) => SlotMap::read(&value, node).ok_or_else(|| {
+                ConnectionFailure::new(Cause::Garbled, "the reply to CLUSTER SLOTS is not one")
+            }),
+            Some(Frame::Error(line)) => Err(ConnectionFailure::said(line)),
+            None => Err(ConnectionFailure::new(Cause::Garbled, "no reply")),
         }
     }
 

@@ -14,9 +14,9 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::address::{Node, Place};
 use crate::dns::Lookup;
-use crate::failed::Failed;
+use crate::failed::ConnectionFailure;
 use crate::resp::{self, Frame};
-use crate::secrets::{Fresh, Secrets};
+use crate::secrets::{LoadedSecrets, Secrets};
 use crate::sentinel::Sentinels;
 use crate::tls::server_name;
 use crate::{Address, Cause, OpenError, Settings};
@@ -90,14 +90,14 @@ impl Connector {
     }
 
     /// A connection on which the server has said its first word. It takes no longer than it may, and says what took too long.
-    pub(crate) async fn connect(&self) -> Result<Stream, Failed> {
+    pub(crate) async fn connect(&self) -> Result<Stream, ConnectionFailure> {
         let end = Instant::now() + self.limit;
-        let late = |_| Err(Failed::new(Cause::File, "reading the store's secret files timed out"));
+        let late = |_| Err(ConnectionFailure::new(Cause::File, "reading the store's secret files timed out"));
         let fresh = timeout_at(end, self.secrets.fresh()).await.unwrap_or_else(late)?;
         match &self.way {
             Way::Socket => self.to_socket(&fresh, end).await,
             Way::Hosts(hosts) => {
-                let mut failed = Failed::new(Cause::Dns, "the store address has no host");
+                let mut failed = ConnectionFailure::new(Cause::Dns, "the store address has no host");
                 let share = self.limit / u32::try_from(hosts.len().max(1)).unwrap_or(u32::MAX);
                 for host in hosts {
                     let end = end.min(Instant::now() + share);
@@ -110,33 +110,33 @@ impl Connector {
             }
             Way::Sentinels(sentinels) => {
                 let connected = timeout_at(end, sentinels.primary(self, &fresh, (self.limit, end)));
-                connected.await.unwrap_or_else(|_| Err(Failed::late(self.limit)))
+                connected.await.unwrap_or_else(|_| Err(ConnectionFailure::late(self.limit)))
             }
         }
     }
 
-    async fn to_socket(&self, fresh: &Fresh, end: Instant) -> Result<Stream, Failed> {
+    async fn to_socket(&self, fresh: &LoadedSecrets, end: Instant) -> Result<Stream, ConnectionFailure> {
         let Place::Unix(path) = self.address.place() else {
-            return Err(Failed::new(Cause::Io, "the store address has no path"));
+            return Err(ConnectionFailure::new(Cause::Io, "the store address has no path"));
         };
         let connected = timeout_at(end, async {
-            let stream = UnixStream::connect(path).await.map_err(|error| Failed::of(&error))?;
+            let stream = UnixStream::connect(path).await.map_err(|error| ConnectionFailure::of(&error))?;
             self.greeted(Stream::new(stream), fresh, Peer::Data).await
         });
-        connected.await.unwrap_or_else(|_| Err(Failed::late(self.limit)))
+        connected.await.unwrap_or_else(|_| Err(ConnectionFailure::late(self.limit)))
     }
 
     /// A connection to a host, within a share of the time.
     pub(crate) async fn to_host(
         &self,
         host: &Host,
-        fresh: &Fresh,
+        fresh: &LoadedSecrets,
         (limit, end): (Duration, Instant),
         peer: Peer,
-    ) -> Result<Stream, Failed> {
+    ) -> Result<Stream, ConnectionFailure> {
         let late = |_| Err("the DNS lookup timed out".into());
         let found = timeout_at(end, host.lookup.addresses()).await.unwrap_or_else(late);
-        let found = found.map_err(|why| Failed::new(Cause::Dns, &why))?;
+        let found = found.map_err(|why| ConnectionFailure::new(Cause::Dns, &why))?;
         self.first_of((&host.name, &found), fresh, (limit, end), peer).await
     }
 
@@ -145,11 +145,11 @@ impl Connector {
     async fn first_of(
         &self,
         (host, addresses): (&str, &[SocketAddr]),
-        fresh: &Fresh,
+        fresh: &LoadedSecrets,
         (limit, end): (Duration, Instant),
         peer: Peer,
-    ) -> Result<Stream, Failed> {
-        let mut failed = Failed::new(Cause::Dns, "the host name has no address");
+    ) -> Result<Stream, ConnectionFailure> {
+        let mut failed = ConnectionFailure::new(Cause::Dns, "the host name has no address");
         let share = limit / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
         for address in addresses {
             failed = match self.connect_to((host, *address), fresh, (share, end), peer).await {
@@ -166,28 +166,34 @@ impl Connector {
     async fn connect_to(
         &self,
         (host, address): (&str, SocketAddr),
-        fresh: &Fresh,
+        fresh: &LoadedSecrets,
         (share, end): (Duration, Instant),
         peer: Peer,
-    ) -> Result<Stream, Failed> {
+    ) -> Result<Stream, ConnectionFailure> {
         let end = end.min(Instant::now() + share);
-        let tcp = timeout_at(end, TcpStream::connect(address)).await.map_err(|_| Failed::late(share))?;
-        let tcp = tcp.map_err(|error| Failed::of(&error))?;
-        tuned(&tcp).map_err(|error| Failed::of(&error))?;
+        let tcp =
+            timeout_at(end, TcpStream::connect(address)).await.map_err(|_| ConnectionFailure::late(share))?;
+        let tcp = tcp.map_err(|error| ConnectionFailure::of(&error))?;
+        tuned(&tcp).map_err(|error| ConnectionFailure::of(&error))?;
         let stream = match &fresh.tls {
             None => Stream::new(tcp),
             Some(connector) => {
-                let name = server_name(host).map_err(|why| Failed::new(Cause::Tls, &why))?;
+                let name = server_name(host).map_err(|why| ConnectionFailure::new(Cause::Tls, &why))?;
                 let tls = timeout_at(end, connector.connect(name, tcp)).await;
-                let tls = tls.map_err(|_| Failed::without_tls_answer(share))?;
-                Stream::new(tls.map_err(|error| Failed::of(&error))?)
+                let tls = tls.map_err(|_| ConnectionFailure::without_tls_answer(share))?;
+                Stream::new(tls.map_err(|error| ConnectionFailure::of(&error))?)
             }
         };
         let greeted = timeout_at(end, self.greeted(stream, fresh, peer)).await;
-        greeted.unwrap_or_else(|_| Err(Failed::late(share)))
+        greeted.unwrap_or_else(|_| Err(ConnectionFailure::late(share)))
     }
 
-    async fn greeted(&self, mut stream: Stream, fresh: &Fresh, peer: Peer) -> Result<Stream, Failed> {
+    async fn greeted(
+        &self,
+        mut stream: Stream,
+        fresh: &LoadedSecrets,
+        peer: Peer,
+    ) -> Result<Stream, ConnectionFailure> {
         self.greet(&mut stream, fresh, peer).await?;
         Ok(stream)
     }
@@ -196,7 +202,12 @@ impl Connector {
     ///
     /// `CLIENT SETNAME` may fail: the connection only lacks its name. `PING` comes last, so that a server that is frozen, loads, wants
     /// a password or turns us away shows it before a caller pays for it.
-    async fn greet(&self, stream: &mut Stream, fresh: &Fresh, peer: Peer) -> Result<(), Failed> {
+    async fn greet(
+        &self,
+        stream: &mut Stream,
+        fresh: &LoadedSecrets,
+        peer: Peer,
+    ) -> Result<(), ConnectionFailure> {
         let mut bytes = Vec::new();
         let mut required = 0;
         let credentials = fresh.credentials.as_ref().filter(|_| peer != Peer::Sentinel);
@@ -220,7 +231,7 @@ impl Connector {
             let frame = frame.map_err(|failed| {
                 // A server that turns us away answers the first command only, whatever that is, and closes the connection.
                 if let Some(line) = unnamed.take().filter(|_| failed.cause == Cause::Closed) {
-                    return Failed::said(line);
+                    return ConnectionFailure::said(line);
                 }
                 // What TLS has to say is why nothing more could be written.
                 let unwritten = written.clone().err().filter(|_| !failed.is_by_tls());
@@ -233,11 +244,15 @@ impl Connector {
                 // A server that does not know `AUTH` repeats its words.
                 let repeats = at == 0 && credentials.is_some() && !line.starts_with(FULL);
                 let said = if repeats { line.split(' ').next().unwrap_or_default() } else { &line };
-                return Err(Failed::new(Cause::of_line(&line), said));
+                return Err(ConnectionFailure::new(Cause::of_line(&line), said));
             }
         }
         written?;
-        if input.is_empty() { Ok(()) } else { Err(Failed::new(Cause::Garbled, "answers to nothing")) }
+        if input.is_empty() {
+            Ok(())
+        } else {
+            Err(ConnectionFailure::new(Cause::Garbled, "answers to nothing"))
+        }
     }
 }
 
@@ -264,9 +279,9 @@ pub(crate) fn is_welcome(line: &str) -> bool {
     matches!(Cause::of_line(line), Cause::NoPerm | Cause::Misconf) || line.starts_with("ERR unknown command")
 }
 
-async fn write(stream: &mut Stream, bytes: &[u8]) -> Result<(), Failed> {
-    stream.write_all(bytes).await.map_err(|error| Failed::of(&error))?;
-    stream.flush().await.map_err(|error| Failed::of(&error))
+async fn write(stream: &mut Stream, bytes: &[u8]) -> Result<(), ConnectionFailure> {
+    stream.write_all(bytes).await.map_err(|error| ConnectionFailure::of(&error))?;
+    stream.flush().await.map_err(|error| ConnectionFailure::of(&error))
 }
 
 /// Writes some bytes, and reads so many frames.
@@ -275,7 +290,7 @@ pub(crate) async fn exchange(
     bytes: &[u8],
     frames: usize,
     input: &mut Vec<u8>,
-) -> Result<Vec<Frame>, Failed> {
+) -> Result<Vec<Frame>, ConnectionFailure> {
     write(stream, bytes).await?;
     let mut said = Vec::with_capacity(frames);
     for _ in 0..frames {
@@ -285,7 +300,7 @@ pub(crate) async fn exchange(
 }
 
 /// The next frame.
-async fn answer(stream: &mut Stream, input: &mut Vec<u8>) -> Result<Frame, Failed> {
+async fn answer(stream: &mut Stream, input: &mut Vec<u8>) -> Result<Frame, ConnectionFailure> {
     loop {
         match resp::frame(input) {
             Ok(Some((frame, length))) => {
@@ -294,17 +309,20 @@ async fn answer(stream: &mut Stream, input: &mut Vec<u8>) -> Result<Frame, Faile
             }
             Ok(None) => {}
             Err(garbled) => {
-                return Err(Failed::new(Cause::Garbled, another_protocol(input).unwrap_or(garbled.0)));
+                return Err(ConnectionFailure::new(
+                    Cause::Garbled,
+                    another_protocol(input).unwrap_or(garbled.0),
+                ));
             }
         }
         let read = stream.read_buf(input).await;
         if !matches!(read, Ok(1..))
             && let Some(protocol) = another_protocol(input)
         {
-            return Err(Failed::new(Cause::Garbled, protocol));
+            return Err(ConnectionFailure::new(Cause::Garbled, protocol));
         }
-        if read.map_err(|error| Failed::of(&error))? == 0 {
-            return Err(Failed::new(Cause::Closed, "the server closed a new connection"));
+        if read.map_err(|error| ConnectionFailure::of(&error))? == 0 {
+            return Err(ConnectionFailure::new(Cause::Closed, "the server closed a new connection"));
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::{Cause, LinkError, Standing, recent};
+use crate::{BreakerState, Cause, LinkError, recent};
 
 /// The health of a link at one moment.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub struct Health {
     /// Why there is no connection, if there is none.
     pub trouble: Option<LinkError>,
     /// The state of the circuit breaker.
-    pub breaker: Standing,
+    pub breaker: BreakerState,
     /// Number of calls in flight, including those whose callers have been cancelled.
     pub in_flight: usize,
     /// Number of successful calls.
@@ -39,10 +39,10 @@ impl Health {
     pub(crate) fn together(nodes: &[Self], counts: &Counts, trouble: Option<LinkError>) -> Self {
         let (answered, failed) = counts.calls();
         let down = nodes.iter().find(|node| !node.up);
-        let worst = |standing: Standing| match standing {
-            Standing::Closed => 0,
-            Standing::Probing => 1,
-            Standing::Open => 2,
+        let worst = |standing: BreakerState| match standing {
+            BreakerState::Closed => 0,
+            BreakerState::Probing => 1,
+            BreakerState::Open => 2,
         };
         let breaker = nodes.iter().map(|node| node.breaker).max_by_key(|standing| worst(*standing));
         let sum = |of: fn(&Self) -> &[(Cause, u64)]| {
@@ -60,7 +60,7 @@ impl Health {
             up: trouble.is_none() && !nodes.is_empty() && down.is_none(),
             since: nodes.iter().map(|node| node.since).min().unwrap_or_default(),
             trouble: down.and_then(|node| node.trouble.clone()).or(trouble),
-            breaker: breaker.unwrap_or(Standing::Closed),
+            breaker: breaker.unwrap_or(BreakerState::Closed),
             in_flight: nodes.iter().map(|node| node.in_flight).sum(),
             answered,
             failed,
@@ -81,20 +81,20 @@ impl Health {
 /// Counts that all callers share.
 #[derive(Debug)]
 pub(crate) struct Counts {
-    calls: Tally,
-    connections: Tally,
+    calls: CauseCounts,
+    connections: CauseCounts,
 }
 
 /// How often something went well, and how often not, by cause.
 #[derive(Debug)]
-struct Tally {
+struct CauseCounts {
     well: AtomicU64,
     failed: [AtomicU64; Cause::COUNT],
 }
 
 impl Counts {
     pub(crate) const fn new() -> Self {
-        Self { calls: Tally::new(), connections: Tally::new() }
+        Self { calls: CauseCounts::new(), connections: CauseCounts::new() }
     }
 
     /// A call has ended.
@@ -118,7 +118,7 @@ impl Counts {
     }
 }
 
-impl Tally {
+impl CauseCounts {
     const fn new() -> Self {
         Self { well: AtomicU64::new(0), failed: [const { AtomicU64::new(0) }; Cause::COUNT] }
     }

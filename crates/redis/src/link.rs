@@ -16,11 +16,11 @@ use tollgate_algorithms::Limit;
 use crate::breaker::Breaker;
 use crate::connect::Connector;
 use crate::health::Counts;
-use crate::link_state::Up;
+use crate::link_state::LinkState;
 use crate::recent::Recent;
-use crate::reconnect::{Lane, State, keep, seed};
-use crate::resp::Form;
-use crate::shared::Shared;
+use crate::reconnect::{ConnectionSlot, State, keep, seed};
+use crate::resp::ScriptForm;
+use crate::shared::LinkInner;
 use crate::shared_breaker::SharedBreaker;
 use crate::warm_up::{WarmUp, own_name};
 use crate::{Address, Call, Cause, Health, LinkError, Script, Settings, StateKind, Value, Writes};
@@ -70,7 +70,7 @@ pub struct Link(Arc<Owner>);
 
 /// Stops the tasks when the last link goes.
 struct Owner {
-    shared: Arc<Shared>,
+    shared: Arc<LinkInner>,
     tasks: Vec<AbortHandle>,
 }
 
@@ -120,16 +120,16 @@ impl Link {
         settings.check().map_err(OpenError::Setting)?;
         let settings = Settings { stall_timeout: settings.patience(), ..settings };
         let connector = Connector::new(address, &settings)?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(LinkInner {
             connector,
-            lanes: (0..settings.connections).map(|_| Lane::new()).collect(),
+            lanes: (0..settings.connections).map(|_| ConnectionSlot::new()).collect(),
             breaker: SharedBreaker::new(Breaker::new(&settings, seed())),
             counts: Counts::new(),
             permits: Arc::new(Semaphore::new(settings.in_flight_max)),
             turn: AtomicUsize::new(0),
             recent: Recent::default(),
             warm_up: WarmUp::default(),
-            up: Up::new(),
+            up: LinkState::new(),
             changed: Notify::new(),
             by_slot,
             own_keys: AtomicU32::new(0),
@@ -154,7 +154,7 @@ impl Link {
     /// As [`call`](Self::call), until an instant that may come before the budget's end. How it ended is not counted yet: what the
     /// answer is worth is for the caller to say, by [`count`](Self::count).
     pub(crate) async fn carry(&self, call: &Call, deadline: Instant) -> Result<Value, LinkError> {
-        self.0.shared.call(call, Form::Together, deadline).await
+        self.0.shared.call(call, ScriptForm::Together, deadline).await
     }
 
     /// As [`carry`](Self::carry). With `ASKING`, a node serves a call on a slot that is moving to it.
@@ -164,7 +164,7 @@ impl Link {
         is_asking: bool,
         deadline: Instant,
     ) -> Result<Value, LinkError> {
-        let form = if is_asking { Form::AskingDigest } else { Form::Together };
+        let form = if is_asking { ScriptForm::AskingDigest } else { ScriptForm::Together };
         self.0.shared.call(call, form, deadline).await
     }
 
@@ -222,7 +222,7 @@ impl Link {
 }
 
 /// Asks the server when nobody else does, so that an open breaker closes without traffic too.
-async fn probe(shared: Arc<Shared>) {
+async fn probe(shared: Arc<LinkInner>) {
     loop {
         shared.breaker.overdue(PATIENCE).await;
         let own_keys = shared.own_keys.load(Ordering::Relaxed);

@@ -7,9 +7,9 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::address::Node;
 use crate::connect::{Connector, Host, Peer, Stream, exchange};
-use crate::failed::Failed;
+use crate::failed::ConnectionFailure;
 use crate::resp::{self, Frame};
-use crate::secrets::Fresh;
+use crate::secrets::LoadedSecrets;
 use crate::{Cause, Value};
 
 /// Sentinels, and the name of what they monitor. They are asked in turn for every new connection, because after a failover
@@ -34,10 +34,10 @@ impl Sentinels {
     pub(crate) async fn primary(
         &self,
         connector: &Connector,
-        fresh: &Fresh,
+        fresh: &LoadedSecrets,
         (limit, end): (Duration, Instant),
-    ) -> Result<Stream, Failed> {
-        let mut failed = Failed::new(Cause::Dns, "the store address has no Sentinel");
+    ) -> Result<Stream, ConnectionFailure> {
+        let mut failed = ConnectionFailure::new(Cause::Dns, "the store address has no Sentinel");
         // Each Sentinel and each server that they name has its share.
         let share = limit / u32::try_from(self.hosts.len() + 1).unwrap_or(u32::MAX);
         let first = self.first.load(Ordering::Relaxed);
@@ -65,9 +65,9 @@ impl Sentinels {
         &self,
         connector: &Connector,
         host: &Host,
-        fresh: &Fresh,
+        fresh: &LoadedSecrets,
         (share, end): (Duration, Instant),
-    ) -> Result<Node, Failed> {
+    ) -> Result<Node, ConnectionFailure> {
         let time = (share, end.min(Instant::now() + share));
         let mut stream = match connector.to_host(host, fresh, time, Peer::Sentinel).await {
             Err(failed) if failed.cause == Cause::NoAuth && fresh.credentials.is_some() => {
@@ -78,14 +78,14 @@ impl Sentinels {
         let question = resp::command(&["SENTINEL", "get-master-addr-by-name", &self.name]);
         let mut input = Vec::new();
         let reply = timeout_at(time.1, exchange(&mut stream, &question, 1, &mut input)).await;
-        let reply = reply.unwrap_or_else(|_| Err(Failed::late(share)))?.pop();
+        let reply = reply.unwrap_or_else(|_| Err(ConnectionFailure::late(share)))?.pop();
         match reply {
-            Some(Frame::Error(line)) => Err(Failed::said(line)),
+            Some(Frame::Error(line)) => Err(ConnectionFailure::said(line)),
             Some(Frame::Value(value)) => node(&value).ok_or_else(|| {
                 let why = format!("this Sentinel monitors no primary named `{}`", self.name);
-                Failed::new(Cause::Dns, &why)
+                ConnectionFailure::new(Cause::Dns, &why)
             }),
-            None => Err(Failed::new(Cause::Garbled, "no reply")),
+            None => Err(ConnectionFailure::new(Cause::Garbled, "no reply")),
         }
     }
 }
@@ -98,7 +98,7 @@ fn node(value: &Value) -> Option<Node> {
 }
 
 /// The connection, if the server on it is a primary.
-async fn checked(mut stream: Stream, node: &Node) -> Result<Stream, Failed> {
+async fn checked(mut stream: Stream, node: &Node) -> Result<Stream, ConnectionFailure> {
     let reply = exchange(&mut stream, &resp::command(&["ROLE"]), 1, &mut Vec::new()).await?.pop();
     match reply {
         Some(Frame::Value(Value::Array(parts))) => {
@@ -108,9 +108,11 @@ async fn checked(mut stream: Stream, node: &Node) -> Result<Stream, Failed> {
             }
             let role = String::from_utf8_lossy(role);
             let why = format!("Sentinel names {node} as the primary, which says that it is a {role}");
-            Err(Failed::new(Cause::ReadOnly, &why))
+            Err(ConnectionFailure::new(Cause::ReadOnly, &why))
         }
-        Some(Frame::Error(line)) => Err(Failed::said(line)),
-        Some(Frame::Value(_)) | None => Err(Failed::new(Cause::Garbled, "the reply to ROLE is no list")),
+        Some(Frame::Error(line)) => Err(ConnectionFailure::said(line)),
+        Some(Frame::Value(_)) | None => {
+            Err(ConnectionFailure::new(Cause::Garbled, "the reply to ROLE is no list"))
+        }
     }
 }

@@ -39,9 +39,9 @@ async fn speaking(line: &'static [u8]) -> SocketAddr {
 }
 
 /// A connection to the first address that speaks.
-async fn first_of(addresses: &[SocketAddr], limit: Duration) -> Result<Stream, Failed> {
+async fn first_of(addresses: &[SocketAddr], limit: Duration) -> Result<Stream, ConnectionFailure> {
     let time = (limit, Instant::now() + limit);
-    connector(limit).first_of(("a.host", addresses), &Fresh::default(), time, Peer::Data).await
+    connector(limit).first_of(("a.host", addresses), &LoadedSecrets::default(), time, Peer::Data).await
 }
 
 async fn tried(addresses: &[SocketAddr]) -> Result<(), Cause> {

@@ -10,12 +10,12 @@ use smallvec::SmallVec;
 use tokio::time::Instant;
 use tollgate_algorithms::{Decision, Limit, Mode, Receipt};
 
-use super::{Charged, Store};
+use super::{ChargeResult, Store};
 use crate::cluster::slots::slot_of;
-use crate::{Ask, Hit, Name, Reply, StateKind, StoreError};
+use crate::{Command, Hit, Name, Reply, StateKind, StoreError};
 
 /// The positions of the hits of one slot.
-type Group = SmallVec<[usize; 4]>;
+type ReplyWaiters = SmallVec<[usize; 4]>;
 
 /// What the groups of a request decided.
 #[derive(Debug)]
@@ -70,8 +70,8 @@ impl Drop for GroupsCharge {
 }
 
 /// The hits of each slot; one group if they are all in one. Hits without a state go with the first.
-pub(super) fn groups(hits: &[Hit<'_>]) -> SmallVec<[Group; 2]> {
-    let mut groups: SmallVec<[(u16, Group); 2]> = SmallVec::new();
+pub(super) fn groups(hits: &[Hit<'_>]) -> SmallVec<[ReplyWaiters; 2]> {
+    let mut groups: SmallVec<[(u16, ReplyWaiters); 2]> = SmallVec::new();
     let slot = |hit: &Hit<'_>| slot_of(hit.name.of(StateKind::Debt).as_bytes());
     for (at, hit) in hits.iter().enumerate().filter(|(_, hit)| *hit.limit != Limit::Unlimited) {
         let slot = slot(hit);
@@ -84,9 +84,9 @@ pub(super) fn groups(hits: &[Hit<'_>]) -> SmallVec<[Group; 2]> {
     groups.sort_by_key(|(_, group)| {
         group.iter().filter_map(|at| hits.get(*at)).map(|hit| hit.limit.capacity()).min()
     });
-    let mut groups: SmallVec<[Group; 2]> = groups.into_iter().map(|(_, group)| group).collect();
+    let mut groups: SmallVec<[ReplyWaiters; 2]> = groups.into_iter().map(|(_, group)| group).collect();
     if groups.is_empty() {
-        groups.push(Group::new());
+        groups.push(ReplyWaiters::new());
     }
     let without = hits.iter().enumerate().filter(|(_, hit)| *hit.limit == Limit::Unlimited);
     if let Some(first) = groups.first_mut() {
@@ -97,21 +97,21 @@ pub(super) fn groups(hits: &[Hit<'_>]) -> SmallVec<[Group; 2]> {
 
 impl Store {
     /// The groups of these hits, if there are several.
-    pub(super) fn several_groups(&self, hits: &[Hit<'_>]) -> Option<SmallVec<[Group; 2]>> {
+    pub(super) fn several_groups(&self, hits: &[Hit<'_>]) -> Option<SmallVec<[ReplyWaiters; 2]>> {
         let is_candidate = self.servers.has_slots() && hits.len() > 1;
         is_candidate.then(|| groups(hits)).filter(|groups| groups.len() > 1)
     }
 
     /// Charges group after group, within one time budget. A group that gives no decision does not keep the others from
     /// deciding: the failure rule of its limits may be to allow.
-    pub(super) async fn charge_groups(&self, hits: &[Hit<'_>], groups: &[Group]) -> Charged {
+    pub(super) async fn charge_groups(&self, hits: &[Hit<'_>], groups: &[ReplyWaiters]) -> ChargeResult {
         let end = Instant::now() + self.budget;
         let mut decisions: SmallVec<[Option<Decision>; 2]> = SmallVec::from_elem(None, hits.len());
         let mut charge = GroupsCharge { store: self.clone(), parts: Vec::new() };
         let mut failed = None;
         for group in groups {
             let part: SmallVec<[Hit<'_>; 4]> = group.iter().filter_map(|at| hits.get(*at)).copied().collect();
-            match self.carry(&Ask::Charge(&part), &[], end).await {
+            match self.carry(&Command::Charge(&part), &[], end).await {
                 Ok((Reply::Decided { granted, decisions: said }, _)) => {
                     charge.add(&part, &said);
                     for (at, decision) in group.iter().zip(&said) {
@@ -121,7 +121,7 @@ impl Store {
                         for (at, decision) in decisions.iter_mut().enumerate() {
                             decision.iter_mut().filter(|_| !group.contains(&at)).for_each(uncharge);
                         }
-                        return Charged::InGroups(InGroups {
+                        return ChargeResult::InGroups(InGroups {
                             decisions,
                             refused: true,
                             failed: None,
@@ -136,20 +136,24 @@ impl Store {
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
-        Charged::InGroups(InGroups { decisions, refused: false, failed, charge })
+        ChargeResult::InGroups(InGroups { decisions, refused: false, failed, charge })
     }
 
     /// Asks all groups what they would decide.
     ///
     /// # Errors
     /// If one of them gives no decision.
-    pub(super) async fn peek_groups(&self, hits: &[Hit<'_>], groups: &[Group]) -> Result<Reply, StoreError> {
+    pub(super) async fn peek_groups(
+        &self,
+        hits: &[Hit<'_>],
+        groups: &[ReplyWaiters],
+    ) -> Result<Reply, StoreError> {
         let end = Instant::now() + self.budget;
         let mut all: SmallVec<[Option<Decision>; 2]> = SmallVec::from_elem(None, hits.len());
         let mut all_granted = true;
         for group in groups {
             let part: SmallVec<[Hit<'_>; 4]> = group.iter().filter_map(|at| hits.get(*at)).copied().collect();
-            let (reply, _) = self.carry(&Ask::Peek(&part), &[], end).await?;
+            let (reply, _) = self.carry(&Command::Peek(&part), &[], end).await?;
             let Reply::Decided { granted, decisions } = reply else {
                 return Err(StoreError::Disagrees("the reply is for another command".into()));
             };

@@ -1,7 +1,7 @@
 //! Stores on a cluster: every key on its node, slots that move, nodes that die, and requests across slots.
 
 use tollgate_algorithms::Decision;
-use tollgate_redis::{Ask, Charged, Reply, StateKind};
+use tollgate_redis::{ChargeResult, Command, Reply, StateKind};
 use tollgate_testing::cluster::Cluster;
 use tollgate_testing::make::Make;
 
@@ -128,7 +128,7 @@ fn a_request_across_slots_is_charged_whole_or_given_back() {
             let hits = [hit(&narrow, &client), hit(&wide, &address)];
             let ask = async || {
                 let charged = store.charge(&hits, &[true, true]).await.unwrap();
-                let Charged::InGroups(groups) = charged else { panic!("they are in two slots") };
+                let ChargeResult::InGroups(groups) = charged else { panic!("they are in two slots") };
                 groups
             };
             let first = ask().await;
@@ -141,7 +141,7 @@ fn a_request_across_slots_is_charged_whole_or_given_back() {
             drop(second);
             until("what was charged comes back", || async { remaining(&store, &wide, &address).await == 4 })
                 .await;
-            let peeked = store.ask(&Ask::Peek(&hits)).await.unwrap();
+            let peeked = store.ask(&Command::Peek(&hits)).await.unwrap();
             let Reply::Decided { granted: false, decisions } = peeked else { panic!("it would be refused") };
             assert_eq!(decisions.iter().map(|decision| decision.remaining).collect::<Vec<_>>(), [0, 4]);
         });
@@ -165,7 +165,7 @@ fn a_node_that_is_gone_leaves_the_limits_on_others_enforced() {
         let (bucket, small) = (limit(100), limit(1));
         assert!(charge(&store, &bucket, &lost).await.is_err(), "nobody serves it");
         let hits = [hit(&bucket, &lost), hit(&small, &kept)];
-        let Charged::InGroups(groups) = store.charge(&hits, &[false, false]).await.unwrap() else {
+        let ChargeResult::InGroups(groups) = store.charge(&hits, &[false, false]).await.unwrap() else {
             panic!("they are on two nodes")
         };
         assert!(groups.failed.is_some() && !groups.refused);
@@ -174,7 +174,7 @@ fn a_node_that_is_gone_leaves_the_limits_on_others_enforced() {
                 && groups.decisions[1].is_some_and(|decision| decision.is_granted())
         );
         groups.charge.keep();
-        let Charged::InGroups(groups) = store.charge(&hits, &[false, false]).await.unwrap() else {
+        let ChargeResult::InGroups(groups) = store.charge(&hits, &[false, false]).await.unwrap() else {
             panic!("they are on two nodes")
         };
         assert!(groups.refused, "the limit on the node that is left still refuses");

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use tollgate_algorithms::{Limit, Micros, Mode};
-use tollgate_redis::{Ask, Hit, Name, Naming, Reply, Settings, Store, StoreError};
+use tollgate_redis::{Command, Hit, Name, Naming, Reply, Settings, Store, StoreError};
 
 /// How long anything is waited for before it has failed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -42,7 +42,7 @@ pub(crate) const fn hit<'a>(limit: &'a Limit, name: &'a Name) -> Hit<'a> {
 
 /// Charges one key once, and says whether it was granted.
 pub(crate) async fn charge(store: &Store, limit: &Limit, name: &Name) -> Result<bool, StoreError> {
-    match store.ask(&Ask::Charge(&[hit(limit, name)])).await? {
+    match store.ask(&Command::Charge(&[hit(limit, name)])).await? {
         Reply::Decided { granted, .. } => Ok(granted),
         Reply::Reset { .. } => panic!("it was no reset"),
     }
@@ -50,7 +50,7 @@ pub(crate) async fn charge(store: &Store, limit: &Limit, name: &Name) -> Result<
 
 /// How many cells a key has left.
 pub(crate) async fn remaining(store: &Store, limit: &Limit, name: &Name) -> u64 {
-    match store.ask(&Ask::Peek(&[hit(limit, name)])).await {
+    match store.ask(&Command::Peek(&[hit(limit, name)])).await {
         Ok(Reply::Decided { decisions, .. }) => decisions[0].remaining,
         other => panic!("a peek gives a decision: {other:?}"),
     }

@@ -1,14 +1,14 @@
 //! Metrics of the shared store: whether it is up, and calls by result.
 
-use tollgate_redis::{Health, Standing};
+use tollgate_redis::{BreakerState, Health};
 
-use super::page::{Kind, Page};
+use super::page::{Kind, MetricsText};
 
 /// Writes it.
-pub(super) fn write(health: &Health, page: &mut Page) {
+pub(super) fn write(health: &Health, page: &mut MetricsText) {
     let name = ("shared_store_up", Kind::Gauge);
     page.number(name, "1 if there is a connection to the shared store.", u64::from(health.up));
-    let open = u64::from(health.breaker != Standing::Closed);
+    let open = u64::from(health.breaker != BreakerState::Closed);
     let name = ("shared_store_breaker_open", Kind::Gauge);
     page.number(name, "1 while the circuit breaker of the shared store is open.", open);
     let in_flight = u64::try_from(health.in_flight).unwrap_or(u64::MAX);
@@ -28,7 +28,7 @@ pub(super) fn write(health: &Health, page: &mut Page) {
 }
 
 /// Writes the health of the nodes of a cluster, by their addresses.
-pub(super) fn write_nodes(nodes: &[(String, Health)], page: &mut Page) {
+pub(super) fn write_nodes(nodes: &[(String, Health)], page: &mut MetricsText) {
     if nodes.is_empty() {
         return;
     }
@@ -40,6 +40,6 @@ pub(super) fn write_nodes(nodes: &[(String, Health)], page: &mut Page) {
     let about = "1 while the circuit breaker of this node of the shared store is open.";
     let mut open = page.family("shared_store_node_breaker_open", Kind::Gauge, about);
     for (node, health) in nodes {
-        open.number(&[("node", node)], u64::from(health.breaker != Standing::Closed));
+        open.number(&[("node", node)], u64::from(health.breaker != BreakerState::Closed));
     }
 }
