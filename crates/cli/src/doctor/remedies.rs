@@ -80,5 +80,5 @@ fn every_cause_has_a_cure_and_no_cause_has_two() {
         assert!(CURES.iter().filter(|(causes, _)| causes.contains(&cause)).count() <= 1, "{cause:?}");
     }
     assert_eq!(cure(Cause::Io), OTHER);
-    assert!(cure(Cause::Moved).contains("not supported yet"));
+    assert!(cure(Cause::Moved).contains("redis+cluster://"));
 }
