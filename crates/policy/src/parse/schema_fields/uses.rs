@@ -19,6 +19,6 @@ pub(crate) const USE: &[Field] = &[
         FieldType::Ascii(NAME_CHARS_MAX),
         "The name of a limit under `limits`, or `inherited`: the limits that would apply without this list.",
     ),
-    field("cost", FieldType::Cost, "What a request costs here; what the limit says, if nothing is said."),
+    field("cost", FieldType::Cost, "The cost of a request here. Default: the limit's own cost."),
     field("when", FieldType::When, "What a request must have so that the limit applies here."),
 ];
