@@ -26,5 +26,6 @@ pub use limits::{
 };
 pub use options::{Headers, Options, RECEIPTS_PER_KEY};
 pub use receipts::RECEIPTS_MAX;
-pub use service::RateLimitService;
+pub use service::{Observed, RateLimitService, unauthenticated};
+pub use tonic::service::Routes;
 pub use unit::Unit;

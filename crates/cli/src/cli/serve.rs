@@ -35,6 +35,9 @@ pub struct ServeArgs {
     /// The endpoint for Envoy, over gRPC; by default none
     #[arg(long, value_name = "ADDRESS")]
     pub grpc: Option<String>,
+    /// Limits for Envoy, as envoyproxy/ratelimit or Limitador has them; may be given several times
+    #[arg(long, value_name = "FILE")]
+    pub grpc_limits: Vec<String>,
     /// The endpoint for Redis clients; by default none
     #[arg(long, value_name = "ADDRESS")]
     pub resp: Option<String>,

@@ -2,6 +2,8 @@
 
 pub mod counter;
 pub mod endpoint;
+#[cfg(feature = "envoy")]
+mod envoy;
 pub mod latency;
 pub mod limits;
 pub mod page;
@@ -31,6 +33,8 @@ pub struct Metrics {
     workers: Mutex<Vec<Arc<WorkerMetrics>>>,
     limits: Mutex<Limits>,
     endpoints: Mutex<Vec<(&'static str, Arc<EndpointMetrics>)>>,
+    #[cfg(feature = "envoy")]
+    envoy: Mutex<Option<Arc<tollgate_envoy::Counters>>>,
     /// The limiter whose store is reported.
     limiter: Mutex<Option<Limiter>>,
     /// Reloads by result.
@@ -90,6 +94,12 @@ impl Metrics {
         metrics
     }
 
+    /// Shows what the service for Envoy counts.
+    #[cfg(feature = "envoy")]
+    pub(crate) fn show_envoy(&self, counters: &Arc<tollgate_envoy::Counters>) {
+        *self.envoy.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(counters));
+    }
+
     /// Records that a policy is in force.
     pub(crate) fn put_in_force(&self, generation: u64) {
         self.reloads.generation.set(generation);
@@ -113,6 +123,10 @@ impl Metrics {
         worker::write(workers.iter().map(Arc::as_ref), &mut page);
         let endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner).clone();
         endpoint::write(&endpoints, &mut page);
+        #[cfg(feature = "envoy")]
+        if let Some(counters) = self.envoy.lock().unwrap_or_else(PoisonError::into_inner).clone() {
+            envoy::write(&counters, &mut page);
+        }
         self.write_reloads(&mut page);
         self.write_store(&mut page);
         let (dropped, left_out) = (self.lines.dropped.get(), self.lines.left_out.get());
