@@ -13,7 +13,7 @@ mod disabled {
     use std::sync::Arc;
 
     use crate::doors::listener::{Connection, Context, Handler};
-    use crate::reload::Seen;
+    use crate::reload::FileHashes;
 
     const WHY: &str =
         "this `tollgate` was built without the gRPC endpoint: build it with the feature `envoy`";
@@ -25,14 +25,14 @@ mod disabled {
     impl LimitsFiles {
         /// # Errors
         /// Always.
-        pub(crate) fn load(_: &[String], _: &mut Seen) -> Result<Self, String> {
+        pub(crate) fn load(_: &[String], _: &mut FileHashes) -> Result<Self, String> {
             Err(WHY.into())
         }
 
         /// # Errors
         /// Never.
         #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "as with the feature")]
-        pub(crate) const fn reload(&self, _: &mut Seen) -> Result<bool, String> {
+        pub(crate) const fn reload(&self, _: &mut FileHashes) -> Result<bool, String> {
             Ok(false)
         }
     }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use tollgate_algorithms::Mode;
 use tollgate_http::text::shown;
 use tollgate_policy::Policy;
-use tollgate_policy::model::{ConsumerKey, Identity, Missing, PolicyLimit, Unmatched};
+use tollgate_policy::model::{ConsumerKey, Identity, MissingKeyRule, PolicyLimit, Unmatched};
 
 use super::Running;
 use crate::settings::Value;
@@ -73,7 +73,7 @@ fn endpoints(running: &Running, out: &mut dyn Write) -> io::Result<()> {
         };
         writeln!(out, "  {what} {scheme}://{address}{who}")?;
         if name == "grpc" {
-            let files = running.common.settings.envoy.files.iter().map(|file| printable(file));
+            let files = running.common.settings.envoy.files.iter().map(|file| shown(file));
             writeln!(out, "    limits in  {}", files.collect::<Vec<_>>().join(", "))?;
         }
     }
@@ -120,9 +120,9 @@ fn by(key: &ConsumerKey) -> String {
     let always = |link: &Vec<Identity>| matches!(link.as_slice(), [Identity::Address | Identity::Everyone]);
     match key.missing {
         _ if key.chain.last().is_some_and(always) => {}
-        Missing::Address => links.push("ip".into()),
-        Missing::Reject => links.push("400".into()),
-        Missing::Anonymous => links.push("all together".into()),
+        MissingKeyRule::Address => links.push("ip".into()),
+        MissingKeyRule::Reject => links.push("400".into()),
+        MissingKeyRule::Anonymous => links.push("all together".into()),
     }
     links.join(", else ")
 }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use tollgate_envoy::{Limits, RateLimitService};
 
 use crate::files;
-use crate::reload::Seen;
+use crate::reload::FileHashes;
 
 /// The longest limits file in bytes. A longer one is an error.
 const FILE_BYTES_MAX: u64 = 16 << 20;
@@ -26,7 +26,7 @@ impl LimitsFiles {
     ///
     /// # Errors
     /// Every error, with its place.
-    pub(crate) fn load(names: &[String], seen: &mut Seen) -> Result<Self, String> {
+    pub(crate) fn load(names: &[String], seen: &mut FileHashes) -> Result<Self, String> {
         if names.is_empty() {
             return Err("the endpoint `grpc` has no limits: give --grpc-limits FILE, or `grpc: { limits: [FILE] }` under `serve`".into());
         }
@@ -50,7 +50,7 @@ impl LimitsFiles {
     ///
     /// # Errors
     /// Every error, with its place. What was in force stays in force.
-    pub(crate) fn reload(&self, seen: &mut Seen) -> Result<bool, String> {
+    pub(crate) fn reload(&self, seen: &mut FileHashes) -> Result<bool, String> {
         let texts = read(&self.names, seen)?;
         let Some(service) = self.service.get() else { return Ok(false) };
         let mut before = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -68,7 +68,7 @@ impl LimitsFiles {
     }
 }
 
-fn read(names: &[String], seen: &mut Seen) -> Result<Vec<String>, String> {
+fn read(names: &[String], seen: &mut FileHashes) -> Result<Vec<String>, String> {
     let one = |name: &String| {
         let mut bytes = Vec::new();
         let read = files::feed_up_to(name, FILE_BYTES_MAX, &mut |piece| bytes.extend_from_slice(piece));
