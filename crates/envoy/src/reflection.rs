@@ -3,8 +3,8 @@
 
 use prost_types::field_descriptor_proto::{Label, Type};
 use prost_types::{
-    DescriptorProto, EnumDescriptorProto, EnumValueDescriptorProto, FieldDescriptorProto, FileDescriptorProto,
-    FileDescriptorSet, MethodDescriptorProto, ServiceDescriptorProto,
+    DescriptorProto, EnumDescriptorProto, EnumValueDescriptorProto, FieldDescriptorProto,
+    FileDescriptorProto, FileDescriptorSet, MethodDescriptorProto, ServiceDescriptorProto,
 };
 use tonic::service::Routes;
 use tonic_reflection::server::Builder;
@@ -31,47 +31,66 @@ pub(crate) fn add(routes: Routes) -> Routes {
 }
 
 fn files() -> Vec<FileDescriptorProto> {
-    let google = |name: &str, messages| file(&format!("google/protobuf/{name}.proto"), "google.protobuf", &[], messages);
+    let google = |name: &str, messages| {
+        file(&format!("google/protobuf/{name}.proto"), "google.protobuf", &[], messages)
+    };
     let entry = message("Entry", &[("key", 1, "string"), ("value", 2, "string")]);
     let numbers = message("RateLimitOverride", &[("requests_per_unit", 1, "uint32"), ("unit", 2, "uint32")]);
-    let mut descriptor = message("RateLimitDescriptor", &[
-        ("entries", 1, "*.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.Entry"),
-        ("limit", 2, ".envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.RateLimitOverride"),
-        ("hits_addend", 3, ".google.protobuf.UInt64Value"),
-        ("is_negative_hits", 4, "bool"),
-    ]);
+    let mut descriptor = message(
+        "RateLimitDescriptor",
+        &[
+            ("entries", 1, "*.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.Entry"),
+            ("limit", 2, ".envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.RateLimitOverride"),
+            ("hits_addend", 3, ".google.protobuf.UInt64Value"),
+            ("is_negative_hits", 4, "bool"),
+        ],
+    );
     descriptor.nested_type = vec![entry, numbers];
     let common = "envoy/extensions/common/ratelimit/v3/ratelimit.proto";
     vec![
         google("wrappers", vec![message("UInt64Value", &[("value", 1, "uint64")])]),
         google("duration", vec![message("Duration", &[("seconds", 1, "int64"), ("nanos", 2, "int32")])]),
-        file("envoy/config/core/v3/base.proto", "envoy.config.core.v3", &[], vec![message(
-            "HeaderValue",
-            &[("key", 1, "string"), ("value", 2, "string")],
-        )]),
+        file(
+            "envoy/config/core/v3/base.proto",
+            "envoy.config.core.v3",
+            &[],
+            vec![message("HeaderValue", &[("key", 1, "string"), ("value", 2, "string")])],
+        ),
         file(common, COMMON, &["google/protobuf/wrappers.proto"], vec![descriptor]),
         service(common),
     ]
 }
 
 fn service(common: &str) -> FileDescriptorProto {
-    let request = message("RateLimitRequest", &[
-        ("domain", 1, "string"),
-        ("descriptors", 2, "*.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor"),
-        ("hits_addend", 3, "uint32"),
-    ]);
-    let limit = message("RateLimit", &[("requests_per_unit", 1, "uint32"), ("unit", 2, "uint32"), ("name", 3, "string")]);
-    let status = message("DescriptorStatus", &[
-        ("code", 1, "=.envoy.service.ratelimit.v3.RateLimitResponse.Code"),
-        ("current_limit", 2, ".envoy.service.ratelimit.v3.RateLimitResponse.RateLimit"),
-        ("limit_remaining", 3, "uint32"),
-        ("duration_until_reset", 4, ".google.protobuf.Duration"),
-    ]);
-    let mut response = message("RateLimitResponse", &[
-        ("overall_code", 1, "=.envoy.service.ratelimit.v3.RateLimitResponse.Code"),
-        ("statuses", 2, "*.envoy.service.ratelimit.v3.RateLimitResponse.DescriptorStatus"),
-        ("response_headers_to_add", 3, "*.envoy.config.core.v3.HeaderValue"),
-    ]);
+    let request = message(
+        "RateLimitRequest",
+        &[
+            ("domain", 1, "string"),
+            ("descriptors", 2, "*.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor"),
+            ("hits_addend", 3, "uint32"),
+        ],
+    );
+    let limit = message(
+        "RateLimit",
+        &[("requests_per_unit", 1, "uint32"), ("unit", 2, "uint32"), ("name", 3, "string")],
+    );
+    let status = message(
+        "DescriptorStatus",
+        &[
+            ("code", 1, "=.envoy.service.ratelimit.v3.RateLimitResponse.Code"),
+            ("current_limit", 2, ".envoy.service.ratelimit.v3.RateLimitResponse.RateLimit"),
+            ("limit_remaining", 3, "uint32"),
+            ("duration_until_reset", 4, ".google.protobuf.Duration"),
+        ],
+    );
+    let mut response = message(
+        "RateLimitResponse",
+        &[
+            ("overall_code", 1, "=.envoy.service.ratelimit.v3.RateLimitResponse.Code"),
+            ("statuses", 2, "*.envoy.service.ratelimit.v3.RateLimitResponse.DescriptorStatus"),
+            ("response_headers_to_add", 3, "*.envoy.config.core.v3.HeaderValue"),
+        ],
+    );
     response.nested_type = vec![limit, status];
     let codes = ["UNKNOWN", "OK", "OVER_LIMIT"].into_iter().zip(0..);
     let codes = codes.map(|(name, number)| EnumValueDescriptorProto {
@@ -87,11 +106,8 @@ fn service(common: &str) -> FileDescriptorProto {
         output_type: Some(format!(".{RLS}.RateLimitResponse")),
         ..Default::default()
     };
-    let service = ServiceDescriptorProto {
-        name: Some("RateLimitService".into()),
-        method: vec![method],
-        options: None,
-    };
+    let service =
+        ServiceDescriptorProto { name: Some("RateLimitService".into()), method: vec![method], options: None };
     let needs = ["google/protobuf/duration.proto", "envoy/config/core/v3/base.proto", common];
     let mut file = file("envoy/service/ratelimit/v3/rls.proto", RLS, &needs, vec![request, response]);
     file.service = vec![service];
@@ -148,7 +164,8 @@ mod tests {
 
     #[test]
     fn the_descriptors_are_whole() {
-        let builder = || Builder::configure().register_file_descriptor_set(FileDescriptorSet { file: files() });
+        let builder =
+            || Builder::configure().register_file_descriptor_set(FileDescriptorSet { file: files() });
         assert!(builder().build_v1().is_ok() && builder().build_v1alpha().is_ok());
     }
 }

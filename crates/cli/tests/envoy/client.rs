@@ -7,7 +7,8 @@ use tollgate_testing::patience::{until, within};
 
 use crate::support::Tollgate;
 
-const LIMITS: &str = "{ domain: edge, descriptors: [{ key: a, rate_limit: { name: as, unit: hour, requests_per_unit: 2 } }] }";
+const LIMITS: &str =
+    "{ domain: edge, descriptors: [{ key: a, rate_limit: { name: as, unit: hour, requests_per_unit: 2 } }] }";
 
 /// What the client says.
 fn ask(tollgate: &Tollgate, args: &[&str]) -> String {
@@ -29,7 +30,10 @@ fn statuses_and_errors_are_those_of_the_protocol() {
     assert!(check(&["edge", "a=1"]).starts_with("OVER_LIMIT [OVER_LIMIT 0/2 as "));
     assert_eq!(check(&["edge", "b=1"]), "OK [OK]");
     assert_eq!(check(&["unknown", "a=1"]), "OK [OK]");
-    assert_eq!(check(&["", "a=1"]), "INVALID_ARGUMENT the domain is empty: set `domain` in Envoy's rate limit filter");
+    assert_eq!(
+        check(&["", "a=1"]),
+        "INVALID_ARGUMENT the domain is empty: set `domain` in Envoy's rate limit filter"
+    );
     let many = ["a=1"; 33];
     let error = check(&[&["edge"], many.as_slice()].concat());
     assert!(error.starts_with("INVALID_ARGUMENT there are 33 descriptors"), "{error}");
@@ -54,7 +58,9 @@ fn a_token_is_asked_for_if_the_settings_say_so() {
     let tollgate = Tollgate::new(LIMITS, &[("GRPC_TOKENS", &file)]);
     assert!(ask(&tollgate, &["check", "edge", "a=1"]).starts_with("UNAUTHENTICATED send a token"));
     let token = ["--token", "0123456789abcdef0123456789abcdef"];
-    assert!(ask(&tollgate, &[token.as_slice(), &["check", "edge", "a=1"]].concat()).starts_with("OK [OK 1/2"));
+    assert!(
+        ask(&tollgate, &[token.as_slice(), &["check", "edge", "a=1"]].concat()).starts_with("OK [OK 1/2")
+    );
     let wrong = ["--token", "x123456789abcdef0123456789abcdef"];
     let denied = ask(&tollgate, &[wrong.as_slice(), &["check", "edge", "a=1"]].concat());
     assert!(denied.starts_with("UNAUTHENTICATED the token is not one of this endpoint"), "{denied}");
@@ -64,7 +70,9 @@ fn a_token_is_asked_for_if_the_settings_say_so() {
 fn limits_are_reloaded_and_bad_ones_are_not() {
     let tollgate = Tollgate::new(LIMITS, &[]);
     assert!(ask(&tollgate, &["check", "edge", "a=1"]).starts_with("OK [OK 1/2 as "));
-    tollgate.folder.put("limits.yaml", LIMITS.replace("requests_per_unit: 2", "requests_per_unit: 7").as_bytes());
+    tollgate
+        .folder
+        .put("limits.yaml", LIMITS.replace("requests_per_unit: 2", "requests_per_unit: 7").as_bytes());
     let reloads = |result: &str, count: u32| {
         let line = format!("tollgate_reloads_total{{result=\"{result}\"}} {count}\n");
         until("the file is read again", || tollgate.metrics().contains(&line));

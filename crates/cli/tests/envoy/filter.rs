@@ -22,9 +22,13 @@ fn requests_are_granted_and_refused_with_headers() {
     let refused = envoy.get("/", "");
     assert_eq!(status(&refused), 429, "{refused}");
     assert_eq!(header(&refused, "x-envoy-ratelimited"), Some("true"));
-    let retry: u64 = header(&refused, "retry-after").and_then(|retry| retry.parse().ok()).expect("it has one");
+    let retry: u64 =
+        header(&refused, "retry-after").and_then(|retry| retry.parse().ok()).expect("it has one");
     assert!((1..=3600).contains(&retry), "{refused}");
-    assert!(header(&refused, "x-ratelimit-limit").is_some_and(|limit| limit.starts_with("3, 3;w=3600")), "{refused}");
+    assert!(
+        header(&refused, "x-ratelimit-limit").is_some_and(|limit| limit.starts_with("3, 3;w=3600")),
+        "{refused}"
+    );
 }
 
 #[test]
@@ -32,7 +36,10 @@ fn descriptors_match_as_in_envoyproxy_ratelimit() {
     let tollgate = Tollgate::example();
     let envoy = Envoy::new(tollgate.grpc, AS_IT_IS);
     let report = |user: &str, path: &str| status(&envoy.get(path, &format!("x-user: {user}\r\n")));
-    assert_eq!([report("ada", "/reports/1"), report("ada", "/reports/1"), report("ada", "/reports/1")], [200, 200, 429]);
+    assert_eq!(
+        [report("ada", "/reports/1"), report("ada", "/reports/1"), report("ada", "/reports/1")],
+        [200, 200, 429]
+    );
     // The path is part of the key, and so is the user. One user is unlimited, and without a user no limit matches.
     assert_eq!([report("ada", "/reports/2"), report("bob", "/reports/1")], [200, 200]);
     assert_eq!([(); 4].map(|()| report("batch", "/reports/1")), [200; 4]);
@@ -47,7 +54,10 @@ fn a_limit_in_shadow_mode_refuses_nothing_and_an_override_takes_effect() {
     let metrics = tollgate.metrics();
     let line = r#"tollgate_envoy_hits_total{limit="edge.generic_key_trial",result="shadow_refused"} 2"#;
     assert!(metrics.contains(line), "{metrics}");
-    assert!(metrics.contains(r#"tollgate_endpoint_requests_total{endpoint="grpc",result="granted"} 3"#), "{metrics}");
+    assert!(
+        metrics.contains(r#"tollgate_endpoint_requests_total{endpoint="grpc",result="granted"} 3"#),
+        "{metrics}"
+    );
     assert_eq!([(); 2].map(|()| status(&envoy.get("/override", ""))), [200, 429]);
 }
 
