@@ -200,8 +200,14 @@ impl Reloader {
         let (live, metrics, answers) = (Arc::clone(&self.live), Arc::clone(&self.metrics), self.answers);
         let namespace = self.namespace.clone();
         let run = move || {
-            let ReloadCheck { renewed, tokens_renewed, limits_renewed, needs_restart, mut wrong, seen: others } =
-                beside.look(&before);
+            let ReloadCheck {
+                renewed,
+                tokens_renewed,
+                limits_renewed,
+                needs_restart,
+                mut wrong,
+                seen: others,
+            } = beside.look(&before);
             let (changed, mut seen) = match load_after(&policy, &before) {
                 Ok(LoadedPolicy { policy, directory, seen }) => {
                     let old = live.load();

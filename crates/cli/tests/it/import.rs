@@ -4,7 +4,8 @@ use tollgate_cli::Exit;
 
 use crate::support::{Folder, check, run};
 
-const FILES: [(&str, &str); 3] = [("envoy", "envoy.yaml"), ("limitador", "limitador.yaml"), ("nginx", "nginx.conf")];
+const FILES: [(&str, &str); 3] =
+    [("envoy", "envoy.yaml"), ("limitador", "limitador.yaml"), ("nginx", "nginx.conf")];
 
 #[test]
 fn limits_of_other_software_become_a_policy() {
@@ -21,7 +22,12 @@ fn what_is_printed_has_no_errors() {
         let folder = Folder::new("import");
         let policy = folder.put("tollgate.yaml", printed.as_bytes());
         let linted = run(&["lint", &policy]);
-        assert!(!linted.out.contains("error") && !linted.err.contains("error"), "{printed}\n{}{}", linted.out, linted.err);
+        assert!(
+            !linted.out.contains("error") && !linted.err.contains("error"),
+            "{printed}\n{}{}",
+            linted.out,
+            linted.err
+        );
     }
 }
 

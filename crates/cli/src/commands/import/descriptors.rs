@@ -7,7 +7,8 @@ use super::native::{Imported, NativeLimit, NativeRoute, quoted};
 
 /// Converts a file of envoyproxy/ratelimit or Limitador.
 pub(super) fn import(name: &str, text: &str) -> Result<Imported, Vec<String>> {
-    let (limits, _) = Limits::load(&[(name, text)]).map_err(|rejected| rejected.lines().collect::<Vec<_>>())?;
+    let (limits, _) =
+        Limits::load(&[(name, text)]).map_err(|rejected| rejected.lines().collect::<Vec<_>>())?;
     let mut imported = Imported::default();
     let outlines = limits.outline();
     let mut domains: Vec<_> = outlines.iter().map(|outline| outline.domain).collect();

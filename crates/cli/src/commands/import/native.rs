@@ -76,7 +76,8 @@ impl Imported {
                 line(&format!("    host: {}", quoted(host)));
             }
             if !route.headers.is_empty() {
-                let headers = route.headers.iter().map(|(name, value)| format!("{}: {}", quoted(name), quoted(value)));
+                let headers =
+                    route.headers.iter().map(|(name, value)| format!("{}: {}", quoted(name), quoted(value)));
                 line(&format!("    headers: {{ {} }}", headers.collect::<Vec<_>>().join(", ")));
             }
             let inherited = NativeLimit(vec![("use", "inherited".into())]);

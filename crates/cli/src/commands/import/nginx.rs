@@ -8,6 +8,7 @@ use super::native::Imported;
 
 /// Converts a configuration.
 pub(super) fn import(name: &str, text: &str) -> Result<Imported, Vec<String>> {
-    let directives = parser::parse(text).map_err(|(line, why)| vec![format!("{name}:{line}: error: {why}")])?;
+    let directives =
+        parser::parse(text).map_err(|(line, why)| vec![format!("{name}:{line}: error: {why}")])?;
     Ok(convert::convert(&directives))
 }

@@ -3,10 +3,10 @@
 use tollgate_envoy::Counters;
 
 use super::limits::LIMIT_SERIES_MAX;
-use super::page::{Kind, Page};
+use super::page::{Kind, MetricsText};
 
 /// Writes the counters. Of more limits than have series, the first in the order of their paths.
-pub(super) fn write(counters: &Counters, page: &mut Page) {
+pub(super) fn write(counters: &Counters, page: &mut MetricsText) {
     let rules = counters.rules();
     let mut family =
         page.family("envoy_hits_total", Kind::Counter, "Hits of each limit for Envoy by result.");
@@ -14,7 +14,7 @@ pub(super) fn write(counters: &Counters, page: &mut Page) {
         for (result, count) in
             [("granted", &rule.granted), ("refused", &rule.refused), ("shadow_refused", &rule.shadow_refused)]
         {
-            family.number(&[("limit", path), ("result", result)], count.get());
+            family.number(&[("limit", &**path), ("result", result)], count.get());
         }
     }
     for (name, help, count) in [

@@ -5,8 +5,14 @@ use super::parser::Directive;
 use super::zone::Zone;
 
 /// Directives about limits that a policy has no counterpart for.
-const LOST: [&str; 6] =
-    ["limit_req_dry_run", "limit_conn_dry_run", "limit_rate", "limit_rate_after", "limit_req_log_level", "limit_conn_log_level"];
+const LOST: [&str; 6] = [
+    "limit_req_dry_run",
+    "limit_conn_dry_run",
+    "limit_rate",
+    "limit_rate_after",
+    "limit_req_log_level",
+    "limit_conn_log_level",
+];
 
 /// Converts a configuration.
 pub(super) fn convert(directives: &[Directive]) -> Imported {
@@ -94,7 +100,8 @@ impl Walk {
     fn locations(&mut self, block: &[Directive], above: &Limits) {
         for location in block.iter().filter(|directive| directive.name() == "location") {
             let limits = self.limits(&location.block, above);
-            let has_own = location.block.iter().any(|inner| matches!(inner.name(), "limit_req" | "limit_conn"));
+            let has_own =
+                location.block.iter().any(|inner| matches!(inner.name(), "limit_req" | "limit_conn"));
             if has_own {
                 match paths(location.arguments()) {
                     Ok(paths) => {
@@ -130,7 +137,9 @@ impl Walk {
                     self.imported.assumed.push(format!("refusals have the status 429, and not {status}"));
                     Ok(())
                 }
-                "if" if block_has_limits(&directive.block) => Err("limits within `if` have no counterpart".into()),
+                "if" if block_has_limits(&directive.block) => {
+                    Err("limits within `if` have no counterpart".into())
+                }
                 name if LOST.contains(&name) => Err("it has no counterpart".into()),
                 _ => Ok(()),
             };
@@ -218,7 +227,9 @@ fn paths(arguments: &[String]) -> Result<Vec<String>, String> {
         [sign, path] if sign == "=" => Ok(vec![template(path)?]),
         [path] => prefix(&template(path)?),
         [sign, path] if sign == "^~" => prefix(&template(path)?),
-        [sign, ..] if sign.starts_with('~') => Err("regular expressions have no template: write routes".into()),
+        [sign, ..] if sign.starts_with('~') => {
+            Err("regular expressions have no template: write routes".into())
+        }
         _ => Err("this location has no template".into()),
     }
 }

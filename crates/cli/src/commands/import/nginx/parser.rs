@@ -48,7 +48,8 @@ pub(super) fn parse(text: &str) -> Result<Vec<Directive>, (usize, String)> {
                 return Err((line, "a directive is missing here".into()));
             }
             Token::Semicolon => {
-                let directive = Directive { line: begun, words: std::mem::take(&mut words), block: Vec::new() };
+                let directive =
+                    Directive { line: begun, words: std::mem::take(&mut words), block: Vec::new() };
                 open.last_mut().map_or(&mut root, |above| &mut above.block).push(directive);
             }
             Token::Open if open.len() >= DEPTH_MAX => {
@@ -89,9 +90,11 @@ impl Lexer<'_> {
         while let Some(letter) = self.rest.peek().copied() {
             let line = self.line;
             match letter {
-                '#' => while self.rest.peek().is_some_and(|letter| *letter != '\n') {
-                    self.take();
-                },
+                '#' => {
+                    while self.rest.peek().is_some_and(|letter| *letter != '\n') {
+                        self.take();
+                    }
+                }
                 letter if letter.is_whitespace() => drop(self.take()),
                 ';' | '{' | '}' => {
                     self.take();
@@ -157,12 +160,17 @@ mod tests {
 
     #[test]
     fn directives_have_words_lines_and_blocks() {
-        let text = "user www; # a comment;\nhttp {\n  map $a ${b} { \"x y\" 'it\\'s'; }\n  server{listen 80;}\n}\n";
+        let text =
+            "user www; # a comment;\nhttp {\n  map $a ${b} { \"x y\" 'it\\'s'; }\n  server{listen 80;}\n}\n";
         let parsed = parse(text).expect("it is valid");
-        let shown: Vec<_> = parsed.iter().map(|directive| (directive.line, directive.words.join("|"))).collect();
+        let shown: Vec<_> =
+            parsed.iter().map(|directive| (directive.line, directive.words.join("|"))).collect();
         assert_eq!(shown, [(1, "user|www".into()), (2, "http".into())]);
         let map = &parsed[1].block[0];
-        assert_eq!((map.words.join("|"), map.block[0].words.join("|")), ("map|$a|${b}".into(), "x y|it's".into()));
+        assert_eq!(
+            (map.words.join("|"), map.block[0].words.join("|")),
+            ("map|$a|${b}".into(), "x y|it's".into())
+        );
         assert_eq!(parsed[1].block[1].block[0].arguments(), ["80"]);
     }
 

@@ -43,7 +43,9 @@ fn rate(text: &str) -> Result<(u64, &'static str), String> {
 fn key(variable: &str) -> Result<String, String> {
     let name = variable.trim_start_matches('$').trim_start_matches('{').trim_end_matches('}');
     if variable.matches('$').count() != 1 || !variable.starts_with('$') {
-        return Err(format!("the key `{variable}` is not one variable: write a key such as `[ip, header:X]`"));
+        return Err(format!(
+            "the key `{variable}` is not one variable: write a key such as `[ip, header:X]`"
+        ));
     }
     Ok(match name {
         "binary_remote_addr" | "remote_addr" => "ip".into(),
