@@ -16,8 +16,10 @@ pub struct Outline<'a> {
     pub domain: &'a str,
     /// The keys, and what is asked of their values.
     pub entries: Vec<(&'a str, Wanted<'a>)>,
-    /// What cannot be said by keys and values.
-    pub lost: Vec<&'static str>,
+    /// Fields that say more than which requests are meant.
+    pub fields: Vec<&'static str>,
+    /// Whether there are conditions that keys and values do not express.
+    pub is_partial: bool,
 }
 
 /// What is asked of a value.
@@ -60,7 +62,13 @@ fn of_level<'a>(
     let mut of_node = |entry: (&'a str, Wanted<'a>), node: &'a Node| {
         above.push(entry);
         if let Some(rule) = &node.rule {
-            all.push(Outline { rule, domain, entries: above.clone(), lost: lost(rule) });
+            all.push(Outline {
+                rule,
+                domain,
+                entries: above.clone(),
+                fields: fields(rule),
+                is_partial: false,
+            });
         }
         of_level(&node.below, domain, above, all);
         above.pop();
@@ -80,7 +88,7 @@ fn of_level<'a>(
     }
 }
 
-fn lost(rule: &Rule) -> Vec<&'static str> {
+fn fields(rule: &Rule) -> Vec<&'static str> {
     let fields = [
         (rule.is_quota, "`quota_mode`"),
         (!rule.replaces.is_empty(), "`replaces`"),
@@ -90,7 +98,7 @@ fn lost(rule: &Rule) -> Vec<&'static str> {
 }
 
 fn of_conditions<'a>(limit: &'a Conditional, domain: &'a str) -> Outline<'a> {
-    let (mut entries, mut lost) = (Vec::new(), Vec::new());
+    let (mut entries, mut is_partial) = (Vec::new(), false);
     for condition in &limit.conditions {
         match condition {
             Condition::Compare(Text::Value(_, key), Comparison::Equal, Text::Literal(value))
@@ -106,7 +114,7 @@ fn of_conditions<'a>(limit: &'a Conditional, domain: &'a str) -> Outline<'a> {
             | Condition::In(..)
             | Condition::Not(_)
             | Condition::And(_)
-            | Condition::Or(_) => lost.push("a condition other than `==` and `startsWith`"),
+            | Condition::Or(_) => is_partial = true,
         }
     }
     for variable in &limit.variables {
@@ -114,5 +122,5 @@ fn of_conditions<'a>(limit: &'a Conditional, domain: &'a str) -> Outline<'a> {
             entries.push((&**key, Wanted::Any));
         }
     }
-    Outline { rule: &limit.rule, domain, entries, lost }
+    Outline { rule: &limit.rule, domain, entries, fields: Vec::new(), is_partial }
 }

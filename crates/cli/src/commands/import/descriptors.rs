@@ -37,27 +37,27 @@ struct Parts {
 }
 
 fn convert(outline: &Outline<'_>, imported: &mut Imported) -> Result<(), String> {
+    if outline.is_partial {
+        return Err("conditions other than `==` and `startsWith` have no counterpart".into());
+    }
     let mut parts = Parts::default();
     for (key, wanted) in &outline.entries {
         part(key, wanted, &mut parts, &mut imported.assumed)?;
     }
-    for field in &outline.lost {
-        imported.lost.push(format!("{}: {field} has no counterpart", outline.rule.path));
+    let Some(numbers) = outline.rule.numbers else {
+        return Err("a limit without an end is left out: nothing but its absence says that".into());
+    };
+    for field in &outline.fields {
+        imported.lost.push(format!("{}: {field} has no counterpart, and is left out", outline.rule.path));
     }
-    let limit = outline.rule.numbers.map(|numbers| limit(outline, numbers, &parts.keys));
-    let Parts { path, methods, headers, .. } = parts;
-    let is_everywhere = path.is_none() && methods.is_empty() && headers.is_empty();
-    match (limit, is_everywhere) {
-        (Some(limit), true) => imported.root.push(limit),
-        (None, true) => return Err("an unlimited descriptor without a condition limits nothing".into()),
-        (limit, false) => {
-            let path = path.unwrap_or_else(|| "/{rest*}".into());
-            // Unlimited is without any limit.
-            let inherits = limit.is_some();
-            let limits = limit.into_iter().collect();
-            imported.add(NativeRoute { path, methods, host: None, headers, inherits, limits });
-        }
+    let limit = limit(outline, numbers, &parts);
+    let Parts { path, methods, .. } = parts;
+    if path.is_none() && methods.is_empty() {
+        imported.root.push(limit);
+        return Ok(());
     }
+    let path = path.unwrap_or_else(|| "/{rest*}".into());
+    imported.add(NativeRoute { path, methods, host: None, inherits: true, limits: vec![limit] });
     Ok(())
 }
 
@@ -78,6 +78,9 @@ fn part(key: &str, wanted: &Wanted<'_>, parts: &mut Parts, assumed: &mut Vec<Str
         ("method" | "req_method" | ":method", Wanted::Exact(method)) => parts.methods.push((*method).into()),
         ("path" | "req_path" | ":path" | "method" | "req_method" | ":method", _) => {
             return Err(format!("a counter for each value of `{key}` has no counterpart: write routes"));
+        }
+        ("generic_key" | "header_match" | "source_cluster" | "destination_cluster", _) => {
+            return Err(format!("`{key}` stands for one of Envoy's routes: write a route with this limit"));
         }
         (_, Wanted::Any) => {
             assumed.push(format!("`{key}` is taken for a request header of that name"));
@@ -107,12 +110,11 @@ fn template(path: &str) -> Result<String, String> {
     Ok(format!("{start}{rest}"))
 }
 
-fn limit(outline: &Outline<'_>, numbers: Numbers, keys: &[String]) -> NativeLimit {
+fn limit(outline: &Outline<'_>, numbers: Numbers, parts: &Parts) -> NativeLimit {
     let rule = outline.rule;
     let name = if rule.name.is_empty() { &rule.path } else { &rule.name };
-    let key = if keys.is_empty() { "everyone".into() } else { keys.join(" + ") };
+    let key = if parts.keys.is_empty() { "everyone".into() } else { parts.keys.join(" + ") };
     let mut fields = vec![
-        ("name", quoted(&name.replace(|letter: char| !(' '..='~').contains(&letter), "?"))),
         ("algorithm", "fixed_window".into()),
         ("limit", numbers.limit.to_string()),
         ("window_seconds", numbers.window.seconds().to_string()),
@@ -121,5 +123,6 @@ fn limit(outline: &Outline<'_>, numbers: Numbers, keys: &[String]) -> NativeLimi
     if rule.is_shadow {
         fields.push(("mode", "shadow".into()));
     }
-    NativeLimit(fields)
+    let name = quoted(&name.replace(|letter: char| !(' '..='~').contains(&letter), "?"));
+    NativeLimit { name, fields, when: parts.headers.clone() }
 }

@@ -15,9 +15,16 @@ pub(super) struct Imported {
     pub(super) assumed: Vec<String>,
 }
 
-/// One limit: its fields in order, with their values as YAML.
+/// One limit.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct NativeLimit(pub(super) Vec<(&'static str, String)>);
+pub(super) struct NativeLimit {
+    /// Its name, as YAML.
+    pub(super) name: String,
+    /// Its other fields in order, with their values as YAML.
+    pub(super) fields: Vec<(&'static str, String)>,
+    /// The headers that a request must have.
+    pub(super) when: Vec<(String, String)>,
+}
 
 /// Requests that have limits of their own.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -25,18 +32,35 @@ pub(super) struct NativeRoute {
     pub(super) path: String,
     pub(super) methods: Vec<String>,
     pub(super) host: Option<String>,
-    pub(super) headers: Vec<(String, String)>,
     /// Whether the limits of every request apply, too.
     pub(super) inherits: bool,
     pub(super) limits: Vec<NativeLimit>,
 }
 
+impl NativeLimit {
+    /// Its fields but for its name.
+    fn definition(&self) -> String {
+        let fields: Vec<_> = self.fields.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        fields.join(", ")
+    }
+
+    /// How a list has it: by its name, if it depends on headers.
+    fn in_list(&self) -> String {
+        let name = &self.name;
+        if self.when.is_empty() {
+            return format!("{{ name: {name}, {} }}", self.definition());
+        }
+        let headers = self.when.iter().map(|(name, value)| format!("{}: {}", quoted(name), quoted(value)));
+        let headers: Vec<_> = headers.collect();
+        format!("{{ use: {name}, when: {{ header: {{ {} }} }} }}", headers.join(", "))
+    }
+}
+
 impl Imported {
-    /// Adds a limit to the route that matches the same requests, or adds the route.
+    /// Adds limits to the route that matches the same requests, or adds the route.
     pub(super) fn add(&mut self, route: NativeRoute) {
         let is_same = |known: &&mut NativeRoute| {
-            (&known.path, &known.methods, &known.host, &known.headers)
-                == (&route.path, &route.methods, &route.host, &route.headers)
+            (&known.path, &known.methods, &known.host) == (&route.path, &route.methods, &route.host)
         };
         match self.routes.iter_mut().find(is_same) {
             Some(known) => known.limits.extend(route.limits),
@@ -46,63 +70,40 @@ impl Imported {
 
     /// The policy.
     pub(super) fn text(&self, file: &str) -> String {
-        let mut out = String::new();
-        let mut line = |text: &str| {
-            out.push_str(text);
-            out.push('\n');
-        };
-        let one_line = |text: &str| text.replace(['\n', '\r'], " ");
-        line(&format!("# Imported from {}.", one_line(file)));
+        let mut lines = vec![format!("# Imported from {file}.")];
         for (what, notes) in [("Not converted", &self.lost), ("To check", &self.assumed)] {
-            for note in notes {
-                line(&format!("# {what}: {}", one_line(note)));
-            }
+            lines.extend(notes.iter().map(|note| format!("# {what}: {note}")));
         }
-        line("tollgate: 1");
         // Requests without a route pass, as they did before.
-        line("unmatched: forward");
-        list("rate_limit", &self.root, "", &mut line);
-        if self.routes.is_empty() {
-            line("routes: []");
-        } else {
-            line("routes:");
-        }
+        lines.extend(["tollgate: 1".into(), "unmatched: forward".into()]);
+        let all = self.root.iter().chain(self.routes.iter().flat_map(|route| &route.limits));
+        let mut named: Vec<&NativeLimit> = all.filter(|limit| !limit.when.is_empty()).collect();
+        named.sort_by(|one, other| one.name.cmp(&other.name));
+        named.dedup_by(|one, other| one.name == other.name);
+        lines.extend((!named.is_empty()).then(|| "limits:".to_owned()));
+        lines.extend(named.iter().map(|limit| format!("  {}: {{ {} }}", limit.name, limit.definition())));
+        list(&self.root, false, "", &mut lines);
+        lines.push(if self.routes.is_empty() { "routes: []" } else { "routes:" }.into());
         for route in &self.routes {
-            line(&format!("  - path: {}", quoted(&route.path)));
+            lines.push(format!("  - path: {}", quoted(&route.path)));
             if !route.methods.is_empty() {
-                line(&format!("    methods: [{}]", route.methods.join(", ")));
+                lines.push(format!("    methods: [{}]", route.methods.join(", ")));
             }
-            if let Some(host) = &route.host {
-                line(&format!("    host: {}", quoted(host)));
-            }
-            if !route.headers.is_empty() {
-                let headers =
-                    route.headers.iter().map(|(name, value)| format!("{}: {}", quoted(name), quoted(value)));
-                line(&format!("    headers: {{ {} }}", headers.collect::<Vec<_>>().join(", ")));
-            }
-            let inherited = NativeLimit(vec![("use", "inherited".into())]);
-            let mut limits = Vec::new();
-            limits.extend((route.inherits && !self.root.is_empty()).then_some(inherited));
-            limits.extend(route.limits.iter().cloned());
-            if limits.is_empty() {
-                line("    rate_limit: none");
-            } else {
-                list("rate_limit", &limits, "    ", &mut line);
-            }
+            lines.extend(route.host.as_ref().map(|host| format!("    host: {}", quoted(host))));
+            list(&route.limits, route.inherits && !self.root.is_empty(), "    ", &mut lines);
         }
-        out
+        // A note may have a line break of the file in it.
+        lines.iter().map(|line| line.replace(['\n', '\r'], " ") + "\n").collect()
     }
 }
 
-fn list(name: &str, limits: &[NativeLimit], indent: &str, line: &mut impl FnMut(&str)) {
+fn list(limits: &[NativeLimit], inherits: bool, indent: &str, lines: &mut Vec<String>) {
     if limits.is_empty() {
         return;
     }
-    line(&format!("{indent}{name}:"));
-    for NativeLimit(fields) in limits {
-        let fields: Vec<_> = fields.iter().map(|(name, value)| format!("{name}: {value}")).collect();
-        line(&format!("{indent}  - {{ {} }}", fields.join(", ")));
-    }
+    lines.push(format!("{indent}rate_limit:"));
+    lines.extend(inherits.then(|| format!("{indent}  - {{ use: inherited }}")));
+    lines.extend(limits.iter().map(|limit| format!("{indent}  - {}", limit.in_list())));
 }
 
 /// A text as YAML, in quotes unless it is a plain word.

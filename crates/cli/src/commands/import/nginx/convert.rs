@@ -134,7 +134,8 @@ impl Walk {
                 }
                 "limit_req_status" | "limit_conn_status" => {
                     let status = directive.arguments().join(" ");
-                    self.imported.assumed.push(format!("refusals have the status 429, and not {status}"));
+                    let note = format!("refusals have the status 429, and not {status}");
+                    self.imported.assumed.extend((status != "429").then_some(note));
                     Ok(())
                 }
                 "if" if block_has_limits(&directive.block) => {
@@ -179,37 +180,40 @@ impl Walk {
         let at_once = at_once.unwrap_or(burst).min(burst);
         // One request, and those that do not wait.
         let capacity = at_once.saturating_add(1);
-        let name = if burst == 0 { zone.name.clone() } else { format!("{} burst {burst}", zone.name) };
+        let waiting = burst.saturating_sub(at_once);
+        let name = match (burst, waiting) {
+            (0, _) => zone.name.clone(),
+            (_, 0) => format!("{} burst {burst} nodelay", zone.name),
+            _ => format!("{} burst {burst} delay {at_once}", zone.name),
+        };
         let mut fields = vec![
-            ("name", quoted(&name)),
             ("algorithm", "gcra".into()),
             ("capacity", capacity.to_string()),
             ("refill_rate", format!("{count} per {unit}")),
             ("consumer_key", quoted(&zone.key)),
         ];
-        let waiting = burst.saturating_sub(at_once);
         if waiting > 0 {
             let seconds = if unit == "minute" { 60_000_u64 } else { 1_000 };
             fields.push(("wait", format!("{}ms", waiting.saturating_mul(seconds).div_ceil(count))));
         }
         let shared = "locations that use one zone with different bursts have budgets of their own";
         self.imported.assumed.push(shared.into());
-        Ok(NativeLimit(fields))
+        Ok(NativeLimit { name: quoted(&name), fields, when: Vec::new() })
     }
 
     fn connections(&mut self, directive: &Directive) -> Result<NativeLimit, String> {
         let [zone, count] = directive.arguments() else { return Err("it has a zone and a number".into()) };
         let count: u64 = count.parse().map_err(|_| format!("`{count}` is no number"))?;
         let zone = self.zone(zone)?;
+        let name = quoted(&format!("{} connections", zone.name));
         let fields = vec![
-            ("name", quoted(&format!("{} connections", zone.name))),
             ("algorithm", "concurrency".into()),
             ("limit", count.to_string()),
             ("consumer_key", quoted(&zone.key)),
             ("scope", "local".into()),
         ];
         self.imported.assumed.push("`limit_conn` becomes a limit on requests in progress".into());
-        Ok(NativeLimit(fields))
+        Ok(NativeLimit { name, fields, when: Vec::new() })
     }
 }
 
