@@ -8,7 +8,8 @@ Examples:
   tollgate import --from limitador limits.yaml
   tollgate import --from nginx /etc/nginx/nginx.conf
 
-The policy is printed. What could not be converted, and what has to be checked, is told on standard error and in comments.
+The policy is printed. What could not be converted, and what was assumed, is told on standard
+error and in comments.
 
 Exit codes:
   0  everything is converted

@@ -22,8 +22,13 @@ fn what_is_printed_has_no_errors() {
         let folder = Folder::new("import");
         let policy = folder.put("tollgate.yaml", printed.as_bytes());
         let linted = run(&["lint", &policy]);
-        assert!(linted.out.contains("no errors"), "{printed}
-{}{}", linted.out, linted.err);
+        assert!(
+            linted.out.contains("no errors"),
+            "{printed}
+{}{}",
+            linted.out,
+            linted.err
+        );
     }
 }
 
