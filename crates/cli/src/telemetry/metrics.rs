@@ -7,10 +7,11 @@ mod envoy;
 pub mod latency;
 pub mod limits;
 pub mod page;
+mod resp;
 mod store;
 pub mod worker;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tollgate::Limiter;
 use tollgate_engine::PolicyLimits;
@@ -22,6 +23,7 @@ pub use latency::Latency;
 use limits::Limits;
 pub use limits::{LIMIT_SERIES_MAX, LimitMeters};
 use page::{Kind, MetricsText};
+pub use resp::RespMetrics;
 pub use worker::{TunnelEnds, WorkerMetrics};
 
 /// All metrics.
@@ -35,6 +37,8 @@ pub struct Metrics {
     endpoints: Mutex<Vec<(&'static str, Arc<EndpointMetrics>)>>,
     #[cfg(feature = "envoy")]
     envoy: Mutex<Option<Arc<tollgate_envoy::Counters>>>,
+    /// What the endpoint for Redis clients counts besides, if there is one.
+    resp: OnceLock<Arc<RespMetrics>>,
     /// The limiter whose store is reported.
     limiter: Mutex<Option<Limiter>>,
     /// Reloads by result.
@@ -100,6 +104,12 @@ impl Metrics {
         *self.envoy.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(counters));
     }
 
+    /// What the endpoint for Redis clients counts besides. It is on the page from now on.
+    #[must_use]
+    pub fn resp(&self) -> Arc<RespMetrics> {
+        Arc::clone(self.resp.get_or_init(Arc::default))
+    }
+
     /// Records that a policy is in force.
     pub(crate) fn put_in_force(&self, generation: u64) {
         self.reloads.generation.set(generation);
@@ -126,6 +136,9 @@ impl Metrics {
         #[cfg(feature = "envoy")]
         if let Some(counters) = self.envoy.lock().unwrap_or_else(PoisonError::into_inner).clone() {
             envoy::write(&counters, &mut page);
+        }
+        if let Some(resp) = self.resp.get() {
+            resp.write(&mut page);
         }
         self.write_reloads(&mut page);
         self.write_store(&mut page);
