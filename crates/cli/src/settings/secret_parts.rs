@@ -1,4 +1,4 @@
-//! The parts of a value that may be a secret: of a server's address, and of what stands in place of a file's name.
+//! Finds the parts of a value that may be secret: in the URL of a server, and in place of a file name.
 
 use std::ops::Range;
 
