@@ -28,8 +28,8 @@ const RATE: &str =
 const REQUEST: &[u8] = b"GET /work HTTP/1.1\r\nHost: a\r\nX-API-Key: user-42\r\n\r\n";
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/// What is compared: its name, one more limit of the policy, and one more flag.
-const CASES: [(&str, &str, &[&str]); 4] = [
+/// What is compared: its name, one more limit of the policy, and one more variable.
+const CASES: [(&str, &str, &[(&str, &str)]); 4] = [
     ("one rate limit", "", &[]),
     (
         "and `concurrency`",
@@ -37,7 +37,7 @@ const CASES: [(&str, &str, &[&str]); 4] = [
         &[],
     ),
     ("and `adaptive`", ", { name: found, algorithm: adaptive }", &[]),
-    ("and `upstream.adaptive`", "", &["--upstream-adaptive", "gradient2"]),
+    ("and `upstream.adaptive`", "", &[("TOLLGATE_UPSTREAM_ADAPTIVE", "gradient2")]),
 ];
 
 /// Counts every case, and writes the table.
@@ -53,9 +53,9 @@ pub(crate) fn run() -> Result<(), String> {
         machine()?
     );
     let (mut plain, mut wrong) = (None, None);
-    for (name, limits, flags) in CASES {
+    for (name, limits, variables) in CASES {
         let [once, twice] =
-            [REQUESTS, 2 * REQUESTS].map(|requests| counted((limits, flags), upstream, requests));
+            [REQUESTS, 2 * REQUESTS].map(|requests| counted((limits, variables), upstream, requests));
         let count = twice?.saturating_sub(once?) / REQUESTS;
         let plain = *plain.get_or_insert(count);
         let more = count.saturating_sub(plain);
@@ -108,7 +108,7 @@ fn exchange(stream: &mut TcpStream, request: Option<&[u8]>) -> std::io::Result<(
 }
 
 /// The instructions of a gateway that answers so many requests.
-fn counted((limits, flags): (&str, &[&str]), upstream: SocketAddr, requests: u64) -> Result<u64, String> {
+fn counted((limits, variables): (&str, &[(&str, &str)]), upstream: SocketAddr, requests: u64) -> Result<u64, String> {
     let said = |error: std::io::Error| error.to_string();
     let folder = Folder::new("bench-permits");
     let text = format!("tollgate: 1\nrate_limit: [{RATE}{limits}]\nroutes: [{{ path: /work }}]\n");
@@ -118,7 +118,8 @@ fn counted((limits, flags): (&str, &[&str]), upstream: SocketAddr, requests: u64
     valgrind
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(root().join("target/release/tollgate"));
-    valgrind.args(["serve", "--config", "none", "--workers", "1", "--operations-listen", "none"]);
+    valgrind.args(["serve", "--config", "none"]);
+    valgrind.env("TOLLGATE_WORKERS", "1").env("TOLLGATE_OPERATIONS_LISTEN", "none");
     valgrind.args([
         "--policy",
         &policy,
@@ -127,7 +128,7 @@ fn counted((limits, flags): (&str, &[&str]), upstream: SocketAddr, requests: u64
         "--listen",
         &free.to_string(),
     ]);
-    valgrind.args(flags).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    valgrind.envs(variables.iter().copied()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let gateway = valgrind.spawn().map_err(said)?;
     let mut stream = None;
     until("the gateway listens", || {

@@ -2,6 +2,8 @@
 
 pub mod counter;
 pub mod endpoint;
+#[cfg(feature = "envoy")]
+mod envoy;
 mod in_progress;
 pub mod latency;
 pub mod limits;
@@ -36,6 +38,8 @@ pub struct Metrics {
     /// The limits in force, of which it is shown what is in progress.
     in_force: Mutex<Weak<PolicyLimits>>,
     endpoints: Mutex<Vec<(&'static str, Arc<EndpointMetrics>)>>,
+    #[cfg(feature = "envoy")]
+    envoy: Mutex<Option<Arc<tollgate_envoy::Counters>>>,
     /// What the endpoint for Redis clients counts besides, if there is one.
     resp: OnceLock<Arc<RespMetrics>>,
     /// The limiter whose store is reported.
@@ -97,6 +101,12 @@ impl Metrics {
         metrics
     }
 
+    /// Shows what the service for Envoy counts.
+    #[cfg(feature = "envoy")]
+    pub(crate) fn show_envoy(&self, counters: &Arc<tollgate_envoy::Counters>) {
+        *self.envoy.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(counters));
+    }
+
     /// What the endpoint for Redis clients counts besides. It is on the page from now on.
     #[must_use]
     pub fn resp(&self) -> Arc<RespMetrics> {
@@ -135,6 +145,10 @@ impl Metrics {
         worker::write(workers.iter().map(Arc::as_ref), &mut page);
         let endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner).clone();
         endpoint::write(&endpoints, &mut page);
+        #[cfg(feature = "envoy")]
+        if let Some(counters) = self.envoy.lock().unwrap_or_else(PoisonError::into_inner).clone() {
+            envoy::write(&counters, &mut page);
+        }
         if let Some(resp) = self.resp.get() {
             resp.write(&mut page);
         }
