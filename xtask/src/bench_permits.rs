@@ -108,7 +108,11 @@ fn exchange(stream: &mut TcpStream, request: Option<&[u8]>) -> std::io::Result<(
 }
 
 /// The instructions of a gateway that answers so many requests.
-fn counted((limits, variables): (&str, &[(&str, &str)]), upstream: SocketAddr, requests: u64) -> Result<u64, String> {
+fn counted(
+    (limits, variables): (&str, &[(&str, &str)]),
+    upstream: SocketAddr,
+    requests: u64,
+) -> Result<u64, String> {
     let said = |error: std::io::Error| error.to_string();
     let folder = Folder::new("bench-permits");
     let text = format!("tollgate: 1\nrate_limit: [{RATE}{limits}]\nroutes: [{{ path: /work }}]\n");
@@ -128,7 +132,11 @@ fn counted((limits, variables): (&str, &[(&str, &str)]), upstream: SocketAddr, r
         "--listen",
         &free.to_string(),
     ]);
-    valgrind.envs(variables.iter().copied()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    valgrind
+        .envs(variables.iter().copied())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
     let gateway = valgrind.spawn().map_err(said)?;
     let mut stream = None;
     until("the gateway listens", || {
