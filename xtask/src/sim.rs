@@ -30,7 +30,8 @@ pub(crate) fn adaptive(seeds: &[&str]) -> Result<(), String> {
 pub(crate) fn collapse() -> Result<(), String> {
     let line = format!("cargo run --quiet --release --locked -p tollgate-collapse -- {COLLAPSE}");
     let table = printed(&line)?;
-    marked::write("docs/ADAPTIVE.md", "collapse", &table)
+    let drawing = "![Goodput with and without an adaptive limit](benchmarks/collapse.svg)";
+    marked::write("docs/ADAPTIVE.md", "collapse", &format!("{drawing}\n\n{table}"))
 }
 
 /// The drawing of [`collapse`].
