@@ -166,6 +166,7 @@ const SERVER: &[&str] = &[
     "rustix",
     "rustls",
     "rustls-native-certs",
+    "serde",
     "serde_json",
     "sha2",
     "smallvec",
