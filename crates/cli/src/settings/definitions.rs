@@ -58,7 +58,7 @@ pub(crate) const SERVE: &[Field] = &[
     setting("policy", Kind::File, "The policy, if it is in another file."),
     setting("listen", Kind::List(&Kind::Address, LISTENERS_MAX), "Addresses to accept clients on."),
     field("upstream", FieldType::Map(UPSTREAM), "The upstream."),
-    field("grpc", FieldType::Map(ENDPOINT), "The gRPC endpoint, for Envoy."),
+    field("grpc", FieldType::Map(GRPC), "The gRPC endpoint, for Envoy."),
     field("resp", FieldType::Map(ENDPOINT), "The endpoint for Redis clients."),
     field(
         "api",
@@ -106,6 +106,37 @@ const UPSTREAM: &[Field] = &[
 const TLS: &[Field] = &[
     setting("certificate", FILE_OR_NONE, "PEM file with the certificate chain; reloaded when it changes."),
     setting("key", SECRET_OR_NONE, "PEM file with the private key; reloaded when it changes."),
+];
+
+/// Maximum number of files with limits for Envoy.
+const LIMITS_FILES_MAX: usize = 64;
+/// Maximum of the charges per key that are remembered for refunds: each takes about two hundred bytes.
+const RECEIPTS_MAX: u64 = 1_024;
+
+const GRPC: &[Field] = &[
+    ENDPOINT[0],
+    ENDPOINT[1],
+    ENDPOINT[2],
+    ENDPOINT[3],
+    ENDPOINT[4],
+    ENDPOINT[5],
+    ENDPOINT[6],
+    setting(
+        "limits",
+        Kind::Or("none", &Kind::List(&Kind::File, LIMITS_FILES_MAX)),
+        "Files with limits, in the format of envoyproxy/ratelimit or Limitador. Reloaded when they change.",
+    ),
+    setting(
+        "when_store_fails",
+        Kind::Word(&["allow", "deny", "local"]),
+        "What happens to requests while the shared store makes no decision; `deny` is an error of the call.",
+    ),
+    setting(
+        "processes",
+        Kind::Whole(1, 1_000_000),
+        "How many processes share the limits; each counts its fraction if `when_store_fails` is `local`.",
+    ),
+    setting("receipts", Kind::Whole(0, RECEIPTS_MAX), "Charges per key that negative hits can refund."),
 ];
 
 const ENDPOINT: &[Field] = &[
