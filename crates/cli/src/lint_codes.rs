@@ -101,6 +101,7 @@ const ERRORS: &[(&str, &str)] = &[
     ("overlay-alias", "An overlay changes what an alias leads to."),
     ("overlay-alone", "An overlay has no document that it changes."),
     ("overlay-target", "An action of an overlay cannot be applied."),
+    ("priorities", "The priorities cannot be used."),
     ("quoted-number", "A number is written as a text."),
     ("ref-cycle", "References lead back to themselves."),
     ("ref-nowhere", "A reference leads nowhere."),
