@@ -23,7 +23,7 @@ pub(crate) fn adaptive(seeds: &[&str]) -> Result<(), String> {
     marked::write("docs/ADAPTIVE.md", "hour", &format!("Seed {HOUR_SEED}.\n\n{hour}"))
 }
 
-/// A real server that collapses, behind the gateway. It takes four minutes, and needs a machine that has nothing else to do.
+/// A real server that collapses, behind the gateway. It takes two minutes, and needs a machine that has nothing else to do.
 ///
 /// # Errors
 /// When it cannot be run, or the document cannot be written.
