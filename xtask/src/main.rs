@@ -4,6 +4,7 @@
 mod bench;
 mod bench_gateway;
 mod bench_memory;
+mod bench_inflight;
 mod bench_policy;
 mod bench_redis;
 mod chart;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         ["bench", "core", "--record"] => bench::run(true),
         ["bench", "memory"] => bench_memory::run(false),
         ["bench", "memory", "quick"] => bench_memory::run(true),
+        ["bench", "inflight"] => bench_inflight::run(),
         ["bench", "policy"] => bench_policy::run(),
         ["bench", "gateway"] => bench_gateway::run(bench_gateway::Kind::Full),
         ["bench", "gateway", "--quick"] => bench_gateway::run(bench_gateway::Kind::Quick),
