@@ -3,8 +3,8 @@
 
 mod bench;
 mod bench_gateway;
-mod bench_memory;
 mod bench_inflight;
+mod bench_memory;
 mod bench_policy;
 mod bench_redis;
 mod chart;

@@ -30,7 +30,7 @@ type Waiter = (Option<Entering>, Waker);
 
 /// More and more waiters.
 pub(crate) fn departures() -> Result<(), Box<dyn std::error::Error>> {
-    println!("Queues: ten waiters of each key, which leave one after the other\n");
+    println!("### Queues: ten waiters of each key, which leave one after the other\n");
     println!("| waiters | keys | bytes per waiter | time per departure |\n|---|---|---|---|");
     for waiters in [1_000, 10_000, 100_000] {
         let (bytes, nanos) = measured(waiters)?;

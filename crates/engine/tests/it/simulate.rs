@@ -121,6 +121,10 @@ scenarios:
     for scenario in &scenarios.list {
         let reports = simulate(scenario, &policy, None).unwrap();
         let differences: Vec<_> = reports.iter().map(|report| &report.differences).collect();
-        assert!(differences.iter().all(|differences| differences.is_empty()), "{}: {differences:?}", scenario.name);
+        assert!(
+            differences.iter().all(|differences| differences.is_empty()),
+            "{}: {differences:?}",
+            scenario.name
+        );
     }
 }

@@ -324,7 +324,8 @@ fn step<'t>(value: Value<'t>, before: Micros, context: &mut Context<'t>) -> Opti
             Ok(_) => Err(format!("is out of range: write 1 to {TIMES_MAX}")),
         })
     })?;
-    let takes = map.get("takes").map_or(Some(Micros::ZERO), |value| context.parsed(value, "takes", duration))?;
+    let takes =
+        map.get("takes").map_or(Some(Micros::ZERO), |value| context.parsed(value, "takes", duration))?;
     let headers = map.get("headers").map_or_else(HeaderMap::new, |value| headers(value, context));
     let body = match map.get("body") {
         None => None,

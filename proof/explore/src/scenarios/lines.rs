@@ -103,8 +103,7 @@ pub(super) fn overtake() {
 /// A member with two in line, and one with one: they take turns, whoever joins while the permit is given back.
 pub(super) fn members_take_turns() {
     let one = One::taken();
-    let [noisy, again, light] =
-        [1, 1, 2].map(|member| one.join_as(member).expect("the permit is taken"));
+    let [noisy, again, light] = [1, 1, 2].map(|member| one.join_as(member).expect("the permit is taken"));
     let ((), third) = both(&one, |one| one.release(), |one| one.join_as(3));
     let third = third.expect("others wait");
     assert!(one.is_granted(noisy) && !one.is_granted(light), "the first member has the first turn");
