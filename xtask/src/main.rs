@@ -5,6 +5,7 @@ mod bench;
 mod bench_gateway;
 mod bench_inflight;
 mod bench_memory;
+mod bench_permits;
 mod bench_policy;
 mod bench_redis;
 mod chart;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         ["bench", "memory"] => bench_memory::run(false),
         ["bench", "memory", "quick"] => bench_memory::run(true),
         ["bench", "inflight"] => bench_inflight::run(),
+        ["bench", "permits"] => bench_permits::run(),
         ["bench", "policy"] => bench_policy::run(),
         ["bench", "gateway"] => bench_gateway::run(bench_gateway::Kind::Full),
         ["bench", "gateway", "--quick"] => bench_gateway::run(bench_gateway::Kind::Quick),
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         ["bench", "redis", "--quick"] => bench_redis::run(true),
         ["faults", words @ ..] => proof::faults(words),
         ["sim", "adaptive", seeds @ ..] => sim::adaptive(seeds),
+        ["sim", "collapse"] => sim::collapse(),
         ["corpus", folder @ ..] => corpus::run(folder.first().copied()),
         ["fuzz", numbers @ ..] => fuzz::run(numbers),
         _ => Err(include_str!("usage.txt").to_string()),

@@ -1,4 +1,4 @@
-//! What numbers mean for a client: in the long run, at once, and in the worst minute. Compared exactly, without floats.
+//! What a set of numbers allows a client: in the long run, at once, and in the worst minute. Exact, without floats.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -82,7 +82,7 @@ impl Impact {
             Numbers::Counted(Limit::SlidingWindowLog(rule)) => {
                 Self::of_window(rule.limit(), rule.window().get(), windows(minute, rule.window().get()))
             }
-            Numbers::Concurrency { .. } => return None,
+            Numbers::Concurrency { .. } | Numbers::Adaptive { .. } => return None,
         })
     }
 

@@ -9,7 +9,7 @@ use crate::parse::context::Context;
 use crate::parse::parsed_document::{LimitsAt, Operation, ParsedDocument, Tag};
 use crate::parse::schema_fields::{ENCODED_SLASHES, NAME_CHARS_MAX};
 use crate::parse::security::Security;
-use crate::parse::{limit, limit_use, parameters, servers, stray_limits};
+use crate::parse::{limit, limit_use, parameters, priorities, servers, stray_limits};
 
 /// So many operations may a policy have. A document with more is refused.
 pub const OPERATIONS_MAX: usize = 100_000;
@@ -162,9 +162,9 @@ fn tags<'t>(root: Value<'t>, draft: &mut ParsedDocument, context: &mut Context<'
     for tag in root.get("tags").into_iter().flat_map(Value::items) {
         let Some(name) = tag.get("name").and_then(Value::text) else { continue };
         if let Some(other) = draft.tag(name) {
-            let message = format!("the tag `{}` stands here a second time", tollgate_http::text::shown(name));
+            let message = format!("the tag `{}` is repeated here", tollgate_http::text::shown(name));
             let finding = Diagnostic::error("repeated-tag", tag.place(), message);
-            let finding = finding.also(other.place, "here it stands first");
+            let finding = finding.also(other.place, "first here");
             context.findings.push(finding);
             continue;
         }
@@ -243,7 +243,7 @@ fn additional<'t>(
         if !is_token || fixed {
             let message = format!("`{}` is no additional method", tollgate_http::text::shown(entry.key));
             let help = if fixed {
-                format!("it stands on the path itself, under `{lower}`")
+                format!("the path has it, under `{lower}`")
             } else {
                 "methods are upper case, as they are sent: `COPY`".to_owned()
             };
@@ -279,6 +279,7 @@ fn operation<'t>(
     let tags = tags.into_iter().flat_map(Value::items);
     let tags = tags.filter_map(|tag| Some((tag.text()?.to_owned(), tag.place()))).collect();
     let bases = servers::base_paths(map, context).unwrap_or_else(|| item.bases.clone());
+    let priority = map.get("x-priority").and_then(|value| priorities::word(value, "x-priority", context));
     let slashes = map.get("x-encoded-slashes");
     let slashes = slashes.and_then(|value| context.word(value, "x-encoded-slashes", ENCODED_SLASHES));
     let mut multi = item.multi.clone();
@@ -294,6 +295,7 @@ fn operation<'t>(
         host: None,
         headers: Vec::new(),
         allows_slashes: slashes == Some("allow"),
+        priority,
         id: map.get("operationId").and_then(Value::text).map(Into::into),
         tags,
         place,

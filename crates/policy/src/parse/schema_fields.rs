@@ -1,8 +1,12 @@
 //! Every field that a document may contain: its name, type and description. Parser, messages and JSON Schema all use this table.
 
+pub(crate) mod adaptive;
 pub(crate) mod scenario;
+mod uses;
 
 use tollgate_algorithms::Limit;
+
+pub(crate) use uses::{USE, WHEN};
 
 /// What may stand in a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -115,6 +119,7 @@ pub(crate) const ALGORITHMS: &[&str] = &[
     "sliding_window",
     "sliding_window_log",
     "concurrency",
+    "adaptive",
 ];
 
 /// The numbers, which overrides may change.
@@ -141,7 +146,7 @@ pub(crate) const NUMBERS: &[Field] = &[
     field(
         "buckets",
         FieldType::Between(1, Limit::BUCKETS_MAX as u64),
-        "Makes sliding_window the conservative one, of so many buckets.",
+        "The number of buckets. Makes sliding_window conservative: it never exceeds the limit.",
     ),
     field("max_wait", FieldType::Duration, "The longest that a request may wait in the queue."),
     field(
@@ -149,6 +154,11 @@ pub(crate) const NUMBERS: &[Field] = &[
         FieldType::Duration,
         "The longest that a request may be in progress; then its response is cut off.",
     ),
+    adaptive::METHOD,
+    adaptive::TARGET,
+    adaptive::MIN,
+    adaptive::MAX,
+    adaptive::INITIAL,
 ];
 
 /// A limit, besides its numbers.
@@ -169,7 +179,7 @@ pub(crate) const LIMIT: &[Field] = &[
         FieldType::Key,
         "Who is asking; a list is a chain, of which the first that is there counts.",
     ),
-    field("missing_key", FieldType::Word(MISSING), "What happens when nobody can be told."),
+    field("missing_key", FieldType::Word(MISSING), "What happens when no identity is found."),
     field("repeated_key", FieldType::Word(REPEATED), "What happens when an identity is sent twice."),
     field(
         "address_ceiling",
@@ -177,7 +187,7 @@ pub(crate) const LIMIT: &[Field] = &[
         "So many times the limit for one address, whatever keys it shows.",
     ),
     field("tier_overrides", FieldType::Tiers, "Other numbers for some tiers, or `none`."),
-    field("cost", FieldType::Cost, "What a request costs; 1 if nothing is said."),
+    field("cost", FieldType::Cost, "The cost of a request. Default: 1."),
     field("mode", FieldType::Word(MODES), "Whether it is enforced, or only counted."),
     field("when_store_fails", FieldType::StoreFails, "What happens when the shared store cannot answer."),
     field("scope", FieldType::Word(SCOPES), "Where it is counted."),
@@ -190,7 +200,7 @@ pub(crate) const LIMIT: &[Field] = &[
     field(
         "busy_status",
         FieldType::Word(BUSY_STATUSES),
-        "What concurrency answers when as many requests as it allows are in progress: 429 or 503.",
+        "What concurrency and adaptive answer when as many requests as they allow are in progress: 429 or 503.",
     ),
     field(
         "wait",
@@ -216,27 +226,6 @@ pub(crate) const LIMIT: &[Field] = &[
         "In a file that names OpenAPI documents: whether the documents must not loosen this limit.",
     ),
     field("when", FieldType::When, "What a request must have so that the limit applies."),
-];
-
-/// What a request must have so that a limit applies.
-pub(crate) const WHEN: &[Field] = &[
-    field("header", FieldType::Headers, "Headers, with their values; nothing as a value is any value."),
-    field(
-        "query",
-        FieldType::Parameters,
-        "Query parameters, with their values; nothing as a value is any value.",
-    ),
-];
-
-/// A limit that is written under `limits`, where it applies.
-pub(crate) const USE: &[Field] = &[
-    needed(
-        "use",
-        FieldType::Ascii(NAME_CHARS_MAX),
-        "The name of a limit under `limits`, or `inherited`: the limits that would apply without this list.",
-    ),
-    field("cost", FieldType::Cost, "What a request costs here; what the limit says, if nothing is said."),
-    field("when", FieldType::When, "What a request must have so that the limit applies here."),
 ];
 
 /// The longest name. A longer one is refused.
@@ -274,9 +263,14 @@ pub(crate) const SETTINGS: &[Field] = &[
     field(
         "api_key",
         FieldType::Texts(&FieldType::KeyPlace),
-        "Where an API key stands: `header:NAME`, `query:NAME` or `cookie:NAME`.",
+        "Where the API key is sent: `header:NAME`, `query:NAME` or `cookie:NAME`.",
     ),
     field("tiers", FieldType::Map(TIERS), "From where a consumer's tier is known."),
+    field(
+        "priorities",
+        FieldType::Map(adaptive::PRIORITIES),
+        "Which requests are refused first while too many are in progress.",
+    ),
     field("organisations", FieldType::Map(ORGANISATIONS), "From where a client's organisation is known."),
     field("jwt", FieldType::Map(JWT), "How tokens are verified."),
     field("trusted_proxies", FieldType::Map(PROXIES), "Whose word is taken for a client's address."),
@@ -336,7 +330,7 @@ pub(crate) const JWT: &[Field] = &[
     field("issuer", FieldType::Text(PATH_CHARS_MAX), "Who must have issued a token."),
     field("audience", FieldType::Text(PATH_CHARS_MAX), "For whom it must be."),
     field("leeway", FieldType::Duration, "How far clocks may be apart."),
-    field("header", FieldType::Header, "The header it stands in; Authorization if nothing is said."),
+    field("header", FieldType::Header, "The header with the token. Default: Authorization."),
 ];
 
 pub(crate) const PROXIES: &[Field] = &[
@@ -355,7 +349,7 @@ pub(crate) const ADDRESSES: &[Field] = &[
     field(
         "ipv6_wide_prefix",
         FieldType::Or("none", &FieldType::Between(1, 127)),
-        "A second, wider budget for so many bits of an IPv6 address: 48; `none` for no such budget.",
+        "The prefix length of a second, wider quota for IPv6 networks. Default: 48; `none` disables it.",
     ),
     field(
         "ipv6_wide_multiple",
@@ -389,11 +383,12 @@ pub(crate) const TAG: &[Field] = &[
 /// A route of the native file.
 pub(crate) const ROUTE: &[Field] = &[
     field("name", FieldType::Text(NAME_CHARS_MAX), "What it is called."),
-    field("methods", FieldType::Texts(&FieldType::Method), "The methods; every method if nothing is said."),
+    field("methods", FieldType::Texts(&FieldType::Method), "The methods. Default: every method."),
     needed("path", FieldType::Template, "The path's template, such as `/reports/{id}` or `/files/{rest*}`."),
     field("host", FieldType::Text(NAME_CHARS_MAX), "The host, such as `api.example.org` or `*.example.org`."),
     field("headers", FieldType::Headers, "Headers that must be there, with their values."),
     field("encoded_slashes", FieldType::Word(ENCODED_SLASHES), "Whether `%2F` may stand in a path."),
+    adaptive::PRIORITY,
     field("tags", FieldType::Texts(&NAME), "Its tags."),
     field("rate_limit", FieldType::Limits, "Its limits."),
 ];

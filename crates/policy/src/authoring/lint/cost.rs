@@ -1,4 +1,4 @@
-//! Costs that cannot fit into what a limit can ever have. What a request costs is decided elsewhere.
+//! Advises about costs that exceed the capacity of a limit.
 
 use super::{Lint, named};
 use crate::document::diagnostic::Diagnostic;
@@ -31,7 +31,7 @@ fn of_tier(tier: &TierNumbers, limit: &PolicyLimit) -> String {
 
 fn judge(cost: &Cost, numbers: &Numbers, whose: String, place: Place) -> Option<Diagnostic> {
     // So many at the same time is not so much at once: nothing is spent.
-    if matches!(numbers, Numbers::Concurrency { .. }) {
+    if matches!(numbers, Numbers::Concurrency { .. } | Numbers::Adaptive { .. }) {
         return None;
     }
     let capacity = numbers.burst();

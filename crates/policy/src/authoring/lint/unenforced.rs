@@ -1,4 +1,4 @@
-//! What a policy asks for and this version does not do yet. Everybody who puts a policy in force has to say so.
+//! Reports settings that this version parses but does not enforce.
 
 use super::group_findings::{by_cause, finding};
 use crate::document::diagnostic::Diagnostic;
@@ -43,7 +43,9 @@ pub fn not_enforced(policy: &Policy) -> Vec<Diagnostic> {
             | Algorithm::SlidingWindow
             | Algorithm::SlidingWindowLog
             | Algorithm::LeakyBucketQueue
-            | Algorithm::Concurrency => None,
+            | Algorithm::Concurrency
+            // Each process finds its own part of what the service can do, which is what it is for.
+            | Algorithm::Adaptive => None,
         };
         let scope = match limit.scope {
             _ if algorithm.is_some() => None,
