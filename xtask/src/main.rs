@@ -3,6 +3,7 @@
 
 mod bench;
 mod bench_gateway;
+mod bench_inflight;
 mod bench_memory;
 mod bench_permits;
 mod bench_policy;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         ["bench", "core", "--record"] => bench::run(true),
         ["bench", "memory"] => bench_memory::run(false),
         ["bench", "memory", "quick"] => bench_memory::run(true),
+        ["bench", "inflight"] => bench_inflight::run(),
         ["bench", "permits"] => bench_permits::run(),
         ["bench", "policy"] => bench_policy::run(),
         ["bench", "gateway"] => bench_gateway::run(bench_gateway::Kind::Full),
