@@ -11,7 +11,7 @@ use crate::deadline::Deadline;
 use crate::install::{INSTALL_MAX, packages};
 use crate::marked;
 use crate::run::{captured, command, result_of, root};
-use crate::{bench_doors, bench_gateway, bench_memory, bench_policy, bench_redis};
+use crate::{bench_doors, bench_gateway, bench_memory, bench_permits, bench_policy, bench_redis};
 
 /// Runs the benchmark of this name.
 ///
@@ -23,6 +23,7 @@ pub(crate) fn dispatch(words: &[&str]) -> Result<(), String> {
         ["core", "--record"] => run(true),
         ["memory"] => bench_memory::run(false),
         ["memory", "quick"] => bench_memory::run(true),
+        ["permits"] => bench_permits::run(),
         ["policy"] => bench_policy::run(),
         ["gateway"] => bench_gateway::run(bench_gateway::Kind::Full),
         ["gateway", "--quick"] => bench_gateway::run(bench_gateway::Kind::Quick),
@@ -73,6 +74,7 @@ fn cases() -> Vec<Case> {
         limit,
     }));
     cases.extend(["memory", "memory+receipt", "memory+three"].into_iter().flat_map(|who| both(who, 100)));
+    cases.extend(["concurrency", "adaptive"].into_iter().flat_map(|who| both(who, 100)));
     cases.extend(["governor", "governor+remaining"].into_iter().flat_map(|peer| both(peer, 100)));
     cases
 }

@@ -5,6 +5,7 @@ mod bench;
 mod bench_doors;
 mod bench_gateway;
 mod bench_memory;
+mod bench_permits;
 mod bench_policy;
 mod bench_redis;
 mod chart;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         ["bench", words @ ..] => bench::dispatch(words),
         ["faults", words @ ..] => proof::faults(words),
         ["sim", "adaptive", seeds @ ..] => sim::adaptive(seeds),
+        ["sim", "collapse"] => sim::collapse(),
         ["corpus", folder @ ..] => corpus::run(folder.first().copied()),
         ["fuzz", numbers @ ..] => fuzz::run(numbers),
         _ => Err(include_str!("usage.txt").to_string()),
