@@ -1,5 +1,6 @@
 //! The limits of a policy document, in force on a limiter: from a request's facts to hits, and from a verdict to an outcome.
 
+mod by_name;
 mod concurrency;
 mod descriptor;
 mod matching;

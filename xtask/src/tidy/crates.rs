@@ -39,14 +39,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     (
         "tollgate-cli",
         SERVER,
-        &[
-            "futures-util",
-            "jsonschema",
-            "rcgen",
-            "tokio-tungstenite",
-            "tollgate-testing",
-            "tollgate-twins",
-        ],
+        &["futures-util", "jsonschema", "rcgen", "tokio-tungstenite", "tollgate-testing", "tollgate-twins"],
     ),
     (
         "tollgate-engine",
@@ -161,6 +154,7 @@ const SERVER: &[&str] = &[
     "clap",
     "clap_complete",
     "clap_mangen",
+    "getrandom",
     "http",
     "http-body",
     "http-body-util",
@@ -172,6 +166,7 @@ const SERVER: &[&str] = &[
     "rustix",
     "rustls",
     "rustls-native-certs",
+    "serde",
     "serde_json",
     "sha2",
     "smallvec",
