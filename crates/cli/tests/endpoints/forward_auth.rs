@@ -68,8 +68,8 @@ fn example(name: &str, files: &[&str], start: impl FnOnce(&Path) -> Command) -> 
         let text =
             fs::read_to_string(format!("{ROOT}/examples/forward-auth/{name}/{file}")).expect("it is there");
         let ports =
-            [("127.0.0.1:8080", proxy), ("127.0.0.1:8081", tollgate.api), ("127.0.0.1:9000", application)];
-        let text = ports.iter().fold(text, |text, (from, to)| text.replace(from, &to.to_string()));
+            [(":8080", proxy), (":8081", tollgate.api), (":9000", application)];
+        let text = ports.iter().fold(text, |text, (from, to)| text.replace(from, &format!(":{}", to.port())));
         folder.put(file, text.as_bytes());
     }
     let mut command = start(folder.at());

@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, request};
 use http_body_util::Full;
 use tollgate_engine::Outcome;
@@ -141,7 +141,12 @@ fn describe(dialect: Dialect, peer: IpAddr, parts: request::Parts) -> Result<Des
     for name in dialect.headers().into_iter().flatten() {
         headers.remove(name);
     }
-    Ok(Described { method, target, host, headers, address: peer })
+    if let Some(host) = host {
+        // The header names the host of this endpoint.
+        let value = HeaderValue::from_str(&host).map_err(|_| wrong("the host is none".into()))?;
+        headers.insert(HOST, value);
+    }
+    Ok(Described { method, target, host: None, headers, address: peer })
 }
 
 /// The value of a header that is there at most once.
