@@ -13,6 +13,7 @@ mod future;
 mod layer;
 mod live;
 mod outcome;
+mod pacer;
 mod peer;
 mod response;
 mod service;
@@ -27,6 +28,7 @@ pub use future::ResponseFuture;
 pub use layer::TollgateLayer;
 pub use live::LimitsHandle;
 pub use outcome::RateLimitOutcome;
+pub use pacer::{Paced, PacerLayer};
 pub use peer::Peer;
 pub use response::config::{HeaderFormats, ResetFormat, ResponseConfig};
 pub use response::error_response::{ErrorKind, ErrorResponse};
@@ -57,7 +59,7 @@ pub use tollgate_http::{
 pub use tollgate_policy as policy;
 #[cfg(feature = "policy")]
 #[doc(no_inline)]
-pub use tollgate_policy::{Directory, Policy};
+pub use tollgate_policy::{ConsumerIndex, Policy};
 
 /// The README's snippets, so that they are compiled with the documentation's.
 #[cfg(all(doctest, feature = "axum"))]

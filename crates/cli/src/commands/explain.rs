@@ -18,7 +18,7 @@ use tollgate_algorithms::Micros;
 use tollgate_policy::{Directory, Policy};
 
 use crate::cli::{ExplainArgs, Format};
-use crate::documents::{self, Checked};
+use crate::documents::{self, CheckedDocuments};
 use crate::{Exit, report_errors};
 
 /// Explains a request. `now` is for the expiry of tokens, and for windows that follow the calendar.
@@ -74,7 +74,12 @@ fn usage(why: &str, err: &mut dyn Write) -> io::Result<Exit> {
 }
 
 /// Nothing can be explained by a document with errors.
-fn unusable(checked: &Checked, format: Format, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Exit> {
+fn unusable(
+    checked: &CheckedDocuments,
+    format: Format,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> io::Result<Exit> {
     report_errors::tell(&[checked], format.reader(), out, err)?;
     writeln!(err, "tollgate: the document has errors, so nothing can be explained by it")?;
     Ok(Exit::Findings)

@@ -20,6 +20,7 @@ mod tests;
 mod tiers;
 mod unenforced;
 mod unreachable;
+mod waiting;
 mod windows;
 
 use tollgate_algorithms::Mode;
@@ -63,7 +64,7 @@ pub struct Advice {
 /// let advice = advise(&policy);
 /// assert_eq!(advice.coverage.to_string(), "1 of 2 operations have a limit (50 %)");
 /// assert_eq!(advice.findings.all()[0].message, "* /health has no limit");
-/// # Ok::<(), tollgate_policy::Refused>(())
+/// # Ok::<(), tollgate_policy::RejectedPolicy>(())
 /// ```
 #[must_use]
 pub fn advise(policy: &Policy) -> Advice {
@@ -74,6 +75,7 @@ pub fn advise(policy: &Policy) -> Advice {
         tiers::advise(&lint),
         unreachable::advise(&lint),
         windows::advise(&lint),
+        waiting::advise(&lint),
         lockout::advise(&lint),
         spoofable_keys::advise(&lint),
         keys::advise(&lint),

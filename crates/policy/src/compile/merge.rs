@@ -6,7 +6,7 @@ use crate::compile::named;
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::suggest;
 use crate::ids::{DraftLimitId, LimitId};
-use crate::model::{Identity, OrganisationFrom, PolicyLimit, TierFrom, Where};
+use crate::model::{Identity, LimitLocation, OrganisationFrom, PolicyLimit, TierFrom};
 use crate::parse::parsed_document::{ParsedDocument, Tag};
 use crate::parse::settings::Settings;
 use tollgate_http::trusted::TrustedProxies;
@@ -16,13 +16,13 @@ pub const POLICY_LIMITS_MAX: usize = 200_000;
 
 /// The limits of all drafts, and where each went.
 #[derive(Debug, Default)]
-pub(crate) struct Merged {
+pub(crate) struct MergedLimits {
     pub(crate) limits: Vec<PolicyLimit>,
     /// For each draft, the new number of each of its limits; `None` for a named limit that nothing uses.
     moved: Vec<Vec<Option<LimitId>>>,
 }
 
-impl Merged {
+impl MergedLimits {
     /// The new number of a draft's limit.
     pub(crate) fn id(&self, draft: usize, limit: DraftLimitId) -> Option<LimitId> {
         self.moved.get(draft)?.get(limit.index()).copied().flatten()
@@ -30,14 +30,14 @@ impl Merged {
 }
 
 /// Puts the limits together.
-pub(crate) fn merge(drafts: &[ParsedDocument], settings: &Settings, findings: &mut Findings) -> Merged {
-    let mut merged = Merged::default();
+pub(crate) fn merge(drafts: &[ParsedDocument], settings: &Settings, findings: &mut Findings) -> MergedLimits {
+    let mut merged = MergedLimits::default();
     let mut names: HashMap<String, LimitId> = HashMap::new();
     let used = named::used(drafts, findings);
     for (index, draft) in drafts.iter().enumerate() {
         let mut moved = Vec::with_capacity(draft.limits.len());
         for (draft_id, limit) in DraftLimitId::number(&draft.limits) {
-            if matches!(limit.at, Where::Named(_)) && !used.contains(&(index, draft_id)) {
+            if matches!(limit.at, LimitLocation::Named(_)) && !used.contains(&(index, draft_id)) {
                 moved.push(None);
                 continue;
             }
@@ -70,7 +70,7 @@ pub(crate) fn merge(drafts: &[ParsedDocument], settings: &Settings, findings: &m
 
 /// A limit on a tag that has no owner belongs to the tag's.
 fn inherit(limit: &mut PolicyLimit, draft: &ParsedDocument) {
-    let Where::Tag(name) = &limit.at else { return };
+    let LimitLocation::Tag(name) = &limit.at else { return };
     let Some(Tag { owner, reviewers, .. }) = draft.tag(name) else { return };
     if limit.owner.is_none() {
         limit.owner.clone_from(owner);
@@ -131,7 +131,7 @@ fn same(first: &PolicyLimit, second: &PolicyLimit, findings: &mut Findings) {
 
 /// What a limit needs from the settings.
 fn check(limit: &PolicyLimit, settings: &Settings, findings: &mut Findings) {
-    let identities = || limit.key.chain.iter().flatten();
+    let identities = || limit.identities();
     for identity in identities() {
         let (message, help) = match identity {
             Identity::Jwt(claim) if settings.jwt.is_none() => (
@@ -147,7 +147,11 @@ fn check(limit: &PolicyLimit, settings: &Settings, findings: &mut Findings) {
             ),
             // Where organisations are known from is checked for itself.
             Identity::Organisation if !settings.organisation_from.is_empty() => continue,
-            Identity::Consumer | Identity::Organisation if settings.consumers.is_none() => (
+            Identity::Organisation if settings.consumers.is_none() => (
+                "nothing says whose organisation a client belongs to".to_owned(),
+                "add `consumers` to the settings, or `jwt` and `organisations: { from: 'jwt:org' }`",
+            ),
+            Identity::Consumer if settings.consumers.is_none() => (
                 "nobody knows a consumer: there is no consumers file".to_owned(),
                 "add `consumers` to the settings, or take `api_key`",
             ),
@@ -171,9 +175,10 @@ fn check(limit: &PolicyLimit, settings: &Settings, findings: &mut Findings) {
     for tier in limit.tiers.iter().filter(|tier| !settings.tier_names.contains(&tier.tier)) {
         let message = format!("there is no tier `{}`", tollgate_http::text::shown(&tier.tier));
         let names = settings.tier_names.iter().map(String::as_str);
-        let mut finding = Diagnostic::error("unknown-tier", tier.name_at, message);
-        finding.help = suggest::did_you_mean(&tier.tier, names);
-        findings.push(finding);
+        let help = suggest::did_you_mean(&tier.tier, names);
+        let help =
+            help.unwrap_or_else(|| format!("the names under `tiers` are {}", settings.tier_names.join(", ")));
+        findings.push(Diagnostic::error("unknown-tier", tier.name_at, message).help(help));
     }
 }
 

@@ -39,7 +39,7 @@ struct Condition {
 
 /// A value that a path selects.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Selected {
+pub(super) struct Selection {
     pub(super) id: NodeId,
     /// The list or map that it stands in, and where in it; nothing for the root.
     pub(super) parent: Option<(NodeId, u32)>,
@@ -63,8 +63,8 @@ impl JsonPath {
     }
 
     /// Every value that it selects, in the order of the document.
-    pub(super) fn select(&self, tree: &Tree) -> Vec<Selected> {
-        let mut found = vec![Selected { id: tree.root, parent: None, by_alias: false }];
+    pub(super) fn select(&self, tree: &Tree) -> Vec<Selection> {
+        let mut found = vec![Selection { id: tree.root, parent: None, by_alias: false }];
         for step in &self.steps {
             let from = if step.deep { found.iter().flat_map(|at| below(tree, *at)).collect() } else { found };
             found = from.iter().flat_map(|at| step.take(tree, *at)).collect();
@@ -76,7 +76,7 @@ impl JsonPath {
 }
 
 /// A value and everything in it.
-fn below(tree: &Tree, from: Selected) -> Vec<Selected> {
+fn below(tree: &Tree, from: Selection) -> Vec<Selection> {
     let (mut found, mut left) = (Vec::new(), vec![from]);
     while let Some(at) = left.pop() {
         found.push(at);
@@ -90,19 +90,19 @@ fn below(tree: &Tree, from: Selected) -> Vec<Selected> {
 }
 
 /// What stands in a list or map, with its key in a map.
-fn children(tree: &Tree, at: Selected) -> impl Iterator<Item = (Option<&str>, Selected)> {
+fn children(tree: &Tree, at: Selection) -> impl Iterator<Item = (Option<&str>, Selection)> {
     let (id, alias) = tree.resolved(at.id);
     let by_alias = at.by_alias || alias;
     let entries = Value { tree, id }.entries().map(|entry| (Some(entry.key), entry.value.id));
     let items = Value { tree, id }.items().map(|item| (None, item.id));
     entries.chain(items).zip(0..).map(move |((key, child), position)| {
         let aliased = matches!(tree.nodes.get(child.0 as usize).map(|node| &node.kind), Some(Kind::Alias(_)));
-        (key, Selected { id: child, parent: Some((id, position)), by_alias: by_alias || aliased })
+        (key, Selection { id: child, parent: Some((id, position)), by_alias: by_alias || aliased })
     })
 }
 
 impl Step {
-    fn take(&self, tree: &Tree, at: Selected) -> Vec<Selected> {
+    fn take(&self, tree: &Tree, at: Selection) -> Vec<Selection> {
         let mut found = Vec::new();
         for selector in &self.selectors {
             let count = Value { tree, id: at.id }.items().count();
@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
 
     fn bracket(&mut self) -> Result<Vec<Selector>, String> {
         if !self.take("[") {
-            return Err(format!("`{}` is not understood: write `.name` or `['name']`", self.here()));
+            return Err(format!("{} is not understood: write `.name` or `['name']`", self.found()));
         }
         let mut selectors = Vec::new();
         loop {
@@ -174,7 +174,7 @@ impl<'a> Reader<'a> {
                 return Ok(selectors);
             }
             if !self.take(",") {
-                return Err(format!("a `]` is missing before `{}`", self.here()));
+                return Err(format!("a `]` is missing before {}", self.found()));
             }
         }
     }
@@ -203,7 +203,9 @@ impl<'a> Reader<'a> {
         let is_digit = |byte: char| byte.is_ascii_digit() || byte == '-';
         let end = self.rest.find(|byte| !is_digit(byte)).unwrap_or(self.rest.len());
         let (digits, rest) = self.rest.split_at(end);
-        let position = digits.parse().map_err(|_| format!("`{}` is not understood", self.here()))?;
+        let wrong =
+            |_| format!("{} is no name in quotes, position, `*` or `?`: write `['name']`", self.found());
+        let position = digits.parse().map_err(wrong)?;
         self.rest = rest;
         Ok(Selector::Position(position))
     }
@@ -213,7 +215,7 @@ impl<'a> Reader<'a> {
         let holds = !self.take("!");
         self.blanks();
         if !self.take("@") {
-            return Err(format!("`{}` is not understood: a condition begins with `@`", self.here()));
+            return Err(format!("{} is not understood: a condition begins with `@`", self.found()));
         }
         let mut names = Vec::new();
         loop {
@@ -223,7 +225,7 @@ impl<'a> Reader<'a> {
                 self.take("[");
                 names.push(self.quoted()?);
                 if !self.take("]") {
-                    return Err(format!("a `]` is missing before `{}`", self.here()));
+                    return Err(format!("a `]` is missing before {}", self.found()));
                 }
             } else {
                 break;
@@ -256,7 +258,7 @@ impl<'a> Reader<'a> {
         let end = self.rest.find(ends).unwrap_or(self.rest.len());
         let (name, rest) = self.rest.split_at(end);
         if name.is_empty() {
-            return Err(format!("a name is missing before `{}`", self.here()));
+            return Err(format!("a name is missing before {}", self.found()));
         }
         self.rest = rest;
         Ok(name)
@@ -269,7 +271,7 @@ impl<'a> Reader<'a> {
         let (word, rest) = self.rest.split_at(end);
         let is_number = word.parse::<serde_json::Number>().is_ok();
         if !is_number && !matches!(word, "true" | "false" | "null") {
-            return Err(format!("`{}` is not understood: write a text in quotes", self.here()));
+            return Err(format!("{} is not understood: write a text in quotes", self.found()));
         }
         self.rest = rest;
         Ok(word)
@@ -296,7 +298,11 @@ impl<'a> Reader<'a> {
         Err("a quote is not closed".into())
     }
 
-    fn here(&self) -> String {
-        tollgate_http::text::shown(self.rest)
+    /// What stands here, as a part of a sentence.
+    fn found(&self) -> String {
+        if self.rest.is_empty() {
+            return "the end of the path".into();
+        }
+        format!("`{}`", tollgate_http::text::shown(self.rest))
     }
 }

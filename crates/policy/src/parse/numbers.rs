@@ -6,7 +6,7 @@ use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::Place;
 use crate::document::suggest;
 use crate::document::tree::Value;
-use crate::numbers::{Algorithm, Numbers, NumbersError, Span, Written};
+use crate::numbers::{Algorithm, Numbers, NumbersError, RawNumbers, Span};
 use crate::parse::context::Context;
 use crate::quantity::{duration, rate, utc_offset, whole, window};
 use crate::time_zone;
@@ -18,10 +18,10 @@ pub(crate) fn read<'t>(
     map: Value<'t>,
     algorithm: Option<Algorithm>,
     context: &mut Context<'t>,
-) -> Option<Written> {
+) -> Option<RawNumbers> {
     let span = |text: &str| span_of(text, algorithm);
     let mut good = true;
-    let mut written = Written::default();
+    let mut written = RawNumbers::default();
     for entry in map.entries() {
         let (value, name) = (entry.value, entry.key);
         let known = match name {
@@ -40,7 +40,7 @@ pub(crate) fn read<'t>(
             }
             "buckets" => context.parsed(value, name, whole).map(|number| written.buckets = Some(number)),
             "max_wait" => context.parsed(value, name, duration).map(|wait| written.max_wait = Some(wait)),
-            "max_hold" => context.parsed(value, name, duration).map(|hold| written.max_hold = Some(hold)),
+            "max_hold" => context.parsed(value, name, hold).map(|hold| written.max_hold = Some(hold)),
             _ => Some(()),
         };
         good &= known.is_some();
@@ -57,6 +57,14 @@ pub(crate) fn read<'t>(
         good = false;
     }
     good.then_some(written)
+}
+
+/// How long a request may be in progress.
+fn hold(text: &str) -> Result<Micros, String> {
+    match duration(text)? {
+        Micros::ZERO => Err("would end every request at once: write a length of time such as `30s`".into()),
+        length => Ok(length),
+    }
 }
 
 fn seconds(text: &str) -> Result<Micros, String> {
@@ -93,7 +101,7 @@ pub(crate) fn span(text: &str) -> Result<Span, String> {
 
 /// The limit that these numbers make, or every error, each at the field that it is about.
 pub(crate) fn build<'t>(
-    written: &Written,
+    written: &RawNumbers,
     algorithm: Algorithm,
     map: Value<'t>,
     context: &mut Context<'t>,

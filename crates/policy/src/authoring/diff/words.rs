@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::{Change, Verdict};
-use crate::model::{BusyStatus, Counted, PolicyLimit, Scope, StoreFails, ZeroStatus};
+use crate::model::{BusyStatus, CountScope, FailureRule, PolicyLimit, Scope, ZeroStatus, shown_chain};
 use crate::numbers::Numbers;
 use crate::quantity::spoken;
 
@@ -13,11 +13,11 @@ pub(super) const fn other(field: &'static str, before: String, after: String) ->
 }
 
 /// A field in words.
-type InWords = fn(&PolicyLimit) -> String;
+type DescribeField = fn(&PolicyLimit) -> String;
 
 /// Every such field that is different.
 pub(super) fn others(old: &PolicyLimit, new: &PolicyLimit) -> Vec<Change> {
-    let fields: [(&'static str, InWords); 12] = [
+    let fields: [(&'static str, DescribeField); 14] = [
         ("address_ceiling", ceiling),
         ("counted", |limit| counted(limit).into()),
         ("when_store_fails", |limit| store_fails(limit.when_store_fails)),
@@ -25,6 +25,8 @@ pub(super) fn others(old: &PolicyLimit, new: &PolicyLimit) -> Vec<Change> {
         ("zero_status", |limit| zero_status(limit.zero_status).into()),
         ("busy_status", |limit| busy_status(limit.busy_status).into()),
         ("wait", |limit| limit.wait.map_or_else(|| "none".into(), spoken)),
+        ("fair_by", fair_by),
+        ("strict", |limit| limit.strict.to_string()),
         ("visibility", |limit| if limit.visible { "shown" } else { "hidden" }.into()),
         ("description", |limit| text(limit.description.as_ref())),
         ("owner", |limit| text(limit.owner.as_ref())),
@@ -46,23 +48,27 @@ pub(super) fn verdict(old: &PolicyLimit, new: &PolicyLimit) -> Verdict {
     let most = |limit: &PolicyLimit| limit.address_ceiling.unwrap_or(u64::MAX);
     let ceiling = Verdict::of(most(new).cmp(&most(old)));
     // One budget for each operation is more than one for all.
-    let budgets = |limit: &PolicyLimit| limit.counted == Counted::PerOperation;
+    let budgets = |limit: &PolicyLimit| limit.counted == CountScope::PerOperation;
     let counted = Verdict::of(budgets(new).cmp(&budgets(old)));
+    // One line for all or one for each: some wait for longer, and some for less.
+    let fair_by = if old.fair_by == new.fair_by { Verdict::Same } else { Verdict::Mixed };
     ceiling
         .and(counted)
+        .and(fair_by)
+        .and(Verdict::of(old.strict.cmp(&new.strict)))
         .and(when_store_fails(old.when_store_fails, new.when_store_fails))
         .and(scopes(old.scope, new.scope))
 }
 
 /// `deny`, then a smaller share, then a larger one, then `allow`.
-fn when_store_fails(old: StoreFails, new: StoreFails) -> Verdict {
-    let rank = |rule: StoreFails| match rule {
-        StoreFails::Deny => 0_u8,
-        StoreFails::Local { .. } => 1,
-        StoreFails::Allow => 2,
+fn when_store_fails(old: FailureRule, new: FailureRule) -> Verdict {
+    let rank = |rule: FailureRule| match rule {
+        FailureRule::Deny => 0_u8,
+        FailureRule::Local { .. } => 1,
+        FailureRule::Allow => 2,
     };
     let shares = match (old, new) {
-        (StoreFails::Local { share: a, of: b }, StoreFails::Local { share: c, of: d }) => {
+        (FailureRule::Local { share: a, of: b }, FailureRule::Local { share: c, of: d }) => {
             (u64::from(c).saturating_mul(u64::from(b))).cmp(&u64::from(a).saturating_mul(u64::from(d)))
         }
         _ => Ordering::Equal,
@@ -96,6 +102,10 @@ pub(super) fn numbers(numbers: &Numbers) -> String {
     }
 }
 
+fn fair_by(limit: &PolicyLimit) -> String {
+    if limit.fair_by.is_empty() { "nothing".into() } else { shown_chain(&limit.fair_by) }
+}
+
 fn ceiling(limit: &PolicyLimit) -> String {
     limit.address_ceiling.map_or_else(|| "none".into(), |ceiling| ceiling.to_string())
 }
@@ -116,17 +126,17 @@ const fn busy_status(status: BusyStatus) -> &'static str {
 
 const fn counted(limit: &PolicyLimit) -> &'static str {
     match limit.counted {
-        Counted::Together => "together",
-        Counted::PerOperation => "per_operation",
+        CountScope::Together => "together",
+        CountScope::PerOperation => "per_operation",
     }
 }
 
-fn store_fails(rule: StoreFails) -> String {
+fn store_fails(rule: FailureRule) -> String {
     match rule {
-        StoreFails::Allow => "allow".into(),
-        StoreFails::Deny => "deny".into(),
-        StoreFails::Local { share: 1, of: 1 } => "local".into(),
-        StoreFails::Local { share, of } => format!("local {share}/{of}"),
+        FailureRule::Allow => "allow".into(),
+        FailureRule::Deny => "deny".into(),
+        FailureRule::Local { share: 1, of: 1 } => "local".into(),
+        FailureRule::Local { share, of } => format!("local {share}/{of}"),
     }
 }
 

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::{Lint, can_refuse};
-use crate::compile::inherit::{Nearest, Operation};
+use super::Lint;
+use crate::compile::inherit::{InheritedFrom, Operation};
 use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::{FileId, Place};
 use crate::ids::LimitId;
-use crate::model::Unmatched;
+use crate::model::{PolicyLimit, Unmatched};
+use crate::numbers::Numbers;
+use tollgate_algorithms::Mode;
 
 /// So many of so many operations have a limit that can refuse a request.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -75,7 +77,7 @@ pub(super) fn count(lint: &Lint<'_>) -> Coverage {
     let (mut methods, mut tags): (BTreeMap<_, Share>, BTreeMap<_, Share>) = Default::default();
     for operation in lint.policy.operations() {
         let limited = usize::from(is_always_limited(lint, operation));
-        let off = usize::from(matches!(operation.nearest, Nearest::Off(_)));
+        let off = usize::from(matches!(operation.nearest, InheritedFrom::Off(_)));
         let one = Share { limited, off, all: 1 };
         whole.add(&one);
         methods.entry(operation.method.clone()).or_default().add(&one);
@@ -95,14 +97,19 @@ pub(super) fn count(lint: &Lint<'_>) -> Coverage {
     Coverage { whole, by_method: groups(methods), by_tag: groups(tags) }
 }
 
+/// Whether a limit refuses requests, or makes them wait.
+fn limits_requests(limit: &PolicyLimit) -> bool {
+    limit.mode == Mode::Enforced && limit.numbers != Numbers::Unlimited
+}
+
 pub(super) fn is_limited(lint: &Lint<'_>, limits: &[LimitId]) -> bool {
-    limits.iter().filter_map(|id| lint.limit(*id)).any(can_refuse)
+    limits.iter().filter_map(|id| lint.limit(*id)).any(limits_requests)
 }
 
 /// Whether every request for an operation has a limit, and not only those that meet a condition.
 pub(super) fn is_always_limited(lint: &Lint<'_>, operation: &Operation) -> bool {
     let always = operation.uses.iter().filter(|one| one.when.is_none());
-    always.filter_map(|one| lint.limit(one.limit)).any(can_refuse)
+    always.filter_map(|one| lint.limit(one.limit)).any(limits_requests)
 }
 
 /// Operations without a limit, and what no operation names.
@@ -122,17 +129,17 @@ pub(super) fn advise(lint: &Lint<'_>) -> Vec<Diagnostic> {
 fn without(operation: &Operation) -> Option<Diagnostic> {
     let name = tollgate_http::text::shown(&operation.name());
     match operation.nearest {
-        Nearest::Nothing => {
+        InheritedFrom::Nothing => {
             let help = "write a limit on it, on its path or tag, or at the root; or `none` if that is meant";
             Some(Diagnostic::warning("no-limit", operation.place, format!("{name} has no limit")).help(help))
         }
-        Nearest::Off(place) => {
+        InheritedFrom::Off(place) => {
             let message = format!("{name} has no limit: it is switched off on purpose");
             let help = "take the `none` away if it should have a limit after all";
             let finding = Diagnostic::note("limits-off", operation.place, message).help(help);
             Some(finding.also(place, "it is switched off here"))
         }
-        Nearest::Operation | Nearest::Path | Nearest::Tag | Nearest::Root => {
+        InheritedFrom::Operation | InheritedFrom::Path | InheritedFrom::Tag | InheritedFrom::Root => {
             let first = operation.uses.first()?;
             if operation.uses.iter().any(|one| one.when.is_none()) {
                 return None;
