@@ -1,7 +1,7 @@
 //! Limits of a policy by name, for protocols whose clients name a limit and a key themselves.
 
 use tollgate::{ConcurrencyLimit, NamedLimit};
-use tollgate_policy::{Budget, LimitId};
+use tollgate_policy::{LimitId, VariantKind};
 
 use super::PolicyLimits;
 
@@ -23,7 +23,7 @@ impl PolicyLimits {
     fn default_variant(&self, name: &str) -> Option<usize> {
         let (id, _): (LimitId, _) = self.policy.limit_named(name)?;
         let is_default = |variant: &tollgate_policy::Variant| {
-            variant.limit == id && variant.budget == Budget::Own && variant.tier.is_none()
+            variant.limit == id && variant.budget == VariantKind::Own && variant.tier.is_none()
         };
         self.policy.variants().iter().position(is_default)
     }
