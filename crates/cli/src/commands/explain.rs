@@ -15,7 +15,7 @@ use std::io::{self, Write};
 use std::net::IpAddr;
 
 use tollgate_algorithms::Micros;
-use tollgate_policy::{Directory, Policy};
+use tollgate_policy::{ConsumerIndex, Policy};
 
 use crate::cli::{ExplainArgs, Format};
 use crate::documents::{self, CheckedDocuments};
@@ -58,7 +58,7 @@ type Wanted = (String, Vec<String>, (Option<String>, Option<String>), IpAddr);
 pub(crate) fn explain(
     (request, headers, (tier, host), from): Wanted,
     policy: &Policy,
-    directory: Option<&Directory>,
+    directory: Option<&ConsumerIndex>,
     now: Micros,
 ) -> Result<serde_json::Value, String> {
     let (file, body, format) = (String::new(), None, Format::Json);

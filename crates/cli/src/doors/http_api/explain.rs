@@ -7,7 +7,7 @@ use tollgate_http::text::shown;
 
 use super::decision::json;
 use super::problem::{Answer, Problem};
-use crate::active_policy::InForce;
+use crate::active_policy::ActivePolicy;
 use crate::commands::explain::explain;
 use crate::files;
 
@@ -15,7 +15,7 @@ use crate::files;
 const PARAMETERS_MAX: usize = 64;
 
 /// Explains a request that the query describes: `method`, `target`, `address`, `host`, `tier` and `header` (`Name: value`).
-pub(super) fn answer(live: &InForce, query: &str) -> Result<Answer, Problem> {
+pub(super) fn answer(live: &ActivePolicy, query: &str) -> Result<Answer, Problem> {
     let wrong = |detail: String| Problem::new(StatusCode::BAD_REQUEST, detail);
     let (mut method, mut target, mut host, mut tier, mut headers) = (None, None, None, None, Vec::new());
     let mut address = IpAddr::from([127, 0, 0, 1]);

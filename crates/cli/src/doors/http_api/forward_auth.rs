@@ -14,7 +14,7 @@ use tollgate_tower::{ErrorKind, ErrorResponse, Reply};
 use super::Endpoint;
 use super::problem::{Answer, Problem};
 use super::request_facts::{Described, TARGET_CHARS_MAX, ask};
-use crate::active_policy::InForce;
+use crate::active_policy::ActivePolicy;
 
 /// The header that a proxy sends its token in: `Authorization` is the client's.
 pub(super) const TOKEN: HeaderName = HeaderName::from_static("x-tollgate-token");
@@ -58,7 +58,7 @@ impl Dialect {
 /// Answers a proxy.
 pub(super) async fn answer(
     endpoint: &Endpoint,
-    live: &Arc<InForce>,
+    live: &Arc<ActivePolicy>,
     (dialect, peer, parts): (Dialect, IpAddr, request::Parts),
 ) -> Answer {
     // Envoy asks with the method of the request itself.

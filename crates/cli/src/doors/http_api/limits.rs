@@ -8,7 +8,7 @@ use tollgate::{FailureRule, HITS_MAX, Hit, Key, Limit, Limiter, NamedLimit};
 
 use super::problem::Problem;
 use super::strict_json::{NUMBER_MAX, Object};
-use crate::active_policy::InForce;
+use crate::active_policy::ActivePolicy;
 
 /// Characters of a key; more are an error.
 pub(super) const KEY_CHARS_MAX: usize = 1_024;
@@ -36,7 +36,7 @@ pub(super) enum Fails {
 
 impl Brought {
     /// The limiter's limit.
-    fn limit(&self, limit: Limit, fails: Fails, live: &InForce) -> NamedLimit {
+    fn limit(&self, limit: Limit, fails: Fails, live: &ActivePolicy) -> NamedLimit {
         let limiter: &Limiter = live.limits.limiter();
         let ready = self.0.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = ready.get(&(limit, fails)) {
@@ -87,13 +87,13 @@ impl Asked {
 ///
 /// # Errors
 /// 400 with the member that is wrong, 404 for a limit that the policy does not have.
-pub(super) fn hits(body: &mut Object, live: &InForce, brought: &Brought) -> Result<Vec<Asked>, Problem> {
+pub(super) fn hits(body: &mut Object, live: &ActivePolicy, brought: &Brought) -> Result<Vec<Asked>, Problem> {
     let hits = body.objects("hits", HITS_MAX)?;
     let hits = hits.ok_or_else(|| Problem::new(StatusCode::BAD_REQUEST, "the member `hits` is missing"))?;
     hits.into_iter().map(|hit| asked(hit, live, brought)).collect()
 }
 
-fn asked(mut hit: Object, live: &InForce, brought: &Brought) -> Result<Asked, Problem> {
+fn asked(mut hit: Object, live: &ActivePolicy, brought: &Brought) -> Result<Asked, Problem> {
     let key = hit.required_text("key", KEY_CHARS_MAX)?;
     let cost = hit.number("cost", (0, NUMBER_MAX))?.unwrap_or(1);
     let is_shadow = hit.flag("shadow")?;

@@ -13,7 +13,7 @@ use super::limits::{KEY_CHARS_MAX, NAME_CHARS_MAX};
 use super::problem::{Answer, Problem};
 use super::strict_json::Object;
 use super::verbs::{ID_CHARS_MAX, gone};
-use crate::active_policy::InForce;
+use crate::active_policy::ActivePolicy;
 
 /// Permits that clients hold at once. Further ones are 503.
 pub(super) const PERMITS_MAX: usize = 1 << 16;
@@ -25,7 +25,7 @@ const PERMIT_MS: u64 = 60_000;
 const FAMILY: &str = "\u{1}api";
 
 /// Acquires a permit, if the key has fewer than the limit. It never waits.
-pub(super) fn acquire(endpoint: &Endpoint, live: &InForce, mut body: Object) -> Result<Answer, Problem> {
+pub(super) fn acquire(endpoint: &Endpoint, live: &ActivePolicy, mut body: Object) -> Result<Answer, Problem> {
     let key = body.required_text("key", KEY_CHARS_MAX)?;
     let time = body.number("expires_in_ms", (1, PERMIT_MS_MAX))?.unwrap_or(PERMIT_MS);
     let most = body.number("concurrency", (0, CONCURRENCY_MAX.into()))?;

@@ -11,7 +11,7 @@ use super::Endpoint;
 use super::decision;
 use super::problem::{Answer, Problem};
 use super::strict_json::Object;
-use crate::active_policy::InForce;
+use crate::active_policy::ActivePolicy;
 
 /// Characters of a request's target; more are an error.
 pub(super) const TARGET_CHARS_MAX: usize = 8 << 10;
@@ -63,7 +63,7 @@ impl Described {
 /// Checks a request that a body describes.
 pub(super) async fn check(
     endpoint: &Endpoint,
-    live: &Arc<InForce>,
+    live: &Arc<ActivePolicy>,
     request: Object,
 ) -> Result<Answer, Problem> {
     let described = Described::read(request)?;
@@ -117,7 +117,7 @@ fn problem_of(rejection: &ErrorResponse, endpoint: &Endpoint) -> Problem {
 }
 
 /// Asks the policy.
-pub(super) async fn ask(live: &Arc<InForce>, described: &Described) -> Result<Outcome, CheckError> {
+pub(super) async fn ask(live: &Arc<ActivePolicy>, described: &Described) -> Result<Outcome, CheckError> {
     let Described { method, target, host, headers, address } = described;
     let mut head = RequestHead::new(method.as_str(), target, headers).with_peer(*address);
     head.authority = host.as_deref();

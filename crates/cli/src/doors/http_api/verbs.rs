@@ -13,7 +13,7 @@ use super::limits::{self, Asked};
 use super::problem::{Answer, Problem};
 use super::request_facts;
 use super::strict_json::{NUMBER_MAX, Object};
-use crate::active_policy::InForce;
+use crate::active_policy::ActivePolicy;
 
 /// The longest time of a reservation, in milliseconds: 1 hour. A longer one is an error.
 pub(super) const RESERVATION_MS_MAX: u64 = 3_600_000;
@@ -29,7 +29,7 @@ pub(super) const ID_CHARS_MAX: usize = 64;
 /// `POST /v1/check`: charges hits, or a request by the policy.
 pub(super) async fn check(
     endpoint: &Endpoint,
-    live: &Arc<InForce>,
+    live: &Arc<ActivePolicy>,
     mut body: Object,
 ) -> Result<Answer, Problem> {
     if let Some(request) = body.object("request")? {
@@ -64,7 +64,7 @@ pub(super) async fn check(
 }
 
 /// `POST /v1/peek`: decides, and charges nothing.
-pub(super) async fn peek(endpoint: &Endpoint, live: &InForce, mut body: Object) -> Result<Answer, Problem> {
+pub(super) async fn peek(endpoint: &Endpoint, live: &ActivePolicy, mut body: Object) -> Result<Answer, Problem> {
     let asked = limits::hits(&mut body, live, &endpoint.brought)?;
     body.end()?;
     let hits = hits_of(&asked);
@@ -73,7 +73,7 @@ pub(super) async fn peek(endpoint: &Endpoint, live: &InForce, mut body: Object) 
 }
 
 /// `POST /v1/refund`: gives back what a receipt's charges still weigh.
-pub(super) async fn refund(endpoint: &Endpoint, live: &InForce, mut body: Object) -> Result<Answer, Problem> {
+pub(super) async fn refund(endpoint: &Endpoint, live: &ActivePolicy, mut body: Object) -> Result<Answer, Problem> {
     let id = body.required_text("receipt", ID_CHARS_MAX)?;
     let gone = || gone("receipt", "it was refunded before, has expired, or never was");
     body.end()?;
@@ -85,7 +85,7 @@ pub(super) async fn refund(endpoint: &Endpoint, live: &InForce, mut body: Object
 /// `POST /v1/reserve`: charges estimates, to be committed or cancelled.
 pub(super) async fn reserve(
     endpoint: &Endpoint,
-    live: &InForce,
+    live: &ActivePolicy,
     mut body: Object,
 ) -> Result<Answer, Problem> {
     let asked = limits::hits(&mut body, live, &endpoint.brought)?;
@@ -100,7 +100,7 @@ pub(super) async fn reserve(
 }
 
 /// `POST /v1/commit`: ends a reservation with its actual cost.
-pub(super) async fn commit(live: &InForce, mut body: Object) -> Result<Answer, Problem> {
+pub(super) async fn commit(live: &ActivePolicy, mut body: Object) -> Result<Answer, Problem> {
     let id = reservation(&mut body)?;
     let actual = body.required_number("actual", (0, NUMBER_MAX))?;
     body.end()?;
@@ -109,7 +109,7 @@ pub(super) async fn commit(live: &InForce, mut body: Object) -> Result<Answer, P
 }
 
 /// `POST /v1/cancel`: ends a reservation without a cost.
-pub(super) async fn cancel(live: &InForce, mut body: Object) -> Result<Answer, Problem> {
+pub(super) async fn cancel(live: &ActivePolicy, mut body: Object) -> Result<Answer, Problem> {
     let id = reservation(&mut body)?;
     body.end()?;
     let closed = live.limits.limiter().cancel(id).await;
