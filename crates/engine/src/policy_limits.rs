@@ -7,6 +7,8 @@ mod matching;
 mod settling;
 mod waiting;
 
+pub use by_name::{CountedBy, LimitByName, NoSuchLimit};
+
 use std::fmt;
 use std::sync::Arc;
 

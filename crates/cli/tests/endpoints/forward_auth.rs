@@ -67,8 +67,7 @@ fn example(name: &str, files: &[&str], start: impl FnOnce(&Path) -> Command) -> 
     for file in files {
         let text =
             fs::read_to_string(format!("{ROOT}/examples/forward-auth/{name}/{file}")).expect("it is there");
-        let ports =
-            [(":8080", proxy), (":8081", tollgate.api), (":9000", application)];
+        let ports = [(":8080", proxy), (":8081", tollgate.api), (":9000", application)];
         let text = ports.iter().fold(text, |text, (from, to)| text.replace(from, &format!(":{}", to.port())));
         folder.put(file, text.as_bytes());
     }

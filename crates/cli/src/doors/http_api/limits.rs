@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 
 use http::StatusCode;
-use tollgate::{FailureRule, HITS_MAX, Hit, Key, Limit, Limiter, NamedLimit};
+use tollgate::{FailureRule, HITS_MAX, Hit, Key, Limit, Limiter, Mode, NamedLimit};
+use tollgate_engine::{CountedBy, LimitByName};
 
 use super::problem::Problem;
 use super::strict_json::{NUMBER_MAX, Object};
@@ -100,13 +101,13 @@ fn asked(mut hit: Object, live: &ActivePolicy, brought: &Brought) -> Result<Aske
     let rate = hit.text("rate", RATE_CHARS_MAX)?;
     let Some(rate) = rate else {
         let name = hit.required_text("limit", NAME_CHARS_MAX)?;
-        let named = live.limits.limit_named(&name);
-        let unknown = || {
+        let found = live.limits.limit_by_name(&name, None);
+        let Ok(LimitByName { counted: CountedBy::Rate(limit), mode, .. }) = found else {
             let detail =
                 "is no limit of the policy that can be charged by name; give `rate` for a limit of your own";
-            hit.bad("limit", detail).with_status(StatusCode::NOT_FOUND)
+            return Err(hit.bad("limit", detail).with_status(StatusCode::NOT_FOUND));
         };
-        let limit = named.ok_or_else(unknown)?.clone();
+        let is_shadow = is_shadow || mode == Mode::Shadow;
         hit.end()?;
         return Ok(Asked { name, limit, key: key.into_bytes(), cost, is_shadow });
     };

@@ -5,7 +5,8 @@ use std::time::Duration;
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
 use tokio::time::Instant;
-use tollgate::{AcquireError, CONCURRENCY_MAX, ConcurrencyLimit, Key};
+use tollgate::{AcquireError, CONCURRENCY_MAX, ConcurrencyLimit, Key, Mode};
+use tollgate_engine::{CountedBy, LimitByName};
 
 use super::Endpoint;
 use super::decision::json;
@@ -40,13 +41,13 @@ pub(super) fn acquire(endpoint: &Endpoint, live: &ActivePolicy, mut body: Object
             (live.limits.limiter().concurrency(FAMILY, most), key.as_ref().to_vec())
         }
         None => {
-            let unknown = || {
-                let detail =
-                    "is no concurrency limit of the policy; give `concurrency` for a limit of your own";
-                body.bad("limit", detail).with_status(StatusCode::NOT_FOUND)
+            let found = live.limits.limit_by_name(&name, None);
+            let Ok(LimitByName { counted: CountedBy::Concurrency(limit), mode: Mode::Enforced, .. }) = found
+            else {
+                let detail = "is no concurrency limit of the policy that is enforced; give `concurrency` for a limit of your own";
+                return Err(body.bad("limit", detail).with_status(StatusCode::NOT_FOUND));
             };
-            let limit = live.limits.concurrency_named(&name).ok_or_else(unknown)?;
-            (limit.clone(), key.into_bytes())
+            (limit, key.into_bytes())
         }
     };
     body.end()?;

@@ -64,7 +64,11 @@ pub(super) async fn check(
 }
 
 /// `POST /v1/peek`: decides, and charges nothing.
-pub(super) async fn peek(endpoint: &Endpoint, live: &ActivePolicy, mut body: Object) -> Result<Answer, Problem> {
+pub(super) async fn peek(
+    endpoint: &Endpoint,
+    live: &ActivePolicy,
+    mut body: Object,
+) -> Result<Answer, Problem> {
     let asked = limits::hits(&mut body, live, &endpoint.brought)?;
     body.end()?;
     let hits = hits_of(&asked);
@@ -73,7 +77,11 @@ pub(super) async fn peek(endpoint: &Endpoint, live: &ActivePolicy, mut body: Obj
 }
 
 /// `POST /v1/refund`: gives back what a receipt's charges still weigh.
-pub(super) async fn refund(endpoint: &Endpoint, live: &ActivePolicy, mut body: Object) -> Result<Answer, Problem> {
+pub(super) async fn refund(
+    endpoint: &Endpoint,
+    live: &ActivePolicy,
+    mut body: Object,
+) -> Result<Answer, Problem> {
     let id = body.required_text("receipt", ID_CHARS_MAX)?;
     let gone = || gone("receipt", "it was refunded before, has expired, or never was");
     body.end()?;
