@@ -200,8 +200,14 @@ impl Reloader {
         let (live, metrics, answers) = (Arc::clone(&self.live), Arc::clone(&self.metrics), self.answers);
         let namespace = self.namespace.clone();
         let run = move || {
-            let ReloadCheck { renewed, tokens_renewed, needs_restart, mut wrong, seen: others } =
-                beside.look(&before);
+            let ReloadCheck {
+                renewed,
+                tokens_renewed,
+                limits_renewed,
+                needs_restart,
+                mut wrong,
+                seen: others,
+            } = beside.look(&before);
             let (changed, mut seen) = match load_after(&policy, &before) {
                 Ok(LoadedPolicy { policy, directory, seen }) => {
                     let old = live.load();
@@ -218,7 +224,7 @@ impl Reloader {
                 }
             };
             seen.join(others);
-            Reloaded { changed, renewed, tokens_renewed, needs_restart, wrong, seen }
+            Reloaded { changed, renewed, tokens_renewed, limits_renewed, needs_restart, wrong, seen }
         };
         let reloaded = match tokio::task::spawn_blocking(run).await {
             Ok(reloaded) => reloaded,
@@ -228,6 +234,7 @@ impl Reloader {
                 changed: None,
                 renewed: false,
                 tokens_renewed: false,
+                limits_renewed: false,
                 needs_restart: Vec::new(),
                 seen: self.look().await,
             },
@@ -238,14 +245,16 @@ impl Reloader {
 
     /// Logs the result of a reload.
     fn tell(&self, reloaded: &Reloaded) {
-        let Reloaded { changed, renewed, tokens_renewed, needs_restart, wrong, .. } = reloaded;
+        let Reloaded { changed, renewed, tokens_renewed, limits_renewed, needs_restart, wrong, .. } =
+            reloaded;
         let generation = self.live.load().generation;
-        if changed.is_some() || *renewed || *tokens_renewed {
+        if changed.is_some() || *renewed || *tokens_renewed || *limits_renewed {
             let certificate = renewed.then_some("renewed");
             let tokens = tokens_renewed.then_some("renewed");
+            let limits = limits_renewed.then_some("renewed");
             let needs_restart = (!needs_restart.is_empty()).then(|| needs_restart.join(", "));
             self.logs.within(|| {
-                tracing::info!(generation, changed, certificate, tokens, needs_restart, "reloaded");
+                tracing::info!(generation, changed, certificate, tokens, limits, needs_restart, "reloaded");
             });
         }
         if changed.is_some() {
@@ -277,6 +286,8 @@ struct Reloaded {
     renewed: bool,
     /// Whether some endpoint's tokens were replaced.
     tokens_renewed: bool,
+    /// Whether the limits for Envoy were replaced.
+    limits_renewed: bool,
     /// The settings that a restart would change.
     needs_restart: Vec<String>,
     /// The errors.

@@ -5,6 +5,7 @@ mod config_file;
 mod definitions;
 mod endpoint;
 mod environment;
+mod envoy;
 mod field;
 mod files;
 mod flags;
@@ -32,6 +33,7 @@ use tollgate_tower::ResponseConfig;
 
 pub(crate) use conceal::conceal;
 pub use endpoint::{ENDPOINT_CONNECTIONS, Endpoint};
+pub use envoy::{EnvoyLimits, StoreFails};
 pub use files::{CONFIG, ReadFile};
 pub use origin::{Origin, Scheme};
 pub use print::print;
@@ -55,6 +57,8 @@ pub struct Settings {
     pub upstream: Upstream,
     /// The endpoint for gRPC.
     pub grpc: Endpoint,
+    /// The limits of that endpoint.
+    pub envoy: EnvoyLimits,
     /// The endpoint for clients of Redis.
     pub resp: Endpoint,
     /// The endpoint for JSON and forward authentication.
@@ -340,6 +344,7 @@ impl Settings {
             listen: vec![LISTEN],
             upstream,
             grpc: Endpoint::default(),
+            envoy: EnvoyLimits::default(),
             resp: Endpoint::default(),
             api: Endpoint::default(),
             tls: None,

@@ -1,4 +1,4 @@
-//! The flags of `schema`. What the schemas say is not here.
+//! The flags of `schema`, and the schemas it can print.
 
 use clap::{Args, ValueEnum};
 

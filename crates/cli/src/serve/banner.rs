@@ -1,4 +1,4 @@
-//! The start-up message: what is limited, how, and where. A few lines for people.
+//! The start-up message: the limits, the store and the addresses, in a few lines for people.
 
 use std::io::{self, Write};
 
@@ -73,6 +73,10 @@ fn endpoints(running: &Running, out: &mut dyn Write) -> io::Result<()> {
             (true, true) => ", with a client certificate and a token",
         };
         writeln!(out, "  {what} {scheme}://{address}{who}")?;
+        if name == "grpc" {
+            let files = running.common.settings.envoy.files.iter().map(|file| shown(file));
+            writeln!(out, "    limits in  {}", files.collect::<Vec<_>>().join(", "))?;
+        }
     }
     Ok(())
 }

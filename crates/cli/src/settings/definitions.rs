@@ -58,7 +58,7 @@ pub(crate) const SERVE: &[Field] = &[
     setting("policy", Kind::File, "The policy, if it is in another file."),
     setting("listen", Kind::List(&Kind::Address, LISTENERS_MAX), "Addresses to accept clients on."),
     field("upstream", FieldType::Map(UPSTREAM), "The upstream."),
-    field("grpc", FieldType::Map(ENDPOINT), "The gRPC endpoint, for Envoy."),
+    field("grpc", FieldType::Map(GRPC), "The gRPC endpoint, for Envoy."),
     field("resp", FieldType::Map(ENDPOINT), "The endpoint for Redis clients."),
     field(
         "api",
@@ -108,6 +108,37 @@ const TLS: &[Field] = &[
     setting("key", SECRET_OR_NONE, "PEM file with the private key; reloaded when it changes."),
 ];
 
+/// Maximum number of files with limits for Envoy.
+const LIMITS_FILES_MAX: usize = 64;
+/// Maximum of the charges per key that are remembered for refunds: each takes about two hundred bytes.
+const RECEIPTS_MAX: u64 = 1_024;
+
+const GRPC: &[Field] = &[
+    ENDPOINT[0],
+    ENDPOINT[1],
+    ENDPOINT[2],
+    ENDPOINT[3],
+    ENDPOINT[4],
+    ENDPOINT[5],
+    ENDPOINT[6],
+    setting(
+        "limits",
+        Kind::Or("none", &Kind::List(&Kind::File, LIMITS_FILES_MAX)),
+        "Files with limits, in the format of envoyproxy/ratelimit or Limitador. Reloaded when they change.",
+    ),
+    setting(
+        "when_store_fails",
+        Kind::Word(&["allow", "deny", "local"]),
+        "What happens to requests while the shared store makes no decision; `deny` is an error of the call.",
+    ),
+    setting(
+        "processes",
+        Kind::Whole(1, 1_000_000),
+        "How many processes share the limits; each counts its fraction if `when_store_fails` is `local`.",
+    ),
+    setting("receipts", Kind::Whole(0, RECEIPTS_MAX), "Charges per key that negative hits can refund."),
+];
+
 const ENDPOINT: &[Field] = &[
     setting("listen", Kind::Or("none", &Kind::Address), "Address to accept clients on."),
     setting(
@@ -145,7 +176,7 @@ const STORE: &[Field] = &[
     setting(
         "url",
         Kind::Or("memory", &Kind::Store),
-        "Address: `redis://host:port`, `rediss://…` with TLS (or `valkey://…`, `valkeys://…`), or `unix:///path`; `memory` keeps states in this process.",
+        "Address: `redis://host:port`, `rediss://…` with TLS (or `valkey://…`, `valkeys://…`), `unix:///path`, `redis+sentinel://host,host/name` or `redis+cluster://host,host`; `memory` keeps states in this process.",
     ),
     setting(
         "namespace",

@@ -8,7 +8,7 @@ use tollgate_tower::{HeaderFormats, ResetFormat};
 
 use super::origin::Origin;
 use super::value::Value;
-use super::{Protocol, Readiness};
+use super::{Protocol, Readiness, StoreFails};
 
 /// A place for a value, by what it holds.
 #[derive(Debug)]
@@ -35,6 +35,8 @@ pub(super) enum FieldSlot<'d> {
     Reset(&'d mut ResetFormat),
     Protocol(&'d mut Protocol),
     Readiness(&'d mut Readiness),
+    Texts(&'d mut Vec<String>),
+    StoreFails(&'d mut StoreFails),
 }
 
 impl FieldSlot<'_> {
@@ -81,6 +83,16 @@ impl FieldSlot<'_> {
                 *slot = if word == "http1" { Protocol::Http1 } else { Protocol::Auto };
             }
             (Self::Readiness(slot), value) => *slot = readiness(&value),
+            (Self::Texts(slot), Value::Text(text)) => *slot = vec![text],
+            (Self::Texts(slot), Value::Off(_)) => slot.clear(),
+            (Self::Texts(slot), Value::List(items)) => *slot = texts(items),
+            (Self::StoreFails(slot), Value::Word(word)) => {
+                *slot = match word {
+                    "allow" => StoreFails::Allow,
+                    "deny" => StoreFails::Deny,
+                    _ => StoreFails::Local,
+                };
+            }
             (_, value) => return Err(format!("is no value of its kind: {value}")),
         }
         Ok(())
@@ -119,11 +131,27 @@ impl FieldSlot<'_> {
                 Protocol::Auto | Protocol::Http2 => "auto",
                 Protocol::Http1 => "http1",
             })),
+            Self::Texts(slot) => {
+                let texts: Vec<_> = slot.iter().cloned().map(Value::Text).collect();
+                (!texts.is_empty()).then_some(Value::List(texts))
+            }
+            Self::StoreFails(slot) => Some(Value::Word(match slot {
+                StoreFails::Allow => "allow",
+                StoreFails::Deny => "deny",
+                StoreFails::Local => "local",
+            })),
             Self::Readiness(slot) => {
                 words(&[(slot.policy, "policy"), (slot.store, "store"), (slot.upstream, "upstream")])
             }
         }
     }
+}
+
+fn texts(items: Vec<Value>) -> Vec<String> {
+    items
+        .into_iter()
+        .filter_map(|item| if let Value::Text(text) = item { Some(text) } else { None })
+        .collect()
 }
 
 fn addresses(items: &[Value]) -> Result<Vec<SocketAddr>, String> {

@@ -99,6 +99,7 @@ const VALUES: &[&str] = &[
     "3s",
     "http1",
     "delta",
+    "deny",
     "text",
     "triple",
     "a.pem",

@@ -2,6 +2,8 @@
 
 pub mod counter;
 pub mod endpoint;
+#[cfg(feature = "envoy")]
+mod envoy;
 pub mod latency;
 pub mod limits;
 pub mod page;
@@ -33,6 +35,8 @@ pub struct Metrics {
     workers: Mutex<Vec<Arc<WorkerMetrics>>>,
     limits: Mutex<Limits>,
     endpoints: Mutex<Vec<(&'static str, Arc<EndpointMetrics>)>>,
+    #[cfg(feature = "envoy")]
+    envoy: Mutex<Option<Arc<tollgate_envoy::Counters>>>,
     /// What the endpoint for Redis clients counts besides, if there is one.
     resp: OnceLock<Arc<RespMetrics>>,
     /// The limiter whose store is reported.
@@ -94,6 +98,12 @@ impl Metrics {
         metrics
     }
 
+    /// Shows what the service for Envoy counts.
+    #[cfg(feature = "envoy")]
+    pub(crate) fn show_envoy(&self, counters: &Arc<tollgate_envoy::Counters>) {
+        *self.envoy.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(counters));
+    }
+
     /// What the endpoint for Redis clients counts besides. It is on the page from now on.
     #[must_use]
     pub fn resp(&self) -> Arc<RespMetrics> {
@@ -123,6 +133,10 @@ impl Metrics {
         worker::write(workers.iter().map(Arc::as_ref), &mut page);
         let endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner).clone();
         endpoint::write(&endpoints, &mut page);
+        #[cfg(feature = "envoy")]
+        if let Some(counters) = self.envoy.lock().unwrap_or_else(PoisonError::into_inner).clone() {
+            envoy::write(&counters, &mut page);
+        }
         if let Some(resp) = self.resp.get() {
             resp.write(&mut page);
         }
@@ -163,6 +177,7 @@ impl Metrics {
         page.number(name, "Hits on keys for which there was no room.", stats.overflowed);
         if let Some(health) = limiter.store_health() {
             store::write(&health, page);
+            store::write_nodes(&limiter.store_nodes(), page);
             let name = ("shared_store_remembered_total", Kind::Counter);
             let about = "Refusals from the cache, without a call to the shared store.";
             page.number(name, about, limiter.refused_from_memory());
