@@ -17,6 +17,7 @@ use tokio::sync::mpsc::{self, Receiver};
 use tokio::sync::watch as latest;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, timeout};
 use tollgate::Limiter;
+use tollgate::adaptive::AdaptiveConfig;
 use tollgate_engine::PolicyLimits;
 use tollgate_policy::{ConsumerIndex, Policy};
 use tollgate_tower::ResponseConfig;
@@ -63,6 +64,8 @@ pub struct Reloader {
     policy: String,
     /// The setting `store.namespace`: what a policy's own file says of it now counts after a restart.
     namespace: Option<String>,
+    /// The limit of the upstream.
+    upstream: Option<AdaptiveConfig>,
     answers: ResponseConfig,
     beside: SettingsAndCertificate,
     poll: Option<Duration>,
@@ -87,6 +90,7 @@ impl Reloader {
         Self {
             policy: settings.policy.clone(),
             namespace: settings.store.namespace.clone(),
+            upstream: settings.upstream.adaptive.config(),
             answers: settings.answers,
             beside,
             poll: settings.reload_poll,
@@ -198,7 +202,7 @@ impl Reloader {
     async fn reload(&mut self) {
         let (policy, before, beside) = (self.policy.clone(), self.seen.clone(), self.beside.clone());
         let (live, metrics, answers) = (Arc::clone(&self.live), Arc::clone(&self.metrics), self.answers);
-        let namespace = self.namespace.clone();
+        let (namespace, upstream) = (self.namespace.clone(), self.upstream);
         let run = move || {
             let ReloadCheck {
                 renewed,
@@ -212,7 +216,7 @@ impl Reloader {
                 Ok(LoadedPolicy { policy, directory, seen }) => {
                     let old = live.load();
                     let limiter = old.limits.limiter().clone();
-                    let limits = policy_limits(limiter, (policy, directory), namespace.as_deref());
+                    let limits = policy_limits(limiter, (policy, directory), namespace.as_deref(), upstream);
                     let changed = changes(&old.limits, &limits);
                     let next = ActivePolicy::new(limits, answers, &metrics, old.generation.saturating_add(1));
                     live.swap(next, &metrics);
@@ -303,10 +307,20 @@ pub fn policy_limits(
     limiter: Limiter,
     (policy, directory): (Arc<Policy>, Option<Arc<ConsumerIndex>>),
     namespace: Option<&str>,
+    upstream: Option<AdaptiveConfig>,
 ) -> PolicyLimits {
     let namespace = namespace.map_or_else(|| policy.namespace_of_title(), str::to_owned);
-    PolicyLimits::new(limiter, policy, directory).in_namespace(&namespace).non_refundable()
+    // Of one name and one configuration, so that a reload keeps what was learnt.
+    let upstream = upstream.map(|config| limiter.adaptive(UPSTREAM, config));
+    let limits = PolicyLimits::new(limiter, policy, directory).in_namespace(&namespace).non_refundable();
+    match upstream {
+        Some(limit) => limits.with_upstream_limit(limit),
+        None => limits,
+    }
 }
+
+/// The name of the upstream's limit, in logs and metrics.
+pub const UPSTREAM: &str = "upstream";
 
 /// Waits until there were no events for a while.
 async fn settle(events: &mut Receiver<()>) {

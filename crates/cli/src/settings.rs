@@ -24,6 +24,7 @@ mod store;
 mod table;
 #[cfg(test)]
 mod tests;
+mod upstream_limit;
 mod value;
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -44,6 +45,7 @@ pub use setting::{PREFIX, Setting};
 pub use source::{SettingProblem, SettingSource};
 pub use startup::Startup;
 pub(crate) use store::store;
+pub use upstream_limit::UpstreamLimit;
 pub use value::Value;
 
 /// The settings of `serve`, whole: nothing is looked up later.
@@ -117,6 +119,8 @@ pub struct Upstream {
     pub idle_max: usize,
     /// How often its name is looked up while connections are kept. `None`: only for new connections.
     pub lookup: Option<Duration>,
+    /// How many requests it works on at once.
+    pub adaptive: UpstreamLimit,
 }
 
 /// How an upstream is spoken to.

@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tollgate_algorithms::Micros;
+use tollgate_algorithms::adaptive::Priority;
 
 use crate::hash::KeyHash;
 use crate::key::AsKey;
@@ -77,6 +78,8 @@ struct ConcurrencyFamily {
     overflow: Overflow,
     hold_time: HoldTime,
     line: PermitQueue,
+    /// Permits in flight of all keys, for metrics.
+    in_flight: AtomicU64,
 }
 
 /// The permits of a limiter. The table is made with the first concurrency limit.
@@ -99,8 +102,8 @@ impl Limiter {
         let number = NAMES_FROM | families.len() as u64;
         let family = families.entry(name.into()).or_insert_with_key(|name| {
             let hash = self.0.hashing.of_name(number);
-            let (overflow, hold_time, line) = Default::default();
-            Arc::new(ConcurrencyFamily { name: Arc::clone(name), hash, overflow, hold_time, line })
+            let (overflow, hold_time, line, in_flight) = Default::default();
+            Arc::new(ConcurrencyFamily { name: Arc::clone(name), hash, overflow, hold_time, line, in_flight })
         });
         let (limiter, family) = (self.clone(), Arc::clone(family));
         let limit = Arc::new(AtomicU64::new(limit.into()));
@@ -176,10 +179,14 @@ impl ConcurrencyLimit {
         self.0.take(key.key_bytes().as_ref(), PermitMode::Enforced, self)
     }
 
-    /// Acquires a permit if the key has fewer than so many, at most the limit.
-    pub(crate) fn try_acquire_below(&self, key: impl AsKey, most: u32) -> Result<Permit, AcquireError> {
+    /// Like [`try_acquire`](Self::try_acquire), for a request of a priority: lower ones are refused while the key has fewer than the
+    /// limit, so that there is room for higher ones.
+    ///
+    /// # Errors
+    /// Like `try_acquire`.
+    pub fn try_acquire_with(&self, key: impl AsKey, priority: Priority) -> Result<Permit, AcquireError> {
         let id = self.0.id(key.key_bytes().as_ref())?;
-        let most = most.min(self.limit());
+        let most = priority.share(self.limit());
         let taken = match self.0.table() {
             Some(table) => table.take(id, PermitMode::Enforced, most, &self.0.family.overflow),
             None => self.0.family.overflow.take(PermitMode::Enforced, most),
@@ -210,6 +217,18 @@ impl ConcurrencyLimit {
     #[must_use]
     pub fn waiting(&self, key: impl AsKey) -> u32 {
         self.0.id(key.key_bytes().as_ref()).map_or(0, |id| self.0.family.line.length(id))
+    }
+
+    /// How many permits all keys of this name have.
+    #[must_use]
+    pub fn total_in_flight(&self) -> u64 {
+        self.0.family.in_flight.load(Ordering::Relaxed)
+    }
+
+    /// How many wait for permits of this name.
+    #[must_use]
+    pub fn total_waiting(&self) -> u64 {
+        self.0.family.line.waiting()
     }
 
     /// How many [shadow permits](Self::try_acquire_shadow) a key has.
@@ -279,6 +298,9 @@ impl Inner {
         limit: &ConcurrencyLimit,
     ) -> Permit {
         let ((counted, before), since) = (granted, self.limiter.0.clock.now());
+        if wish == PermitMode::Enforced {
+            self.family.in_flight.fetch_add(1, Ordering::Relaxed);
+        }
         Permit::new(limit.clone(), id, (wish, counted), since, (before, self.limit()))
     }
 
@@ -292,6 +314,9 @@ impl Inner {
     /// Releases a permit. Called once for each, when it is dropped.
     fn release(&self, id: u64, (wish, counted): (PermitMode, PermitLocation), since: Micros) {
         self.family.hold_time.note(self.limiter.0.clock.now().saturating_sub(since));
+        if wish == PermitMode::Enforced {
+            self.family.in_flight.fetch_add(u64::MAX, Ordering::Relaxed);
+        }
         let Some(books) = self.books() else { return self.family.overflow.give_back(wish) };
         if !books.table.give_back(id, wish, counted, books.overflow) {
             self.family.line.pass_on(books, id);

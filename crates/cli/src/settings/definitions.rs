@@ -45,6 +45,8 @@ const HEAD_BYTES_MAX: u64 = 1 << 20;
 /// Maximum of the maximum body size; `none` disables the maximum.
 const BODY_BYTES_MAX: u64 = 1 << 50;
 
+/// Maximum of an adaptive limit: higher ones are not told apart.
+const ADAPTIVE_MAX: u64 = tollgate::adaptive::LIMIT_MAX as u64;
 /// Maximum of the minimum body rate: more is probably a mistake, because hardly any client sends faster.
 const BODY_RATE_MAX: u64 = 1 << 30;
 
@@ -101,6 +103,15 @@ const UPSTREAM: &[Field] = &[
         TIME_OR_NONE,
         "How often to resolve the upstream's name, to detect changed addresses; `none`: only for new connections.",
     ),
+    setting(
+        "adaptive",
+        Kind::Or("none", &Kind::Word(&["gradient2", "vegas", "gradient", "aimd"])),
+        "How to find the number of requests that the upstream can work on at once; more get a 503.",
+    ),
+    setting("adaptive_target", TIME_OR_NONE, "For `aimd`: the mean latency above which that number shrinks."),
+    setting("adaptive_min", Kind::Whole(1, ADAPTIVE_MAX), "The lowest that number may be."),
+    setting("adaptive_max", Kind::Whole(1, ADAPTIVE_MAX), "The highest that number may be."),
+    setting("adaptive_initial", Kind::Whole(1, ADAPTIVE_MAX), "What that number starts with."),
 ];
 
 const TLS: &[Field] = &[

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tollgate_algorithms::Micros;
+use tollgate_policy::numbers::MethodName;
 use tollgate_tower::{HeaderFormats, ResetFormat};
 
 use super::origin::Origin;
@@ -34,6 +35,7 @@ pub(super) enum FieldSlot<'d> {
     Fields(&'d mut HeaderFormats),
     Reset(&'d mut ResetFormat),
     Protocol(&'d mut Protocol),
+    Method(&'d mut Option<MethodName>),
     Readiness(&'d mut Readiness),
     Texts(&'d mut Vec<String>),
     StoreFails(&'d mut StoreFails),
@@ -82,6 +84,10 @@ impl FieldSlot<'_> {
             (Self::Protocol(slot), Value::Word(word)) => {
                 *slot = if word == "http1" { Protocol::Http1 } else { Protocol::Auto };
             }
+            (Self::Method(slot), Value::Word(word)) => {
+                *slot = MethodName::ALL.into_iter().find(|method| method.name() == word);
+            }
+            (Self::Method(slot), Value::Off(_)) => *slot = None,
             (Self::Readiness(slot), value) => *slot = readiness(&value),
             (Self::Texts(slot), Value::Text(text)) => *slot = vec![text],
             (Self::Texts(slot), Value::Off(_)) => slot.clear(),
@@ -131,6 +137,7 @@ impl FieldSlot<'_> {
                 Protocol::Auto | Protocol::Http2 => "auto",
                 Protocol::Http1 => "http1",
             })),
+            Self::Method(slot) => slot.map(|method| Value::Word(method.name())),
             Self::Texts(slot) => {
                 let texts: Vec<_> = slot.iter().cloned().map(Value::Text).collect();
                 (!texts.is_empty()).then_some(Value::List(texts))

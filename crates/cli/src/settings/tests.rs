@@ -106,6 +106,7 @@ const VALUES: &[&str] = &[
     "127.0.0.1:7",
     "http://a:7",
     "redis://a:7",
+    "vegas",
 ];
 
 #[test]

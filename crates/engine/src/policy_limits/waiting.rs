@@ -1,6 +1,7 @@
 //! Lets requests wait for their turn: in queues, then for permits, then for charges. A waiting request holds nothing of another limit.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use smallvec::SmallVec;
@@ -36,6 +37,19 @@ pub(super) struct Waiter<'a> {
     since: Micros,
     /// When its client has no more use for a response, by the limiter's clock.
     until: Option<Micros>,
+    /// Whether it had to wait.
+    waited: AtomicBool,
+}
+
+impl Waiter<'_> {
+    /// How long it has waited; `None` if it did not have to.
+    pub(super) fn waited(&self, now: Micros) -> Option<Micros> {
+        self.waited.load(Ordering::Relaxed).then(|| now.saturating_sub(self.since))
+    }
+
+    fn waits(&self) {
+        self.waited.store(true, Ordering::Relaxed);
+    }
 }
 
 impl PolicyLimits {
@@ -59,7 +73,7 @@ impl PolicyLimits {
     ) -> Waiter<'a> {
         let since = self.limiter.clock_now();
         let until = time_left.map(|left| since.saturating_add(Micros::from_duration(left)));
-        Waiter { enforcer, hits, now, since, until }
+        Waiter { enforcer, hits, now, since, until, waited: AtomicBool::new(false) }
     }
 
     /// Until when a request waits for a limit; `None` if it does not.
@@ -110,6 +124,7 @@ impl PolicyLimits {
                 return Ok(WaitResult::Charged(acquired, charged));
             };
             drop(acquired);
+            waiter.waits();
             if let Err(refused) =
                 self.wait_in_line(waiter.hits, (hit, charge), &mut line, (wait, deadline)).await?
             {
@@ -154,6 +169,7 @@ impl PolicyLimits {
         for (hit, charge) in charges.iter().zip(waiter.hits.charges()) {
             let Some(deadline) = self.deadline(waiter, charge) else { continue };
             if self.limiter.has_line(hit)? {
+                waiter.waits();
                 let mut line = None;
                 let waited = self
                     .wait_in_line(waiter.hits, (hit, charge), &mut line, (Micros::ZERO, deadline))
@@ -183,12 +199,9 @@ impl PolicyLimits {
                 return Ok(acquired);
             };
             let left = deadline.saturating_sub(self.limiter.clock_now());
-            let acquire = one.limit.acquire(one.key).within(left.into());
-            let acquire = match charge.and_then(|charge| waiter.hits.member(charge)) {
-                Some(member) => acquire.for_member(member),
-                None => acquire,
-            };
-            match acquire.await {
+            waiter.waits();
+            let member = charge.and_then(|charge| waiter.hits.member(charge));
+            match one.acquire_within(left.into(), member).await {
                 Ok(permit) => ready = Some((one.place, permit)),
                 Err(_) => return Ok(acquired),
             }
@@ -219,6 +232,9 @@ impl PolicyLimits {
                     }
                 }
             };
+            if result.as_ref().is_ok_and(|departure| !departure.waited.is_zero()) {
+                waiter.waits();
+            }
             let behind = result.as_ref().map_or(0, |departure| departure.behind);
             let left = waiter.until.map(|until| until.saturating_sub(waiter.since));
             let decision = decision(queue, result.map(|_| behind), (left, waiter.now))?;

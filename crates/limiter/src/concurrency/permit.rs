@@ -63,6 +63,11 @@ impl Permit {
         self.most.saturating_sub(self.before).saturating_sub(1)
     }
 
+    /// How many permits its key had with it when it was acquired.
+    pub(crate) const fn in_flight(&self) -> u32 {
+        self.before.saturating_add(1)
+    }
+
     /// Whether it was counted together with other keys, because the store had no room for its key.
     #[must_use]
     pub fn is_overflow(&self) -> bool {
