@@ -157,6 +157,7 @@ const SERVER: &[&str] = &[
     "clap",
     "clap_complete",
     "clap_mangen",
+    "getrandom",
     "http",
     "http-body",
     "http-body-util",
