@@ -168,6 +168,7 @@ const SERVER: &[&str] = &[
     "rustix",
     "rustls",
     "rustls-native-certs",
+    "serde",
     "serde_json",
     "sha2",
     "smallvec",

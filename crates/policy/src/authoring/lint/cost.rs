@@ -35,6 +35,10 @@ fn judge(cost: &Cost, numbers: &Numbers, whose: String, place: Place) -> Option<
         return None;
     }
     let capacity = numbers.burst();
+    // Whoever writes 0 refuses everything, and says so.
+    if capacity == 0 {
+        return None;
+    }
     let (sure, who) = match cost {
         Cost::Fixed(cost) => (*cost, "a request"),
         Cost::Asked { default, .. } => (*default, "a request that does not say what it costs"),
