@@ -87,7 +87,6 @@ const FENCE_MAX: u64 = (1 << 53) - 1;
 struct Others {
     levels: u64,
     wanting: u64,
-    wants: u64,
     /// The least level of those that want more.
     least: Option<u64>,
 }
@@ -112,7 +111,9 @@ impl Ledger {
             None if after.records.len() >= RECORDS_MAX => (Result::Full, 0),
             _ if is_recovering => (Result::Recorded, keep),
             _ => {
-                let cap = others.cap(limit, contenders, is_short);
+                // All of them; an equal part, if another one that wants some has less than that.
+                let part = limit.checked_div(contenders).unwrap_or(limit).max(1);
+                let cap = if is_short { part } else { limit };
                 (Result::Recorded, keep.saturating_add(want).min(free).min(cap).max(keep))
             }
         };
@@ -154,7 +155,6 @@ impl Ledger {
             others.levels = others.levels.saturating_add(level);
             if record.want > 0 {
                 others.wanting = others.wanting.saturating_add(1);
-                others.wants = others.wants.saturating_add(record.want.into());
                 others.least = Some(others.least.map_or(level, |least| least.min(level)));
             }
         }
@@ -168,22 +168,6 @@ impl Ledger {
             let until = now.saturating_add(request.lease);
             let (level, want) = (narrow(level), narrow(unmet));
             self.records.push(Record { id: request.id, seq: request.seq, level, want, until });
-        }
-    }
-}
-
-impl Others {
-    /// How many permits a process may get to: all, if nobody else wants any; an equal part, if another one has less than that; otherwise what
-    /// the others do not want.
-    fn cap(&self, limit: u64, contenders: u64, is_short: bool) -> u64 {
-        let part = limit.checked_div(contenders).unwrap_or(limit);
-        match (contenders, is_short) {
-            (..=1, _) => limit,
-            (_, true) => part.max(1),
-            (_, false) => {
-                let free = limit.saturating_sub(self.levels).saturating_sub(self.wants);
-                limit.div_ceil(contenders.max(1)).max(free)
-            }
         }
     }
 }

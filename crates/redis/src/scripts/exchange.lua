@@ -39,7 +39,7 @@ return pack('>I7B', now, recovers and 1 or 0) .. concat(tells)
 -- Those that have not ended, without this process's own.
 local state = pcall('GET', KEYS[place])
 local fence, others, count, last = 0, {}, 0, 0
-local levels, wanting, wants, least = 0, 0, 0, nil
+local levels, wanting, least = 0, 0, nil
 local own_seq, own_level
 if state and state ~= '' then
   --> foreign
@@ -59,7 +59,6 @@ if state and state ~= '' then
         levels = levels + has
         if wish > 0 then
           wanting = wanting + 1
-          wants = wants + wish
           if not least or has < least then least = has end
         end
         others[count] = is_late and pack('>c16I6I3I3I7', who, number, has, wish, ends) or sub(state, from, from + 34)
@@ -82,15 +81,11 @@ elseif not own_seq and count >= 256 then
   result, level = 3, 0
 else
   if not recovers then
-    local rest = fmod(most, contenders)
-    local cap = (most - rest) / contenders
-    if wanting == 0 then
-      cap = most
-    elseif short then
+    -- An equal part, if another one that wants some has less than that.
+    local cap = most
+    if short then
+      cap = (most - fmod(most, contenders)) / contenders
       if cap < 1 then cap = 1 end
-    else
-      if rest > 0 then cap = cap + 1 end
-      if free - wants > cap then cap = free - wants end
     end
     level = keep + want
     if level > free then level = free end
