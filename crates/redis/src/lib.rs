@@ -26,6 +26,7 @@
 
 mod address;
 mod backoff;
+mod boot_clock;
 mod breaker;
 mod call;
 mod cause;
@@ -45,6 +46,7 @@ mod link;
 mod link_error;
 mod link_state;
 mod name;
+mod permits;
 mod read_file;
 mod recent;
 mod reconnect;
@@ -84,6 +86,7 @@ pub use inspector::{Inspector, NotInspected, QUESTION_TIME_MAX, Told};
 pub use link::{Link, OpenError};
 pub use link_error::{LinkError, MESSAGE_BYTES_MAX};
 pub use name::{KeyName, LAYOUT, Name, Naming};
+pub use permits::{Denied, Held, LEASE, Patience, PermitKey, PermitPool, Validity, WAITERS_MAX};
 pub use refusal_cache::REMEMBERED_MAX;
 pub use reply::Reply;
 pub use reserve::{SlotAsk, SlotReply, slots_value};

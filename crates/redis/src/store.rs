@@ -10,11 +10,14 @@ use smallvec::SmallVec;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
-use tollgate_algorithms::{Decision, Limit, Mode, Receipt};
+use tollgate_algorithms::{Decision, Limit, Mode, Quota, Receipt};
 
 use crate::link_error::cut;
 use crate::refusal_cache::{Asking, Next, OnItsWay, Remembered, Turn};
-use crate::{Address, Ask, Health, Hit, Link, LinkError, OpenError, Reply, Settings, StoreError, Value};
+use crate::{
+    Address, Ask, Exchange, ExchangeReply, Health, Hit, KeyName, Link, LinkError, OpenError, Reply, Settings,
+    SlotAsk, SlotReply, StoreError, Value,
+};
 
 /// The state of limits on one Redis or Valkey server, for several processes. Cheap to clone; clones refer to the same store.
 #[derive(Clone, Debug)]
@@ -112,6 +115,24 @@ impl Store {
             Ask::Charge(_) | Ask::Peek(_) | Ask::UpTo(_) => {}
         }
         reply
+    }
+
+    /// Asks about shared permits, within the time budget.
+    ///
+    /// # Errors
+    /// If there is no answer. [`StoreError::may_have_run`] says whether something may have been recorded nevertheless.
+    pub async fn exchange(&self, exchange: &Exchange) -> Result<ExchangeReply, StoreError> {
+        let value = self.link.carry(&exchange.call(), Instant::now() + self.budget).await;
+        self.counted(value.map_err(StoreError::Link).and_then(|value| exchange.read(&value)))
+    }
+
+    /// Asks about the schedule of a shared queue, within the time budget.
+    ///
+    /// # Errors
+    /// As [`exchange`](Self::exchange).
+    pub async fn slot(&self, ask: &SlotAsk, name: KeyName, quota: &Quota) -> Result<SlotReply, StoreError> {
+        let value = self.link.carry(&ask.call(name, quota), Instant::now() + self.budget).await;
+        self.counted(value.map_err(StoreError::Link).and_then(|value| ask.read(name, quota, &value)))
     }
 
     /// Runs a command, and caches its result for the hits at these positions.

@@ -173,7 +173,7 @@ impl Holder {
                 self.level = answer.level;
                 let margin = Micros::new(flight.lease.get().div_ceil(1_000)).saturating_add(Micros::MILLISECOND);
                 self.deadline = flight.sent.saturating_add(flight.lease).saturating_sub(margin);
-                self.renew_at = flight.sent.saturating_add(third(flight.lease));
+                self.renew_at = renewal(flight);
                 self.wants = answer.level < flight.wanted;
                 self.ask_at = if self.wants { now.saturating_add(pace) } else { now };
                 self.clear_at = now.saturating_add(PACE_MAX);
@@ -227,6 +227,10 @@ impl Holder {
     }
 }
 
-const fn third(lease: Micros) -> Micros {
-    Micros::new(lease.get() / 3)
+/// When a record is renewed: a third of the lease after it was, or a little earlier. All keys are renewed at the same few instants, so that
+/// one call renews many.
+fn renewal(flight: Flight) -> Micros {
+    let at = flight.sent.get().saturating_add(flight.lease.get() / 3);
+    let early = at.checked_rem(flight.lease.get() / 16).unwrap_or(0);
+    Micros::new(at.saturating_sub(early).max(flight.sent.get()))
 }
